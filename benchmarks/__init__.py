@@ -1,1 +1,4 @@
-"""Benchmarks: ratios within one run, for machines are noisy. `./dev bench` runs them all and prints the table."""
+"""Benchmarks.
+
+Most results are ratios within one run, because machines are noisy. `./dev bench` runs all and prints the table.
+"""

@@ -1,4 +1,4 @@
-"""`./dev bench [SCENARIO…] [--write]`: measures, prints each row at once, and fails when a limit is not met.
+"""`./dev bench [SCENARIO…] [--write]`: measures, prints each row at once, and fails if a limit is not met.
 
 A scenario that fails does not stop the others. `--write` puts the table into docs/performance.md, between its two marks.
 """

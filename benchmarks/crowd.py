@@ -1,4 +1,4 @@
-"""Many people log in at once, from a separate process, so that they do not delay the measurement.
+"""Logs in many people at once. It runs in a separate process, so that it does not delay the measurement.
 
 python -m benchmarks.crowd PORT PEOPLE
 """
@@ -16,8 +16,8 @@ from benchmarks.estates import PASSWORD, email_of
 
 
 async def log_in_all(port: int, people: int) -> float:
-    """Returns the seconds until everyone was logged in."""
-    tls = ssl.create_default_context()  # made once: it takes longer than the rest of a client
+    """Returns the number of seconds until all people were logged in."""
+    tls = ssl.create_default_context()  # Made only once, because it takes longer than the rest of a client.
     started = time.perf_counter()
     await asyncio.gather(*(_log_in(port, email_of(number), tls) for number in range(people)))
     return time.perf_counter() - started
@@ -33,5 +33,5 @@ async def _log_in(port: int, email: str, tls: ssl.SSLContext) -> None:
 
 
 if __name__ == "__main__":
-    os.nice(19)  # real browsers run on other machines and take no CPU time from this one
+    os.nice(19)  # Real browsers run on other machines and use no CPU time of this one.
     print(asyncio.run(log_in_all(int(sys.argv[1]), int(sys.argv[2]))))

@@ -89,7 +89,7 @@ def email_of(number: int) -> str:
 
 
 def build_estate(plants: int, modules: int, hashed: dict[str, str], *, large: bool = False) -> Estate:
-    """`hashed` has the hashes of the key, the client secret and the password. `large`: plant 0 has a thousand modules."""
+    """`hashed` has the hashes of the key, the client secret and the password. With `large`, plant 0 has a thousand modules."""
     people = (User(_id("person", n), email_of(n), password_hash=hashed[PASSWORD]) for n in range(PEOPLE))
     return Estate(
         users=(USER, *people),

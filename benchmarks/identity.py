@@ -54,7 +54,7 @@ async def _refresh(gateway: Running) -> float:
 
 
 async def _bound(data: Path) -> float:
-    """The CPU time of two signatures and one commit, each measured alone in this process."""
+    """The CPU time of two signatures and one commit. Each is measured separately in this process."""
     async with open_tools(Settings(data=data)) as tools:
         await tools.signer.sign({"sub": "x"}, typ="JWT")
         started = time.process_time()
@@ -76,7 +76,7 @@ async def logins() -> AsyncIterator[Row]:
             await measure(gateway, hot, total=2_000, connections=2)
             idle = (await measure(gateway, hot, total=6_000, connections=2)).percentile(0.99)
             logging_in = asyncio.create_task(_log_in_many(gateway))
-            await asyncio.sleep(1.0)  # their process needs time to start
+            await asyncio.sleep(1.0)  # The process needs time to start.
             latencies: list[float] = []
             while not logging_in.done():
                 latencies += (await measure(gateway, hot, total=500, connections=2)).latencies

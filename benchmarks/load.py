@@ -123,7 +123,7 @@ async def run_load(port: int, pid: int, requests: Sequence[bytes], *, total: int
         requests=share * connections,
         seconds=time.perf_counter() - started,
         cpu_seconds=cpu_seconds(pid) - cpu,
-        # Without the first request of each connection, which includes the time to connect.
+        # Without the first request of each connection, because it includes the time to connect.
         latencies=[latency for protocol in protocols for latency in protocol.latencies[1:]],
         statuses=statuses,
     )

@@ -1,4 +1,4 @@
-"""States that the MQTT driver receives from a real mosquitto, per second and per CPU-second."""
+"""The number of states that the MQTT driver receives from a real mosquitto, per second and per CPU-second."""
 
 import asyncio
 import multiprocessing
@@ -19,7 +19,7 @@ from domogate.domain.states import LightState, Report
 from domogate.drivers.mqtt import Mqtt, MqttBroker
 from domogate.ports import AttachedModule
 
-# The broker and the sender are those of the tests.
+# The broker and the sender come from the tests.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from support.mosquitto import flood, mosquitto
@@ -39,7 +39,7 @@ def _lamp(number: int) -> AttachedModule:
 
 
 async def states_received() -> AsyncIterator[Row]:
-    """From the socket to the reports. The sender is a separate process and sends `_RATE` messages a second."""
+    """Measures the way from the socket to the reports. The sender is a separate process and sends `_RATE` messages a second."""
     newest: dict[str, LightState] = {}
 
     async def take(reports: Sequence[Report]) -> None:

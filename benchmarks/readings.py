@@ -19,12 +19,12 @@ _MILLION = 1_000_000
 _BEGIN = 1_800_000_000.0
 _MODULES = 500
 _EVERY = 10.0
-"""Seconds between two reports of a module, each with power and energy. A million readings are almost three hours."""
+"""Seconds between two reports of a module. Each report has power and energy, so a million readings are almost three hours."""
 _QUESTIONS = 200
 
 
 class _TimedStore(SqlStore):
-    """Measures the longest time between two commits, which other writers wait for."""
+    """Measures the longest time between two commits. Other writers have to wait for this time."""
 
     longest = 0.0
     _last = 0.0
@@ -62,7 +62,7 @@ async def _measure(store: _TimedStore, path: Path) -> AsyncIterator[Row]:
     for number in range(rounds):
         await store.record(_reports(house.plant.id, modules, number))
     recorded, recorded_cpu = time.perf_counter() - started, time.process_time() - cpu
-    await store.stop()  # moves the rest of the write-ahead log into the file
+    await store.stop()  # Moves the rest of the write-ahead log into the file.
     size = path.stat().st_size - before
     await store.start()
     yield at_most("a million readings: stored in", size / 1e6, 40, " MB")

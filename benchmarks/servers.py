@@ -1,6 +1,6 @@
 """The servers that are measured, each in a separate process: the bare server and the gateway.
 
-The bare server is the same uvicorn with the same edge; behind the edge it answers constant bytes.
+The bare server is the same uvicorn with the same edge. Behind the edge it answers with constant bytes.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Server-sent events: events sent per second, their CPU cost and their delay."""
+"""Server-sent events: the events sent per second, their CPU cost and their delay."""
 
 import asyncio
 import sys
@@ -18,7 +18,7 @@ from domogate.edge import server
 from domogate.edge.stack import Edge
 from domogate.http_api.credentials import KeyAndToken
 
-# The wiring and the listeners are those of the tests.
+# The wiring and the listeners come from the tests.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from support.clocks import ManualClock
@@ -30,7 +30,7 @@ _PLANTS, _LISTENERS = 100, 1_000
 _CHANGES = 2_000
 _RATE, _SECONDS = 200, 5
 _IN_FLIGHT = 8
-"""Reports that wait for their commit at the same time."""
+"""Number of reports that wait for their commit at the same time."""
 
 Places = Sequence[tuple[Id, Module]]
 
@@ -98,7 +98,7 @@ async def _serving() -> AsyncIterator[tuple[StreamSetup, int]]:
 
 
 async def _measure(setup: StreamSetup, port: int, headers: dict[str, str], places: Places, rate: int | None) -> _Run:
-    """Send reports as fast as they are committed, or `rate` of them a second."""
+    """Send reports as fast as they are committed, or at `rate` reports a second."""
     crowded = listener_pool(port, headers, [plant_id for plant_id, _ in places], _LISTENERS)
     listeners = await asyncio.to_thread(crowded.__enter__)
     try:

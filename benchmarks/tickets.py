@@ -1,4 +1,4 @@
-"""Ticket redemptions compared with an upper bound (one signature check, three durable writes), and refusals."""
+"""Redeeming tickets, compared with an upper bound (one signature check, three durable writes), and refusing tickets."""
 
 import asyncio
 import json
@@ -63,7 +63,7 @@ async def _fill(data: Path) -> None:
 
 
 async def _redeem(gateway: Running) -> float:
-    """Redemptions per CPU-second. The tickets are made before, and each is used once."""
+    """Redeemed tickets per CPU-second. The tickets are made before, and each is used once."""
 
     async def redeem(count: int) -> float:
         shown = [_show(_mint(gateway, number)) for number in range(count)]
@@ -74,7 +74,7 @@ async def _redeem(gateway: Running) -> float:
 
 
 async def _flood(gateway: Running) -> Row:
-    """A refused ticket costs about as much as a read: after a hundred refusals, signatures are no longer checked."""
+    """A refused ticket costs about as much as a read, because signatures are no longer checked after a hundred refusals."""
     hot = [request("GET", light_path(0, number % 8), gateway.headers()) for number in range(8)]
     head, body, signature = _mint(gateway, 0).split(".")
     forged = _show(f"{head}.{body}.{signature[::-1]}")
@@ -89,7 +89,7 @@ async def _flood(gateway: Running) -> Row:
 
 
 async def _bound(data: Path) -> float:
-    """The CPU time of one signature check and of the writes with shared commits, each measured alone."""
+    """The CPU time of one signature check and of the writes with shared commits. Each is measured separately."""
     await _fill(data)
     async with open_tools(Settings(data=data)) as tools:
         signed = await tools.signer.sign({"sub": USER.id, "jti": new_id(), "module": _lock_id(0)}, typ="ticket+jwt")

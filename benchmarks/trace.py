@@ -1,8 +1,8 @@
-"""`python -m benchmarks.trace E1`: the files that one request passes in a running gateway, and the moves between them.
+"""`python -m benchmarks.trace E1`: counts the files that one request passes in a running gateway, and the moves between them.
 
 The demo gateway runs in this process. After a warm-up, the same request is sent several times over one HTTP connection and
-traced in all threads. The trace with the fewest files counts: in the others, other work of the gateway ran at the same time.
-A move is a call from a function in one file of the package to a function in another.
+traced in all threads. The trace with the fewest files counts, because during the other traces the gateway did other work too. A
+move is a call from a function in one file of the package to a function in another file.
 """
 
 import asyncio
@@ -91,7 +91,7 @@ def _send(connection: HTTPConnection, request: Request) -> None:
 
 async def _trace(operation: str, profiler: Profiler, data: Path) -> list[Trace]:
     ready_file = data / "ready.json"
-    # Simulated devices stand still, so that only the request is traced.
+    # Simulated devices do not change, so that only the request is traced.
     settings = Settings(data=data, port=0, drivers=make_settings({"simulator_tick": 3600.0}))
     serving = asyncio.ensure_future(demo(settings, frozenset({"data"}), ready_file))
     while not ready_file.exists() and not serving.done():
@@ -133,7 +133,7 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1 or arguments[0] not in REQUESTS:
         print(f"usage: python -m benchmarks.trace {'|'.join(REQUESTS)}", file=sys.stderr)
         return 2
-    with redirect_stdout(sys.stderr):  # the demo prints its greeting
+    with redirect_stdout(sys.stderr):  # The demo prints its greeting.
         trace = trace_request(arguments[0])
     for file, calls in trace.files.items():
         print(f"{calls:4} {Path(file).relative_to(_PACKAGE)}")

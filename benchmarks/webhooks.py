@@ -1,4 +1,4 @@
-"""Webhooks: deliveries per second, their CPU cost and their delay."""
+"""Webhooks: the deliveries per second, their CPU cost and their delay."""
 
 import asyncio
 import multiprocessing
@@ -23,7 +23,7 @@ from domogate.domain.ids import Id
 from domogate.domain.plants import Module
 from domogate.domain.states import PlugState, Reading, Report, Unit
 
-# The wiring is that of the tests.
+# The wiring comes from the tests.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from support.clocks import ManualClock
@@ -35,7 +35,7 @@ _PLANTS, _EACH = 100, 2
 _CHANGES = 2_000
 _RATE, _SECONDS = 100, 5
 _IN_FLIGHT = 8
-"""Reports that wait for their commit at the same time."""
+"""Number of reports that wait for their commit at the same time."""
 _TIMEOUT = 120.0
 
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
@@ -47,7 +47,7 @@ class _Clock(ManualClock):
 
 
 class _Receiver(asyncio.Protocol):
-    """A minimal HTTP server, so that its own cost does not count."""
+    """A minimal HTTP server, so that the cost of the server does not count."""
 
     def __init__(self, got: list[tuple[float, bytes]]) -> None:
         self._got = got
@@ -71,7 +71,10 @@ class _Receiver(asyncio.Protocol):
 
 
 def _receive(pipe: Connection) -> None:
-    """Runs in a separate process. It sends its port. For each number it gets, it sends that many deliveries back."""
+    """Runs in a separate process, and first sends its port.
+
+    For each number that it gets, it sends this number of deliveries back.
+    """
 
     async def run() -> None:
         got: list[tuple[float, bytes]] = []

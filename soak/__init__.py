@@ -1,1 +1,1 @@
-"""The long campaigns of `./dev soak`: what the tests do briefly, done for as long as one likes. All on loopback."""
+"""The long campaigns of `./dev soak`. They repeat the checks of the tests for a given time. Everything runs on loopback."""

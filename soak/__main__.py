@@ -8,7 +8,7 @@ import time
 import traceback
 from pathlib import Path
 
-# The campaigns use the gateway, clients and checks of the tests.
+# The campaigns use the gateway, the clients and the checks of the tests.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from soak.campaigns import CAMPAIGNS, Campaign, Soak
@@ -17,7 +17,7 @@ from soak.campaigns import CAMPAIGNS, Campaign, Soak
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev soak", description=__doc__, allow_abbrev=False)
     parser.add_argument("--minutes", type=float, default=20.0, help="time for all campaigns together (20)")
-    parser.add_argument("--seed", type=int, help="repeat a run; without it a seed is chosen and printed")
+    parser.add_argument("--seed", type=int, help="repeat the run with this seed; without it a seed is chosen and printed")
     parser.add_argument("--only", nargs="+", choices=sorted(CAMPAIGNS), metavar="NAME", help=", ".join(sorted(CAMPAIGNS)))
     arguments = parser.parse_args()
     if arguments.minutes <= 0:

@@ -1,29 +1,28 @@
-"""Loads that need no credentials: memory rises little and comes back, and health checks are answered throughout."""
+"""Loads that need no credentials. Memory must rise little and fall again, and health checks must be answered all the time."""
 
 import random
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from soak.attackers import ATTACKS
-from soak.memory import MB, Watch, resident
+from soak.memory import MB, Watch, repeating, resident
 from support.gateway import Gateway
 from support.http import connect
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = (10, 40, 150, 400)
-"""Clients at a time. The largest is more than one address may have."""
+"""Number of clients at the same time. The largest number is more than one address may have."""
 ROUND = 6.0
 SHORTEST_ROUND = 1.0
 MAY_RISE = 60 * MB
 MAY_STAY = 30 * MB
-"""What may be left when the connections are closed: caches, and free memory that the allocator keeps."""
+"""The memory that may still be used after the connections are closed: caches, and free memory that the allocator keeps."""
 BACK_WITHIN = 30.0
 HEALTHY_WITHIN = 1.0
 _EVERY = 0.1
@@ -32,38 +31,29 @@ _HEALTH = b"GET /healthz HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n"
 
 @dataclass
 class HealthChecks:
-    """Asks for /healthz again and again, each time on a new connection."""
+    """Requests /healthz repeatedly, each time on a new connection."""
 
     gateway: Gateway
     times: list[float] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
-    _stop: threading.Event = field(default_factory=threading.Event)
 
-    @contextmanager
-    def checking(self) -> Iterator[None]:
-        thread = threading.Thread(target=self._run, daemon=True)
-        thread.start()
+    def checking(self) -> AbstractContextManager[None]:
+        return repeating(self._check, _EVERY)
+
+    def _check(self) -> None:
+        started, waited = time.monotonic(), self._waited_for_a_cpu()
         try:
-            yield
-        finally:
-            self._stop.set()
-            thread.join()
-
-    def _run(self) -> None:
-        while not self._stop.wait(_EVERY):
-            started, waited = time.monotonic(), self._waited_for_a_cpu()
-            try:
-                with connect(self.gateway.base_url, timeout=10) as connection:
-                    connection.sendall(_HEALTH)
-                    answer = connection.recv(4096)
-            except OSError as error:
-                answer = repr(error).encode()
-            self.times.append(time.monotonic() - started - (self._waited_for_a_cpu() - waited))
-            if not answer.startswith(b"HTTP/1.1 200"):
-                self.failures.append(f"{answer[:200]!r} after {self.times[-1]:.1f} s")
+            with connect(self.gateway.base_url, timeout=10) as connection:
+                connection.sendall(_HEALTH)
+                answer = connection.recv(4096)
+        except OSError as error:
+            answer = repr(error).encode()
+        self.times.append(time.monotonic() - started - (self._waited_for_a_cpu() - waited))
+        if not answer.startswith(b"HTTP/1.1 200"):
+            self.failures.append(f"{answer[:200]!r} after {self.times[-1]:.1f} s")
 
     def _waited_for_a_cpu(self) -> float:
-        """Seconds in which this thread and that of the gateway's event loop waited while other processes ran (Linux)."""
+        """Seconds in which this thread and the thread of the gateway's event loop waited while other processes ran (Linux)."""
         pid = self.gateway.process.pid
         with suppress(OSError):
             files = (Path("/proc/thread-self/schedstat"), Path(f"/proc/{pid}/task/{pid}/schedstat"))
@@ -72,10 +62,10 @@ class HealthChecks:
 
 
 def attack_without_credentials(gateway: Gateway, seconds: float, chance: random.Random, say: Callable[[str], None]) -> str:
-    """Run each attack at each size in turn. Raises AssertionError."""
+    """Run each attack with each number of clients. Raises AssertionError."""
     end = time.monotonic() + seconds
     length = max(SHORTEST_ROUND, min(ROUND, seconds / len(ATTACKS) / len(SIZES)))
-    _attack(gateway, "passwords", 2, SHORTEST_ROUND, chance)  # what a first login loads is no leak
+    _attack(gateway, "passwords", 2, SHORTEST_ROUND, chance)  # The first login loads code and data. This memory is not a leak.
     before = resident(gateway.process.pid)
     rounds, slowest, highest = 0, 0.0, before
     while rounds < len(ATTACKS) or time.monotonic() < end:
@@ -102,7 +92,7 @@ def attack_without_credentials(gateway: Gateway, seconds: float, chance: random.
 
 
 def _attack(gateway: Gateway, name: str, size: int, seconds: float, chance: random.Random) -> None:
-    """In a process of its own, so that it does not delay the health checks."""
+    """Runs in a separate process, so that it does not delay the health checks."""
     port = urlsplit(gateway.base_url).port
     arguments = [name, str(port), str(size), str(seconds), str(chance.randrange(2**32))]
     subprocess.run(  # noqa: S603 - our own program

@@ -1,4 +1,4 @@
-"""Clients without credentials that load a gateway on this machine: many at a time, for a given time.
+"""Clients without credentials that load a gateway on this machine: many at the same time, for a given time.
 
 python -m soak.attackers ATTACK PORT SIZE SECONDS SEED
 """
@@ -21,13 +21,13 @@ PATHS = ("/homeauto/v1.0/plants/{}/topology", "/emergency-lighting/module/{}/spa
 _LONG_PATH = 30_000
 _AHEAD = 2_000
 _PAUSE = 0.02
-"""Seconds before a connection that was closed is opened again."""
+"""Seconds until a client whose connection was closed connects again."""
 
 Client = Callable[["Target"], Awaitable[None]]
 
 
 class Target:
-    """The gateway, until the end of the attack."""
+    """The gateway, and the time when the attack ends."""
 
     def __init__(self, port: int, end: float, chance: random.Random) -> None:
         self.port = port
@@ -45,7 +45,7 @@ class Target:
         return client
 
     async def exchange(self, request: bytes) -> bytes:
-        """One request on its own connection, and the whole answer."""
+        """Send one request on a separate connection, and read the whole answer."""
         reader, writer = await asyncio.open_connection(HOST, self.port)
         try:
             writer.write(request)
@@ -59,7 +59,7 @@ def head(method: str, path: str, *lines: str) -> bytes:
 
 
 async def send_long_paths(target: Target) -> None:
-    """Each path is another one, and has no key."""
+    """Each path is different. The requests have no key."""
     reader, writer = await asyncio.open_connection(HOST, target.port)
     try:
         while True:
@@ -72,7 +72,7 @@ async def send_long_paths(target: Target) -> None:
 
 
 async def send_ahead(target: Target) -> None:
-    """Small requests without end, and no answer is read."""
+    """Send small requests without end, and read no answer."""
     with await target.open() as client:
         while True:
             await asyncio.get_running_loop().sock_sendall(client, head("GET", "/homeauto/v1.0/plants") * _AHEAD)
@@ -91,7 +91,7 @@ async def send_half_a_head(target: Target) -> None:
 
 
 async def open_and_close(target: Target) -> None:
-    """New connections as fast as they are accepted."""
+    """Open and close connections as fast as they are accepted."""
     with await target.open() as client:
         await asyncio.get_running_loop().sock_sendall(client, b"G")
 
@@ -110,7 +110,7 @@ async def guess_keys_and_tokens(target: Target) -> None:
 
 
 async def guess_secrets(target: Target) -> None:
-    """Wrong secrets of a client that exists, and of others."""
+    """Send wrong secrets of a client that exists, and of clients that do not exist."""
     name = target.chance.choice(("demo-app", secrets.token_hex(500)))
     credentials = base64.b64encode(f"{name}:{secrets.token_urlsafe(30)}".encode()).decode()
     form = urlencode({"grant_type": "refresh_token", "refresh_token": secrets.token_urlsafe(40)})
@@ -146,7 +146,7 @@ ATTACKS: dict[str, Client] = {
 
 
 async def attack(name: str, target: Target, size: int) -> None:
-    """`size` clients at a time. One that the gateway closes comes again."""
+    """Run `size` clients at the same time. A client whose connection is closed connects again."""
     errors = (OSError, asyncio.IncompleteReadError)
 
     async def repeat() -> None:
@@ -161,7 +161,7 @@ async def attack(name: str, target: Target, size: int) -> None:
 
 
 if __name__ == "__main__":
-    os.nice(19)  # attackers are on other machines and take no CPU time from this one
+    os.nice(19)  # Real attackers run on other machines and use no CPU time of this one.
     _, attack_name, port, size, seconds, seed = sys.argv
     chance = random.Random(int(seed))  # noqa: S311 - no secret
     asyncio.run(attack(attack_name, Target(int(port), time.monotonic() + float(seconds), chance), int(size)))

@@ -1,4 +1,4 @@
-"""The campaigns, and the share of the time that each gets."""
+"""The campaigns, and how much of the time each of them gets."""
 
 import random
 import time
@@ -25,8 +25,8 @@ from support.kill_rounds import open_kill_rounds
 from support.store_access import add_credentials
 
 READY_WITHIN = 3.0
-"""Seconds: the limit for the median start time after a kill."""
-# The tokens of a ready file must outlive the campaign.
+"""In seconds: the limit for the median start time after a kill."""
+# The tokens of a ready file must be valid longer than the campaign.
 LASTING = {"DOMOGATE_ACCESS_TOKEN_LIFETIME": "86400", "DOMOGATE_ID_TOKEN_LIFETIME": "86400"}
 
 
@@ -49,13 +49,13 @@ class Soak:
 
 @dataclass(frozen=True)
 class Campaign:
-    """One kind of long run. It raises when a check fails; otherwise it returns one line about what it did."""
+    """One kind of long run. It raises an exception if a check fails. Otherwise it returns one line about the run."""
 
     about: str
     share: float
     run: Callable[[Soak], str]
     on_request: bool = False
-    """True for a campaign that runs only when `--only` names it."""
+    """If true, the campaign runs only if `--only` names it."""
 
 
 def kill_again_and_again(soak: Soak) -> str:

@@ -1,4 +1,4 @@
-"""Memory must not grow under mixed load, nor under requests that never end."""
+"""Memory must not grow under mixed load, or under requests that never end."""
 
 import http.client
 import json
@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -24,12 +24,12 @@ from support.spec_operations import E1, E7, E8, E20, OPERATIONS, Operation
 MB = 1_000_000
 CLIENTS = 4
 WARM_UP = 0.4
-"""The share of the time after which the caches are full."""
+"""After this share of the time the caches are full."""
 MAY_GROW = 8 * MB
 MAY_GROW_BY_BODIES = 24 * MB
 BODIES = 12
 CUT_WITHIN = 45.0
-"""Seconds: the gateway's own deadline for a body is 30."""
+"""In seconds. The gateway's own deadline for a body is 30 seconds."""
 NEVER_ENDED = "never ended"
 _PACE = 0.002
 _EVERY = 0.5
@@ -45,28 +45,34 @@ def resident(pid: int) -> int:
     return int(subprocess.check_output(["ps", "-o", "rss=", "-p", str(pid)])) * 1024  # noqa: S603, S607
 
 
+@contextmanager
+def repeating(step: Callable[[], object], pause: float) -> Iterator[None]:
+    """Call `step` repeatedly from a thread, with `pause` seconds between two calls, and once more at the end."""
+    stop = threading.Event()
+
+    def run() -> None:
+        while not stop.wait(pause):
+            step()
+        step()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
 @dataclass
 class Watch:
-    """Samples the memory of a process from a thread."""
+    """Samples the memory of a process."""
 
     pid: int
     seen: list[int] = field(default_factory=list)
-    _stop: threading.Event = field(default_factory=threading.Event)
 
-    def run(self) -> None:
-        while not self._stop.wait(_EVERY):
-            self.seen.append(resident(self.pid))
-
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        thread = threading.Thread(target=self.run, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            self._stop.set()
-            thread.join()
-            self.seen.append(resident(self.pid))
+    def watching(self) -> AbstractContextManager[None]:
+        return repeating(lambda: self.seen.append(resident(self.pid)), _EVERY)
 
 
 # Mixed load

@@ -11,11 +11,11 @@ from support.mqtt_flood import FloodedGateway, flooded_gateway, messages_for, pe
 
 LAMPS = 500
 STEADY, BURST = 5_000, 20_000
-"""Messages a second."""
+"""In messages a second."""
 STEADY_FOR, BURST_FOR, IDLE_FOR = 60, 10, 15
 TIMES_IDLE = 3.0
 LEAST_IDLE = 0.0005
-"""Seconds: shorter times only measure the clock and the scheduler."""
+"""In seconds. Shorter times only measure the clock and the scheduler."""
 MAY_GROW = 8 * MB
 SETTLED_WITHIN = 10.0
 
@@ -46,7 +46,7 @@ def flood_with_mqtt(directory: Path, seconds: float, seed: int, say: Callable[[s
 def _steady(flooded: FloodedGateway, chance: random.Random) -> float:
     messages = messages_for(LAMPS, STEADY * STEADY_FOR, chance)
     with flooded.flooded(messages, STEADY) as sender:
-        time.sleep(2)  # the start of the sender is not measured
+        time.sleep(2)  # The start of the sender is not measured.
         took = flooded.read_for(STEADY_FOR - 4, chance)
         assert sender.is_alive(), "the sender finished too early"
     return percentile(took, 0.99)

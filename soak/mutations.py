@@ -1,4 +1,4 @@
-"""Mutation testing: changes the code in small ways, one change at a time, and runs its tests against each change.
+"""Mutation testing: changes the code in small ways, one change at a time, and runs the tests for each change.
 
 A change that no test notices ("survived") shows a missing test, or code that has no effect.
 """
@@ -17,7 +17,10 @@ ROOT = Path(__file__).resolve().parent.parent
 UNIT = ("tests/families",)
 CONTRACT = (*UNIT, "tests/contract", "tests/end_to_end/test_negative_rights_and_ids.py")
 UNIT_TESTED = {"_family.py", "_injected.py", "_ladder.py", "_openapi.py", "_orders.py", "_routes.py", "_xml.py"}
-"""Files of families whose unit tests must notice a change; for the others it is the contract."""
+"""Files of families for which the unit tests must notice a change.
+
+For the other families, the contract tests must notice it.
+"""
 RIGHTS = ("tests/services/rights", "tests/services/events/test_hub.py", *CONTRACT)
 TOKENS = ("tests/identity",)
 TIMEOUT = 300.0
@@ -51,7 +54,7 @@ class Mutant:
 
 
 def try_mutants(time_is_up: Callable[[], bool], folder: Path, chance: random.Random, say: Callable[[str], None]) -> str:
-    """Run mutants in random order until the time is up, at least one. Survivors are printed; they are not a failure."""
+    """Run mutants in random order until the time is up, at least one. Surviving mutants are printed, but are not a failure."""
     mutants = list(all_mutants())
     chance.shuffle(mutants)
     package = folder / "src" / "domogate"
@@ -119,7 +122,7 @@ def _short(code: str) -> str:
 
 
 def _is_text_or_type(node: ast.AST) -> bool:
-    """Docstrings, annotations and messages: a change of these is not a mistake that a test must notice."""
+    """Docstrings, annotations and messages: a test need not notice a change of these."""
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant)
     if isinstance(node, ast.Call):

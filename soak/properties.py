@@ -1,4 +1,4 @@
-"""The costly properties and state machines of the tests, with ten times as many and other examples."""
+"""The expensive properties and state machines of the tests, with new examples and ten times as many."""
 
 import os
 import random
@@ -25,7 +25,7 @@ _TIMEOUT = 3600
 
 
 def try_properties(time_is_up: Callable[[], bool], chance: random.Random, say: Callable[[str], None]) -> str:
-    """Run one file after the other, in random order, at least one."""
+    """Run the files one after the other in random order, at least one."""
     tried = 0
     while True:
         for file in chance.sample(FILES, len(FILES)):

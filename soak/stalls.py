@@ -1,6 +1,7 @@
-"""The tests while their processes are paused for short times, as a busy host does with its virtual machines.
+"""Runs the tests while their processes are paused for short times, as a busy host does with its virtual machines.
 
-A test that fails then depends on a fast machine. Sometimes the gateway is at fault: it counted its own delay as the client's.
+A test that fails then depends on a fast machine. Sometimes the gateway is wrong: it counted its own delay as a delay of the
+client.
 """
 
 import os
@@ -19,12 +20,12 @@ FOLDERS = (
     *("events", "external", "fabric", "identity", "management", "sdk", "services", "stores"),
 )
 _EVERY = 0.6
-"""Seconds between two stalls, on average."""
+"""Average number of seconds between two pauses."""
 _SHORTEST, _LONGEST = 0.05, 0.7
 
 
 def try_while_stalling(time_is_up: Callable[[], bool], chance: random.Random, say: Callable[[str], None]) -> str:
-    """Run one folder after the other, in random order, at least one."""
+    """Run the folders one after the other in random order, at least one."""
     tried = stalls = 0
     while True:
         for folder in chance.sample(FOLDERS, len(FOLDERS)):
@@ -50,7 +51,7 @@ def _stalling(process: "subprocess.Popen[str]", chance: random.Random) -> Iterat
     def stall() -> None:
         while not over.wait(chance.expovariate(1 / _EVERY)):
             family = list(_family_of(process.pid))
-            # All processes, as a host does it, or one alone while the others continue.
+            # Pause all processes, as a host does, or only one while the others continue.
             stopped = family if chance.random() < 0.5 else [chance.choice(family)]
             _send(stopped, signal.SIGSTOP)
             over.wait(chance.uniform(_SHORTEST, _LONGEST))

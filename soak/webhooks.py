@@ -7,9 +7,9 @@ from pathlib import Path
 from support.webhook_rounds import open_webhook_rounds
 
 EACH = 50
-"""Receivers for each of four plants."""
+"""Number of receivers for each of four plants."""
 SETTLE = 180.0
-"""Seconds in which everything must have arrived after the last kill."""
+"""In seconds. Everything must arrive in this time after the last kill."""
 CHECK_EVERY = 10
 
 
@@ -18,9 +18,10 @@ def kill_with_webhooks(directory: Path, seconds: float, seed: int, say: Callable
     end = time.monotonic() + seconds
     with open_webhook_rounds(directory, seed) as deliveries:
         deliveries.add(EACH)
-        time.sleep(6)  # the gateway looks for registrations of other processes every five seconds
+        time.sleep(6)  # The gateway looks for registrations of other processes every five seconds.
         while True:
-            # After a check everything has arrived. Then the receivers stop answering, so that the kill hits running attempts.
+            # After a check everything has arrived. Then the receivers stop answering, so that the kill interrupts running
+            # attempts.
             all_arrived = deliveries.rounds.done % CHECK_EVERY == 0
             deliveries.rounds.run_one(deliveries.fall_silent if all_arrived else lambda: None)
             deliveries.receiver.answering.set()

@@ -268,7 +268,7 @@ class TestMistakes:
     @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
     def test_metrics_on_the_port_of_the_api(self, host: str) -> None:
         (told,) = mistakes({"host": host, "metrics_port": 8080})
-        assert told.startswith("metrics_port (flag --metrics-port): 8080 is the port of the API itself")
+        assert told.startswith("metrics_port (flag --metrics-port): 8080 is the port of the API;")
 
     @pytest.mark.parametrize(
         "content", [b"port = ", b"port = 1\nport = 2", b"\xff\xfe", b"= 3", b"a = [[[[[", b"\x00"], ids=repr
@@ -452,7 +452,7 @@ class TestTablesOfDrivers:
         [
             ("DOMOGATE_MQTT_BROKERS", '[{"url": "http://broker.example", "password": "p4ss"}]', "mqtt://"),
             ("DOMOGATE_MQTT_BROKERS", '[{"url": "mqtt://a", "password": "p4ss"}]', "username"),
-            ("DOMOGATE_MQTT_BROKERS", '[{"url": "mqtt://a"}, {"url": "mqtt://b"}]', "name of its own"),
+            ("DOMOGATE_MQTT_BROKERS", '[{"url": "mqtt://a"}, {"url": "mqtt://b"}]', "needs a different name"),
             ("DOMOGATE_MQTT_BROKERS", "mqtt://a", "a JSON list of brokers"),
             ("DOMOGATE_OPENWEBNET_GATEWAYS", '[{"name": "bus", "host": "h", "password": "p4ss-word"}]', "password"),
         ],

@@ -1,14 +1,14 @@
 import asyncio
 from functools import partial
 
-from domogate.edge.protocol import AT_ONCE, Pace
+from domogate.edge.protocol import AT_ONCE, RequestPacer
 
 
 class TestPace:
     async def test_requests_start_in_order_and_only_some_in_each_round(self) -> None:
-        pace, started = Pace(), list[int]()
+        pacer, started = RequestPacer(), list[int]()
         for number in range(2 * AT_ONCE + 1):
-            pace.start(partial(started.append, number))
+            pacer.start(partial(started.append, number))
         lengths = [len(started)]
         for _ in range(4):
             await asyncio.sleep(0)
@@ -17,19 +17,19 @@ class TestPace:
         assert started == list(range(2 * AT_ONCE + 1))
 
     async def test_those_that_come_later_do_not_overtake(self) -> None:
-        pace, started = Pace(), list[int]()
+        pacer, started = RequestPacer(), list[int]()
         for number in range(2 * AT_ONCE):
-            pace.start(partial(started.append, number))
+            pacer.start(partial(started.append, number))
         await asyncio.sleep(0)
         for number in range(2 * AT_ONCE, 3 * AT_ONCE):
-            pace.start(partial(started.append, number))
+            pacer.start(partial(started.append, number))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         assert started == list(range(3 * AT_ONCE))
 
     async def test_a_single_request_starts_at_once(self) -> None:
-        pace, started = Pace(), list[int]()
+        pacer, started = RequestPacer(), list[int]()
         for number in range(5):
-            pace.start(partial(started.append, number))
+            pacer.start(partial(started.append, number))
             assert started[-1] == number
             await asyncio.sleep(0)

@@ -80,5 +80,5 @@ class TestTheLimitOfOpenFiles:
             assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
             assert process.poll() is None
         log = (tmp_path / "log").read_text()
-        assert 1 <= log.count("connections refused beyond the limits") <= 2, log
+        assert 1 <= log.count("connections were refused because a limit is reached") <= 2, log
         assert "Too many open files" not in log

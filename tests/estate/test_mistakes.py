@@ -190,7 +190,7 @@ class TestThermostats:
     def test_two_programs_of_one_number(self) -> None:
         told = the_mistake(module("kind: chronothermostat, programs: [{number: 1, name: A}, {number: 1, name: B}]"))
         assert told.path == "plants[0].modules[0].programs[1].number"
-        assert told.problem == "the thermostat has a program 1 already"
+        assert told.problem == "the thermostat already has a program 1"
 
 
 class TestScenes:
@@ -210,7 +210,7 @@ class TestScenes:
 
     def test_a_module_that_cannot_be_commanded(self) -> None:
         told = self.scene(f"module: {OTHER}, do: set light, on: true", "kind: remote")
-        assert told.allowed == "a module that can be commanded"
+        assert told.allowed == "a module that takes this command"
 
     def test_a_key_that_does_not_belong_to_the_command(self) -> None:
         told = self.scene(f"module: {OTHER}, do: switch plug, on: true, level: 3")

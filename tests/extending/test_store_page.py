@@ -59,7 +59,7 @@ class ExtendedPackage:
             if kind == "python" and "asyncio.run(main())" in code:
                 (folder / "program.py").write_text(code)
             elif kind == "python":
-                assert not path.exists(), f"{names[-1]} exists already"
+                assert not path.exists(), f"{names[-1]} already exists"
                 path.write_text(code)
                 self.new.add(names[-1])
             elif kind == "diff":

@@ -319,7 +319,7 @@ class TestADailyQuota:
             await setup.admission.start()
             await setup.admit_times(key, 2)
             async with asyncio.timeout(30):
-                while "not written" not in caplog.text:
+                while "not stored" not in caplog.text:
                     await asyncio.sleep(0.001)
         assert key.decode() not in caplog.text
         setup.store.failure = None

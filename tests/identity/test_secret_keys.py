@@ -31,7 +31,7 @@ class TestSealing:
     def test_a_secret_that_was_moved_is_refused(self, tmp_path: Path, place: str) -> None:
         keys = SecretKeys(tmp_path, given=TEXT)
         sealed = keys.seal(keys.choose_key(None), PLACE, "x")
-        with pytest.raises(SealBroken, match="changed or moved"):
+        with pytest.raises(SealBroken, match="changed, or moved"):
             keys.unseal(place, sealed)
 
     def test_every_changed_byte_is_noticed(self, tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ class TestCommands:
         await driven.refused("POST", f"/plants/{HOUSE.id}/modules/{an_id(999)}/commands", body, status=404)
         await driven.refused("POST", f"/plants/{an_id(999)}/modules/{LAMP.id}/commands", body, status=404)
         await driven.env.store.set_plant_status(HOUSE.id, PlantStatus.REMOVED, NOW)
-        assert "bring it back" in await driven.refused("POST", house_module_path(LAMP, "/commands"), body, status=409)
+        assert "Bring the plant back" in await driven.refused("POST", house_module_path(LAMP, "/commands"), body, status=409)
         assert driven.backend.drivers["simulator"].orders == []
 
     async def test_it_is_in_the_audit_log_with_operator_command_and_result(self, driven: ManagementApi) -> None:

@@ -53,7 +53,7 @@ class TestRefusals:
 
     async def test_starting_twice_is_refused(self, open_store: OpenStore, tmp_path: Path) -> None:
         store = await open_store(sqlite_url(tmp_path / "x.db"))
-        with pytest.raises(RuntimeError, match="started already"):
+        with pytest.raises(RuntimeError, match="already started"):
             await store.start()
 
     async def test_stopping_what_never_started_does_nothing(self, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ class TestQueries:
         await store.add_orders([order], NOW, sent=False)
         await store.mark_sent("1", NOW)
         await store.end_order(OrderEnd("1", OrderState.CONFIRMED, NOW), Report(HOUSE.id, LAMP.id, NOW, reachable=False))
-        await store.settle_orders(NOW)
+        await store.end_overdue_orders(NOW)
         await store.find_order("1")
         await store.list_orders(HOUSE.id, LAMP.id, OrderState.SENT, NOW, 10)
         watt = ("power", Reading(1.0, Unit.WATT, NOW))

@@ -147,8 +147,8 @@ class TestEnding:
         assert record.problem == "no \N{REPLACEMENT CHARACTER} such ? address"
 
     @pytest.mark.parametrize("state", [OrderState.QUEUED, OrderState.SENT])
-    async def test_what_is_no_end_is_refused(self, store: SqlStore, state: OrderState) -> None:
-        with pytest.raises(ValueError, match="not an end of an order"):
+    async def test_a_state_that_is_not_final_is_refused(self, store: SqlStore, state: OrderState) -> None:
+        with pytest.raises(ValueError, match="not a final state of an order"):
             await store.end_order(OrderEnd("one", state, NOW))
 
 
@@ -157,9 +157,9 @@ class TestSettling:
         await store.add_orders([an_order("queued"), an_order("later", deadline=NOW + 60)], NOW, sent=False)
         await store.add_orders([an_order("sent"), an_order("ended"), an_order("late", deadline=NOW + 60)], NOW, sent=True)
         await store.end_order(confirmed("ended"))
-        assert await store.settle_orders(DEADLINE - 0.001) == 0
-        assert await store.settle_orders(DEADLINE) == 2
-        assert await store.settle_orders(DEADLINE) == 0
+        assert await store.end_overdue_orders(DEADLINE - 0.001) == 0
+        assert await store.end_overdue_orders(DEADLINE) == 2
+        assert await store.end_overdue_orders(DEADLINE) == 0
         found = {
             record.order.id: (record.state, record.ended_at) for record in await store.list_orders(None, None, None, None, 9)
         }
@@ -174,7 +174,7 @@ class TestSettling:
     async def test_what_was_settled_is_not_sent_nor_ended_again(self, store: SqlStore) -> None:
         await store.add_orders([an_order("queued")], NOW, sent=False)
         await store.add_orders([an_order("sent")], NOW, sent=True)
-        await store.settle_orders(DEADLINE)
+        await store.end_overdue_orders(DEADLINE)
         assert not await store.mark_sent("queued", NOW)
         await store.end_order(confirmed("sent"))
         assert [record.state for record in await store.list_orders(None, None, None, None, 9)] == [
@@ -268,7 +268,7 @@ class TestMerging:
     async def test_general_work_between_them_keeps_its_place(self, filled_store: SqlStore) -> None:
         results = await asyncio.gather(
             filled_store.add_orders([an_order()], NOW, sent=False),
-            filled_store.settle_orders(DEADLINE),
+            filled_store.end_overdue_orders(DEADLINE),
             filled_store.mark_sent("one", NOW),
             filled_store.add_orders([an_order()], NOW, sent=False),
         )
@@ -357,7 +357,7 @@ class TestAsIfOneAfterTheOther:
                 listed = await store.list_orders(None, None, None, None, 10)
                 assert {record.order.id: record for record in listed} == model.records
         finally:
-            await store.settle_orders(DEADLINE)
+            await store.end_overdue_orders(DEADLINE)
             await store.prune_orders(NOW + 100)
 
     @staticmethod
@@ -370,4 +370,4 @@ class TestAsIfOneAfterTheOther:
         if what == "end":
             name, at, state = arguments
             return await store.end_order(OrderEnd(name, state, at))
-        return await store.settle_orders(*arguments)
+        return await store.end_overdue_orders(*arguments)

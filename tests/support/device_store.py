@@ -158,7 +158,7 @@ class FakeStore:
         if record is not None and record.ended_at is None:
             self.orders[end.order_id] = msgspec.structs.replace(record, state=end.state, ended_at=end.at, problem=end.problem)
 
-    async def settle_orders(self, at: float) -> int:
+    async def end_overdue_orders(self, at: float) -> int:
         ends = {OrderState.QUEUED: OrderState.EXPIRED, OrderState.SENT: OrderState.UNKNOWN}
         late = [record for record in self.orders.values() if record.state in ends and record.order.deadline <= at]
         for record in late:

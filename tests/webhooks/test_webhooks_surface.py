@@ -137,8 +137,8 @@ class TestRegistering:
         assert "20" in expect_problem(await app.register(), 409)
 
     async def test_a_url_that_must_not_be_called_is_422_with_the_reason(self, app: App) -> None:
-        app.sender.refused = Undelivered("The URL must not be called: it is private.", forbidden=True)
-        assert expect_problem(await app.register(), 422) == "The URL must not be called: it is private."
+        app.sender.refused = Undelivered("The gateway does not call this URL: it is private.", forbidden=True)
+        assert expect_problem(await app.register(), 422) == "The gateway does not call this URL: it is private."
 
     async def test_the_plant_of_another_user_is_403_and_an_unknown_plant_404(self, app: App) -> None:
         await app.setup.store.withdraw_user(HOME, GUEST.id)

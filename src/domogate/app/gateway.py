@@ -85,7 +85,7 @@ class Gateway:
             others=self._issuers,
             own=settings.own_issuer,
         )
-        # /auth accepts only our own tokens; the families also accept those of other issuers.
+        # /auth accepts only our own tokens. The families also accept tokens of other issuers.
         self._own_verifier = TokenVerifier(self.keyring, self.store, self.clock, settings.auth_url, settings.base_url)
         self.audit = AuditLog(self.store, self.clock)
         self.people = build_people(settings, self.store, self.hasher, self.clock, self.audit)
@@ -187,7 +187,7 @@ class Gateway:
         self._echo = HttpEchoBackend(echo_url, self.settings.echo_deadline)
         await self._echo.start()
         application = self._build_asgi(self._echo)
-        # Objects that exist now live until the end, so full garbage collections can skip them.
+        # Objects that exist now live as long as the process, so full garbage collections can skip them.
         gc.collect()
         gc.freeze()
         self._ready = True
@@ -198,12 +198,12 @@ class Gateway:
         self.damaged.set()
 
     def drain(self) -> None:
-        """Stop being ready, and end the streams. Running requests still finish."""
+        """Report not ready, and end the streams. Running requests can still finish."""
         self._ready = False
         self.hub.drain()
 
     async def stop(self) -> None:
-        """Stop all parts in the reverse order of the start. The store is last, so that everything is on disk."""
+        """Stop all parts in the reverse order of the start. The store stops last, so everything is on disk."""
         self._ready = False
         await self.hub.stop()
         await self.dispatcher.stop()
@@ -328,20 +328,22 @@ class Gateway:
         }
 
     def _register_metrics(self) -> None:
-        self.metrics.gauge("domogate_world_modules", "Modules held by the read model", lambda: self.read_model.held_modules)
+        self.metrics.gauge(
+            "domogate_world_modules", "Modules that the read model holds in memory", lambda: self.read_model.held_modules
+        )
         self.metrics.gauge("domogate_event_streams", "Event streams that are open", lambda: self.hub.open_streams)
-        self.metrics.counter("domogate_events_streamed", "Events handed to streams", lambda: self.hub.sent)
+        self.metrics.counter("domogate_events_streamed", "Events that were passed to streams", lambda: self.hub.sent)
         self.metrics.gauge("domogate_webhooks", "Webhooks that have not ended", lambda: self.dispatcher.webhooks)
         self.metrics.counter(
             "domogate_webhook_deliveries",
-            "What became of attempts to deliver; dead: events that were given up",
+            "Attempts to deliver by result; dead counts events that were given up",
             lambda: self.dispatcher.counters.by_outcome(),
             ("outcome",),
         )
         self.metrics.counter("domogate_commits", "Commits to the store", lambda: self.store.commits)
         self.metrics.counter(
             "domogate_tickets",
-            "Tickets shown and pictures asked for, by what became of them",
+            "Requests to redeem tickets and to fetch pictures, by result",
             lambda: self.redemption.outcomes,
             ("what", "outcome"),
         )

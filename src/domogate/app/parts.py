@@ -34,7 +34,7 @@ def sqlite_file(settings: Settings) -> Path:
 
 
 def open_store(settings: Settings, clock: Clock, *, gateway: bool) -> SqlStore:
-    # Readable only by its owner, because it has the secret key and personal data.
+    # Only the owner may read the folder, because it contains the secret key and personal data.
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     url = settings.database or sqlite_url(sqlite_file(settings))
     return SqlStore(url, clock=clock, gateway=gateway, sealer=build_sealer(settings), folder=settings.data)
@@ -103,7 +103,7 @@ def build_history(settings: Settings, store: Store, clock: Clock) -> History:
 def new_subscription(
     name: str, rate: str | None, daily_quota: int | None, expires_at: float | None, now: float
 ) -> tuple[str, Subscription]:
-    """A new key, which is shown once, and the subscription with its hash. Raises ValueError."""
+    """A new key, which is shown only once, and the subscription with the hash of the key. Raises ValueError."""
     key = new_key()
     return key, _new_subscription(name, key, now, rate=rate, daily_quota=daily_quota, expires_at=expires_at)
 

@@ -63,7 +63,7 @@ async def serve(settings: Settings, on_ready: Callable[[Gateway], Awaitable[None
 
 
 def _allow_connections(most: int) -> None:
-    """Raises BadSettings if the process may not open so many files."""
+    """Raises BadSettings if the process may not open enough files for the connections."""
     allowed = count_allowed_connections(most)
     if allowed < most:
         problem = (

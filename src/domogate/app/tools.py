@@ -98,7 +98,7 @@ def is_store_writable(settings: Settings) -> bool:
 
 
 async def restore_backup(settings: Settings, backup: Path) -> None:
-    """Raises ValueError, FileExistsError or SecretKeyMissing; the message tells what to do."""
+    """Raises ValueError, FileExistsError or SecretKeyMissing. The message tells what to do."""
     if settings.database is not None:
         raise ValueError("restore is for the embedded store; restore a PostgreSQL database with pg_restore")
     if (key_id := find_key_of_backup(backup)) is not None:

@@ -1,4 +1,4 @@
-"""JSON responses of the endpoints for applications: errors by RFC 6749 §5.2, not to be cached."""
+"""JSON responses of the endpoints for applications. Errors have the form of RFC 6749 §5.2 and must not be cached."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,10 @@ def json_answer(status: int, body: Any, headers: Mapping[str, str] = NO_STORE) -
 
 
 def public_json(body: Any) -> Response:
-    """The same for all callers, so it may be cached for five minutes. Clients reload the keys when they see an unknown kid."""
+    """For a body that is the same for all callers: clients may cache it for five minutes.
+
+    Clients that see an unknown kid reload the keys earlier.
+    """
     return json_answer(200, body, _CACHED)
 
 
@@ -36,7 +39,7 @@ def error_answer(status: int, error: str, description: str, headers: Mapping[str
 
 
 async def answer_fault(_request: Request, fault: Exception) -> Response:
-    """A 401 always names the way to authenticate (RFC 9110 §15.5.2), also for a client that used form fields."""
+    """A 401 always names the way to authenticate (RFC 9110 §15.5.2), even if the client sent its secret in form fields."""
     assert isinstance(fault, OAuthFault)
     refused = fault.error is OAuthError.INVALID_CLIENT
     challenge = {"www-authenticate": f'Basic realm="{_REALM}", charset="UTF-8"'} if refused else None
@@ -52,7 +55,7 @@ def bearer_fault_answer(fault: OAuthFault) -> Response:
 
 
 def no_token_answer() -> Response:
-    """Without a token the challenge names no error (RFC 6750 §3.1)."""
+    """If the request has no token, the challenge names no error (RFC 6750 §3.1)."""
     challenge = {"www-authenticate": f'Bearer realm="{_REALM}"'}
     return error_answer(401, OAuthError.INVALID_TOKEN, "An access token is needed: Authorization: Bearer TOKEN.", challenge)
 
@@ -78,7 +81,7 @@ async def answer_http(request: Request, error: Exception) -> Response:
 
 
 async def answer_failure(_request: Request, _failure: Exception) -> Response:
-    return error_answer(500, _WORDS[500], "The gateway failed. Its log tells why.")
+    return error_answer(500, _WORDS[500], "The gateway failed. The reason is in its log.")
 
 
 HANDLERS: dict[Any, Any] = {

@@ -39,7 +39,7 @@ _NOT_SUPPORTED = {
 
 
 class BadRedirect(Exception):
-    """The browser must not be redirected: the error is shown to the person."""
+    """The redirect URI cannot be trusted, so the browser is not redirected. The person sees the error."""
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(problem)
@@ -56,7 +56,7 @@ class ReturnAddress(msgspec.Struct, frozen=True):
 
 
 class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A valid request."""
+    """A request that passed all checks."""
 
     consent: ConsentRequest
     back: ReturnAddress
@@ -84,7 +84,7 @@ def find_client_id(pairs: Pairs) -> str:
 
 
 def find_return(pairs: Pairs, client: Client) -> ReturnAddress:
-    """Where the response or an error may be sent. Raises BadRedirect."""
+    """Find the address to which the response or an error may be sent. Raises BadRedirect."""
     named = [value for name, value in pairs if name == "redirect_uri" and value]
     advice = "Send one of the registered redirect URIs exactly, or ask the operator to register this one."
     if len(named) > 1:
@@ -102,8 +102,8 @@ def find_return(pairs: Pairs, client: Client) -> ReturnAddress:
 
 
 def parse_request(pairs: Pairs, client: Client, back: ReturnAddress, *, implicit_enabled: bool) -> AuthorizationRequest:
-    """Raises OAuthFault, which is sent to `back`."""
-    # Unknown parameters are ignored, also repeated ones (RFC 6749 §3.1).
+    """Raises OAuthFault. The caller sends the fault to `back`."""
+    # Unknown parameters are ignored, even if they are repeated (RFC 6749 §3.1).
     if doubled := sorted(repeated(pairs) & _NAMES):
         raise _invalid(f"The parameter {doubled[0]} is given more than once.")
     given = {name: value for name, value in pairs if value}
@@ -150,9 +150,10 @@ def _invalid(description: str) -> OAuthFault:
 
 
 def _guess_mode(pairs: Pairs) -> ResponseMode:
-    """Return the mode for errors that are found before the response mode is checked: the mode that the response would have.
+    """Return the response mode for an error that is found before the response mode is checked.
 
-    A response with a token is never sent in a query (OAuth 2.0 Multiple Response Type Encoding Practices §3).
+    It is the mode that the response itself would have. A response with a token is never sent in a query (OAuth 2.0 Multiple
+    Response Type Encoding Practices §3).
     """
     types = {word for name, value in pairs if name == "response_type" for word in value.split(" ")}
     fragment = types & {"token", "id_token"} or ("response_mode", ResponseMode.FRAGMENT.value) in pairs

@@ -36,10 +36,13 @@ from domogate.services.people import LoggedIn, Sessions
 DECISION = "decision"
 ALLOW, DENY = "allow", "deny"
 _REQUEST = "asking"
-"""The field of the consent form with the whole request, encoded as a query: a browser changes line breaks in plain text."""
+"""The field of the consent form that holds the whole request, encoded as a query.
+
+A browser would change line breaks in plain text.
+"""
 _FOR_THE_PAGE = ("redirect_uri", "ui_locales")
 _SINCE = "login_since"
-"""Added to the request when the person must log in again: the time of that redirect, with a MAC."""
+"""This parameter is added to the request when the person must log in again. It holds the time of that redirect, with a MAC."""
 _ADVICE = "GET the authorization endpoint with the parameters in the query (RFC 6749 §4.1.1)."
 
 
@@ -80,9 +83,10 @@ class AuthorizeEndpoint:
         return await self._answer(request, pairs, None)
 
     async def post(self, request: Request) -> Response:
-        """The consent form, or a request that was sent as a form (OpenID Connect Core §3.1.2.1).
+        """Serves the consent form, and requests that were sent as a form (OpenID Connect Core §3.1.2.1).
 
-        The latter is redirected to a query: a form of another site is sent without our cookie (SameSite=Lax).
+        A request sent as a form is redirected to the same request in a query: the browser sends a form of another site without
+        our cookie (SameSite=Lax).
         """
         try:
             pairs = await read_pairs(request, self._max_body)
@@ -140,7 +144,7 @@ class AuthorizeEndpoint:
     # --- the login ----------------------------------------------------------------------------------------------------
 
     async def _is_suitable_login(self, person: LoggedIn, asked: AuthorizationRequest) -> bool:
-        """Whether the login is recent enough, and of the person that the application expects."""
+        """Whether the login is recent enough, and is a login of the person that the application expects."""
         since = await self._find_since(asked)
         has_just_logged_in = since is not None and person.session.auth_time >= since
         if asked.id_token_hint is not None:
@@ -166,7 +170,7 @@ class AuthorizeEndpoint:
         )
 
     async def _find_since(self, asked: AuthorizationRequest) -> float | None:
-        """When the person was sent to the login for this request, or None."""
+        """The time when the person was sent to the login for this request, or None."""
         since, _, mac = asked.parameters.get(_SINCE, "").partition(".")
         if mac and await self._authorization.login_mac.verify(self._to_sign(asked, since), mac):
             return int(since) / 1000

@@ -1,4 +1,4 @@
-"""Describes the gateway's identity provider to software that knows only its issuer."""
+"""Describes the gateway's identity provider to applications that know only its issuer."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,7 +21,7 @@ _METHODS = [*_SECRET_METHODS, "none"]
 
 
 class Discovery:
-    """OpenID Connect Discovery 1.0 §3 and RFC 8414 §2: one document for both."""
+    """One document for both standards: OpenID Connect Discovery 1.0 §3 and RFC 8414 §2."""
 
     def __init__(self, signer: Signer, issuer: str, *, implicit_enabled: bool) -> None:
         self._signer = signer
@@ -32,7 +32,8 @@ class Discovery:
         return public_json(await self.metadata())
 
     async def metadata(self) -> dict[str, Any]:
-        # The algorithms of the published keys: while the algorithm is changed, tokens of both exist.
+        # List the algorithms of all published keys: after a change of the algorithm, tokens of both algorithms are valid for
+        # some time.
         algorithms = sorted({key["alg"] for key in (await self._signer.jwks())["keys"]})
         implicit = self._implicit_enabled
         return {
@@ -61,7 +62,7 @@ class Discovery:
                 *("name", "email", "email_verified", "scope", "grant"),
             ],
             "authorization_response_iss_parameter_supported": True,
-            # Explicit, because the standards have different defaults for missing members.
+            # Written out, because the two standards have different defaults for missing members.
             "claims_parameter_supported": False,
             "request_parameter_supported": False,
             "request_uri_parameter_supported": False,
@@ -70,14 +71,15 @@ class Discovery:
         }
 
     def routes(self, prefix: str) -> list[Route]:
-        """Below the issuer (OpenID Connect Discovery 1.0 §4)."""
+        """The routes below the issuer (OpenID Connect Discovery 1.0 §4)."""
         return [Route(f"{prefix}/.well-known/{name}", self.serve, methods=["GET"]) for name in (OPENID, OAUTH)]
 
 
 def build_well_known(discovery: Discovery, prefix: str) -> Starlette:
-    """The app at /.well-known of the host: RFC 8414 §3.1 puts the well-known name before the issuer's path.
+    """Build the app at /.well-known of the host.
 
-    A proxy that serves the gateway below a path may remove that path or keep it; both work.
+    RFC 8414 §3.1 puts the well-known name before the path of the issuer. A proxy that serves the gateway below a path may
+    remove that path or keep it; both work.
     """
     paths = dict.fromkeys((prefix, urlsplit(discovery.issuer).path))
     routes = [

@@ -1,4 +1,4 @@
-"""Reads parameters from a query, a form or an Authorization header. Sizes are limited, repeated parameters refused."""
+"""Reads parameters from a query, a form or an Authorization header. Sizes are limited, and repeated parameters are refused."""
 
 import base64
 import binascii
@@ -27,7 +27,7 @@ def _invalid(description: str) -> OAuthFault:
 
 
 def parse_pairs(text: bytes) -> Pairs:
-    """A query or a urlencoded body. Raises OAuthFault for what is not UTF-8 or has too many fields."""
+    """Parse a query or a urlencoded body. Raises OAuthFault if it is not UTF-8 or has too many fields."""
     try:
         return parse_qsl(text.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict")
     except ValueError:
@@ -41,14 +41,14 @@ def repeated(pairs: Pairs) -> set[str]:
 
 
 def once(pairs: Pairs) -> dict[str, str]:
-    """The parameters as a dict. Each may occur once; one without a value is ignored (RFC 6749 §3.1, §3.2)."""
+    """The parameters as a dict. Each parameter may occur once; a parameter without a value is ignored (RFC 6749 §3.1, §3.2)."""
     if repeated(pairs):
         raise _invalid("A parameter occurs more than once.")
     return {name: value for name, value in pairs if value}
 
 
 def address_of(request: Request) -> str:
-    """The client's address, as the audit log notes it."""
+    """The IP address of the client, in the form that the audit log uses."""
     return request.client.host if request.client else ""
 
 
@@ -68,7 +68,7 @@ async def read_pairs(request: Request, max_body: int) -> Pairs:
 
 
 def read_basic(request: Request) -> tuple[str, str] | None:
-    """Client id and secret from HTTP Basic (RFC 6749 §2.3.1), or None without it. Raises OAuthFault."""
+    """Client id and secret from HTTP Basic (RFC 6749 §2.3.1), or None if the request has no such header. Raises OAuthFault."""
     headers = request.headers.getlist("authorization")
     if len(headers) > 1:
         raise _invalid("There are two Authorization headers.")
@@ -102,7 +102,7 @@ async def _read_multipart(request: Request, body: bytes) -> Pairs:
     async def stream() -> AsyncGenerator[bytes, None]:
         yield body
 
-    # Files are refused, so nothing is written to the disk.
+    # Files are refused, so the parser writes nothing to the disk.
     parser = MultiPartParser(request.headers, stream(), max_files=0, max_fields=_MAX_FIELDS)
     try:
         fields = await parser.parse()

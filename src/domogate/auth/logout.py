@@ -22,7 +22,7 @@ _ADVICE = "See RP-Initiated Logout 1.0 §2 for the parameters."
 
 
 class LogoutRequest(msgspec.Struct, frozen=True):
-    """A valid logout request."""
+    """A logout request that passed all checks."""
 
     hint: Hint | None
     client: Client | None
@@ -32,7 +32,7 @@ class LogoutRequest(msgspec.Struct, frozen=True):
 
 
 class LogoutEndpoint:
-    """Ends the session of the browser. Asks the person first, unless id_token_hint names this person."""
+    """Ends the session of the browser. The endpoint asks the person first, unless id_token_hint names this person."""
 
     def __init__(self, authorization: Authorization, sessions: Sessions, pages: Pages, *, issuer: str, max_body: int) -> None:
         self._authorization = authorization
@@ -53,7 +53,10 @@ class LogoutEndpoint:
         return self._pages.render_logout(request, person, client=logout.client, fields=logout.fields)
 
     async def post(self, request: Request) -> Response:
-        """The person's decision, or a request sent as a form. The latter has no cookie, so it is redirected to a query."""
+        """Serves the person's decision, and logout requests that were sent as a form.
+
+        A request sent as a form arrives without the cookie, so it is redirected to the same request in a query.
+        """
         try:
             pairs = await read_pairs(request, self._max_body)
             form = once(pairs)
@@ -89,7 +92,7 @@ class LogoutEndpoint:
         if uri is not None and client is not None and uri not in client.post_logout_redirect_uris:
             raise BadRedirect(
                 f"The post_logout_redirect_uri {ascii(uri)[1:-1]} is not registered for {client.name}.",
-                "Send one of the registered ones exactly, or ask the operator to register this one.",
+                "Send one of the registered addresses exactly, or ask the operator to register this one.",
             )
         fields = {name: given[name] for name in _PASSED_ON if name in given}
         return LogoutRequest(hint, client, uri, given.get("state"), fields)

@@ -16,17 +16,17 @@ _REDIRECT_HEADERS = {"cache-control": "no-store", "pragma": "no-cache", "referre
 
 
 class ResponseMode(StrEnum):
-    """How a response travels in the redirect URI (OAuth 2.0 Multiple Response Type Encoding Practices §2.1)."""
+    """The part of the redirect URI that holds the response (OAuth 2.0 Multiple Response Type Encoding Practices §2.1)."""
 
     QUERY = "query"
     FRAGMENT = "fragment"
 
 
 def matches(requested: str, registered: str, *, any_port: bool) -> bool:
-    """Whether both are the same text (RFC 9700 §2.1).
+    """Whether the two redirect URIs are the same text (RFC 9700 §2.1).
 
-    With `any_port`, a loopback address registered without a port matches every port: a native application learns its port only
-    when it starts (RFC 8252 §7.3).
+    With `any_port`, a loopback address that is registered without a port matches every port: a native application learns its
+    port only when it starts (RFC 8252 §7.3).
     """
     if requested == registered:
         return True
@@ -35,7 +35,7 @@ def matches(requested: str, registered: str, *, any_port: bool) -> bool:
 
 
 def explain_mismatch(requested: str, client: Client) -> str:
-    """Tells the developer of the application what is wrong."""
+    """Explain to the developer of the application why the redirect URI is refused."""
     shown = requested if requested.isprintable() else ascii(requested)
     if "#" in requested:
         return f"The redirect_uri {shown} has a fragment (#…); a redirect URI must not have one (RFC 6749 §3.1.2)."
@@ -57,12 +57,15 @@ def _same_but_for_port(one: str, other: str) -> bool:
 
 
 def send_back(redirect_uri: str, mode: ResponseMode, parameters: Mapping[str, str]) -> Response:
-    """Redirect to the application, by 303 so that a posted form is not posted there again (RFC 9700 §4.12)."""
+    """Redirect to the application.
+
+    The status is 303, so that the browser does not post the form again there (RFC 9700 §4.12).
+    """
     sign = "#" if mode is ResponseMode.FRAGMENT else "&" if "?" in redirect_uri else "?"
     # urlencode escapes line breaks, so a parameter cannot add a header.
     return RedirectResponse(f"{redirect_uri}{sign}{urlencode(parameters)}", 303, _REDIRECT_HEADERS)
 
 
 def see_other(url: str) -> Response:
-    """Load this URL next, with GET. The browser does not send the form again when the person goes back."""
+    """Redirect to this URL with GET. The browser does not send the form again when the person goes back."""
     return RedirectResponse(url, 303, _REDIRECT_HEADERS)

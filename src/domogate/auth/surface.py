@@ -1,4 +1,4 @@
-"""The ASGI app of everything under /auth. It receives complete paths: /auth/jwks, not /jwks."""
+"""The ASGI app of everything under /auth. It receives complete paths, for example /auth/jwks."""
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -29,10 +29,10 @@ def build(
     implicit_enabled: bool = False,
     max_body: int = 65_536,
 ) -> Starlette:
-    """`issuer` is {auth_url}, as in tokens. The implicit flow is off unless enabled (Decision 0026)."""
+    """`issuer` is {auth_url}, as in tokens. The implicit flow is off by default (Decision 0026)."""
 
     async def serve_jwks(_request: Request) -> Response:
-        # Not application/jwk-set+json (RFC 7517 §8.5): providers send application/json, and clients expect it.
+        # Not application/jwk-set+json (RFC 7517 §8.5): other providers send application/json, and clients expect that.
         return public_json(await signer.jwks())
 
     discovery = Discovery(signer, issuer, implicit_enabled=implicit_enabled)

@@ -21,7 +21,10 @@ class TokenEndpoints:
         }
 
     async def token(self, request: Request) -> Response:
-        """RFC 6749 §3.2. Only wrong client secrets have a rate limit: a refused refresh would log a person out."""
+        """RFC 6749 §3.2.
+
+        Only wrong client secrets have a rate limit: if a refresh were refused, the person would be logged out.
+        """
         form = await self._read_form(request)
         grant_type = _require(form, "grant_type")
         exchange = self._grants.get(grant_type)
@@ -39,7 +42,7 @@ class TokenEndpoints:
         return Response(b"", 200, NO_STORE)
 
     async def introspect(self, request: Request) -> Response:
-        """RFC 7662. Only for clients that authenticate (§2.1)."""
+        """RFC 7662. Only clients with a secret may use it (§2.1)."""
         form = await self._read_form(request)
         client = await self._authenticate(request, form)
         if not client.confidential:
@@ -47,7 +50,7 @@ class TokenEndpoints:
         return json_answer(200, await self._authorization.inspection.introspect(client, _require(form, "token")))
 
     async def userinfo(self, request: Request) -> Response:
-        """OpenID Connect Core §5.3; the token in the header or, with POST, in the form (RFC 6750 §2)."""
+        """OpenID Connect Core §5.3. The token is in the header or, with POST, in the form (RFC 6750 §2)."""
         try:
             presented = await self._read_bearer(request)
             if presented is None:
@@ -62,7 +65,10 @@ class TokenEndpoints:
         return once(await read_pairs(request, self._max_body))
 
     async def _authenticate(self, request: Request, form: dict[str, str]) -> Client:
-        """By HTTP Basic or by form fields, never both (RFC 6749 §2.3). A public client names itself in the form."""
+        """The client authenticates by HTTP Basic or by form fields, never by both (RFC 6749 §2.3).
+
+        A public client sends its client id in the form.
+        """
         basic = read_basic(request)
         client_id, secret = form.get("client_id"), form.get("client_secret")
         if basic is not None:

@@ -1,1 +1,1 @@
-"""Clients of other servers: mail, webhook receivers, the echo service."""
+"""Clients of other servers: mail, receivers of webhooks, the echo service."""

@@ -1,4 +1,4 @@
-"""Checks the URL and the addresses of webhook receivers, which strangers may have registered (Decision 0046)."""
+"""Checks the URL and the addresses of webhook receivers. Any application may have registered them (Decision 0046)."""
 
 import re
 from collections.abc import Sequence
@@ -22,7 +22,8 @@ _NOT_PUBLIC = tuple(
         *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24"),
         *("192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
         *("224.0.0.0/4", "240.0.0.0/4"),
-        # Within IPv6 global unicast: Teredo and other protocol assignments, documentation, 6to4 (which embeds any IPv4).
+        # Ranges within IPv6 global unicast: Teredo and other protocol assignments, documentation, 6to4 (which contains any
+        # IPv4).
         *("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"),
     )
 )
@@ -40,7 +41,7 @@ class AllowedAddresses:
         self._networks = tuple(ip_network(network) for network in networks)
 
     def is_listed(self, address: Address) -> bool:
-        """Whether the operator allowed it. Then TLS is not required either."""
+        """Whether the operator allowed the address. Then TLS is not required."""
         mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
         return any(address in network or (mapped is not None and mapped in network) for network in self._networks)
 
@@ -61,7 +62,7 @@ def _is_public(address: Address) -> bool:
 
 
 class Target(msgspec.Struct, frozen=True):
-    """A URL that can be called. If the host is an IP address, `literal` is this address; if the host is a name, it is None."""
+    """A URL that can be called. `literal` is the host if it is an IP address, and None if the host is a name."""
 
     url: URL
     host: str
@@ -71,7 +72,7 @@ class Target(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=4096)
 def parse_target(text: str) -> Target:
-    """Raises Undelivered for anything but a plain http(s) URL, such as one that two parsers read differently."""
+    """Raises Undelivered if the text is not a plain http(s) URL, for example if two parsers could read it differently."""
     if len(text) > MAX_URL:
         raise _wrong(f"it is longer than {MAX_URL} characters")
     if _INVISIBLE.search(text):

@@ -1,4 +1,4 @@
-"""The HTTP service behind E20: a client, and a small embedded server for the demonstration."""
+"""The HTTP service behind E20: a client, and a small embedded server for the demo."""
 
 import asyncio
 from typing import Final
@@ -58,7 +58,7 @@ class EmbeddedEcho:
         self._runner: web.AppRunner | None = None
 
     async def start(self) -> str:
-        """Its URL, on a free port."""
+        """Start the server on a free port. Returns its URL."""
         app = web.Application(client_max_size=self._max_body)
         app.router.add_post("/", _echo)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)

@@ -1,4 +1,4 @@
-"""Sends links to people by an SMTP server, if one is configured."""
+"""Sends links to people through an SMTP server, if one is configured."""
 
 import asyncio
 import smtplib
@@ -19,7 +19,7 @@ _POLICY: Final = SMTP.clone(max_line_length=998)
 
 
 class PrintedMail:
-    """For a gateway without a mail server: nothing is sent, so the caller shows the link."""
+    """For a gateway without a mail server. Nothing is sent, so the caller shows the link."""
 
     async def send_password_link(self, email: str, name: str, link: str, lifetime: float) -> bool:  # noqa: ARG002 - arguments of the port
         return False
@@ -29,7 +29,7 @@ class PrintedMail:
 
 
 class SmtpMail:
-    """Sends each mail on a connection of its own, in a thread. `security` is starttls, tls or none.
+    """Sends each mail on a separate connection, in a thread. `security` is starttls, tls or none.
 
     Raises OSError (also the base of smtplib's errors) if the server cannot be reached, is not trusted, or refuses the mail.
     """
@@ -80,7 +80,8 @@ class SmtpMail:
         await asyncio.to_thread(self._deliver, message)
 
     def _deliver(self, message: EmailMessage) -> None:
-        # The sender's domain as local host name: finding the machine's own name may wait for a name server.
+        # The domain of the sender is used as local host name: finding the name of this machine may have to wait for a name
+        # server.
         if self._security == "tls":
             server: smtplib.SMTP = smtplib.SMTP_SSL(
                 self._host, self._port, self._domain, timeout=self._deadline, context=self._trust
@@ -111,5 +112,5 @@ def print_lifetime(seconds: float) -> str:
 
 
 def _one_line(text: str) -> str:
-    """A subject is a header: a line break in a name must not start another header."""
+    """A subject is a header. A line break in a name must not start another header."""
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())

@@ -1,4 +1,4 @@
-"""Texts of the gateway's mails: a subject and a plain-text body each. The names in braces are filled in."""
+"""Texts of the gateway's mails. Each has a subject and a plain-text body. The names in braces are filled in."""
 
 from typing import NamedTuple
 

@@ -20,13 +20,13 @@ Lookup = Callable[[str], Awaitable[Sequence[str]]]
 """Finds all addresses of a host name. Raises OSError."""
 
 _MAX_ANSWER = 16_384
-"""Longest body that is read. Only the status matters."""
+"""In bytes. A longer body is not read, because only the status matters."""
 _LOOKUPS = 64
-"""Concurrent look-ups. A slow name server blocks only one thread."""
+"""Number of concurrent look-ups. A slow name server blocks only one thread."""
 
 
 class HttpWebhookSender:
-    """Posts within `deadline` seconds. `networks` are private networks that may be called, also without TLS."""
+    """Posts within `deadline` seconds. `networks` are private networks that may be called, even without TLS."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class HttpWebhookSender:
         self._names.close()
 
     def _open_session(self, *, secure: bool) -> aiohttp.ClientSession:
-        # No limit of connections here, because slow receivers could use it up. Each webhook has its own limit.
+        # No limit of connections here, because slow receivers could use all of them. Each webhook has its own limit.
         connector = aiohttp.TCPConnector(
             resolver=_CheckedResolver(self._lookup, self._allowed, secure=secure),
             use_dns_cache=False,
@@ -79,7 +79,7 @@ class HttpWebhookSender:
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Delivered:
         target = parse_target(url)
-        if target.literal is not None:  # the resolver is not asked for an address
+        if target.literal is not None:  # The host is an address, so the resolver is not asked.
             _check(target.literal, self._allowed, secure=target.secure)
         session = self._secure if target.secure else self._plain
         if session is None:
@@ -130,7 +130,7 @@ class NameResolver:
     def _forget(self, host: str, done: "asyncio.Future[Sequence[str]]") -> None:
         self._under_way.pop(host, None)
         if not done.cancelled():
-            done.exception()  # mark it as read: the caller may have been cancelled
+            done.exception()  # marks the result as read: the caller may have been cancelled
 
 
 def _addresses_of(host: str) -> Sequence[str]:
@@ -142,7 +142,7 @@ def _addresses_of(host: str) -> Sequence[str]:
 
 
 class _CheckedResolver(AbstractResolver):
-    """Returns the addresses of a name if all of them are allowed. So the checked address is the one that is connected to."""
+    """Returns the addresses of a name if all of them are allowed. So the connection goes to an address that was checked."""
 
     def __init__(self, lookup: Lookup, allowed: AllowedAddresses, *, secure: bool) -> None:
         self._lookup = lookup
@@ -167,29 +167,29 @@ class _CheckedResolver(AbstractResolver):
         return results
 
     async def close(self) -> None:
-        """Nothing to close."""
+        """There is nothing to close."""
 
 
 def _check(address: Address, allowed: AllowedAddresses, *, secure: bool) -> None:
-    """The message does not contain the address: it would help a client to scan the internal network."""
+    """The message does not contain the address, because it would help a client to scan the internal network."""
     if not allowed.permits(address):
         raise Undelivered(
-            "The URL must not be called: its host is in a private network, or is not a single host."
+            "The gateway does not call this URL: its host is in a private network, or is not a single host."
             " An operator can allow it by the setting webhook_networks.",
             forbidden=True,
         )
     if not secure and not allowed.is_listed(address):
-        raise Undelivered("The URL must not be called without TLS: it must begin with https://.", forbidden=True)
+        raise Undelivered("The gateway does not call this URL without TLS: it must begin with https://.", forbidden=True)
 
 
 async def _drain(answer: aiohttp.ClientResponse) -> None:
-    """A body that is read to its end lets the connection be used again. After a longer one the connection is closed."""
+    """If a body is read to its end, the connection can be used again. After a longer body the connection is closed."""
     if await read_limited(answer, _MAX_ANSWER) is None:
         answer.close()
 
 
 def _parse_retry_after(value: str | None) -> float | None:
-    """Seconds, or a date (RFC 9110 §10.2.3)."""
+    """The header has a number of seconds, or a date (RFC 9110 §10.2.3)."""
     if value is None:
         return None
     value = value.strip()

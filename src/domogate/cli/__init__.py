@@ -38,7 +38,7 @@ cli = typer.Typer(
     name="domogate",
     cls=PlainGroup,
     help="A self-hosted gateway for connected homes and buildings.",
-    epilog="Exit codes: 0 done; 1 failed, standard error says why; 2 wrong command line or setting. "
+    epilog="Exit codes: 0 success; 1 failure, standard error says why; 2 wrong command line or setting. "
     "`domogate COMMAND --help` explains a command.",
     no_args_is_help=True,
     add_completion=False,
@@ -55,7 +55,7 @@ PANELS = {
 for panel, nouns in PANELS.items():
     for noun in nouns:
         cli.add_typer(noun.commands, rich_help_panel=panel)
-        if not isinstance(noun.commands.info.name, str):  # not a group: its commands stand at the top
+        if not isinstance(noun.commands.info.name, str):  # Not a group: its commands are at the top level.
             for top_level in noun.commands.registered_commands:
                 top_level.rich_help_panel = panel
 
@@ -78,5 +78,5 @@ def _before_every_command(
 
 
 def main() -> None:
-    setup_logs("warning")  # on standard error and redacted; a gateway sets up logs again from its settings
+    setup_logs("warning")  # Logs go to standard error and are redacted. A gateway sets up logs again from its settings.
     cli(prog_name="domogate")

@@ -1,6 +1,6 @@
-"""What all commands share: settings, the event loop, the store, and how errors are reported.
+"""The parts that all commands share: settings, the event loop, the store, and how errors are reported.
 
-Exit codes: 0 done; 1 failed, and standard error says why; 2 the command line or a setting is wrong.
+Exit codes: 0 success; 1 failure, and standard error says why; 2 the command line or a setting is wrong.
 """
 
 import asyncio
@@ -12,8 +12,9 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, get_type_hints
 
+import msgspec
 import typer
 
 from domogate.app import Tools, open_tools
@@ -27,16 +28,16 @@ from domogate.settings import BadSettings, Settings, load_settings
 
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 SILENT_FOR, APPLIED_WITHIN = 5.0, 30.0
-"""How long a command waits for running gateways: silently at first, and in total.
+"""Seconds for which a command waits for running gateways: without a message, and in total.
 
-The total is longer than a killed gateway counts as running, so that a dead gateway does not fail the command.
+The total is longer than a killed gateway counts as running, so a dead gateway does not make the command fail.
 """
 
 TRACEBACK = "DOMOGATE_TRACEBACK"
 
 
 class Mistake(Exception):
-    """An error that the user can fix; the message says how."""
+    """An error that the user can fix. The message says how."""
 
 
 class WrongUsage(Exception):
@@ -53,8 +54,17 @@ def group(name: str, help: str, cls: type[PlainGroup] = PlainGroup) -> typer.Typ
     return typer.Typer(name=name, help=help, cls=cls, no_args_is_help=True)
 
 
+class FlagGroup(msgspec.Struct, frozen=True):
+    """Base of flags that several commands share: a parameter of such a type has one flag for each field."""
+
+    @classmethod
+    def parameters(cls) -> list[inspect.Parameter]:
+        hints, kind = get_type_hints(cls, include_extras=True), inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return [inspect.Parameter(name, kind, default=None, annotation=hints[name]) for name in cls.__struct_fields__]
+
+
 def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> Callable[[Body], Body]:
-    """Register an async function whose first parameter is the Settings; `flags` and --config become its options.
+    """Register an async function whose first parameter is the Settings. `flags` and --config become its options.
 
     A parameter `given` receives the names of the settings that a flag or a variable sets.
     """
@@ -62,6 +72,9 @@ def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> C
     def register(body: Body) -> Body:
         own = list(inspect.signature(body, eval_str=True).parameters.values())[1:]
         wants_given = any(parameter.name == "given" for parameter in own)
+        groups = {
+            one.name: one.annotation for one in own if inspect.isclass(one.annotation) and issubclass(one.annotation, FlagGroup)
+        }
 
         @functools.wraps(body)
         def run(context: typer.Context, **arguments: Any) -> None:
@@ -69,14 +82,17 @@ def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> C
             # A flag before the command's name is overridden by the same flag after it.
             before = {name: value for name, value in context.find_root().params.items() if name in ("data", "config")}
             chosen = {**before, **{flag: text for flag, text in chosen.items() if text is not None}}
+            for name, kind in groups.items():
+                arguments[name] = kind(**{field: arguments.pop(field) for field in kind.__struct_fields__})
             if wants_given:
                 arguments["given"] = _given(chosen, os.environ)
             run_to_end(lambda: body(_settings(chosen, os.environ), **arguments))
 
-        shown = [parameter for parameter in own if parameter.name != "given"]
-        every = [inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context), *shown]
+        every = [inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]
+        for one in own:
+            every += groups[one.name].parameters() if one.name in groups else [one] if one.name != "given" else []
         every += flag_parameters(flags)
-        run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]  # what typer reads
+        run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]  # typer reads this attribute
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
         group.command(name, cls=PlainCommand)(run)
         return body
@@ -85,7 +101,7 @@ def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> C
 
 
 def _settings(chosen: dict[str, Any], environ: Mapping[str, str]) -> Settings:
-    """From flags, the environment and the file, in this order of precedence."""
+    """Flags come before the environment, and the environment before the file."""
     flags = {name: text for name, text in chosen.items() if name != "config"}
     config = None if chosen["config"] is None else Path(chosen["config"])
     names = {family.slug for family in FAMILIES} | {operation.id for family in FAMILIES for operation in family.operations}
@@ -99,17 +115,17 @@ def _given(chosen: dict[str, Any], environ: Mapping[str, str]) -> frozenset[str]
 
 
 def run_to_end(body: Callable[[], Awaitable[None]]) -> None:
-    """Run on a new event loop; uvloop where it is installed."""
+    """Run on a new event loop. uvloop is used if it is installed."""
 
     async def whole() -> None:
         await body()
 
-    with plainly(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with reporting_errors(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(whole())
 
 
 @contextmanager
-def plainly() -> Iterator[None]:
+def reporting_errors() -> Iterator[None]:
     """Turn every exception into a message without a traceback, and an exit code."""
     try:
         yield
@@ -122,31 +138,33 @@ def plainly() -> Iterator[None]:
     except typer.Exit:
         raise
     except Exception as error:
-        if isinstance(error, BrokenPipeError) and _nobody_reads():
+        if isinstance(error, BrokenPipeError) and _output_is_closed():
             raise typer.Exit(FAILED) from None
         if os.environ.get(TRACEBACK):
             raise
-        fail(_worded(error), FAILED)
+        fail(_explain(error), FAILED)
 
 
-def _nobody_reads() -> bool:
-    """Whether the reader of our standard output has gone (`| head`): that is not an error to report."""
+def _output_is_closed() -> bool:
+    """Whether the reader of our standard output has gone (`| head`). This is not an error to report."""
     if not hasattr(select, "poll"):  # Windows
         return False
     output = select.poll()
     output.register(sys.stdout.fileno(), 0)
     if not any(event & select.POLLERR for _, event in output.poll(0)):
         return False
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter would report an error at exit
+    os.dup2(
+        os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+    )  # Otherwise the interpreter would report an error at its exit.
     return True
 
 
-def _worded(error: Exception) -> str:
+def _explain(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if type(error).__module__.startswith("domogate."):
-        return str(error)  # our own messages say what to do
-    return f"{type(error).__name__}: {error}\n{TRACEBACK}=1 shows where it happened, for a bug report."
+        return str(error)  # Our own messages say what to do.
+    return f"{type(error).__name__}: {error}\n{TRACEBACK}=1 shows the place in the code, for a bug report."
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -164,14 +182,14 @@ def fail(message: str, code: int) -> NoReturn:
 
 @asynccontextmanager
 async def changing(settings: Settings) -> AsyncIterator[Tools]:
-    """The tools of a command that writes. It ends once every running gateway on the store has applied the change."""
+    """The tools of a command that writes. The command ends when every running gateway of the store has applied the change."""
     async with open_tools(settings) as tools:
         yield tools
         await until_applied(tools.store)
 
 
 async def until_applied(store: Store) -> None:
-    """Return once every running gateway on this store has applied what was just written."""
+    """Return when every running gateway of this store has applied the last change."""
     if await store.wait_applied(SILENT_FOR):
         return
     note("The change is stored; waiting for a running gateway to apply it …")

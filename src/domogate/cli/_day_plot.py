@@ -71,7 +71,7 @@ def _line(kind: str, points: Sequence[tuple[float, float]]) -> str:
 
 
 def _stairs(moments: Sequence[DaySample], panel: _Panel) -> list[tuple[float, float]]:
-    """A set point changes at once: steps without slopes."""
+    """A set point changes at once, so the line has steps without slopes."""
     points: list[tuple[float, float]] = []
     for moment in moments:
         x, y = _x(moment.second), panel.y(moment.set_point)
@@ -128,7 +128,7 @@ def _loads(moments: Sequence[DaySample]) -> Iterator[str]:
 
 
 def print_day(moments: Sequence[DaySample]) -> str:
-    """As CSV: the time on the thermostat's clock, and the values."""
+    """The day as CSV: the local time of the thermostat, and the values."""
     lines = ["time,room,set_point,load,outdoors"]
     for one in moments:
         hours, minutes = divmod(one.second // 60, 60)

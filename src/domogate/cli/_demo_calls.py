@@ -1,4 +1,4 @@
-"""The calls that `domogate demo` prints: at least one of every family, each for a module of the estate."""
+"""The calls that `domogate demo` prints: at least one for every family. Each is for a module of the estate."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,13 +21,13 @@ class Proposal(msgspec.Struct, frozen=True):
     purpose: str
     path: str
     about: tuple[DeviceKind, ...] = ()
-    """`{module}` is a reachable module of one of these kinds, `{ambient}` its room, `{plant}` its plant."""
+    """`{module}` is a reachable module of one of these kinds, `{ambient}` is its room, `{plant}` is its plant."""
     body: str | None = None
     in_a_room: bool = False
     token: TokenKind = TokenKind.ID
     ids: IdSpelling = DASHED_UUID
     is_stream: bool = False
-    """The answer does not end: it is shown until Ctrl-C."""
+    """The answer has no end. It is shown until Ctrl-C."""
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ class Call(msgspec.Struct, frozen=True):
     path: str
 
     def to_curl(self, base_url: str, credentials: Path) -> str:
-        """One line for a shell; -i shows the status. A file holds the key and the token as headers, to keep the line short."""
+        """One line for a shell. -i shows the status. A file holds the key and the token as headers, so the line is short."""
         words = ["curl", "-sN" if self.proposal.is_stream else "-si", "-H", f"@{credentials}"]
         if self.proposal.body is not None:
             words += ["-H", "Content-Type: application/json", "-d", self.proposal.body]
@@ -94,7 +94,7 @@ PROPOSALS = (
 )
 
 
-class _Spot(msgspec.Struct, frozen=True):
+class _Candidate(msgspec.Struct, frozen=True):
     """A module with its plant and room, and the owner of the plant."""
 
     email: str
@@ -104,22 +104,22 @@ class _Spot(msgspec.Struct, frozen=True):
 
 
 def find_calls(estate: Estate, proposals: tuple[Proposal, ...] = PROPOSALS) -> list[Call]:
-    """Each proposal for which the estate has a module, made by the owner of its plant."""
+    """Each proposal for which the estate has a module. The owner of the plant makes the call."""
     good = {user.email for user in estate.users if user.active and user.standing is Standing.GOOD}
     plants = [one for one in estate.plants if one.plant.status is PlantStatus.ACTIVE and one.plant.owner.email in good]
     calls = []
     for proposal in proposals:
-        if spot := next((spot for plant in plants for spot in _spots(plant, proposal)), None):
+        if found := next((one for plant in plants for one in _candidates(plant, proposal)), None):
             write = proposal.ids.print_id
-            names = {"plant": write(spot.plant), "ambient": write(spot.ambient or spot.plant), "module": write(spot.module)}
-            calls.append(Call(proposal, spot.email, proposal.path.format(**names)))
+            names = {"plant": write(found.plant), "ambient": write(found.ambient or found.plant), "module": write(found.module)}
+            calls.append(Call(proposal, found.email, proposal.path.format(**names)))
     return calls
 
 
-def _spots(one: EstatePlant, proposal: Proposal) -> Iterator[_Spot]:
+def _candidates(one: EstatePlant, proposal: Proposal) -> Iterator[_Candidate]:
     email, plant = one.plant.owner.email, one.plant.id
     if not proposal.about:
-        yield _Spot(email, plant, None, plant)
+        yield _Candidate(email, plant, None, plant)
         return
     unusable = {state.module_id for state in one.states if not state.reachable}
     unusable |= {module.id for module in one.topology.every_module() if "simulate" in module.options}
@@ -129,5 +129,5 @@ def _spots(one: EstatePlant, proposal: Proposal) -> Iterator[_Spot]:
     for room, modules in rooms:
         fitting = [module.id for module in modules if module.kind in proposal.about]
         if proposal.in_a_room and unusable.intersection(fitting):
-            continue  # a command to a room goes to all of them
-        yield from (_Spot(email, plant, room, module) for module in fitting if module not in unusable)
+            continue  # A command to a room goes to all modules in it.
+        yield from (_Candidate(email, plant, room, module) for module in fitting if module not in unusable)

@@ -1,4 +1,4 @@
-"""Files that commands write: never half written, and never over another file without --force."""
+"""Files that commands write. They are never half written, and replace another file only with --force."""
 
 import os
 import sys
@@ -17,12 +17,12 @@ Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exi
 
 def check_free(path: Path | None, force: bool) -> None:
     if path is not None and path.exists() and not force:
-        raise Mistake(f"{path} exists already; --force replaces it.")
+        raise Mistake(f"{path} already exists; --force replaces it.")
 
 
 @contextmanager
 def open_output(path: Path | None) -> Iterator[BinaryIO]:
-    """A new file, readable by its owner only, that appears when it is complete. Without a path: standard output."""
+    """A new file that only its owner can read. It appears when it is complete. Without a path, standard output."""
     if path is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

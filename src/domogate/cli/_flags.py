@@ -1,6 +1,6 @@
-"""Settings as flags: `serve` and `demo` take all of them, other commands some.
+"""Settings as flags: `serve` and `demo` have all of them, other commands have some.
 
-A flag is text here, like an environment variable; `settings/` parses and checks both.
+A flag is text here, like an environment variable. `settings/` parses and checks both.
 """
 
 import inspect
@@ -19,13 +19,13 @@ CONFIG_HELP = "TOML file with settings; flags and DOMOGATE_* variables have prec
 
 def flag_help(name: str) -> str:
     if name in FILES:
-        return f"File that has {FILES[name]}, which may be secret: {DECLARED[FILES[name]].setting.help}"
+        return f"File that contains {FILES[name]}, because it may be secret: {DECLARED[FILES[name]].setting.help}"
     setting = DECLARED[name]
     return f"{setting.setting.help} Default: {print_default(setting.default)}."
 
 
 def flag_parameters(names: Sequence[str]) -> list[inspect.Parameter]:
-    """Typer options for these settings, and --config."""
+    """The typer options for these settings, and --config."""
 
     def option(name: str, shown: object, kind: type = str) -> inspect.Parameter:
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, shown])

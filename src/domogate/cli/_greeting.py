@@ -1,4 +1,4 @@
-"""What `domogate demo` prints when it is ready."""
+"""The text that `domogate demo` prints when it is ready."""
 
 import shutil
 import sys
@@ -14,7 +14,7 @@ from domogate.settings import Settings
 
 
 def greeting(settings: Settings, ready: Ready, estate: Estate) -> str:
-    """Addresses, credentials, and a curl command for every family."""
+    """The addresses, the credentials, and a curl command for every family."""
     minutes = settings.id_token_lifetime / 60
     return "\n".join(
         (
@@ -40,7 +40,7 @@ def greeting(settings: Settings, ready: Ready, estate: Estate) -> str:
 
 
 def _own_name() -> str:
-    """How to call this command again: in a virtual environment it is not always on the PATH."""
+    """The command that starts this program again. In a virtual environment it is not always on the PATH."""
     beside = Path(sys.executable).with_name("domogate")
     if shutil.which("domogate") or not beside.exists():
         return "domogate"

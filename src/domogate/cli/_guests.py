@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from domogate.app import Tools
-from domogate.cli._command import WrongUsage
+from domogate.cli._command import FlagGroup, WrongUsage
 from domogate.cli._names import choose, parse_either_id
 from domogate.cli._output import iso
 from domogate.cli._words import TIME_HELP, optional_moment
@@ -16,31 +16,33 @@ from domogate.domain.plants import Ambient, Floor, Module, Plant, Topology
 
 _REPEAT = "by name or id; repeat it for several."
 
-FloorNames = Annotated[list[str] | None, typer.Option("--floor", metavar="FLOOR", help=f"Only this floor, {_REPEAT}")]
-RoomNames = Annotated[list[str] | None, typer.Option("--room", metavar="ROOM", help=f"Only this room (ambient), {_REPEAT}")]
-ModuleNames = Annotated[list[str] | None, typer.Option("--module", metavar="MODULE", help=f"Only this module, {_REPEAT}")]
-ValidFrom = Annotated[str | None, typer.Option("--from", metavar="TIME", help=f"Not before {TIME_HELP}. Default: at once.")]
-ValidUntil = Annotated[str | None, typer.Option("--until", metavar="TIME", help="The end, written as --from. Default: no end.")]
+
+class GuestFlags(FlagGroup, frozen=True):
+    """The flags that limit a guest."""
+
+    floor: Annotated[list[str] | None, typer.Option("--floor", metavar="FLOOR", help=f"Only this floor, {_REPEAT}")] = None
+    room: Annotated[list[str] | None, typer.Option("--room", metavar="ROOM", help=f"Only this room (ambient), {_REPEAT}")] = (
+        None
+    )
+    module: Annotated[list[str] | None, typer.Option("--module", metavar="MODULE", help=f"Only this module, {_REPEAT}")] = None
+    valid_from: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help=f"Not before {TIME_HELP}. Default: at once.")
+    ] = None
+    valid_until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="End of the access, in the form of --from. Default: no end.")
+    ] = None
 
 
-async def read_limits(
-    tools: Tools,
-    plant: Plant,
-    floors: list[str] | None,
-    rooms: list[str] | None,
-    modules: list[str] | None,
-    valid_from: str | None,
-    valid_until: str | None,
-) -> Limits:
+async def read_limits(tools: Tools, plant: Plant, guest: GuestFlags) -> Limits:
     stored = await tools.store.find_plant(plant.id)
     topology = Topology() if stored is None else stored.topology
-    begin, end = optional_moment(valid_from), optional_moment(valid_until)
+    begin, end = optional_moment(guest.valid_from), optional_moment(guest.valid_until)
     if begin is not None and end is not None and end <= begin:
-        raise WrongUsage("--until is not after --from.")
+        raise WrongUsage("--until must be after --from.")
     return Limits(
-        floors=_find("floor", floors, topology.floors),
-        ambients=_find("room", rooms, tuple(topology.every_ambient())),
-        modules=_find("module", modules, tuple(topology.every_module())),
+        floors=_find("floor", guest.floor, topology.floors),
+        ambients=_find("room", guest.room, tuple(topology.every_ambient())),
+        modules=_find("module", guest.module, tuple(topology.every_module())),
         valid_from=begin,
         valid_until=end,
     )
@@ -68,7 +70,7 @@ def limits_as_json(limits: Limits | None) -> dict[str, Any] | None:
 
 
 def describe_limits(limits: Limits | None, topology: Topology) -> str:
-    """For example ' (Room 203; from 2026-11-20T14:00:00+00:00)'; empty without limits."""
+    """For example ' (Room 203; from 2026-11-20T14:00:00+00:00)'. Empty without limits."""
     return "" if limits is None else f" ({'; '.join(_parts(limits, topology))})"
 
 

@@ -4,11 +4,11 @@ from typing import Any
 
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
-# The context is typer's own copy of click's class, which has no public name: hence Any.
+# The context is typer's own copy of click's class. It has no public name, so its type is Any.
 
 
 class _Argument(TyperArgument):
-    def get_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer calls it so
+    def get_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer passes this argument
         name = self.display_name_raw if self.required else f"[{self.display_name_raw}]"
         return [f"{name}..." if self.nargs != 1 else name]
 
@@ -23,14 +23,14 @@ class _Option(TyperOption):
         return self.metavar or _choices(self, ctx) or "VALUE"
 
     def _get_number_range_help_str(self) -> str | None:
-        return None  # the text of the option says it
+        return None  # the text of the option already has the default
 
 
 def _choices(parameter: _Argument | _Option, ctx: Any) -> str | None:
     return parameter.display_type(ctx).strip("<>") if parameter.type_descriptor.is_choice else None
 
 
-def _plainly(parameters: list[Any]) -> list[Any]:
+def _without_type_names(parameters: list[Any]) -> list[Any]:
     for parameter in parameters:
         parameter.__class__ = _Argument if isinstance(parameter, TyperArgument) else _Option
     return parameters
@@ -38,9 +38,9 @@ def _plainly(parameters: list[Any]) -> list[Any]:
 
 class PlainCommand(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
-        return _plainly(super().get_params(ctx))
+        return _without_type_names(super().get_params(ctx))
 
 
 class PlainGroup(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
-        return _plainly(super().get_params(ctx))
+        return _without_type_names(super().get_params(ctx))

@@ -1,4 +1,4 @@
-"""Users, plants and modules as they are named on the command line: by e-mail, by id, or by name."""
+"""Finds users, plants and modules that the command line names by e-mail, by id, or by name."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, TypeVar
@@ -90,7 +90,7 @@ async def find_target(tools: Tools, wanted: str) -> Target:
 
 
 def choose(matching: Sequence[T], wanted: str, noun: str, hint: str, describe: Callable[[T], str]) -> T:
-    """The only match. Without one, or with several, the message says how to go on."""
+    """The only match. If there is none, or more than one, the message says what to do."""
     if not matching:
         raise Mistake(f"there is no {noun} {wanted!r}; {hint}.")
     if len(matching) > 1:
@@ -104,7 +104,7 @@ def parse_either_id(text: str) -> Id | None:
 
 
 async def module_names(tools: Tools, plant_ids: Iterable[Id]) -> dict[Id, Target]:
-    """The modules of these plants that still exist, by id."""
+    """The names of those modules of these plants that still exist, by id."""
     targets: dict[Id, Target] = {}
     for plant_id in set(plant_ids):
         stored = await tools.store.find_plant(plant_id)

@@ -1,4 +1,4 @@
-"""Results go to standard output, as a table or, with --json, as JSON; everything else goes to standard error."""
+"""Prints results to standard output, as a table or, with --json, as JSON. Other messages go to standard error."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,12 +30,12 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) ->
         table.add_row(*("-" if cell is None else cell for cell in row))
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
-        console.width = 10_000  # do not cut lines in a pipe or file
+        console.width = 10_000  # Do not cut lines in a pipe or file.
     console.print(table)
 
 
 def print_list(as_json: bool, shown: Any, columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> None:
-    """A list as JSON, or as a table."""
+    """Print a list as JSON or as a table."""
     if as_json:
         print_json(shown)
     else:
@@ -43,13 +43,13 @@ def print_list(as_json: bool, shown: Any, columns: Sequence[str], rows: Iterable
 
 
 def print_records(as_json: bool, records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    """Records as JSON, or these fields of them as a table."""
+    """Print records as JSON, or some of their fields as a table."""
     rows = ([None if record[column] is None else str(record[column]) for column in columns] for record in records)
     print_list(as_json, records, [column.replace("_", " ") for column in columns], rows)
 
 
 def print_fields(fields: Iterable[tuple[str, str | None]]) -> None:
-    """One `name: value` on each line."""
+    """Print one `name: value` on each line."""
     for name, value in fields:
         typer.echo(f"{name}: {value or '-'}")
 
@@ -71,7 +71,7 @@ _CAPITAL = re.compile(r"[A-Z]")
 
 
 def as_printed(wire: Any) -> Any:
-    """What the management API answers, with names in snake_case."""
+    """The same data as in the management API, with names in snake_case."""
     return _respell(msgspec.to_builtins(wire))
 
 

@@ -1,4 +1,4 @@
-"""Where the gateway listens: the ready file tells scripts, a file in the data folder tells our own commands."""
+"""Publishes the address of the gateway: the ready file is for scripts, a file in the data folder is for our own commands."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,7 +38,7 @@ class ReadyClient(msgspec.Struct, frozen=True):
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """Content of the ready file. Only the demo has credentials to show."""
+    """Content of the ready file. Only the demo has credentials."""
 
     base_url: str
     auth_url: str
@@ -81,13 +81,13 @@ _ADDRESS = "address"
 
 
 def note_address(settings: Settings) -> None:
-    """Store the address that tokens must be issued under."""
+    """Store the address that new tokens must contain."""
     settings.data.mkdir(parents=True, exist_ok=True)
     write_file(settings.data / _ADDRESS, settings.base_url + "\n")
 
 
 def at_noted_address(settings: Settings) -> Settings:
-    """Settings with the address of the gateway that ran last on this data folder, unless they set one themselves.
+    """The settings with the address of the last gateway on this data folder, unless the settings have an address.
 
     The address is part of every token, and the gateway may have chosen its port at the start.
     """

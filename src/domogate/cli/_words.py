@@ -1,4 +1,4 @@
-"""Times and durations on the command line."""
+"""Reads times and durations from the command line."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ TIME_HELP = "2026-11-15T08:30:00Z, or a day (2026-11-15)"
 
 
 def parse_duration(text: str) -> float:
-    """Seconds, from '90d', '12h', '30m', '45s' or '45'."""
+    """The seconds of '90d', '12h', '30m', '45s' or '45'."""
     return _or_mistake(times.parse_duration, text)
 
 
@@ -19,7 +19,7 @@ def parse_time(text: str) -> float:
 
 
 def parse_resolution(text: str) -> float:
-    """Seconds, from '1h' and the like; at least a minute."""
+    """The seconds of '1h' or a similar text. At least a minute."""
     return _or_mistake(times.parse_resolution, text)
 
 

@@ -26,13 +26,13 @@ async def list_records(
     ] = None,
     user: Annotated[str | None, typer.Option(metavar="EMAIL", help="Only records by or about this user. Default: all.")] = None,
     last: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Only this recent: 7d, 12h, 30m or 45s. Default: all.")
+        str | None, typer.Option(metavar="DURATION", help="Only records of the last 7d, 12h, 30m or 45s. Default: all.")
     ] = None,
     after: After = 0,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="At most so many, 1 to 100000.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="Greatest number of records, 1 to 100000.")] = 100,
     as_json: AsJson = False,
 ) -> None:
-    """List audit records, the oldest first."""
+    """List audit records. The oldest is first."""
     seconds = optional_duration(last)
     async with open_tools(settings) as tools:
         user_id = None if user is None else (await find_user(tools, user)).id
@@ -53,11 +53,14 @@ async def verify(
     settings: Settings,
     last_hash: Annotated[
         str | None,
-        typer.Option(metavar="HASH", help="Hash that an earlier check printed: shows that no records were cut off the end."),
+        typer.Option(
+            metavar="HASH",
+            help="Hash that an earlier check printed. The command then also checks that no records are missing at the end.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Recompute the chain of hashes and print the last hash. Fails at the first record that was changed or removed."""
+    """Compute the chain of hashes again and print the last hash. Fails at the first record that was changed or removed."""
     async with open_tools(settings) as tools:
         result = await tools.audit.verify(last_hash=last_hash)
     if as_json:
@@ -65,7 +68,7 @@ async def verify(
     elif result.broken is None:
         typer.echo(result.last_hash)
         before = f" {result.removed} older records were removed by audit_kept_days." if result.removed else ""
-        note(f"All {result.records} records are unchanged.{before} Keep this hash elsewhere, for --last-hash next time.")
+        note(f"All {result.records} records are unchanged.{before} Keep this hash for the next check (--last-hash).")
     if result.broken is not None:
         note(f"domogate: record {result.broken.number}: {result.broken.problem}.")
         raise typer.Exit(FAILED)

@@ -26,9 +26,10 @@ async def back_up(
         bool, typer.Option("--replace-larger", help="Like --force, but also replace a backup that holds more than the new one.")
     ] = False,
 ) -> None:
-    """Write a consistent copy of the store to a file. The gateway may run meanwhile.
+    """Write a consistent copy of the store to a file. The gateway may be running.
 
-    --force replaces an earlier backup only if the new one holds at least as much. It works on a read-only file system too.
+    --force replaces an earlier backup only if the new backup holds at least as much data. The command also works on a
+    read-only file system.
     """
     check_free(file, force or replace_larger)
     if not file.absolute().parent.is_dir():
@@ -44,16 +45,16 @@ async def back_up(
     except ValueError as error:
         raise Mistake(str(error)) from None
     note(f"Wrote {file}. Keep it safe: it contains personal data and password hashes.")
-    note(f"A restore needs the secret key {key_id}, which is not in the backup: keep a copy of the key elsewhere.")
+    note(f"A restore needs the secret key {key_id}, which is not in the backup: keep a copy of the key in another place.")
 
 
 @command(commands, "restore")
 async def restore(
     settings: Settings, file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `domogate backup` wrote.")]
 ) -> None:
-    """Fill an empty data folder from a backup. To restore in place, stop the gateway and move the old database away.
+    """Fill an empty data folder from a backup. To replace a database, first stop the gateway and move the old database away.
 
-    The secret key of the backup must be there: put the file secret-key into the new folder first, or use --secret-key-file.
+    The restore needs the secret key of the backup: first put the file secret-key into the folder, or use --secret-key-file.
     """
     if not file.is_file():
         raise Mistake(f"there is no file {file}.")

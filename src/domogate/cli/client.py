@@ -25,38 +25,47 @@ async def add_client(
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Name on the consent page. Default: the id.")] = None,
     redirect_uri: Annotated[
         list[str] | None,
-        typer.Option(metavar="URI", help="Where the browser returns after login; may be repeated. Compared exactly."),
+        typer.Option(
+            metavar="URI", help="Address to which the browser returns after login; may be repeated. It must match exactly."
+        ),
     ] = None,
     post_logout_redirect_uri: Annotated[
-        list[str] | None, typer.Option(metavar="URI", help="Where the browser may return after logout; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="URI", help="Address to which the browser may return after logout; may be repeated."),
     ] = None,
     origin: Annotated[
         list[str] | None, typer.Option(metavar="ORIGIN", help="Web origin that may call the gateway (CORS); may be repeated.")
     ] = None,
     scope: Annotated[
-        list[str] | None, typer.Option(metavar="SCOPE", help="Scope that it may ask for; may be repeated.")
+        list[str] | None, typer.Option(metavar="SCOPE", help="Scope that the application may ask for; may be repeated.")
     ] = None,
     grant: Annotated[
         list[GrantType] | None,
         typer.Option(
             metavar="GRANT",
-            help=f"{', '.join(GrantType)}; may be repeated. Default: the first two with a redirect URI, else none.",
+            help=f"{', '.join(GrantType)}; may be repeated. Default: the first two if there is a redirect URI, otherwise none.",
         ),
     ] = None,
     public: Annotated[
-        bool, typer.Option("--public", help="It cannot keep a secret, as it runs in a browser or on a phone: it gets none.")
+        bool,
+        typer.Option(
+            "--public", help="The application gets no secret, because it cannot keep one: it runs in a browser or on a phone."
+        ),
     ] = False,
     access_token_everywhere: Annotated[
-        bool, typer.Option("--access-token-everywhere", help="Its access tokens also work in families that want an id token.")
+        bool,
+        typer.Option(
+            "--access-token-everywhere", help="Access tokens of this application also work in families that need an id token."
+        ),
     ] = False,
     pkce_exempt: Annotated[
-        bool, typer.Option("--pkce-exempt", help="It may log in without PKCE; only for an old application with a secret.")
+        bool, typer.Option("--pkce-exempt", help="Allow a login without PKCE. Only for an old application that has a secret.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Register an application and print its secret, which is not shown again.
 
-    An application without a redirect URI cannot log people in: it is for tokens of `domogate token issue`.
+    An application without a redirect URI cannot log people in. Use it for tokens of `domogate token issue`.
 
     Example: `domogate client add my-app --redirect-uri http://127.0.0.1:8090/callback --scope topology.read`
     """
@@ -75,7 +84,9 @@ async def add_client(
         added, secret = await tools.people.clients.add(client, confidential=not public)
         _tell_secret(added, secret, as_json)
         if not added.grants:
-            note("It has no redirect URI, so nobody can log in with it: `domogate token issue` makes its tokens.")
+            note(
+                "The application has no redirect URI, so people cannot log in with it. `domogate token issue` makes its tokens."
+            )
 
 
 @command(commands, "list")
@@ -89,7 +100,7 @@ async def list_clients(settings: Settings, as_json: AsJson = False) -> None:
 
 @command(commands, "show")
 async def show_client(settings: Settings, client_id: ClientId, as_json: AsJson = False) -> None:
-    """Show an application, without its secret: the store keeps only a hash."""
+    """Show an application. The secret cannot be shown, because the store keeps only its hash."""
     async with open_tools(settings) as tools:
         shown = _shown(await _find(tools.store, client_id))
     if as_json:
@@ -100,7 +111,7 @@ async def show_client(settings: Settings, client_id: ClientId, as_json: AsJson =
 
 @command(commands, "rotate-secret")
 async def rotate_secret(settings: Settings, client_id: ClientId, as_json: AsJson = False) -> None:
-    """Make a new secret and print it; it is not shown again. The old secret is refused from now on."""
+    """Make a new secret and print it. It is not shown again. The old secret is refused from now on."""
     async with changing(settings) as tools:
         client = await _find(tools.store, client_id)
         _tell_secret(client, await tools.people.clients.rotate_secret(client_id), as_json)
@@ -108,10 +119,10 @@ async def rotate_secret(settings: Settings, client_id: ClientId, as_json: AsJson
 
 @command(commands, "delete")
 async def delete_client(settings: Settings, client_id: ClientId, yes: Yes = False) -> None:
-    """Delete an application with all grants that people gave it."""
+    """Delete an application with all grants that people gave to it."""
     async with changing(settings) as tools:
         client = await _find(tools.store, client_id)
-        confirm(f"Delete {client.name} ({client.id}) with all grants that people gave it?", yes)
+        confirm(f"Delete {client.name} ({client.id}) with all grants that people gave to it?", yes)
         await tools.people.clients.delete(client.id)
     note(f"Deleted {client.id}. Its tokens are refused from the next request on.")
 

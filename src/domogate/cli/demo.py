@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 _PUBLIC_KEY = "RG9tb2dhdGUgZGVtbzogYSBwdWJsaWMga2V5IDEyMzQ=\n"
-"""Like the passwords of the demo."""
+"""This secret key is public, like the passwords of the demo."""
 
 
 @command(commands, "demo", flags=list_flags())
 async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile = None) -> None:
     """Run a gateway with simulated plants and public passwords, and print calls to try.
 
-    It listens on this machine only, unless --host says otherwise. With --data the data is kept for the next run;
-    without it, the data is in a temporary folder.
+    It listens only on this machine, unless --host names another address. With --data the data is kept for the next run. Without
+    --data it is in a temporary folder.
     """
     file = read_estate(demo_text(), "the demo estate")
 
@@ -57,7 +57,7 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
 
 
 def _allow_own_receivers(settings: Settings, given: frozenset[str]) -> Settings:
-    """A receiver of webhooks on this machine is allowed, unless the setting says otherwise (Decision 0046)."""
+    """Webhooks may call this machine, unless the setting has another value (Decision 0046)."""
     if "webhook_networks" in given or settings.webhook_networks:
         return settings
     return msgspec.structs.replace(settings, webhook_networks=("127.0.0.0/8", "::1"))
@@ -69,13 +69,15 @@ def _data_folder(settings: Settings, given: frozenset[str]) -> Iterator[Settings
         yield settings
         return
     with tempfile.TemporaryDirectory(prefix="domogate-demo-") as folder:
-        if settings.database is not None:  # it stays when the folder is gone, and the next run must be able to read it
+        if (
+            settings.database is not None
+        ):  # The ready file stays when the folder is removed, and the next run must be able to read it.
             write_file(Path(folder) / KEY_FILE, _PUBLIC_KEY)
         yield msgspec.structs.replace(settings, data=Path(folder))
 
 
 async def _import_once(settings: Settings, file: EstateFile) -> None:
-    """An empty store gets the demo estate. A store that holds it is kept. Any other store is refused."""
+    """Import the demo estate into an empty store. A store with the demo estate is kept. Any other store is refused."""
     async with open_tools(settings) as tools:
         users = {user.id for user in await tools.store.list_users()}
         if not users and not await tools.store.list_clients():
@@ -88,7 +90,7 @@ async def _import_once(settings: Settings, file: EstateFile) -> None:
 
 
 async def _make_ready(gateway: "Gateway", file: EstateFile) -> Ready:
-    """Tokens of every kind for each active user, issued to the client that follows the specification strictly."""
+    """Issue tokens of every kind for each active user. Their client follows the specification strictly."""
     client = await gateway.store.find_client(DEMO_CLIENT)
     assert client is not None
     users = [

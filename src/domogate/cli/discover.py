@@ -20,7 +20,7 @@ commands = group("discover", "Find devices and print them as lines for the estat
 async def discover_mqtt(
     settings: Settings,
     broker: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of a broker in the settings. Default: the only one.")
+        str | None, typer.Option(metavar="NAME", help="Name of a broker in the settings. Default: the only broker.")
     ] = None,
     url: Annotated[
         str | None, typer.Option(metavar="URL", help="Another broker: mqtt://host:1883, or mqtts://host:8883 for TLS.")
@@ -94,5 +94,5 @@ def _yaml(found: list[Found], passed: list[Skipped]) -> str:
 
 
 def _in_a_comment(text: str) -> str:
-    """On one line, whatever characters a device's name contains."""
+    """Keeps the text on one line, whatever characters the name of a device contains."""
     return "".join(sign if sign.isprintable() else " " for sign in text)

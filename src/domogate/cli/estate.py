@@ -20,12 +20,12 @@ from domogate.settings import Settings
 
 commands = group("estate", "The estate file: check, import, export, JSON Schema.")
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The estate file; - is standard input.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The estate file. - means standard input.")]
 
 
 @command(commands, "check", flags=())
 async def check_estate(settings: Settings, file: File, as_json: AsJson = False) -> None:
-    """List all mistakes of an estate file, each with its line and what is allowed. Needs no store."""
+    """List all mistakes of an estate file, each with its line and the allowed values. This needs no store."""
     try:
         _read(file, settings)
     except EstateMistakes as found:
@@ -44,10 +44,12 @@ async def check_estate(settings: Settings, file: File, as_json: AsJson = False) 
 async def import_estate(
     settings: Settings,
     file: File,
-    prune: Annotated[bool, typer.Option("--prune", help="Also remove from the store what is not in the file.")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Also remove everything from the store that is not in the file.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Import an estate file: all of it, or nothing. Keeps live states and passwords."""
+    """Import an estate file, completely or not at all. Keeps present states and passwords."""
     try:
         read = _read(file, settings)
     except EstateMistakes as found:
@@ -67,7 +69,7 @@ async def import_estate(
 async def export_estate(
     settings: Settings,
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="File to write. Default: standard output, as with -.")
+        Path | None, typer.Argument(metavar="FILE", help="File to write. - means standard output, which is the default.")
     ] = None,
     force: Force = False,
 ) -> None:
@@ -108,4 +110,4 @@ def _told(summary: ImportSummary) -> str:
         for word, counts in (("Added", summary.added), ("Updated", summary.updated), ("Removed", summary.removed))
         if any(counts.values())
     ]
-    return "\n".join(parts) or "Nothing to change: the store already holds all of it."
+    return "\n".join(parts) or "Nothing to change: the store already has everything in the file."

@@ -26,7 +26,8 @@ async def inject(
         str, typer.Option(metavar="WORD", help="For battery: a level (very_low). For failure: a type (BLOCK.FAULTY_BATTERY).")
     ] = "",
     duration: Annotated[
-        str | None, typer.Option("--for", metavar="DURATION", help="How long: 10m, 2h or 45s. Default: until it is cleared.")
+        str | None,
+        typer.Option("--for", metavar="DURATION", help="Duration: 10m, 2h or 45s. Default: until the fault is cleared."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""`domogate init`: the first operator, by a one-time link instead of a default password."""
+"""`domogate init`: creates the first operator, with a one-time link instead of a default password."""
 
 import sys
 from typing import Annotated
@@ -23,7 +23,7 @@ async def init(
     name: Annotated[str, typer.Option(metavar="NAME", help="Name of the operator. Default: empty.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Create the first operator and print a link to set the password. Refused if there is an operator already."""
+    """Create the first operator and print a link to set the password. Refused if an operator already exists."""
     if email is None:
         if not sys.stdin.isatty():
             raise WrongUsage("name the first operator: --email EMAIL.")

@@ -20,7 +20,7 @@ commands = group("key", "Subscription keys: issue, list, revoke.")
 @command(commands, "issue")
 async def issue_key(
     settings: Settings,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name to recognise the key by: its application or owner.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the key, for example its application or owner.")],
     rate: Annotated[
         str | None, typer.Option(metavar="N/UNIT", help="Highest rate: 10/second, 600/minute. Default: no limit.")
     ] = None,
@@ -32,7 +32,7 @@ async def issue_key(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Issue a subscription key and print it. The store keeps only its hash, so it is not shown again."""
+    """Issue a subscription key and print it. It is not shown again, because the store keeps only its hash."""
     check_name(name)
     lifetime = optional_duration(expires_in)
     async with changing(settings) as tools:
@@ -53,7 +53,7 @@ async def issue_key(
 
 @command(commands, "list")
 async def list_keys(settings: Settings, as_json: AsJson = False) -> None:
-    """List subscription keys with their limits and states, without the keys themselves."""
+    """List subscription keys with their limits and states. The keys themselves are not shown."""
     async with open_tools(settings) as tools:
         now = tools.clock.now()
         shown = [_shown(subscription, now) for subscription in await tools.store.list_subscriptions()]
@@ -64,7 +64,7 @@ async def list_keys(settings: Settings, as_json: AsJson = False) -> None:
 async def revoke_key(
     settings: Settings, key: Annotated[str, typer.Argument(metavar="ID", help="Id or name of the key.")]
 ) -> None:
-    """Revoke a key. It is refused from the next request on."""
+    """Revoke a key. The next request with it is refused."""
     async with changing(settings) as tools:
         every = await tools.store.list_subscriptions()
         matching = [one for one in every if key.lower() == one.id or (key == one.name and one.revoked_at is None)]

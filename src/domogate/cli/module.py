@@ -1,4 +1,4 @@
-"""`domogate module …`: the modules of a plant, their last states, and why one cannot be reached."""
+"""`domogate module …`: the modules of a plant, their last states, and why a module cannot be reached."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -17,7 +17,7 @@ from domogate.management.modules import module_out
 from domogate.services.plants.read_model import ModuleView, PlantView
 from domogate.settings import Settings
 
-commands = group("module", "Modules: last states, and why one cannot be reached.")
+commands = group("module", "Modules: last states, and why a module cannot be reached.")
 
 
 @command(commands, "list")
@@ -30,7 +30,7 @@ async def list_modules(
     offline: Annotated[bool, typer.Option("--offline", help="Only modules that cannot be reached.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the modules of a plant with their last states, and why one cannot be reached."""
+    """List the modules of a plant with their last states, and why a module cannot be reached."""
     async with open_tools(settings) as tools:
         found = await _view(tools, (await find_plant(tools, plant)).id)
     views = [view for view in found.modules.values() if kind in (None, view.module.kind) and not (offline and view.reachable)]
@@ -46,7 +46,7 @@ async def list_modules(
 
 @command(commands, "show")
 async def show(settings: Settings, module: ModuleName, as_json: AsJson = False) -> None:
-    """Show one module: its last state and, if it cannot be reached, since when, why, and the evidence."""
+    """Show one module and its last state. If the module cannot be reached: since when, why, and the evidence."""
     async with open_tools(settings) as tools:
         plant, wanted = await find_module(tools, module)
         found = await _view(tools, plant.id)

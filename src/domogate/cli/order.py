@@ -1,4 +1,4 @@
-"""`domogate order …`: outcomes of commands. Commands themselves are sent through the running gateway (Decision 0042)."""
+"""`domogate order …`: results of commands. The commands themselves are sent through the running gateway (Decision 0042)."""
 
 from typing import Annotated
 
@@ -26,10 +26,10 @@ async def list_orders(
     module: Annotated[str | None, typer.Option(metavar="MODULE", help="Only this module, by id or name. Default: all.")] = None,
     state: Annotated[OrderState | None, typer.Option(help="Only orders in this state. Default: all.")] = None,
     before: Annotated[str | None, typer.Option(metavar="TIME", help=f"Only orders before {TIME_HELP}. Default: now.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="At most so many, 1 to 100000.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="Greatest number of orders, 1 to 100000.")] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List orders and their outcomes, the newest first."""
+    """List orders and their outcomes. The newest is first."""
     earlier = optional_moment(before)
     async with open_tools(settings) as tools:
         plant_id = await find_plant_id(tools, plant)
@@ -49,7 +49,9 @@ async def list_orders(
 @command(commands, "show")
 async def show(
     settings: Settings,
-    order: Annotated[str, typer.Argument(metavar="ID", help="Id of the order: the idempotency key where one was given.")],
+    order: Annotated[
+        str, typer.Argument(metavar="ID", help="Id of the order. It is the idempotency key, if the command had one.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Show one order and its outcome."""

@@ -1,4 +1,4 @@
-"""`domogate plant …`: whether plants are served, and who may use them. Their content is described in the estate file."""
+"""`domogate plant …`: whether plants are served, and who may use them. The estate file describes their content."""
 
 from typing import Any
 
@@ -6,16 +6,7 @@ import typer
 
 from domogate.app import open_tools
 from domogate.cli._command import changing, command, group
-from domogate.cli._guests import (
-    FloorNames,
-    ModuleNames,
-    RoomNames,
-    ValidFrom,
-    ValidUntil,
-    describe_limits,
-    limits_as_json,
-    read_limits,
-)
+from domogate.cli._guests import GuestFlags, describe_limits, limits_as_json, read_limits
 from domogate.cli._links import LINK_FLAGS, ShowLink, tell_link
 from domogate.cli._names import Email, PlantName, find_plant, find_user, list_plants
 from domogate.cli._output import AsJson, iso, note, print_fields, print_json, print_list
@@ -28,7 +19,7 @@ commands = group("plant", "Plants: list, show, give and withdraw access, remove,
 
 @command(commands, "list")
 async def list_all(settings: Settings, as_json: AsJson = False) -> None:
-    """List all plants, including removed ones."""
+    """List all plants, including removed plants."""
     async with open_tools(settings) as tools:
         found = sorted(await list_plants(tools), key=lambda plant: (plant.name, plant.id))
     rows = (
@@ -63,23 +54,19 @@ async def invite(
     settings: Settings,
     plant: PlantName,
     email: Email,
-    floor: FloorNames = None,
-    room: RoomNames = None,
-    module: ModuleNames = None,
-    valid_from: ValidFrom = None,
-    valid_until: ValidUntil = None,
+    guest: GuestFlags,
     show_link: ShowLink = False,
     as_json: AsJson = False,
 ) -> None:
-    """Invite a person to a plant. An active user gets access at once; anyone else gets a link to set a password first.
+    """Invite a person to a plant. An active user gets access at once. Other people get a link to set a password first.
 
-    The link is printed, or mailed where a mail server is set. The flags limit a guest to some places and to a period.
+    The link is printed, or mailed if a mail server is configured. The flags limit a guest to some places and to a period.
 
     Example: `domogate plant invite "Hotel Sole" guest@example.com --room 203 --until 2026-11-22T11:00:00+01:00`
     """
     async with changing(at_noted_address(settings)) as tools:
         found = await find_plant(tools, plant)
-        limits = await read_limits(tools, found, floor, room, module, valid_from, valid_until)
+        limits = await read_limits(tools, found, guest)
         invited = await tools.people.invite(found.id, email, limits=limits, show_link=show_link)
         if invited.link is not None:
             tell_link(invited.link, email, as_json, {"outcome": invited.outcome})
@@ -91,7 +78,7 @@ async def invite(
 
 @command(commands, "withdraw")
 async def withdraw(settings: Settings, plant: PlantName, email: Email) -> None:
-    """Withdraw a person's access to a plant, or their invitation. It takes effect with their next request."""
+    """Withdraw a person's access to a plant, or an invitation. The change takes effect with the person's next request."""
     async with changing(settings) as tools:
         found = await find_plant(tools, plant)
         await tools.people.withdraw(found.id, email)
@@ -99,49 +86,34 @@ async def withdraw(settings: Settings, plant: PlantName, email: Email) -> None:
 
 
 @command(commands, "allow")
-async def allow(
-    settings: Settings,
-    plant: PlantName,
-    email: Email,
-    floor: FloorNames = None,
-    room: RoomNames = None,
-    module: ModuleNames = None,
-    valid_from: ValidFrom = None,
-    valid_until: ValidUntil = None,
-) -> None:
+async def allow(settings: Settings, plant: PlantName, email: Email, guest: GuestFlags) -> None:
     """Give a user access to a plant. The flags limit a guest to some places and to a period."""
     async with changing(settings) as tools:
         found, user = await find_plant(tools, plant), await find_user(tools, email)
-        limits = await read_limits(tools, found, floor, room, module, valid_from, valid_until)
+        limits = await read_limits(tools, found, guest)
         await tools.people.allow(found.id, user.id, limits=limits)
     note(f"{user.email} now has access to {found.name}.")
 
 
 @command(commands, "limit")
-async def limit(
-    settings: Settings,
-    plant: PlantName,
-    email: Email,
-    floor: FloorNames = None,
-    room: RoomNames = None,
-    module: ModuleNames = None,
-    valid_from: ValidFrom = None,
-    valid_until: ValidUntil = None,
-) -> None:
+async def limit(settings: Settings, plant: PlantName, email: Email, guest: GuestFlags) -> None:
     """Replace the limits of a person who has access to a plant or is invited to it.
 
-    Without flags the person may use all of it at any time.
+    Without flags the person may use all of the plant at any time.
     """
     async with changing(settings) as tools:
         found = await find_plant(tools, plant)
-        limits = await read_limits(tools, found, floor, room, module, valid_from, valid_until)
+        limits = await read_limits(tools, found, guest)
         await tools.people.limit(found.id, email, limits)
     note(f"The limits of {email} in {found.name} are changed.")
 
 
 @command(commands, "remove")
 async def remove(settings: Settings, plant: PlantName) -> None:
-    """Remove a plant: E6 lists it as removed for a while, all else answers 404. `plant restore` brings it back."""
+    """Remove a plant.
+
+    E6 lists it as removed for some time, and all other operations answer 404. `plant restore` brings it back.
+    """
     async with changing(settings) as tools:
         found = await find_plant(tools, plant)
         await tools.people.remove_plant(found.id)

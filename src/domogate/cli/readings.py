@@ -27,7 +27,7 @@ _SUMMARY = ("count", "mean", "low", "high", "last")
 
 @commands.callback()
 def _group() -> None:
-    """Readings: export measured values."""  # with a callback, one command is still a group
+    """Readings: export measured values."""  # With a callback, a group may have only one command.
 
 
 @command(commands, "export")
@@ -38,9 +38,9 @@ async def export(
         str | None, typer.Option(metavar="PLANT", help="All modules of this plant, by id or name, instead of MODULE.")
     ] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help=f"Begin: {TIME_HELP}, or seconds. Default: a day before --until.")
+        str | None, typer.Option(metavar="TIME", help=f"Begin: {TIME_HELP}, or epoch seconds. Default: one day before --until.")
     ] = None,
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="End, written as --since. Default: now.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="End, in the form of --since. Default: now.")] = None,
     resolution: Annotated[
         str | None, typer.Option(metavar="DURATION", help="One summary for each 15m, 1h, 1d. Default: every reading.")
     ] = None,
@@ -51,7 +51,7 @@ async def export(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write. Default: standard output.")] = None,
     force: Force = False,
 ) -> None:
-    """Write measured values as CSV, module by module, the oldest first.
+    """Write measured values as CSV, module by module. The oldest value is first.
 
     Example: `domogate readings export "Coffee machine" --since 2026-11-01 --resolution 1h --out coffee.csv`
     """
@@ -63,7 +63,7 @@ async def export(
         end = tools.clock.now() if until is None else parse_time(until)
         begin = end - _DAY if since is None else parse_time(since)
         if begin > end:
-            raise WrongUsage("--since is after --until.")
+            raise WrongUsage("--since must not be after --until.")
         names = await _choose(tools, modules or (), plant)
         written = 0
         with open_output(out) as output:

@@ -1,4 +1,4 @@
-"""`domogate safety …`: emergency lighting for the responsible person. Works with and without a running gateway."""
+"""`domogate safety …`: emergency lighting, for the responsible person. It works with and without a running gateway."""
 
 import asyncio
 import re
@@ -34,9 +34,11 @@ _PAGE = 1000
 Site = Annotated[
     str, typer.Argument(metavar="SITE", help="The site: id of the plant (with or without dashes), or name if it is unique.")
 ]
-Since = Annotated[str | None, typer.Option(metavar="TIME", help=f"Begin: {TIME_HELP}. Default: a month before --until.")]
-Until = Annotated[str | None, typer.Option(metavar="TIME", help="End, not included. Default: now.")]
-Zone = Annotated[str, typer.Option("--timezone", metavar="NAME", help="Time zone of the printed times: Europe/Rome.")]
+Since = Annotated[str | None, typer.Option(metavar="TIME", help=f"Begin: {TIME_HELP}. Default: one month before --until.")]
+Until = Annotated[str | None, typer.Option(metavar="TIME", help="End; this time is not included. Default: now.")]
+Zone = Annotated[
+    str, typer.Option("--timezone", metavar="NAME", help="Time zone of the printed times, for example Europe/Rome.")
+]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV instead of a table.")]
 
 
@@ -53,18 +55,22 @@ async def report(
     site: Site,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="File to write; - is standard output. Default: a name made of site and day."),
+        typer.Option(
+            metavar="FILE", help="File to write. - means standard output. Default: a name made from the site and the day."
+        ),
     ] = None,
-    format: Annotated[ReportFormat | None, typer.Option(help="Default: by the ending of the file's name, else pdf.")] = None,
+    format: Annotated[
+        ReportFormat | None, typer.Option(help="Format of the file. Default: by the ending of its name, otherwise pdf.")
+    ] = None,
     since: Since = None,
     until: Until = None,
     timezone: Zone = "UTC",
     responsible: Annotated[
-        str, typer.Option(metavar="NAME", help="Printed as the responsible person. Default: an empty line.")
+        str, typer.Option(metavar="NAME", help="Name of the responsible person on the report. Default: an empty line.")
     ] = "",
     force: Force = False,
 ) -> None:
-    """Write the report: state, tests, spare parts, and the logbook of a period. PDF, or one CSV file for each table.
+    """Write the report: state, tests, spare parts, and the logbook of a period. It is a PDF, or one CSV file for each table.
 
     Example: `domogate safety report "Ospedale San Luca" --timezone Europe/Rome`
     """
@@ -110,7 +116,7 @@ async def logbook(
     timezone: Zone = "UTC",
     as_json: AsJson = False,
 ) -> None:
-    """List the logbook of a site, in the order of writing."""
+    """List the logbook of a site. The first written entry is first."""
     zone = _zone(timezone)
     begin, end = optional_moment(since), optional_moment(until)
     async with open_tools(settings) as tools:
@@ -140,13 +146,13 @@ async def log(
     settings: Settings,
     site: Site,
     kind: Annotated[LogbookKind, typer.Option(metavar="KIND", help="commissioning, inspection, service, alteration or note.")],
-    by: Annotated[str, typer.Option(metavar="NAME", help="Name of the person who did it.")],
-    words: Annotated[str, typer.Option(metavar="TEXT", help="What was done or seen.")],
+    by: Annotated[str, typer.Option(metavar="NAME", help="Name of the person who did the work.")],
+    words: Annotated[str, typer.Option(metavar="TEXT", help="The work that was done, or the observation.")],
     module: Annotated[
         str | None,
         typer.Option(metavar="MODULE", help="Unit or controller, by id or name. Default: the whole site."),
     ] = None,
-    at: Annotated[str | None, typer.Option(metavar="TIME", help=f"When it was done: {TIME_HELP}. Default: now.")] = None,
+    at: Annotated[str | None, typer.Option(metavar="TIME", help=f"Time of the work: {TIME_HELP}. Default: now.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write an entry in the logbook. Entries cannot be changed or removed."""
@@ -244,7 +250,7 @@ def _file_name(plant: Plant) -> str:
 
 
 def _write(files: dict[Path, bytes], force: bool) -> None:
-    """Existing files are found before the first file is written."""
+    """All files are checked before the first file is written, so nothing is written if one of them exists."""
     if Path("-") in files:
         sys.stdout.buffer.write(files[Path("-")])
         sys.stdout.buffer.flush()

@@ -14,7 +14,7 @@ commands = group("secret-key", "The key that encrypts secrets in the database: s
 
 @command(commands, "show-id")
 async def show_id(settings: Settings, as_json: AsJson = False) -> None:
-    """Print the id of the key that encrypts signing keys, second factors and webhook secrets. It is not secret."""
+    """Print the id of the key that encrypts signing keys, second factors and webhook secrets. The id is not secret."""
     async with open_tools(settings) as tools:
         key_id = await tools.store.find_secret_key_id()
     if as_json:
@@ -25,10 +25,10 @@ async def show_id(settings: Settings, as_json: AsJson = False) -> None:
 
 @command(commands, "rotate")
 async def rotate(settings: Settings, as_json: AsJson = False) -> None:
-    """Encrypt all secrets again, under a new key. Gateways may run meanwhile.
+    """Encrypt all secrets again, with a new key. Gateways may be running.
 
-    The new key is written to the key file, before the former one. A key that is given as a variable or as a systemd
-    credential cannot be changed by this command: write a new key before the former one, and restart the gateways first.
+    The new key is written to the key file, before the old key. This command cannot change a key that is given as a variable or
+    as a systemd credential. In this case first write a new key before the old key, and restart the gateways.
     """
     async with changing(settings) as tools:
         rotation = await tools.store.rotate_secret_key()
@@ -37,4 +37,4 @@ async def rotate(settings: Settings, as_json: AsJson = False) -> None:
         print_json({"key_id": rotation.current, "former_key_id": rotation.former, "secrets": rotation.secrets})
         return
     note(f"{rotation.secrets} secrets are encrypted under the new key {rotation.current}. Keep a copy of it in a safe place.")
-    note(f"Keep the former key {rotation.former} as long as there are backups from before: they need it.")
+    note(f"Keep the old key {rotation.former} as long as you keep older backups: they need it.")

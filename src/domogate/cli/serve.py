@@ -1,4 +1,4 @@
-"""`domogate serve`: the gateway, with no default credential of any kind."""
+"""`domogate serve`: runs the gateway. There are no default credentials."""
 
 from typing import TYPE_CHECKING
 
@@ -35,14 +35,14 @@ async def serve(settings: Settings, ready_file: ReadyFile = None) -> None:
 
 
 async def _say_what_is_missing(gateway: "Gateway") -> None:
-    # A database URL may hold a password: it is not repeated.
+    # A database URL may contain a password, so it is not repeated.
     where = f"--data {gateway.settings.data}" if gateway.settings.database is None else "--database URL"
     users = await gateway.store.list_users()
     if not users:
         note("The store is empty. Describe your plants and users in an estate file, then run:")
         note(f"  domogate estate check FILE\n  domogate estate import FILE {where}")
-        note("This gateway serves it at once. `domogate demo` shows an example.")
+        note("This gateway serves the estate at once. `domogate demo` shows an example.")
     elif not await gateway.store.list_subscriptions():
-        note(f"Every request needs a subscription key, and there is none yet. Run:\n  domogate key issue NAME {where}")
+        note(f"Every request needs a subscription key, and there is no key yet. Run:\n  domogate key issue NAME {where}")
     if not any(user.operator for user in users):
-        note(f"There is no operator yet. This creates the first one, with a link to set the password:\n  domogate init {where}")
+        note(f"There is no operator yet. Create the first operator and a link to set the password:\n  domogate init {where}")

@@ -37,14 +37,14 @@ async def list_keys(settings: Settings, as_json: AsJson = False) -> None:
 async def rotate(
     settings: Settings,
     emergency: Annotated[
-        bool, typer.Option("--emergency", help="A key was stolen: sign with a new key at once and distrust all others.")
+        bool, typer.Option("--emergency", help="For a stolen key: sign with a new key at once and distrust all other keys.")
     ] = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Publish the next key. It signs after ten minutes, when other servers have fetched it. Earlier tokens stay valid.
+    """Publish the next key. It signs after ten minutes, when other servers have fetched it. Existing tokens stay valid.
 
-    With --emergency all tokens and tickets that were ever signed are refused from the next request on.
+    With --emergency, the next request with any existing token or ticket is refused.
     """
     if emergency:
         confirm("Refuse every token that was ever signed? Applications must refresh and people may have to log in again.", yes)

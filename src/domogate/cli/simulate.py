@@ -1,7 +1,6 @@
-"""`domogate simulate`: how a simulated device behaves, and a simulated day as a plot."""
+"""`domogate simulate`: sets the behaviour of a simulated device, and plots a simulated day."""
 
 from datetime import UTC, date, datetime, time
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +16,7 @@ from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.plants import Module
 from domogate.domain.states import ThermostatMode, ThermostatState
 from domogate.drivers import simulator
+from domogate.drivers.simulator.behaviour import Behaviour
 from domogate.estate import demo_text, read_estate
 from domogate.ports import AttachedModule
 from domogate.settings import Settings
@@ -25,19 +25,10 @@ DRIVER = "simulator"
 OPTION = "simulate"
 
 
-class Behaviour(StrEnum):
-    """Behaviour of a simulated device."""
-
-    NORMAL = "normal"
-    OFFLINE = "offline"
-    SLOW = "slow"
-    REFUSING = "refusing"
-
-
 class _ModuleByDefault(PlainGroup):
     """`simulate MODULE BEHAVIOUR` is short for `simulate module MODULE BEHAVIOUR`."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # see _help
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # see _help.py
         if args and args[0] not in self.commands and not args[0].startswith("-"):
             args = ["module", *args]
         return super().resolve_command(ctx, args)
@@ -45,7 +36,7 @@ class _ModuleByDefault(PlainGroup):
 
 commands = group(
     "simulate",
-    "Simulated devices: set the behaviour of one (`simulate MODULE offline`), plot a day (`simulate day`).",
+    "Simulated devices: set the behaviour of a device (`simulate MODULE offline`), plot a day (`simulate day`).",
     _ModuleByDefault,
 )
 
@@ -54,7 +45,7 @@ commands = group(
 async def simulate(
     settings: Settings,
     module: ModuleName,
-    behaviour: Annotated[Behaviour, typer.Argument(metavar="BEHAVIOUR", help="Its behaviour from now on.")],
+    behaviour: Annotated[Behaviour, typer.Argument(metavar="BEHAVIOUR", help="The behaviour of the device from now on.")],
 ) -> None:
     """Make a simulated device go offline (404), answer too late (408), refuse commands, or work normally again."""
     async with changing(settings) as tools:

@@ -1,4 +1,4 @@
-"""`domogate token …`: tokens of either kind, issued by the operator without a login."""
+"""`domogate token …`: the operator issues tokens of either kind, without a login."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -27,7 +27,7 @@ commands = group("token", "Tokens: issue, revoke.")
 @command(commands, "issue", flags=LINK_FLAGS)
 async def issue_token(
     settings: Settings,
-    email: Annotated[str | None, typer.Argument(metavar="EMAIL", help="The same as --user.")] = None,
+    email: Annotated[str | None, typer.Argument(metavar="EMAIL", help="Same as --user.")] = None,
     user: Annotated[str | None, typer.Option(metavar="EMAIL", help="User of the token.")] = None,
     client: Annotated[
         str | None, typer.Option(metavar="ID", help=f"Client of the token. Default: {DEMO_CLIENT}, or the only client.")
@@ -36,14 +36,14 @@ async def issue_token(
         list[str] | None, typer.Option(metavar="SCOPE", help="A scope; may be repeated. Default: all scopes of the client.")
     ] = None,
     kind: Annotated[
-        TokenKind, typer.Option(help="access is for home control and our own APIs, id for the other families.")
+        TokenKind, typer.Option(help="access is for home control and the gateway's own APIs, id is for the other families.")
     ] = TokenKind.ID,
     lifetime: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Lifetime: 12h, 30m or 45s. Default: as in the settings.")
+        str | None, typer.Option(metavar="DURATION", help="Lifetime: 12h, 30m or 45s. Default: the lifetime in the settings.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Issue a token and print it. It belongs to a new grant; `token revoke GRANT` ends it.
+    """Issue a token and print it. It belongs to a new grant; `token revoke GRANT` revokes it.
 
     Example: `domogate token issue --user anna@example.com --kind id`
     """
@@ -61,7 +61,7 @@ async def issue_token(
             print_json({"token": token, "kind": kind, "grant": grant.id, "client": grant.client_id, "scopes": grant.scopes})
         else:
             typer.echo(token)
-            note(f"An {kind} token of {wanted} for {holder.name}. `domogate token revoke {grant.id}` ends it.")
+            note(f"An {kind} token of {wanted} for {holder.name}. `domogate token revoke {grant.id}` revokes it.")
 
 
 @command(commands, "revoke")
@@ -69,7 +69,7 @@ async def revoke_token(
     settings: Settings,
     grant: Annotated[str, typer.Argument(metavar="GRANT", help="Id of the grant, as `token issue` prints it.")],
 ) -> None:
-    """Revoke a grant. All its tokens are refused from the next request on."""
+    """Revoke a grant. The next request with one of its tokens is refused."""
     grant_id = DASHED_UUID.parse_id(grant)
     if grant_id is None:
         raise Mistake(f"{grant!r} is not the id of a grant; `token issue` prints it beside the token.")
@@ -81,7 +81,7 @@ async def revoke_token(
 
 
 async def add_grant(store: Store, user: User, client: Client, scopes: Sequence[str], now: float) -> Grant:
-    """Record, for the operator, that the user lets the client in."""
+    """The operator records that the user gives the client access."""
     if not user.active:
         raise Mistake(f"{user.email} is not active yet: the user needs a password first (`domogate user password-link`).")
     grant = Grant(new_id(), user.id, client.id, tuple(scopes), created_at=now)
@@ -102,7 +102,7 @@ async def _find_client(tools: Tools, wanted: str | None) -> Client:
 
 
 def _scopes(asked: Sequence[str] | None, client: Client) -> tuple[str, ...]:
-    """Several flags, or one with spaces between the scopes, as OAuth writes them."""
+    """The scopes are in several flags, or in one flag with spaces between them, as OAuth writes them."""
     scopes = tuple(dict.fromkeys(word for text in asked or () for word in text.split()))
     if beyond := [scope for scope in scopes if scope not in client.scopes]:
         raise Mistake(f"the client {client.id} may not have {', '.join(beyond)}; it may have: {', '.join(client.scopes)}.")

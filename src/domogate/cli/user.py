@@ -40,7 +40,10 @@ async def add_user(
     show_link: ShowLink = False,
     as_json: AsJson = False,
 ) -> None:
-    """Add a user. The user sets a password by a one-time link, which is printed, or mailed where a mail server is set."""
+    """Add a user.
+
+    The user sets a password by a one-time link. The link is printed, or mailed if a mail server is configured.
+    """
     async with changing(at_noted_address(settings)) as tools:
         user, link = await tools.people.create_user(email, name, operator=operator, show_link=show_link)
         tell_link(link, user.email, as_json, _shown(user))
@@ -58,7 +61,7 @@ async def list_users(settings: Settings, as_json: AsJson = False) -> None:
 
 @command(commands, "show")
 async def show_user(settings: Settings, email: Email, as_json: AsJson = False) -> None:
-    """Show a user with plants, granted applications, browser sessions and accounts of other issuers."""
+    """Show a user with plants, grants to applications, browser sessions and accounts of other issuers."""
     async with open_tools(settings) as tools:
         user = await find_user(tools, email)
         shown = await _described(tools, user)
@@ -79,7 +82,7 @@ async def show_user(settings: Settings, email: Email, as_json: AsJson = False) -
 async def set_standing(
     settings: Settings,
     email: Email,
-    standing: Annotated[StandingWord, typer.Argument(help="What the user must do in the companion application.")],
+    standing: Annotated[StandingWord, typer.Argument(help="What the user must renew in the companion application.")],
 ) -> None:
     """Set a user's standing, to test status 469 (password must be renewed) and 470 (terms must be accepted)."""
     async with changing(settings) as tools:
@@ -90,7 +93,7 @@ async def set_standing(
 
 @command(commands, "password-link", flags=LINK_FLAGS)
 async def issue_link(settings: Settings, email: Email, show_link: ShowLink = False, as_json: AsJson = False) -> None:
-    """Make a new link to set the password. Earlier links stop working; the old password works until a new one is set."""
+    """Make a new link to set the password. Earlier links stop working. The old password works until a new password is set."""
     async with changing(at_noted_address(settings)) as tools:
         user = await find_user(tools, email)
         tell_link(await tools.people.issue_password_link(user.id, show_link=show_link), user.email, as_json)
@@ -104,7 +107,7 @@ async def set_operator(
         YesOrNo, typer.Argument(metavar="YES_OR_NO", help="Whether the user may use the management API.")
     ] = YesOrNo.YES,
 ) -> None:
-    """Make a user an operator, or end that with `no`. The last operator cannot be changed."""
+    """Make a user an operator. `no` ends it. The last operator cannot be changed."""
     async with changing(settings) as tools:
         user = await find_user(tools, email)
         await tools.people.set_operator(user.id, operator is YesOrNo.YES)
@@ -113,7 +116,7 @@ async def set_operator(
 
 @command(commands, "second-factor-reset")
 async def reset_second_factor(settings: Settings, email: Email) -> None:
-    """Remove the second factor of a user who lost it. The user is logged out and then logs in with the password alone."""
+    """Remove the second factor of a user who lost it. The user is logged out, and can log in with only the password."""
     async with changing(settings) as tools:
         user = await find_user(tools, email)
         await tools.people.reset_second_factor(user.id)
@@ -122,7 +125,7 @@ async def reset_second_factor(settings: Settings, email: Email) -> None:
 
 @command(commands, "external-unbind")
 async def unbind_external_accounts(settings: Settings, email: Email) -> None:
-    """Unbind a user from the accounts of other issuers, for example after they got a new account there.
+    """Unbind the accounts of other issuers from a user, for example if the user has got a new account there.
 
     The next accepted token of each issuer with the user's e-mail binds its account.
     """
@@ -138,7 +141,7 @@ async def log_out(
     email: Email,
     applications: Annotated[bool, typer.Option("--applications", help="Also revoke the grants of all applications.")] = False,
 ) -> None:
-    """Log a user out of every browser. With --applications, all tokens of the user are refused from the next request on."""
+    """Log a user out of every browser. With --applications, the next request with any token of the user is refused."""
     async with changing(settings) as tools:
         user = await find_user(tools, email)
         ended = await tools.people.end_sessions(user.id)

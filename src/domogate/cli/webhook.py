@@ -36,7 +36,7 @@ async def list_webhooks(
     plant: OnlyPlant = None,
     as_json: AsJson = False,
 ) -> None:
-    """List webhooks and their health, the oldest first."""
+    """List webhooks and their health. The oldest is first."""
     async with open_tools(settings) as tools:
         plant_id = await find_plant_id(tools, plant)
         found = await _administration(tools).list(plant_id)
@@ -84,7 +84,9 @@ async def dead(
     settings: Settings,
     webhook: WebhookId,
     after: Annotated[int, typer.Option(metavar="EVENT", min=0, help="Only events after this id. Default: 0.")] = 0,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="At most so many, 1 to 100000.")] = 50,
+    limit: Annotated[
+        int, typer.Option(min=1, max=100_000, metavar="N", help="Greatest number of dead letters, 1 to 100000.")
+    ] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List dead letters: events that were given up because the receiver did not accept them."""
@@ -104,7 +106,7 @@ async def replay(
     settings: Settings,
     webhook: WebhookId,
     events: Annotated[
-        list[str] | None, typer.Argument(metavar="EVENT", help="Ids of dead letters. Default: all of the webhook.")
+        list[str] | None, typer.Argument(metavar="EVENT", help="Ids of dead letters. Default: all dead letters of the webhook.")
     ] = None,
 ) -> None:
     """Deliver dead letters again. A running gateway begins within seconds."""

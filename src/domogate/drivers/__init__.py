@@ -13,7 +13,7 @@ DRIVERS: dict[str, DriverDeclaration[Any]] = {driver.name: driver for driver in 
 
 
 def check_options(settings: Mapping[str, DriverSettings]) -> dict[str, OptionCheck]:
-    """The check of module options of each driver, with the brokers and gateways of these settings."""
+    """For each driver: the function that checks module options, with the brokers and gateways of these settings."""
     return {name: driver.check_options(driver.settings_in(settings)) for name, driver in DRIVERS.items()}
 
 
@@ -23,12 +23,12 @@ SETTINGS: dict[str, DeclaredSetting] = {
 
 
 def build_drivers(clock: Clock, settings: Mapping[str, DriverSettings]) -> dict[str, Driver]:
-    """One of each, with its settings, or with the defaults where `settings` has none for it."""
+    """Build one of each driver. A driver for which `settings` has no entry gets its default settings."""
     return {name: driver.build(clock, driver.settings_in(settings)) for name, driver in DRIVERS.items()}
 
 
 def make_settings(values: Mapping[str, Any]) -> dict[str, DriverSettings]:
-    """The settings of each driver from values under their full names; what is not given has its default."""
+    """The settings of each driver, from values under their full names. A missing setting has its default value."""
     return {
         name: driver.settings(**{one.field: values[one.name] for one in driver.list_settings() if one.name in values})
         for name, driver in DRIVERS.items()

@@ -1,15 +1,15 @@
-"""Pauses between attempts to connect: each is twice as long as the one before, up to a limit."""
+"""Pauses between attempts to connect. Each pause is twice as long as the one before, up to a limit."""
 
 import random
 
 _random = random.SystemRandom()
 
 HEALTHY = 10.0
-"""A connection that lasted so many seconds starts a new series. One that is always cut at once is a failure each time."""
+"""Seconds after which a connection counts as successful. A connection that is cut earlier counts as one more failure."""
 
 
 class Backoff:
-    """Counts failures in a row. Random jitter prevents that all clients come back at the same time."""
+    """Counts failures in a row. Random jitter prevents all clients from coming back at the same time."""
 
     def __init__(self) -> None:
         self._failures = 0

@@ -1,4 +1,4 @@
-"""What a driver declares about itself: its name, its settings, the check of module options, and how it is built."""
+"""The declaration of a driver: its name, its settings, the check of module options, and how the driver is built."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Generic, NamedTuple, Protocol, TypeVar, get_args, get_origin
@@ -9,29 +9,30 @@ from domogate.domain.devices import DeviceKind
 from domogate.ports import Clock, Driver
 
 OptionProblem = tuple[tuple[str | int, ...], str]
-"""The path inside a module's options, and what is wrong there."""
+"""The path inside a module's options, and the problem at this path."""
 OptionCheck = Callable[[DeviceKind, Mapping[str, Any]], Iterator[OptionProblem]]
 
 
 class DriverSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of a driver's settings. The field `seed` of the driver `simulator` is the setting `simulator_seed`.
+    """Base of a driver's settings.
 
-    Each field has a default and is annotated with its `Setting`.
+    The field `seed` of the driver `simulator` is the setting `simulator_seed`. Each field has a default and is annotated with
+    its `Setting`.
     """
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """How one setting is shown and checked; its type and its default come from the field."""
+    """How a setting is shown and checked. Its type and its default come from the field."""
 
     metavar: str
     help: str
     check: Callable[[Any], Any] | None = None
-    """Returns the value, or raises ValueError that says what is allowed."""
+    """Returns the value. Raises ValueError, whose message says what is allowed."""
     short_flag: str | None = None
     bare_flag: bool = False
-    """The flag has no value: it means true."""
+    """The flag of this setting takes no value. Giving the flag means true."""
     secret: bool = False
-    """It may hold a password: messages do not repeat it."""
+    """The value may contain a password, so messages do not repeat it."""
     panel: str = "Devices"
     """The heading in --help and in docs/settings.md."""
 
@@ -50,13 +51,13 @@ S = TypeVar("S", bound=DriverSettings)
 
 
 class Connections(msgspec.Struct, Generic[S], frozen=True):
-    """The settings name connections, such as brokers, and each module names one of them in an option."""
+    """For drivers whose settings list connections, such as brokers. Each module names one of them in an option."""
 
     option: str
     names: Callable[[S], Sequence[str]]
 
     def find_problems(self, settings: S, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
-        """Nothing is known to be wrong if the settings have no connection: they may be those of another machine."""
+        """Without connections in the settings no problem is reported: the file may be meant for another machine."""
         names, wanted = self.names(settings), options.get(self.option)
         if wanted is None and len(names) > 1:
             yield (), f"the option {self.option} is missing; there are {', '.join(names)}"
@@ -65,7 +66,7 @@ class Connections(msgspec.Struct, Generic[S], frozen=True):
 
 
 class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
-    """Everything the rest of the gateway knows about a driver."""
+    """Everything that the rest of the gateway knows about a driver."""
 
     name: str
     settings: type[S]
@@ -90,7 +91,7 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
             yield DeclaredSetting(f"{self.name.replace('-', '_')}_{field.name}", field.name, kind, field.default, setting)
 
     def settings_in(self, every: Mapping[str, DriverSettings]) -> S:
-        """The settings of this driver; the defaults when it has none there."""
+        """The settings of this driver, or the defaults if `settings` has no entry for it."""
         mine = every.get(self.name, self.settings())
         assert isinstance(mine, self.settings)
         return mine
@@ -102,8 +103,8 @@ class _Named(Protocol):
 
 
 def unique_names(entries: Sequence[_Named]) -> Sequence[_Named]:
-    """Modules refer to an entry of such a list by its name."""
+    """Check that all names are different, because modules refer to an entry by its name."""
     names = [entry.name for entry in entries]
     if len(set(names)) < len(names):
-        raise ValueError("each needs a name of its own, by which modules call it")
+        raise ValueError("each entry needs a different name, because modules refer to it by name")
     return entries

@@ -1,4 +1,4 @@
-"""Reports go out in batches, one plant at a time, and never faster than the receiver takes them (Decision 0038)."""
+"""Sends reports in batches, one plant at a time, and never faster than the receiver accepts them (Decision 0038)."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -16,11 +16,11 @@ _log = structlog.get_logger(__name__)
 CHECK_EVERY = 0.05
 """Seconds between two checks for modules that are due."""
 BATCH = 20
-"""So few at once that other tasks wait for milliseconds only."""
+"""Number of modules in a batch. It is so small that other tasks wait only for milliseconds."""
 SHARE, LONGEST_SHARE = 4.0, 5.0
-"""After a batch that took one second, the queue waits `SHARE` seconds: the receiver has time for others.
+"""After a batch that took one second, the queue waits `SHARE` seconds, so that the receiver has time for other work.
 
-It waits `LONGEST_SHARE` seconds at most: a batch may also take long because the gateway itself was busy.
+It waits at most `LONGEST_SHARE` seconds, because a batch may also take long if the gateway itself was busy.
 """
 RETRY = 1.0
 BURST = 10
@@ -45,7 +45,7 @@ class Reportable(Protocol):
 
     def report(self, now: float) -> Report: ...
     def take_back(self, report: Report) -> None:
-        """The report was refused: its content must be reported again."""
+        """The report was refused. Its content must be reported again."""
         ...
 
 
@@ -100,7 +100,7 @@ class ReportQueues:
 
 
 class ReportQueue:
-    """The modules of one plant that have changes. A report has the state at the time when it is sent: the newest.
+    """The modules of one plant that have changes.
 
     A change is reported at once, up to `BURST` changes in quick succession, and then one in each `pause`. A change of measured
     values alone waits until `pause` seconds after the last report.
@@ -156,7 +156,7 @@ class ReportQueue:
         return self._sent_at.get(module.id, -self._pause) + self._pause
 
     async def _sleep(self) -> None:
-        """Until the next module is due; `add` wakes it for a module that is due earlier."""
+        """Sleep until the next module is due. `add` ends the sleep if a module is due earlier."""
         self._forget_old()
         due = min(map(self._due_at, self._waiting.values()), default=0.0)
         seconds = due - self._time()
@@ -177,7 +177,7 @@ class ReportQueue:
         self._recovered_at = {name: at for name, at in self._recovered_at.items() if at > now}
 
     async def _send_batch(self, modules: Sequence[Reportable]) -> float:
-        """Returns how long to wait before the next batch."""
+        """Returns the time to wait before the next batch."""
         begun = self._time()
         # No await between taking the changes and sending them: an order confirmed there would be overwritten.
         changed = [module for module in modules if self._waiting.pop(module.id, None) is not None and module.has_changes]
@@ -191,7 +191,9 @@ class ReportQueue:
         try:
             await self._sink(reports)
         except Exception as error:
-            _log.error("reports refused; they are sent again", plant_id=self._plant_id, reports=len(reports), exc_info=error)
+            _log.error(
+                "reports were refused; they will be sent again", plant_id=self._plant_id, reports=len(reports), exc_info=error
+            )
             for module, report in zip(changed, reports, strict=True):
                 module.take_back(report)
                 self._waiting[module.id] = module

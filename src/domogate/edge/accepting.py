@@ -1,6 +1,6 @@
-"""Accepts connections and gives each a place, before TLS and HTTP begin.
+"""Accepts connections and counts each of them before TLS and HTTP begin.
 
-The loop's own server would accept without limit, and would count a connection only after its TLS handshake.
+The event loop's own server would accept without a limit, and would count a connection only after its TLS handshake.
 """
 
 import asyncio
@@ -12,11 +12,17 @@ from collections.abc import Callable
 from domogate.edge.connections import Connections, Place
 
 _AT_ONCE = 32
-"""Connections accepted in one round of the event loop, so that a flood of new ones does not delay those that are open."""
+"""Connections that are accepted in one round of the event loop.
+
+The limit keeps open connections fast during a flood of new ones.
+"""
 _RESERVE_SHARE = 4
-"""One of the reserve counts as so many: it is to stay for some rounds, in which it can ask, before newer ones displace it."""
+"""A connection of the reserve counts as this number of connections.
+
+It then has some rounds to send its request before a newer connection replaces it.
+"""
 _PAUSE = 0.5
-"""Seconds without accepting after an error of the system, such as too many open files."""
+"""In seconds. After an error of the system, such as too many open files, no connection is accepted for this time."""
 
 
 class Acceptor:
@@ -53,7 +59,7 @@ class Acceptor:
                 try:
                     connection, address = await self._loop.sock_accept(self._listener)
                 except ConnectionAbortedError:
-                    continue  # the client left before
+                    continue  # The client left before.
                 except OSError:
                     self._connections.count_system_error()
                     await asyncio.sleep(_PAUSE)

@@ -11,16 +11,16 @@ import structlog
 from domogate.common.networks import network_of
 
 RESERVE = 32
-"""Connections beyond the limits on which only health checks are answered. The newest are kept: the oldest is closed."""
+"""Number of connections beyond the limits. Only health checks are answered on them. If there are more, the oldest is closed."""
 _LOG_INTERVAL = 60.0
 _SYSTEM = "system"
-"""Connections that the system refused to accept, mostly because of too many open files."""
+"""Label for connections that the system did not accept, usually because of too many open files."""
 
 _log = structlog.stdlib.get_logger("domogate.edge")
 
 
 class Place:
-    """The place of one open connection among the allowed ones."""
+    """One open connection, as the limits count it."""
 
     __slots__ = ("_connections", "connection", "limit", "network")
 
@@ -29,10 +29,10 @@ class Place:
         self.connection = connection
         self.network = network
         self.limit = limit
-        """The setting whose limit is reached. Such a connection is of the reserve; None for others."""
+        """The setting whose limit is reached: the connection belongs to the reserve. None if no limit is reached."""
 
     def leave(self) -> None:
-        """The connection is closed."""
+        """Must be called when the connection is closed."""
         self._connections.remove(self)
 
 
@@ -40,7 +40,7 @@ class Connections:
     """Counts the open connections of a server."""
 
     def __init__(self, most: int = 6_000, most_per_address: int = 256, trusted_proxies: Sequence[str] = ()) -> None:
-        """Trusted proxies have no limit of their own: they speak for many clients."""
+        """A trusted proxy has no limit per address, because it sends the requests of many clients."""
         self._most = most
         self._most_per_address = most_per_address
         self._proxies = [ip_network(proxy) for proxy in trusted_proxies]
@@ -56,11 +56,14 @@ class Connections:
 
     @property
     def refused(self) -> Mapping[tuple[str, ...], float]:
-        """How many connections were beyond a limit: the setting, or that of the system."""
+        """The number of connections beyond each limit: the two settings and the limit of the system."""
         return {(setting,): count for setting, count in self._refused.items()}
 
     def add(self, connection: socket.socket, address: str) -> Place:
-        """Give a new connection a place. Beyond the limits it is one of the reserve, whose oldest connection may be closed."""
+        """Count a new connection.
+
+        Beyond the limits it belongs to the reserve, and the oldest connection of the reserve may be closed.
+        """
         network = network_of(address)
         limit = None
         if len(self._places) >= self._most:
@@ -77,7 +80,7 @@ class Connections:
             if len(self._reserved) > RESERVE:
                 oldest = next(iter(self._reserved))
                 del self._reserved[oldest]
-                # The transport notices it and closes the socket.
+                # The transport notices the shutdown and closes the socket.
                 with contextlib.suppress(OSError):
                     oldest.connection.shutdown(socket.SHUT_RDWR)
         return place
@@ -91,14 +94,16 @@ class Connections:
                 del self._by_network[place.network]
 
     def count_system_error(self) -> None:
-        """The system did not accept a connection."""
+        """Count a connection that the system did not accept."""
         self._refused[_SYSTEM] += 1
 
     def log_refused(self, now: float) -> None:
         """Log the number of refused connections, at most once a minute."""
         refused = sum(self._refused.values())
         if refused > self._logged and now >= self._log_after:
-            _log.warning("connections refused beyond the limits", count=refused - self._logged, total=dict(self._refused))
+            _log.warning(
+                "connections were refused because a limit is reached", count=refused - self._logged, total=dict(self._refused)
+            )
             self._logged, self._log_after = refused, now + _LOG_INTERVAL
 
     def _is_proxy(self, address: str) -> bool:

@@ -1,15 +1,18 @@
-"""The number of files that the process may open. Each connection is one."""
+"""The number of files that the process may open. Each connection counts as one file."""
 
 import contextlib
 
 from domogate.edge.connections import RESERVE
 
 _OTHER_FILES = 100
-"""Files beside connections: the database, drivers, webhooks, metrics."""
+"""Number of open files that are not connections: the database, drivers, webhooks, metrics."""
 
 
 def count_allowed_connections(wanted: int) -> int:
-    """How many connections the limit of open files allows. If they are fewer than `wanted`, the soft limit is raised first."""
+    """The number of connections that the limit of open files allows.
+
+    If it is less than `wanted`, the soft limit is raised first.
+    """
     beside = RESERVE + _OTHER_FILES
     return allow_files(wanted + beside) - beside
 
@@ -23,7 +26,7 @@ def allow_files(needed: int) -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < needed:
         wanted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-        with contextlib.suppress(OSError, ValueError):  # the system has a lower limit than it says
+        with contextlib.suppress(OSError, ValueError):  # The real limit of the system is lower than the limit that it reports.
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return needed if soft == resource.RLIM_INFINITY else soft

@@ -29,7 +29,7 @@ class Refusal(Exception):
         self.message = message
 
     def to_bytes(self, headers: Sequence[tuple[bytes, bytes]]) -> bytes:
-        """The whole answer, which ends the connection."""
+        """The complete answer. The connection is closed after it."""
         body = self.message.encode("ascii", "replace") + b"\n"
         content = [b"%b: %b\r\n" % header for header in headers]
         content.append(b"x-request-id: %b\r\ncontent-type: text/plain; charset=utf-8\r\n" % next_request_id())
@@ -70,9 +70,9 @@ class Guards:
         self.sweep_interval = min(0.5, max(0.05, shortest / 4))
 
     def sweep(self, connections: Iterable[object], now: float) -> None:
-        """Expire the connections whose deadline has passed or passes before the next sweep.
+        """Expire all connections whose deadline has passed or will pass before the next sweep.
 
-        A late sweep means that the loop was busy and read nothing. That time does not count against the clients.
+        If a sweep is late, the event loop was busy and did not read. That time does not count against the clients.
         """
         late = now - self.now - self.sweep_interval if self.now else 0.0
         self.now = now

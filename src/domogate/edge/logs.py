@@ -67,7 +67,7 @@ def _is_secret(name: object) -> bool:
 
 
 def redact(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    """A structlog processor. It runs last, so it sees the whole line, tracebacks included."""
+    """A structlog processor. It runs last, so it sees the whole line, including tracebacks."""
     for name, value in event.items():
         if not name.startswith("_"):
             event[name] = REDACTED if _is_secret(name) and value is not None else _redact(value)
@@ -114,7 +114,7 @@ def setup_logs(level: str = "info", format: str = "text", stream: TextIO | None 
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [], True
         logger.setLevel(logging.NOTSET)
-    # uvicorn and alembic log details at level info that we do not need; their warnings stay
+    # uvicorn and alembic log details at level info that operators do not need. Their warnings are logged.
     for name in ("uvicorn.error", "alembic.runtime.plugins"):
         logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
     structlog.configure(

@@ -1,7 +1,7 @@
-"""Prometheus metrics of this process, in their own registry, served by a small ASGI app on its own port.
+"""Prometheus metrics of this process, in their own registry. A small ASGI app serves them on a separate port.
 
-Requests are counted in plain Python numbers, which become metrics only when they are scraped. The event loop is one thread,
-so the locks of prometheus_client are not needed and would cost more than the counting.
+Requests are counted in plain Python numbers, which become metrics only when they are scraped. The event loop is one thread, so
+the locks of prometheus_client are not needed. They would cost more than the counting.
 """
 
 from bisect import bisect_left
@@ -15,7 +15,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 _BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 Labelled = Mapping[tuple[str, ...], float]
-"""Values by the values of their labels, in the order of the label names."""
+"""Maps the values of the labels, in the order of the label names, to the value of the metric."""
 
 
 class Durations:
@@ -52,10 +52,10 @@ class Metrics:
         PlatformCollector(registry=self.registry)
         GCCollector(registry=self.registry)
         self.registry.register(_Collector(self._collect))
-        self.gauge("domogate_requests_in_flight", "Requests being answered now", lambda: self.in_flight)
+        self.gauge("domogate_requests_in_flight", "Requests that are being answered now", lambda: self.in_flight)
 
     def count_request(self, operation: str, status: int, seconds: float | None) -> None:
-        """`seconds` is None for a request whose duration is not measured."""
+        """`seconds` is None if the duration of the request is not measured."""
         key = (operation, status)
         self._counts[key] = self._counts.get(key, 0) + 1
         if seconds is None:
@@ -66,7 +66,7 @@ class Metrics:
         durations.add(seconds)
 
     def count_refused(self, status: int) -> None:
-        """Count a request that the HTTP parser or the protocol refused; for `server.run(on_refused=…)`."""
+        """Count a request that the HTTP parser or the protocol refused. Pass this method as `on_refused` to `server.run`."""
         self._refused[status] = self._refused.get(status, 0) + 1
 
     def gauge(
@@ -78,7 +78,7 @@ class Metrics:
     def counter(
         self, name: str, text: str, value: Callable[[], float] | Callable[[], Labelled], labels: tuple[str, ...] = ()
     ) -> None:
-        """Register a counter: as `gauge`, for a number that only grows."""
+        """Register a counter: a number that only grows. The arguments are those of `gauge`."""
         self._register(CounterMetricFamily, name, text, value, labels)
 
     def _register(self, family: Any, name: str, text: str, value: Callable[[], Any], labels: tuple[str, ...]) -> None:
@@ -100,7 +100,9 @@ class Metrics:
         for operation, durations in self._durations.items():
             seconds.add_metric((operation,), durations.cumulated(), durations.total)
         yield seconds
-        refused = CounterMetricFamily("domogate_refused_requests", "Requests the protocol guards refused", labels=("status",))
+        refused = CounterMetricFamily(
+            "domogate_refused_requests", "Requests that the guards of the HTTP server refused", labels=("status",)
+        )
         for status, count in self._refused.items():
             refused.add_metric((str(status),), count)
         yield refused

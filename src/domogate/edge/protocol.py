@@ -1,11 +1,13 @@
 """One connection: one request at a time, with time limits.
 
 For speed there is no timer per request. A connection has one deadline, and the server sweeps all connections regularly
-(`Guards.sweep`). A request that is refused here does not reach a family. The answer is plain text, after the answers to
-earlier requests, and the connection is closed.
+(`Guards.sweep`).
 
-What a client sends ahead is not parsed, and reading is paused, until the answer before it is complete and the client has
-taken it (Decision 0051).
+A request that is refused here does not reach a family. The answer is plain text, it comes after the answers to earlier
+requests, and the connection is closed.
+
+A client may send its next request early. The gateway does not parse this request, and pauses reading, until the answer before
+it is complete and the client has received it (Decision 0051).
 """
 
 import asyncio
@@ -31,31 +33,31 @@ STATUS_LINE.update(
 )
 
 _LINGER = 2.0
-"""Seconds for which input is read and dropped after a refusal. Closing at once could lose the answer."""
+"""Seconds for which input is read and dropped after a refusal. If the connection closed at once, the answer could get lost."""
 
 AT_ONCE = 8
-"""Requests that start in one round of the event loop."""
+"""Number of requests that start in one round of the event loop."""
 
 STREAM = "domogate.stream"
-"""Scope key that an inner app sets for an answer without an end. The app ends it when the server drains."""
+"""Scope key that an inner app sets for an answer without an end. The app ends this answer when the server drains."""
 TAKEN = "domogate.taken"
-"""Scope key of a function that waits until the client has read enough. ASGI's `send` would first wait and then write."""
+"""Scope key of a function that waits until the client has read enough. ASGI's `send` waits before it writes, not after."""
 _STREAM_END = 1.0
-"""Seconds that the end of a stream may take to reach a client that perhaps does not read."""
+"""In seconds. The end of a stream must reach the client in this time; the client may not read."""
 _RESERVE_DEADLINE = 2.0
-"""Seconds until a connection of the reserve must have sent something."""
+"""In seconds. A connection of the reserve must send something within this time."""
 _HEALTH = frozenset((b"/healthz", b"/readyz"))
 
 
-class Pace:
-    """Starts only some requests in each round of the event loop, so that a crowd does not delay a health check."""
+class RequestPacer:
+    """Starts only some requests in each round of the event loop, so that many requests at once do not delay a health check."""
 
     def __init__(self) -> None:
         self._started = 0
         self._waiting: deque[Callable[[], None]] = deque()
 
     def start(self, begin: Callable[[], None]) -> None:
-        """Call `begin` now or, if enough others were started in this round, in a later one."""
+        """Call `begin` now, or in a later round of the event loop if enough requests were started in this round."""
         if self._started == AT_ONCE:
             self._waiting.append(begin)
             return
@@ -76,17 +78,17 @@ class GuardedConfig(uvicorn.Config):
     def __init__(self, app: Any, guards: Guards, **options: Any) -> None:
         super().__init__(app, http=GuardedProtocol, ws="none", interface="asgi3", **options)
         self.guards = guards
-        self.pace = Pace()
+        self.pacer = RequestPacer()
 
 
 class _Flow(FlowControl):
-    """uvicorn's flow control with a callback when reading resumes: time without reading does not count against the client."""
+    """uvicorn's flow control with a callback when reading resumes. Time without reading does not count against the client."""
 
     def __init__(self, transport: Any, on_read_again: Callable[[], None]) -> None:
         super().__init__(transport)
         self._on_read_again = on_read_again
         self.blocked = False
-        """Reading stays paused, also when an app waits for its request."""
+        """If true, reading stays paused, even when an app waits for its request."""
 
     def resume_reading(self) -> None:
         if self.read_paused and not self.blocked:
@@ -95,7 +97,7 @@ class _Flow(FlowControl):
 
 
 class GuardedProtocol(RequestReader, Guarded):
-    """One connection with a deadline and a place among the allowed ones."""
+    """One connection with a deadline. It counts against the limits on connections."""
 
     flow: _Flow
 
@@ -103,7 +105,7 @@ class GuardedProtocol(RequestReader, Guarded):
         super().__init__(config.guards.limits, config, *args, **options)
         self._place = place
         self.guards = config.guards
-        self._pace = config.pace
+        self._pacer = config.pacer
         self.deadline = inf
         self.write_deadline = inf
         self._watching = IDLE
@@ -116,7 +118,7 @@ class GuardedProtocol(RequestReader, Guarded):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.flow = _Flow(transport, self._read_again)
-        # A silent connection has the time of a header section, not that of one that was useful before.
+        # A silent connection has the time limit of a header section, not the longer limit of a connection that was used before.
         silent = self.limits.header_deadline
         self.deadline = self.loop.time() + (min(silent, _RESERVE_DEADLINE) if self._place.limit else silent)
 
@@ -129,7 +131,7 @@ class GuardedProtocol(RequestReader, Guarded):
             self._parse(self._ahead[self._ahead_at :] + data if self._ahead else data, 0)
 
     def _parse(self, data: bytes, at: int) -> None:
-        """Parse one request. What comes after it waits until `_proceed`."""
+        """Parse one request. The bytes after it wait until `_proceed`."""
         size, self._ahead = len(data), b""
         while at < size:
             if self.phase == IDLE and self._is_occupied():
@@ -146,7 +148,7 @@ class GuardedProtocol(RequestReader, Guarded):
             self._watch_unfinished()
 
     def _is_occupied(self) -> bool:
-        cycle: Any = self.cycle  # None before the first request, unlike uvicorn's annotation
+        cycle: Any = self.cycle  # None before the first request, unlike in uvicorn's annotation
         return cycle is not None and (not cycle.response_complete or self.flow.write_paused)
 
     def _watch_unfinished(self) -> None:
@@ -171,7 +173,7 @@ class GuardedProtocol(RequestReader, Guarded):
             raise Refusal(503, f"The gateway has too many connections: the limit {limit} is reached. Try again later.")
         super().on_headers_complete()
         if self.phase == BODY:
-            scope: Any = self.scope  # ASGI's typed dict has only its own keys
+            scope: Any = self.scope  # ASGI's typed dict does not allow other keys.
             scope[TAKEN] = self.flow.drain
             self.cycle.keep_alive = self.cycle.keep_alive and not limit
 
@@ -180,7 +182,7 @@ class GuardedProtocol(RequestReader, Guarded):
         if self.url in _HEALTH:
             start(cycle, app)
         else:
-            self._pace.start(lambda: start(cycle, app))
+            self._pacer.start(lambda: start(cycle, app))
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
@@ -192,14 +194,14 @@ class GuardedProtocol(RequestReader, Guarded):
     # --- answers out --------------------------------------------------------------------------------------------------
 
     def on_response_complete(self) -> None:
-        """As uvicorn's method, with a deadline instead of a timer."""
+        """Does the same as uvicorn's method, with a deadline instead of a timer."""
         self.server_state.total_requests += 1
-        # A client that does not take its answer gets no other one.
+        # A client that does not read its answer gets no other answer.
         if not self.transport.is_closing() and not self.flow.write_paused:
             self._proceed()
 
     def _proceed(self) -> None:
-        """The last answer is complete and taken: go on with what the client sent ahead, or read."""
+        """Called when the client has received the last answer completely. Parses what the client sent early, or reads on."""
         self.flow.blocked = False
         if self._ahead:
             self._parse(self._ahead, self._ahead_at)
@@ -207,7 +209,7 @@ class GuardedProtocol(RequestReader, Guarded):
         if self._refusal is not None or not self.cycle.response_complete:
             return
         if self.phase == BODY:
-            # Answered before the body was complete: the rest is read and dropped, but not for long.
+            # The answer was complete before the body: the rest of the body is read and dropped for a short time.
             self.deadline = min(self.deadline, self.loop.time() + _LINGER)
             self._watching = BODY
         elif not self._watching:
@@ -220,7 +222,7 @@ class GuardedProtocol(RequestReader, Guarded):
     def resume_writing(self) -> None:
         super().resume_writing()
         self.write_deadline = inf
-        cycle: Any = self.cycle  # None before the first request, unlike uvicorn's annotation
+        cycle: Any = self.cycle  # None before the first request, unlike in uvicorn's annotation
         if cycle is not None and cycle.response_complete and self._refusal is None and not self.transport.is_closing():
             self._proceed()
 
@@ -237,7 +239,7 @@ class GuardedProtocol(RequestReader, Guarded):
         if self._closing or self.write_deadline <= self.deadline:
             self.transport.abort()
         elif self._watching and self.flow.read_paused:
-            self.deadline = now + self._time_limit()  # the gateway itself has paused reading
+            self.deadline = now + self._time_limit()  # The gateway itself has paused reading.
         elif self._watching == HEAD:
             self.refuse(Refusal(408, "The header section did not arrive in time."))
         elif self._watching == BODY:
@@ -259,7 +261,7 @@ class GuardedProtocol(RequestReader, Guarded):
         self.refuse(Refusal(400, msg))
 
     def refuse(self, refusal: Refusal) -> None:
-        """Read no more input, answer and close."""
+        """Stop reading input, answer, and close the connection."""
         self._refusal = refusal
         self.deadline = inf
         self.flow.blocked = False
@@ -271,7 +273,7 @@ class GuardedProtocol(RequestReader, Guarded):
             self._send_refusal(refusal)
 
     def _refuse_running(self, refusal: Refusal) -> None:
-        """The family already handles the request. Tell it that the body will not come."""
+        """A family is already handling the request. Tell the family that the body will not come."""
         cycle = self.cycle
         cycle.disconnected = True
         cycle.message_event.set()
@@ -285,7 +287,7 @@ class GuardedProtocol(RequestReader, Guarded):
         self._close_slowly(self.loop.time())
 
     def _close_slowly(self, now: float) -> None:
-        """Close so that the last answer is not lost; `expire` does the rest."""
+        """Close the connection in a way that does not lose the last answer. `expire` closes the socket."""
         self._closing = True
         self.deadline = now + _LINGER
         if self._refusal is not None and self.transport.can_write_eof():

@@ -1,7 +1,7 @@
-"""Parses requests piece by piece, with checks of Host, size and framing in addition to those of httptools.
+"""Parses requests in pieces. It checks Host, size and framing more strictly than httptools.
 
-A piece has no byte of another request, so a connection can have one request at a time. Bytes are counted per piece, and
-headers only in a large one.
+A piece contains no byte of another request, so a connection can have one request at a time. Bytes are counted per piece.
+Headers are counted only in a large piece.
 """
 
 import re
@@ -16,7 +16,7 @@ from domogate.edge.guards import Limits, Refusal
 IDLE, HEAD, BODY = range(3)
 _CHECKED_HEADERS = frozenset((b"host", b"expect", b"transfer-encoding", b"content-length"))
 _END = b"\r\n\r\n"
-"""The end of a head and of a chunked body."""
+"""The bytes that end a header section or a chunked body."""
 
 # RFC 9112 §3.2: uri-host [ ":" port ], never empty for http (RFC 9110 §4.2.1)
 _find_host = re.compile(
@@ -28,14 +28,14 @@ _STAND_IN_METHOD = b"SEARCH"
 
 
 class RequestReader(HttpToolsProtocol):
-    """uvicorn's protocol with a stricter parser. `phase` is IDLE between two requests."""
+    """uvicorn's protocol with a stricter parser. Between two requests `phase` is IDLE."""
 
     def __init__(self, limits: Limits, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.limits = limits
         self.phase = IDLE
         self.seen = 0
-        """Bytes since the last part of the request that was complete."""
+        """Number of bytes since the last complete part of the request."""
         self._piece = 0
         self._tail = b""
         self._body_left = 0
@@ -46,16 +46,16 @@ class RequestReader(HttpToolsProtocol):
 
     @abstractmethod
     def refuse(self, refusal: Refusal) -> None:
-        """Read no more input, and answer."""
+        """Stop reading input, and answer."""
 
     def too_large(self) -> Refusal:
         return Refusal(431, f"The request line and header section may have {self.limits.max_header} bytes together.")
 
     def find_end(self, data: bytes, at: int) -> int:
-        """The end of the next piece, which has no byte of another request."""
+        """The end of the next piece. The piece contains no byte of another request."""
         if self.phase == BODY and self._body_left:
             return min(len(data), at + self._body_left)
-        if self._tail:  # the end may have begun in the piece before
+        if self._tail:  # The end mark may have begun in the previous piece.
             split = (self._tail + data[at : at + 3]).find(_END)
             if split >= 0:
                 end = at + split + len(_END) - len(self._tail)
@@ -79,7 +79,7 @@ class RequestReader(HttpToolsProtocol):
             except httptools.HttpParserInvalidMethodError:
                 renamed = self._restart_with_known_method(data)
                 if renamed is None:
-                    at_the_start = self.seen == len(data)  # without a method: this is not HTTP
+                    at_the_start = self.seen == len(data)  # Without a method the text is not HTTP.
                     self.refuse(
                         Refusal(400, "This is not HTTP.") if at_the_start else Refusal(405, "This method is not known.")
                     )
@@ -95,7 +95,10 @@ class RequestReader(HttpToolsProtocol):
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
 
     def _restart_without_upgrade(self) -> bytes:
-        """The head again without Upgrade (RFC 9110 §7.8). Otherwise llhttp would treat the body as the new protocol."""
+        """Parse the header section again without Upgrade (RFC 9110 §7.8).
+
+        Otherwise llhttp would treat the body as the new protocol.
+        """
         version = self.parser.get_http_version().encode()
         head = [b"%b %b HTTP/%b\r\n" % (self.parser.get_method(), self.url, version)]
         head += [b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade"]
@@ -104,7 +107,10 @@ class RequestReader(HttpToolsProtocol):
         return b"".join([*head, b"\r\n"])
 
     def _restart_with_known_method(self, data: bytes) -> bytes | None:
-        """Parse again with a known method, so that the family of the URL answers 405 in its shape with its Allow."""
+        """Parse again with a known method.
+
+        The family of the URL can then answer 405 in its own error shape, with its Allow header.
+        """
         match = _find_method(data) if self.seen == len(data) and self._unknown_method is None else None
         if match is None:
             return None
@@ -122,7 +128,7 @@ class RequestReader(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.phase == BODY:
-            return  # a trailer is not a header of the running request (RFC 9110 §6.5.1)
+            return  # A trailer is not a header of the running request (RFC 9110 §6.5.1).
         name = name.lower()
         if name in _CHECKED_HEADERS:
             self._check_header(name, value)
@@ -131,7 +137,7 @@ class RequestReader(HttpToolsProtocol):
     def _check_header(self, name: bytes, value: bytes) -> None:
         if name == b"host":
             if self._host is not None:
-                raise Refusal(400, "A request has one Host header (RFC 9112, section 3.2).")
+                raise Refusal(400, "A request must have exactly one Host header (RFC 9112, section 3.2).")
             if value != self._good_host:
                 if _find_host(value) is None:
                     raise Refusal(400, "The Host header is not a host with an optional port (RFC 9112, section 3.2).")
@@ -154,13 +160,13 @@ class RequestReader(HttpToolsProtocol):
         if version != "1.1" and version != "1.0":
             raise Refusal(400, "Only HTTP/1.1 is supported.")
         if self._host is None and version == "1.1":
-            # HTTP/1.0 has no Host, and some health probes still use it: only 1.1 must have one (RFC 9112 §3.2)
+            # HTTP/1.0 has no Host, and some health probes still use HTTP/1.0. Only HTTP/1.1 needs Host (RFC 9112 §3.2).
             raise Refusal(400, "A request needs a Host header (RFC 9112, section 3.2).")
         if b"#" in self.url:
-            raise Refusal(400, "A request target has no fragment (RFC 9112, section 3.2).")
+            raise Refusal(400, "A request target must not have a fragment (RFC 9112, section 3.2).")
         if parser.should_upgrade():
             if parser.get_method() == b"CONNECT":
-                raise Refusal(405, "This is not a proxy.")
+                raise Refusal(405, "The gateway is not a proxy.")
             self._upgrade_asked = True
             return
         super().on_headers_complete()

@@ -1,4 +1,4 @@
-"""Runs uvicorn inside the caller's event loop: binds the ports, calls back when ready, drains, and aborts after a timeout."""
+"""Runs uvicorn inside the caller's event loop: binds ports, calls back when ready, drains, and aborts after a timeout."""
 
 import asyncio
 import contextlib
@@ -42,14 +42,14 @@ logging.getLogger("uvicorn.error").addFilter(_is_not_cancelled)
 
 
 class Tls(msgspec.Struct, frozen=True):
-    """PEM files: the certificate with its chain, and the key."""
+    """Paths of PEM files: the certificate with its chain, and its private key."""
 
     certificate: Path
     key: Path
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    """For asyncio.Runner: uvloop if it is installed."""
+    """The `loop_factory` of asyncio.Runner: uvloop if it is installed."""
     try:
         import uvloop
     except ImportError:
@@ -75,8 +75,9 @@ async def run(
 ) -> None:
     """Serve until SIGTERM, SIGINT or `stop`, then drain: finish running requests and close idle connections.
 
-    After `drain` seconds, or at a second signal, all connections are aborted. `on_ready` is called when requests are
-    accepted. With `only_https` every answer tells browsers to use HTTPS only (RFC 6797). Raises CannotListen before that.
+    After `drain` seconds, or at a second signal, all connections are aborted. `on_ready` is called when requests are accepted.
+    With `only_https`, every answer tells browsers to use only HTTPS (RFC 6797). Raises CannotListen before requests are
+    accepted.
     """
     limits = limits or Limits()
     config = GuardedConfig(
@@ -104,7 +105,7 @@ async def run(
 
 
 _HSTS = ("strict-transport-security", "max-age=31536000")
-"""A year. Without includeSubDomains: other hosts of the domain are not ours."""
+"""One year. The value has no includeSubDomains, because other hosts of the domain do not belong to the gateway."""
 
 _COMMON: dict[str, Any] = {
     "lifespan": "off",
@@ -117,7 +118,7 @@ _COMMON: dict[str, Any] = {
 
 
 class DrainingServer(uvicorn.Server):
-    """uvicorn's server with a sweep of its connections and a limited drain. It does not handle signals itself."""
+    """uvicorn's server with a sweep of its connections and a limited drain. It does not handle signals."""
 
     def __init__(
         self,
@@ -138,7 +139,7 @@ class DrainingServer(uvicorn.Server):
         yield
 
     def stop(self) -> None:
-        """Drain; the second call aborts."""
+        """The first call drains, the second call aborts."""
         self.force_exit = self.should_exit
         self.should_exit = True
 
@@ -149,15 +150,15 @@ class DrainingServer(uvicorn.Server):
         finally:
             sweeper.cancel()
             self.guards.connections.log_refused(math.inf)
-            # Something is left here only when the caller was cancelled.
+            # Connections are left here only if the caller was cancelled.
             for listening in getattr(self, "servers", ()):
                 listening.close()
             self._abort_all()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn's method, with our own acceptor instead of the loop's."""
+        """Does the same as uvicorn's method, with our own acceptor instead of the acceptor of the event loop."""
         deadline = self.guards.limits.header_deadline
-        acceptors: Any = [  # uvicorn only calls the two methods that close them
+        acceptors: Any = [  # uvicorn calls only the two methods that close them.
             Acceptor(listener, self._open_protocol, self.guards.connections, self.config.ssl, deadline)
             for listener in sockets or ()
         ]
@@ -177,7 +178,7 @@ class DrainingServer(uvicorn.Server):
         if self._on_ready is None:
             await super().main_loop()
             return
-        # In parallel with the main loop, so that a stop works while `on_ready` still runs.
+        # Runs in parallel with the main loop, so that a stop works while `on_ready` still runs.
         ready = asyncio.ensure_future(self._on_ready())
         ready.add_done_callback(self._stop_if_failed)
         await super().main_loop()
@@ -191,7 +192,7 @@ class DrainingServer(uvicorn.Server):
             self.should_exit = True
 
     failure: BaseException | None = None
-    """The exception that `on_ready` raised."""
+    """The exception that `on_ready` raised, or None."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         if self._on_drain is not None:
@@ -218,7 +219,7 @@ class DrainingServer(uvicorn.Server):
 async def _serve_together(
     server: DrainingServer, listening: Listening, metrics_server: DrainingServer | None, stop: asyncio.Event | None
 ) -> None:
-    """Serve both. The server for metrics runs until the first one has drained."""
+    """Run both servers. The server for metrics runs until the main server has drained."""
     helpers = []
     if metrics_server is not None:
         helpers.append(asyncio.create_task(metrics_server.serve(list(listening.metrics_sockets))))
@@ -242,7 +243,7 @@ async def _stop_when(stop: asyncio.Event, server: DrainingServer) -> None:
 
 @contextlib.contextmanager
 def _stopped_by_signals(server: DrainingServer) -> Iterator[None]:
-    """SIGTERM and SIGINT drain; a second signal aborts. Only the main thread receives signals."""
+    """The first SIGTERM or SIGINT drains, the second aborts. Only the main thread receives signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,6 +1,7 @@
-"""The outermost ASGI app, around all surfaces: request id, CORS, HEAD, health, metrics, and the answer to unexpected errors.
+"""The outermost ASGI app, around all surfaces: request id, CORS, HEAD, health, metrics, answer to unexpected errors.
 
-Every request passes through it. For speed it reads the headers once and wraps `send` once; rare cases have functions below.
+Every request passes through this app. For speed it reads the headers once and wraps `send` once; rare cases have separate
+functions.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -26,9 +27,9 @@ REQUEST_ID = "domogate.request_id"
 _READ_HEADERS = frozenset((b"origin", b"x-request-id", b"access-control-request-method"))
 _HEALTH = frozenset(("/healthz", "/readyz"))
 _LOGGED_PATH = 500
-"""Bytes of a path that a log line shows."""
+"""Number of bytes of a path that a log line shows."""
 _CLIENT_GONE = 499
-"""Counted but never sent: the client disconnected before the inner app had an answer."""
+"""This status is counted but never sent: the client disconnected before the inner app had an answer."""
 
 _VARY_ORIGIN: Header = (b"vary", b"Origin")
 _EXPOSED: Header = (
@@ -66,7 +67,7 @@ class Edge:
         access_log: bool,
         surfaces: frozenset[str] = frozenset(),
     ) -> None:
-        """`surfaces` are the first path segments that name a request in the metrics when it has no operation."""
+        """`surfaces` are the first path segments that name a request in the metrics if the request has no operation."""
         self._app = app
         self._is_allowed_origin = is_allowed_origin
         self._is_ready = is_ready
@@ -94,11 +95,11 @@ class Edge:
         request_id = given_id if given_id is not None and find_safe(given_id) else next_request_id()
         scope[REQUEST_ID] = text_id = request_id.decode()
         current_request_id.set(text_id)
-        # Also for requests without Origin: a cache must not use that answer for a request with an Origin.
+        # Added to requests without Origin too: a cache must not use that answer for a request with an Origin.
         added: tuple[Header, ...] = ((b"x-request-id", request_id), _VARY_ORIGIN)
         allowed = origin is not None and await self._is_allowed_origin(origin)
         if origin is not None and allowed:
-            # Not a wildcard and no credentials: tokens and keys are in headers, not in cookies.
+            # No wildcard and no credentials: tokens and keys are in headers, not in cookies.
             added += ((b"access-control-allow-origin", origin), _EXPOSED)
         status = 0
 
@@ -126,7 +127,7 @@ class Edge:
                 await self._app(scope, receive, tagged_send)
         except Exception:
             if status:
-                raise  # a part of the answer was sent: the server logs the error and closes the connection
+                raise  # A part of the answer was already sent: the server logs the error and closes the connection.
             log.exception("request failed", method=scope["method"], path=_printable_path(scope))
             await _answer(tagged_send, 500, (_JSON, _NO_STORE), b"" if scope["method"] == "HEAD" else _BROKEN)
         finally:
@@ -139,7 +140,9 @@ class Edge:
             if self._access_log:
                 self._log_access(scope, status or _CLIENT_GONE, seconds)
         if not status:
-            await _answer(tagged_send, 500, (_JSON, _NO_STORE), _BROKEN)  # the server drops it if the client disconnected
+            await _answer(
+                tagged_send, 500, (_JSON, _NO_STORE), _BROKEN
+            )  # The server drops the answer if the client disconnected.
 
     # --- health -------------------------------------------------------------------------------------------------------
 
@@ -161,7 +164,7 @@ class Edge:
         return segment if segment in self._surfaces else "other"
 
     def _log_access(self, scope: Scope, status: int, seconds: float) -> None:
-        """Log a request without its query string and headers, because these can have keys and tokens."""
+        """Log a request without its query string and headers, because these can contain keys and tokens."""
         client = scope.get("client")
         access.info(
             "request",
@@ -175,7 +178,7 @@ class Edge:
 
 
 class Surfaces:
-    """Gives a request to the surface that its first path segment names."""
+    """Passes a request to the surface that its first path segment names."""
 
     def __init__(self, surfaces: Mapping[bytes, ASGIApp]) -> None:
         self._surfaces = dict(surfaces)
@@ -190,13 +193,13 @@ async def _nothing_here(_scope: Scope, _receive: Receive, send: Send) -> None:
 
 
 def _printable_path(scope: Scope) -> str:
-    """The percent-encoded path, cut. The decoded path could have line ends and terminal sequences."""
+    """The percent-encoded path, shortened. The decoded path could contain line ends and terminal sequences."""
     raw: bytes = scope.get("raw_path") or b""
     return raw[:_LOGGED_PATH].decode("ascii", "replace")
 
 
 def _bodiless(send: Send) -> Send:
-    """Wraps `send` for HEAD: the headers of GET without its body. The answer is complete even if GET is a stream."""
+    """Wraps `send` for HEAD: the headers of GET without the body. The answer is complete even if GET is a stream."""
     complete = False
 
     async def send_head(message: Any) -> None:

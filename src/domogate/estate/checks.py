@@ -1,6 +1,6 @@
 """Checks that a schema cannot express: names are unique, and references between records exist.
 
-A document with other mistakes is checked too, so that all mistakes are reported at once. Malformed parts are skipped.
+The checks also run on a document with other mistakes, so that all mistakes are reported at once. They skip malformed parts.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +17,7 @@ from domogate.estate.records import every_module, kind_of, people_of, records, t
 
 Record = dict[str, Any]
 Drivers = Mapping[str, Callable[[DeviceKind, Mapping[str, Any]], Iterator[tuple[tuple[str | int, ...], str]]]]
-"""The known drivers, each with its check of module options: it yields the path and the problem of each mistake."""
+"""The known drivers, each with a function that checks module options. It yields the path and the problem of each mistake."""
 
 _DEFAULT_DRIVER = "simulator"
 
@@ -78,7 +78,7 @@ def _clients(document: Record) -> Iterator[Finding]:
         for name in ("redirectUris", "postLogoutRedirectUris"):
             for at, uri in texts(path, client, name):
                 if is_redirect_uri(uri) and is_plain_http(uri):
-                    yield Finding(at, f"{quoted(uri)} is not protected", "https, or http only to this machine (localhost)")
+                    yield Finding(at, f"{quoted(uri)} is not protected", "https; http only to this machine (localhost)")
         if client.get("pkceExempt") is True and "secret" not in client and "secretHash" not in client:
             yield Finding((*path, "pkceExempt"), "an application without a secret needs PKCE", at_key=True)
 
@@ -107,7 +107,7 @@ def _is_user(path: Path, email: str, emails: dict[str, str]) -> Iterator[Finding
 
 
 def _identities(document: Record) -> Iterator[Finding]:
-    """An id is unique among all plants, floors, ambients and modules; the same for internal ids."""
+    """Among all plants, floors, ambients and modules, ids are unique. Internal ids are unique too."""
     for key in ("id", "internalId"):
         once = _Once(key)
         for plant_path, plant in records(document, "plants"):

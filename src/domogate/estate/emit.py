@@ -1,6 +1,6 @@
-"""Plain data as YAML that is easy to edit: short records on one line, long ones in blocks, quotes where needed.
+"""Writes plain data as YAML that is easy to edit: short records on one line, long records in blocks, quotes where needed.
 
-Text is quoted wherever a YAML reader, of version 1.1 or 1.2, could read it as another type.
+Text is quoted wherever a YAML reader of version 1.1 or 1.2 could read it as another type.
 """
 
 import json
@@ -44,7 +44,7 @@ def scalar(value: Any) -> str:
 
 
 def _key(key: str) -> str:
-    # The format's own keys need no quotes, not even `on`: the reader knows that a key is text.
+    # The format's own keys need no quotes, not even `on`: our reader takes every key as text.
     return key if re.fullmatch(r"[A-Za-z]+", key) and key.casefold() not in _AMBIGUOUS - {"on"} else scalar(key)
 
 

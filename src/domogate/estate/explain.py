@@ -1,4 +1,4 @@
-"""Messages for violations of the schema: jsonschema finds the mistakes, this module words them."""
+"""Messages for violations of the schema. The library jsonschema finds the mistakes, and this module explains them."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from domogate.estate.mistakes import Path, did_you_mean, listed, quoted
 
 
 class Finding(NamedTuple):
-    """A mistake whose line is not known yet. `at_key`: the key is wrong, not its value."""
+    """A mistake whose line is not known yet. With `at_key` the key is wrong, not its value."""
 
     path: Path
     problem: str
@@ -19,7 +19,7 @@ class Finding(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A rule of the schema, its bound, and the value that violates it."""
+    """A rule of the schema, its limit, and the value that violates it."""
 
     rule: str
     bound: Any
@@ -145,7 +145,7 @@ def _is_secret(broken: Broken) -> bool:
 
 
 def _a(broken: Broken) -> str:
-    """The schema's title in a sentence: 'Kind of module' as 'a kind of module'."""
+    """The schema's title inside a sentence: 'Kind of module' becomes 'a kind of module'."""
     title = str(broken.schema.get("title", "valid value"))
     if not title[1:2].isupper():
         title = title[0].lower() + title[1:]

@@ -44,7 +44,7 @@ _NAMESPACE = uuid.UUID("0d0b9b8e-5d0c-4c56-9d5c-6f2f0f7d6a11")
 
 
 def derived_id(of: str, text: str) -> Id:
-    """An id for a record without one: the same at every import."""
+    """Make the id of a record that has no id. The result is the same at every import."""
     return Id(str(uuid.uuid5(_NAMESPACE, f"{of}:{text}")))
 
 
@@ -102,7 +102,7 @@ LIMITS = Shape(
     valid_from=TIME,
     valid_until=TIME,
 )
-"""Beside the e-mail address of a guest."""
+"""These keys are in the same record as the e-mail address of a guest."""
 METRIC = Shape(Metric, label=AS_IS, type=word(MetricType))
 CAPABILITY = Shape(Capability, name=AS_IS, command=AS_IS, request=AS_IS, notification=AS_IS)
 MODULE = Shape(
@@ -150,7 +150,7 @@ EMERGENCY_STATE = Shape(
     alert=AS_IS,
     alert_changed_at=TIME,
 )
-"""Its keys are beside the module's others, not under `state`."""
+"""The keys of this state are in the record of the module, not under `state`."""
 
 STATES: dict[DeviceKind, Shape[Any]] = {
     DeviceKind.LIGHT: Shape(states.LightState, on=AS_IS, level=WHOLE, color=_COLOR),

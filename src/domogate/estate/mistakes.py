@@ -1,4 +1,4 @@
-"""Mistakes in an estate file: place, problem, and what is allowed."""
+"""Mistakes in an estate file: the place, the problem, and the allowed values."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ _LONGEST_QUOTE = 60
 
 
 class Mistake(msgspec.Struct, frozen=True, order=True):
-    """One mistake: its line and column (from 1), its path in the document, and what is allowed instead."""
+    """One mistake: its line and column (from 1), its path in the document, and the allowed values."""
 
     line: int
     column: int
@@ -39,7 +39,7 @@ class EstateMistakes(Exception):
         super().__init__(source, self.mistakes)
 
     def lines(self) -> list[str]:
-        """As `estate.yaml:14:12 plants[0].type: 'castle' is not …`, one line for each mistake."""
+        """One line for each mistake, such as `estate.yaml:14:12 plants[0].type: 'castle' is not …`."""
         return [f"{self.source}:{mistake}" for mistake in self.mistakes]
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class EstateMistakes(Exception):
 
 
 def print_path(path: Sequence[str | int]) -> str:
-    """As `plants[0].floors[1].name`."""
+    """For example `plants[0].floors[1].name`."""
     text = ""
     for step in path:
         if isinstance(step, int):
@@ -60,7 +60,7 @@ def print_path(path: Sequence[str | int]) -> str:
 
 
 def quoted(value: object) -> str:
-    """A value for a message: in quotes if it is text, and shortened if it is long."""
+    """A value for a message. Text is in quotes, and a long value is shortened."""
     text = repr(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
     return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 2]}…{text[-1]}"
 
@@ -69,10 +69,10 @@ def listed(words: Iterable[object]) -> str:
     return ", ".join(str(word) for word in words)
 
 
-def did_you_mean(word: object, candidates: Iterable[str], likeness: float = 0.6) -> str:
-    """A question if one of the candidates is similar to the word; otherwise empty."""
+def did_you_mean(word: object, candidates: Iterable[str], similarity: float = 0.6) -> str:
+    """A question such as "Did you mean 'light'?" if one of the candidates is similar to the word; otherwise empty."""
     if not isinstance(word, str) or len(word) > _LONGEST_QUOTE:
         return ""
     by_fold = {candidate.casefold(): candidate for candidate in candidates}
-    near = get_close_matches(word.casefold(), by_fold, n=1, cutoff=likeness)
+    near = get_close_matches(word.casefold(), by_fold, n=1, cutoff=similarity)
     return f"Did you mean {by_fold[near[0]]!r}?" if near else ""

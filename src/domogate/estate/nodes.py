@@ -1,7 +1,7 @@
-"""YAML text to nodes with line and column. A scalar stays text; no Python objects are constructed.
+"""Parses YAML text into nodes with line and column. A scalar stays text; no Python objects are constructed.
 
-Nodes are built from the parser's events with an explicit stack. Nesting is bounded and aliases are refused while reading, so
-neither can exhaust memory.
+Nodes are built from the parser's events with an explicit stack. While reading, nesting is limited and aliases are refused, so
+neither can use up the memory.
 """
 
 import re
@@ -39,7 +39,7 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A value and the place of its key."""
+    """A value and the position of its key."""
 
     node: "Node"
     line: int
@@ -56,7 +56,7 @@ Node: TypeAlias = Scalar | Listing | Mapping
 
 
 def compose(text: str) -> tuple[Node | None, list[Mistake]]:
-    """The document's root, and the mistakes of the YAML itself. Without a root the document cannot be checked further."""
+    """The root of the document, and the mistakes in the YAML syntax. A document without a root cannot be checked further."""
     text = text.removeprefix("\ufeff")
     if len(text) > MAX_CHARACTERS:
         return None, [Mistake(1, 1, "", f"the file has {len(text)} characters", f"at most {MAX_CHARACTERS}")]
@@ -78,7 +78,7 @@ def compose(text: str) -> tuple[Node | None, list[Mistake]]:
 
 
 def locate(root: Node, path: Path, *, key: bool = False) -> tuple[int, int]:
-    """The place of the value at the path, or of its key. For a missing value, the place of its nearest parent."""
+    """The position of the value at the path, or of its key. For a missing value, the position of its nearest parent."""
     node, place = root, (root.line, root.column)
     for step in path:
         if isinstance(node, Mapping) and isinstance(step, str) and step in node.entries:
@@ -114,7 +114,7 @@ class _Composer:
         self._documents = 0
 
     def take(self, event: yaml.Event) -> bool:
-        """False: stop reading."""
+        """Returns False if reading must stop."""
         mark = event.start_mark
         line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
         for problem in self._refusals(event):

@@ -1,4 +1,4 @@
-"""Checks within one plant: between scenes and modules, thermostats and programs, units and controllers."""
+"""Checks within one plant: scenes and their modules, thermostats and their programs, units and their controllers."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ Record = dict[str, Any]
 
 
 class _Placed(NamedTuple):
-    """A module with its path; the kind is None if the file has no valid kind, which is reported elsewhere."""
+    """A module with its path. The kind is None if the file has no valid kind; another check reports that."""
 
     path: Path
     record: Record
@@ -42,7 +42,7 @@ def check_plant(path: Path, plant: Record) -> Iterator[Finding]:
 
 
 def _guest(path: Path, guest: Record, plant_path: Path, plant: Record) -> Iterator[Finding]:
-    """The places are in the plant, and the period ends after it begins."""
+    """The places are in the plant, and the end of the period is after its beginning."""
     floors = [floor for _, floor in records(plant, "floors")]
     ambients = [ambient for holder in (*floors, plant) for _, ambient in records(holder, "ambients")]
     modules = [module for _, module in every_module(plant_path, plant)]
@@ -80,7 +80,7 @@ def _step(path: Path, step: Record, by_id: dict[str, _Placed]) -> Iterator[Findi
     if placed.kind is not command.kind:
         fitting = [one.word for one in STEP_KINDS if one.kind is placed.kind]
         problem = f"{command.word!r} does not fit a module of kind {str(placed.kind)!r}"
-        yield Finding((*path, "do"), problem, listed(fitting) or "a module that can be commanded")
+        yield Finding((*path, "do"), problem, listed(fitting) or "a module that takes this command")
         return
     module = placed.record
     state = module.get("state")
@@ -96,7 +96,7 @@ def _thermostat(path: Path, module: Record) -> Iterator[Finding]:
     for program_path, program in records(module, "programs", path):
         number = program.get("number")
         if isinstance(number, int) and number in seen:
-            yield Finding((*program_path, "number"), f"the thermostat has a program {number} already")
+            yield Finding((*program_path, "number"), f"the thermostat already has a program {number}")
         seen.add(number if isinstance(number, int) else None)
     state = module.get("state")
     if isinstance(state, dict):

@@ -25,7 +25,7 @@ Record = dict[str, Any]
 
 
 def print_estate(estate: Estate) -> str:
-    """Secrets are written as hashes; defaults are left out."""
+    """Secrets are written as hashes. Values that equal their default are left out."""
     return emit(
         {
             "users": [_user(user) for user in estate.users],
@@ -99,7 +99,7 @@ def _ambients(ambients: Sequence[Ambient], states: dict[Id, FirstState]) -> list
 
 
 def _modules(modules: Sequence[Module], states: dict[Id, FirstState]) -> list[Record]:
-    """Units directly after their controller are written under it, others at their own place."""
+    """Units that directly follow their controller are written under it. Other units are written as modules of the plant."""
     records: list[Record] = []
     controller: Id | None = None
     for module in modules:

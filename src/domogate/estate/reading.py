@@ -28,7 +28,10 @@ HINT_LENGTH = 6
 
 
 class EstateFile(msgspec.Struct, frozen=True):
-    """A correct estate file. The passwords in its estate are not hashed yet; secrets in clear text are beside it."""
+    """A correct estate file.
+
+    The passwords in its estate are not hashed yet; the secrets in clear text are in separate fields.
+    """
 
     source: str
     estate: Estate
@@ -59,7 +62,7 @@ def read_estate(text: str, source: str, *, drivers: Drivers | None = None) -> Es
 
 
 async def build_estate(file: EstateFile, hasher: Hasher, *, known: Collection[str] = ()) -> Estate:
-    """The estate with hashed passwords. Users in `known` (by e-mail) keep their password: their hash is None."""
+    """The estate with hashed passwords. Users in `known` (by e-mail) keep their present password: their hash is None."""
     kept = {email_key(email) for email in known}
 
     async def with_hash(user: User) -> User:

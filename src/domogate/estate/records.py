@@ -1,4 +1,4 @@
-"""Iteration over a document that may be malformed: malformed parts are skipped."""
+"""Iterates over a document that may be malformed. Malformed parts are skipped."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -25,7 +25,7 @@ def texts(path: Path, parent: Record, key: str) -> Iterator[tuple[Path, str]]:
 
 
 def people_of(path: Path, plant: Record, key: str) -> Iterator[tuple[Path, str]]:
-    """The e-mail addresses under the key, of guests too."""
+    """The e-mail addresses under the key, including those of guests."""
     yield from texts(path, plant, key)
     for at, guest in records(plant, key, path):
         if (email := text(guest, "email")) is not None:
@@ -38,7 +38,7 @@ def text(record: Record, key: str) -> str | None:
 
 
 def every_module(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
-    """All modules of a plant, the units of a controller directly after it."""
+    """All modules of a plant. The units of a controller directly follow it."""
     for floor_path, floor in records(plant, "floors", path):
         for ambient_path, ambient in records(floor, "ambients", floor_path):
             yield from _modules(ambient_path, ambient)
@@ -48,7 +48,7 @@ def every_module(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
 
 
 def kind_of(path: Path, module: Record) -> DeviceKind | None:
-    """The kind of the module at the path; a unit under its controller need not name it. None: not a valid kind."""
+    """The kind of the module at the path, or None if it is not valid. A unit under its controller may leave its kind out."""
     if path[-2] == "units":
         return DeviceKind.EMERGENCY_UNIT
     word = text(module, "kind")

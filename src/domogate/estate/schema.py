@@ -29,12 +29,13 @@ def _is_redirect_uri(value: object) -> bool:
 
 
 def _pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:
-    # Python's '$' accepts a final line break, JSON Schema's does not. None of our patterns allows several lines.
+    # In Python '$' also matches before a final line break; in JSON Schema it does not. None of our patterns allows several
+    # lines.
     if isinstance(instance, str) and ("\n" in instance or not re.search(pattern, instance)):
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
-# The next two replace jsonschema's own. They support only the forms in our schema and are much faster.
+# The next two functions replace jsonschema's own. They support only the forms that our schema uses, and are much faster.
 
 
 def _reference(validator: Any, reference: str, instance: Any, _: Any) -> Iterator[ValidationError]:

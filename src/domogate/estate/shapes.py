@@ -1,4 +1,4 @@
-"""Conversion between records of the file and values of the domain, with one table for both directions."""
+"""Converts between records of the file and values of the domain, with one table for both directions."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,16 +15,16 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Codec(NamedTuple):
-    """Converts a value from the file and to it. Values are checked before they are read."""
+    """Converts a value from the file and to the file. Values are checked before they are converted."""
 
     read: Callable[[Any], Any]
     write: Callable[[Any], Any]
 
 
 class Shape(Generic[T]):
-    """A record of the file that is one value of the domain. A value that equals its default is not written.
+    """A record of the file that stands for one value of the domain. A value that equals its default is not written.
 
-    `codecs` are by attribute. The key of an attribute is its name in camelCase, unless `keys` has another.
+    `codecs` and `keys` are by attribute. The key of an attribute is its name in camelCase, unless `keys` has another one.
     """
 
     def __init__(self, cls: type[T], keys: Mapping[str, str] = {}, /, **codecs: Codec) -> None:
@@ -64,7 +64,7 @@ def _same(value: Any) -> Any:
 
 
 def short(number: float) -> float | int:
-    """20.0 as 20, as a person would write it."""
+    """Write 20.0 as 20, as a person would write it."""
     return int(number) if float(number).is_integer() and abs(number) < 1e15 else float(number)
 
 
@@ -81,7 +81,7 @@ def record(shape: Shape[Any]) -> Codec:
 
 
 def reading(unit: Unit) -> Codec:
-    """A number, or a record with unit and time if they are not the usual ones."""
+    """A number, or a record with unit and time if they differ from the usual unit and time."""
 
     def read(value: Any) -> Reading:
         if not isinstance(value, dict):

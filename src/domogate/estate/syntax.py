@@ -6,7 +6,7 @@ import yaml
 
 from domogate.estate.mistakes import Mistake
 
-# The two parsers of PyYAML have different messages for the same problem; the first matching pattern decides.
+# The two parsers of PyYAML have different messages for the same problem. The first pattern that matches is used.
 _WORDINGS: tuple[tuple[str, str], ...] = (
     (
         r"mapping values are not allowed",
@@ -22,7 +22,7 @@ _WORDINGS: tuple[tuple[str, str], ...] = (
     ),
     (r"could not find expected ':'", "a ':' is missing after a key, or a text without quotes continues in the next line"),
     (r"expected key|<block end>|'-' indicator", "this line does not match the lines above it; correct its indentation"),
-    (r"<document start>", "there is something after the end of the document"),
+    (r"<document start>", "there is more text after the end of the document"),
     (
         r"special characters are not allowed|control characters",
         "this is a control character; write it as an escape in double quotes",

@@ -1,4 +1,4 @@
-"""Times in ISO 8601 and in seconds since the epoch, without losing a digit."""
+"""Times in ISO 8601 and in seconds since the epoch. The conversion loses no digit."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_time(text: str) -> float | None:
-    """Seconds, from a date, or a date and time with Z or a UTC offset, in the years 1970 to 9999; else None."""
+    """The seconds of a date, or of a date and time with Z or a UTC offset, in the years 1970 to 9999. Otherwise None."""
     match = _MOMENT(text)
     if match is None:
         return None
@@ -37,7 +37,7 @@ def print_time(at: float) -> str:
 
 
 def parse_offset(text: str) -> int | None:
-    """'+01:00' to minutes."""
+    """Convert an offset such as '+01:00' to minutes."""
     match = re.fullmatch(r"([+-])(\d\d):([0-5]\d)", text, re.ASCII)
     if match is None or (minutes := int(match[2]) * 60 + int(match[3])) > 14 * 60:
         return None

@@ -1,7 +1,7 @@
-"""Nodes to plain data, by the types in the schema: where it expects text, every scalar is text.
+"""Converts nodes to plain data, by the types in the schema: where the schema expects text, every scalar is text.
 
-So `on`, `062520`, `1e3` and `2026-11-15` stay text where the format has text. Numbers are decimal numbers, and only `true`
-and `false` are booleans. A value that does not fit stays text, and the schema refuses it.
+So `on`, `062520`, `1e3` and `2026-11-15` stay text where the format has text. Numbers are decimal numbers, and only `true` and
+`false` are booleans. A value that does not fit stays text, and the schema check refuses it.
 """
 
 import math
@@ -13,7 +13,7 @@ from domogate.estate.nodes import Entry, Listing, Mapping, Node, Scalar
 
 Schema = dict[str, Any]
 
-# Numbers are JSON's. Integers that a store or client could not hold stay text.
+# Numbers have the syntax of JSON. Integers that are too large for a store or a client stay text.
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})").fullmatch
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,308})(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?").fullmatch
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None, "": None}
@@ -59,7 +59,7 @@ class SchemaGuide:
 
 
 def read_scalar(scalar: Scalar, *, as_text: bool) -> Any:
-    """A missing value is always None; a quoted value is always text."""
+    """A missing value is always None. A quoted value is always text."""
     if not scalar.plain:
         return scalar.text
     word = _WORDS.get(scalar.text, scalar.text)
@@ -83,7 +83,7 @@ def _types(schema: Schema) -> list[str]:
 
 
 def condition_holds(condition: Schema, value: Any) -> bool:
-    """Evaluates the kinds of `if` in the estate's schema: a type, required keys, and the words that they must have.
+    """Evaluate an `if` of the estate's schema: a type, required keys, and the allowed words of these keys.
 
     `value` is a node, or the data made from it.
     """

@@ -1,4 +1,4 @@
-"""The embedded fabric: plants are driven in this process."""
+"""The fabric for a single process: this process drives the plants."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -13,7 +13,7 @@ from domogate.ports import Clock, DeviceHost, Picture
 T = TypeVar("T")
 
 _LEEWAY = 0.15
-"""The host answers by the deadline, and has 0.1 s more to write the end to disk. The caller waits no longer than this."""
+"""Seconds for which the caller waits after the deadline. The host uses up to 0.1 s of them to write the end of the order."""
 
 
 class InProcessFabric:
@@ -48,7 +48,7 @@ class InProcessFabric:
 
 
 async def _within(seconds: float, answer: Awaitable[T]) -> T:
-    """Like asyncio.timeout at a third of its cost: every command passes here."""
+    """Does the same as asyncio.timeout at a third of its cost, because every command uses it."""
     task = asyncio.current_task()
     assert task is not None
     cancels_before = task.cancelling()

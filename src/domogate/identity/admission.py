@@ -1,9 +1,9 @@
 """Admits requests by their subscription key, within its rate and its daily quota.
 
-Responses contain the fields of draft-ietf-httpapi-ratelimit-headers: `RateLimit-Policy` (the limits) and `RateLimit` (what
-remains, and after how many seconds there is more), with one item for the rate and one for the day. `X-RateLimit-Remaining` and
-`X-Quota-Remaining` repeat the remaining numbers as plain integers. A key without limits gets none of these fields. A refused
-request does not count.
+Responses contain the fields of draft-ietf-httpapi-ratelimit-headers, with one item for the rate and one for the day:
+`RateLimit-Policy` (the limits) and `RateLimit` (the remaining requests, and the seconds until there are more).
+`X-RateLimit-Remaining` and `X-Quota-Remaining` repeat the remaining numbers as plain integers. A key without limits gets none
+of these fields. A refused request does not count.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class _Entry:
-    """A subscription prepared for admission. `admitted` is prepared if the key has no limits."""
+    """A subscription that is prepared for admission. If the key has no limits, `admitted` is prepared too."""
 
     __slots__ = ("admitted", "expires_at", "id", "policy", "quota", "rate")
 
@@ -59,7 +59,8 @@ class KeyAdmission:
             self._fetch,
             capacity=cache_size,
             invalidated_by={SubscriptionChanged: lambda event: (bytes.fromhex(event.key_hash),)},
-            # So that a client with an old key does not cost a query per request. Small, because anyone can invent keys.
+            # Unknown keys are cached, so that a client with an old key does not cost a query per request. The cache is small,
+            # because anyone can invent keys.
             absent_capacity=_REFUSALS_KEPT,
         )
         self._windows = RateWindows()
@@ -68,12 +69,12 @@ class KeyAdmission:
         self._writer: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Start to save the daily counts in the store."""
+        """Start the task that saves the daily counts in the store."""
         self._stopping.clear()
         self._writer = asyncio.create_task(self._write_regularly(), name="subscription usage")
 
     async def stop(self) -> None:
-        """Save the counts. Call it before the store stops."""
+        """Save the counts. Must be called before the store stops."""
         self._stopping.set()
         if self._writer is not None:
             await self._writer
@@ -117,7 +118,7 @@ class KeyAdmission:
         return None if subscription is None or subscription.revoked_at is not None else _Entry(subscription)
 
     def _count(self, entry: _Entry, now: float) -> Admitted | None:
-        """Count one request. None if the day's count is not loaded yet."""
+        """Count one request. Returns None if the count of the day is not loaded yet."""
         usage = None
         window = None if entry.rate is None else self._windows.find(entry.id, entry.rate)
         if entry.quota is not None:
@@ -126,7 +127,7 @@ class KeyAdmission:
                 return None
             if usage.used >= entry.quota:
                 raise TooManyRequests(
-                    f"The subscription's daily quota of {entry.quota} requests is used up. The next one starts at 00:00 UTC.",
+                    f"The subscription's daily quota of {entry.quota} requests is used up. The next day starts at 00:00 UTC.",
                     retry_after=_until_tomorrow(now),
                     headers=_headers(entry, window, usage.used, now),
                 )
@@ -148,8 +149,8 @@ class KeyAdmission:
                 await self._quotas.write(day_of(self._now()))
                 self._windows.sweep(self._now())
             except Exception:
-                # The counts stay in memory, and the next round tries again.
-                _log.exception("counts of daily quotas not written; the gateway tries again")
+                # The counts stay in memory, and the next run tries again.
+                _log.exception("the counts of daily quotas were not stored; the gateway will try again")
 
 
 def _headers(entry: _Entry, window: RateWindow | None, used: int, now: float) -> Headers:

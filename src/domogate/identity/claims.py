@@ -31,7 +31,10 @@ C = TypeVar("C", bound=CommonClaims)
 def check_claims(
     payload: bytes, registry: JWTClaimsRegistry, expected: type[C], now: float, explain: Callable[[str], str]
 ) -> tuple[dict[str, Any], C]:
-    """All claims, and the `expected` ones by type. `explain` gives the message for a wrong claim. Raises TokenRefused."""
+    """Check the common claims and the types of the `expected` claims. Returns all claims. Raises TokenRefused.
+
+    `explain` returns the message for a wrong claim.
+    """
     try:
         claims: Any = json.loads(payload)
         if not isinstance(claims, dict):
@@ -45,7 +48,7 @@ def check_claims(
     except InvalidClaimError as error:
         raise TokenRefused(explain(error.claim)) from None
     except (ValueError, RecursionError):
-        raise TokenRefused("The token's payload lacks claims, or they have wrong types.") from None
-    if typed.exp <= now:  # without the registry's leeway
+        raise TokenRefused("The token's claims are incomplete, or have wrong types.") from None
+    if typed.exp <= now:  # compared without the leeway of the registry
         raise TokenRefused(_EXPIRED)
     return claims, typed

@@ -1,7 +1,8 @@
-"""Verifies tokens of external issuers, which may be used instead of the gateway's own tokens or in addition.
+"""Verifies tokens of external issuers. They may be used instead of the gateway's own tokens, or in addition to them.
 
-The issuer proves the person (by a verified e-mail), the client and the scopes. The gateway decides the rest: the user must
-exist here and be active, the client must be registered here, and it gets only scopes that it is registered for.
+The issuer's token says who the person is (by a verified e-mail), which client it is for, and which scopes it has. The gateway
+decides the rest: the user must exist here and be active, the client must be registered here, and the client gets only the
+scopes that it is registered for.
 """
 
 import json
@@ -30,29 +31,29 @@ __all__ = ["ExternalClaims", "ExternalIssuer", "IssuerProfile", "JsonFetcher", "
 
 
 _LONGEST_SUBJECT = 255
-"""OpenID Connect Core §2."""
+"""The longest `sub` that OpenID Connect Core §2 allows."""
 
 
 class ExternalClaims(msgspec.Struct, frozen=True):
-    """The claims of an external token, after signature, times, issuer and audience are verified."""
+    """The claims of an external token whose signature, times, issuer and audience are verified."""
 
     kind: TokenKind
     issuer: str
     subject: str
     email: str
     client_id: str
-    """The client here for the issuer's client."""
+    """The client in this gateway that stands for the issuer's client."""
     scopes: frozenset[str]
     expires_at: float
 
     @property
     def grant_id(self) -> Id:
-        """Replaces the grant, which only the issuer knows. All tokens of one person for one client have the same id."""
+        """Stands for the grant, which only the issuer knows. All tokens of one person for one client have the same id."""
         return Id(str(uuid.uuid5(uuid.NAMESPACE_URL, json.dumps([self.issuer, self.subject, self.client_id]))))
 
 
 class _Registry(JWSRegistry):
-    """The allowed algorithms of one issuer. "EdDSA" means Ed25519 only (RFC 9864 §2)."""
+    """The allowed algorithms of one issuer. "EdDSA" means only Ed25519 (RFC 9864 §2)."""
 
     def get_alg(self, name: str) -> Any:
         return self.algorithms["Ed25519"] if name == "EdDSA" and name in (self.allowed or ()) else super().get_alg(name)
@@ -65,7 +66,7 @@ class ExternalIssuer:
         self._profile = profile
         self._now = clock.now
         self._keys = RemoteKeys(profile, http, clock)
-        # Products add their own header members. Unknown critical ones are still refused.
+        # Products add their own header members, so unknown members are accepted. Unknown critical members are still refused.
         self._registry = _Registry(algorithms=list(profile.algorithms), strict_check_header=False)
 
     @property
@@ -119,7 +120,11 @@ class ExternalIssuer:
         options = dict.fromkeys(("sub", "aud", "exp", "iat"), ESSENTIAL)
         registry = JWTClaimsRegistry(now=int(now), leeway=leeway, iss=issuer, **options)
         claims, typed = check_claims(
-            payload, registry, CommonClaims, now, lambda claim: f"The token's claim {claim} is wrong (nbf, iat: not valid yet)."
+            payload,
+            registry,
+            CommonClaims,
+            now,
+            lambda claim: f"The token's claim {claim} is wrong (nbf or iat: the token is not valid yet).",
         )
         if not 0 < typed.exp - typed.iat <= profile.max_lifetime:
             raise TokenRefused(f"The token's lifetime (iat to exp) must be positive and at most {profile.max_lifetime:g} s.")
@@ -129,7 +134,7 @@ class ExternalIssuer:
         profile = self._profile
         kind = profile.find_kind(header.typ, claims)
         if kind is None:
-            raise TokenRefused("The token is neither an access token nor an id token of its issuer, or could be both.")
+            raise TokenRefused("The gateway cannot tell whether the token is an access token or an id token of its issuer.")
         audience = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
         client = profile.find_client(claims)
         if kind is TokenKind.ACCESS:
@@ -157,9 +162,9 @@ class PrincipalStore(PeopleStore, ExternalAccountStore, ClientStore, Protocol):
 
 
 async def find_external_principal(store: PrincipalStore, claims: ExternalClaims, now: float) -> Principal:
-    """Finds the user and the client. The first token of an account binds it to a user by e-mail (Decision 0061).
+    """Find the user and the client. Raises TokenRefused.
 
-    Raises TokenRefused.
+    The first token of an account binds the account to the user with the same e-mail address (Decision 0061).
     """
     account = (claims.issuer, claims.subject)
     user = await store.find_external_user(*account) or await store.bind_external_account(*account, claims.email, now)

@@ -25,7 +25,10 @@ class JsonSource(Protocol):
 
 
 class JsonFetcher:
-    """GETs JSON within `deadline` seconds and `max_document` bytes. No redirects; http only for this machine."""
+    """GETs JSON within `deadline` seconds and `max_document` bytes.
+
+    It follows no redirects, and uses http only for this machine.
+    """
 
     def __init__(self, *, deadline: float = 5.0, max_document: int = MAX_DOCUMENT) -> None:
         self._deadline = deadline

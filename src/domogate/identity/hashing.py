@@ -13,34 +13,37 @@ from concurrent.futures import ThreadPoolExecutor
 import argon2
 
 _NICENESS = 19
-_REST = 0.75
-"""Pause between two passwords, relative to the time of one. During many logins other work still gets the processor."""
-_LONGEST_REST = 0.5
-"""Seconds. If the machine was suspended during a check, the measured time is not work."""
+_PAUSE = 0.75
+"""Length of the pause between two passwords, as a share of the time that one takes.
+
+During many logins other work still gets the processor.
+"""
+_LONGEST_PAUSE = 0.5
+"""In seconds. If the machine was suspended during a check, the measured time was not spent on work."""
 _M_MMAP_THRESHOLD = -3  # malloc.h
 
 
 def _be_nice() -> None:
-    # Only Linux has a niceness per thread; elsewhere this would slow down the whole process.
+    # Only Linux has a niceness per thread. On other systems this would slow down the whole process.
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
 def _give_memory_back() -> None:
-    """Return blocks as large as Argon2's to the system when they are freed.
+    """Make glibc return freed blocks of the size that Argon2 uses to the system.
 
-    glibc raises its threshold with every such block, and would then keep one for each hashing thread.
+    Otherwise glibc raises its threshold with every such block, and keeps one block for each hashing thread.
     """
     with contextlib.suppress(OSError, AttributeError):  # another libc
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 4 * 1024 * 1024)
 
 
 class PasswordHasher:
-    """Argon2id in threads of low priority: at most two, and fewer than the cores, so that logins do not slow the operations
-    down (Decision 0032).
+    """Runs Argon2id in threads of low priority (Decision 0032).
 
-    19 MiB and two passes are OWASP's recommendation for parallelism 1. A small home server has no memory for more.
+    There are at most two threads, and fewer than the processor has cores, so that logins do not slow down other requests. 19
+    MiB and two passes are the recommendation of OWASP for parallelism 1. A small home server does not have memory for more.
     """
 
     def __init__(self, *, memory_kib: int = 19_456, passes: int = 2, threads: int | None = None) -> None:
@@ -48,18 +51,18 @@ class PasswordHasher:
         self._argon2 = argon2.PasswordHasher(time_cost=passes, memory_cost=memory_kib, parallelism=1)
         threads = threads or max(1, min(2, (os.cpu_count() or 1) - 1))
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="passwords", initializer=_be_nice)
-        self._nobody: str | None = None
-        self._resting_until = 0.0
+        self._dummy_hash: str | None = None
+        self._pause_until = 0.0
 
     async def hash_password(self, password: str) -> str:
         """Raises ValueError for text that is not Unicode."""
         return await self._run(password)
 
     async def verify_password(self, password: str, password_hash: str | None) -> bool:
-        if self._nobody is None:
-            self._nobody = await self._run("nobody has this password")
+        if self._dummy_hash is None:
+            self._dummy_hash = await self._run("nobody has this password")
         loop = asyncio.get_running_loop()
-        matches = await loop.run_in_executor(self._threads, self._matches, password, password_hash or self._nobody)
+        matches = await loop.run_in_executor(self._threads, self._matches, password, password_hash or self._dummy_hash)
         return matches and password_hash is not None
 
     def close(self) -> None:
@@ -69,20 +72,23 @@ class PasswordHasher:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._argon2.hash, _normalise(password))
 
     def _matches(self, password: str, password_hash: str) -> bool:
-        begun = self._rest()
+        begun = self._pause()
         try:
             return self._argon2.verify(password_hash, _normalise(password))
         except (argon2.exceptions.VerifyMismatchError, UnicodeEncodeError):
             return False
         finally:
             ended = time.monotonic()
-            self._resting_until = ended + min(_REST * (ended - begun), _LONGEST_REST)
+            self._pause_until = ended + min(_PAUSE * (ended - begun), _LONGEST_PAUSE)
 
-    def _rest(self) -> float:
-        """Wait before a check, not after it: a single login is not delayed. Returns the time of the end."""
+    def _pause(self) -> float:
+        """Pause before a check, if the last check was a short time ago.
+
+        A single login is not delayed. Returns the time at the end.
+        """
         now = time.monotonic()
-        if self._resting_until > now:
-            time.sleep(self._resting_until - now)
+        if self._pause_until > now:
+            time.sleep(self._pause_until - now)
             return time.monotonic()
         return now
 

@@ -1,4 +1,4 @@
-"""Claims -> Principal, for our own tokens and those of external issuers."""
+"""Builds a Principal from claims, for our own tokens and for tokens of external issuers."""
 
 from collections.abc import Iterable
 from typing import Protocol

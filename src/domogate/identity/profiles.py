@@ -10,7 +10,8 @@ import msgspec
 
 from domogate.domain.people import MANAGE_SCOPE, Scope, TokenKind
 
-# Algorithms and their kinds of keys (RFC 7518 §3.1, RFC 8037 §3.1), without symmetric ones and "none".
+# Algorithms and the kinds of keys that they need (RFC 7518 §3.1, RFC 8037 §3.1). Symmetric algorithms and "none" are not
+# allowed.
 ALGORITHMS: Mapping[str, tuple[str, str | None]] = MappingProxyType(
     {
         "ES256": ("EC", "P-256"),
@@ -27,7 +28,9 @@ class TokenMark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The conditions that identify a kind of token. All given conditions must hold; at least one must be given."""
 
     typ: tuple[str, ...] = ()
-    """The header typ is one of these, in any case, with or without "application/". "" means no typ."""
+    """The header typ is one of these words, in upper or lower case, with or without "application/". "" stands for a token
+    without typ.
+    """
     claims: dict[str, tuple[str, ...]] = {}
     """Each of these claims has one of the given values."""
     present: tuple[str, ...] = ()
@@ -90,36 +93,36 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """An accepted issuer and the format of its tokens. Raises ValueError for contradictory values."""
 
     url: str
-    """The exact claim iss of its tokens."""
+    """The claim iss of its tokens must be exactly this text."""
     preset: str = "standard"
     metadata_url: str | None = None
     """None: {url}/.well-known/openid-configuration."""
     algorithms: tuple[str, ...] = ("ES256", "RS256", "PS256")
     audiences: tuple[str, ...] = ()
-    """An access token must be for at least one of these. If empty, access tokens are not accepted."""
+    """An access token must name at least one of these audiences. If this is empty, access tokens are not accepted."""
     clients: dict[str, str] = {}
-    """Client ids of the issuer -> client ids here. Id tokens must be for one of them."""
+    """Maps client ids of the issuer to client ids here. An id token must be for one of these clients."""
     any_client: str | None = None
-    """The client here for access tokens of all other clients. None: they are refused."""
+    """The client here to which access tokens of all other clients belong. If None, such tokens are refused."""
     access_mark: TokenMark | None = None
     id_mark: TokenMark | None = None
     client_claims: tuple[str, ...] | None = None
     scope_claims: tuple[str, ...] | None = None
-    """Claims with scopes or roles, as text or as a list. `a.b` is b within a."""
+    """Names of claims that hold scopes or roles, as text or as a list. `a.b` is the member b of the claim a."""
     scopes: dict[str, tuple[str, ...]] = {}
-    """Scopes or roles of the issuer -> scopes here. A word that is a scope here needs no entry."""
+    """Maps scopes or roles of the issuer to scopes here. A word that is already a scope here needs no entry."""
     default_scopes: tuple[str, ...] = ()
-    """For tokens without any of the scope claims, such as most id tokens."""
+    """The scopes of a token that has none of the scope claims, as most id tokens."""
     email_claim: str | None = None
     email_verified_claim: str | None = None
     trust_email: bool = False
-    """Accept an e-mail although the token does not say that it was verified."""
+    """Accept an e-mail even if the token does not say that it was verified."""
     leeway: float = 30.0
-    """Seconds by which the issuer's clock may be ahead. It does not extend a token's life."""
+    """The number of seconds by which the issuer's clock may be ahead. It does not make a token valid for longer."""
     max_lifetime: float = 86_400.0
-    """A token that is valid for longer is refused, because the issuer cannot revoke it."""
+    """In seconds. A token with a longer lifetime is refused, because the issuer cannot revoke it."""
     keys_max_age: float = 3600.0
-    """After this many seconds the keys are fetched again."""
+    """In seconds. Older keys are fetched again."""
 
     def __post_init__(self) -> None:
         if problem := find_problem_of_url(self.url) or ("it has a query" if "?" in self.url else None):
@@ -131,7 +134,7 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         if not self.algorithms or not ALGORITHMS.keys() >= set(self.algorithms):
             raise ValueError(f"algorithms must be some of {', '.join(ALGORITHMS)}")
         if not self.audiences and not self.clients:
-            raise ValueError("give audiences (for access tokens) or clients (for id tokens): without both no token is accepted")
+            raise ValueError("give audiences (for access tokens) or clients (for id tokens); otherwise no token is accepted")
         if self.audiences and not self.clients and self.any_client is None:
             raise ValueError("access tokens must belong to a client here: give clients or any_client")
         granted = {scope for scopes in self.scopes.values() for scope in scopes} | set(self.default_scopes)
@@ -149,13 +152,13 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return self.metadata_url or f"{self.url.removesuffix('/')}/.well-known/openid-configuration"
 
     def find_kind(self, typ: str | None, claims: Mapping[str, Any]) -> TokenKind | None:
-        """None unless exactly one mark matches."""
+        """The kind of token whose mark matches. None if no mark matches, or more than one."""
         given = {TokenKind.ACCESS: self.access_mark, TokenKind.ID: self.id_mark}
         matching = [kind for kind, mark in self._preset.marks.items() if (given[kind] or mark).matches(typ, claims)]
         return matching[0] if len(matching) == 1 else None
 
     def find_client(self, claims: Mapping[str, Any]) -> str | None:
-        """The issuer's id of the client, if the token has a claim for it besides `aud`."""
+        """The issuer's id of the client, if the token has a claim for it. `aud` does not count."""
         names = self._preset.client_claims if self.client_claims is None else self.client_claims
         return next((claims[name] for name in names if isinstance(claims.get(name), str)), None)
 
@@ -177,7 +180,7 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def find_problem_of_url(url: str) -> str | None:
-    """Why nothing is fetched from this URL: https is required, except on this machine."""
+    """The reason why the gateway does not fetch from this URL, or None. https is required, except on this machine."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -198,7 +201,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _find_claim(claims: Mapping[str, Any], name: str) -> Any:
-    """The claim of this name, which may contain dots, or the value at the dotted path."""
+    """The claim of this name. If there is none, a name with dots is the path to a value inside a claim."""
     if name in claims:
         return claims[name]
     found: Any = claims

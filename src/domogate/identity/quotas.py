@@ -1,7 +1,8 @@
 """Daily quotas, counted in memory and saved in the store.
 
-Counts are written every second and when the gateway stops. They are read on the first use of a key each day, so a quota
-survives a restart. After each write the gateway reads the sum of all gateways, so they share a quota with a delay of a second.
+Counts are stored every second and when the gateway stops. They are read when a key is used for the first time on a day, so a
+quota survives a restart. After each write the gateway reads the sum of all gateways: they share a quota with a delay of one
+second.
 """
 
 import time
@@ -23,7 +24,7 @@ def print_day(day: int) -> str:
 
 
 class DailyUsage:
-    """The requests of one subscription on one day: `stored` ones, and `pending` ones that are not written yet."""
+    """The requests of one subscription on one day: the `stored` count, and the `pending` count that is not stored yet."""
 
     __slots__ = ("day", "pending", "stored", "subscription_id")
 
@@ -52,7 +53,7 @@ class QuotaCounter:
 
     async def load(self, subscription_id: Id, day: int) -> DailyUsage:
         stored = await self._store.find_usage(subscription_id, print_day(day))
-        # Another request may have loaded and counted it meanwhile.
+        # Another request may have loaded and counted it in the meantime.
         usage = self.find(subscription_id, day)
         if usage is None:
             usage = self._usages[subscription_id] = DailyUsage(subscription_id, day, stored)

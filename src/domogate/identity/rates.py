@@ -1,4 +1,4 @@
-"""Rates of subscription keys, each counted in a sliding window (Decision 0014)."""
+"""Rates of subscription keys. Each rate is counted in a sliding window (Decision 0014)."""
 
 import re
 from collections import deque
@@ -7,7 +7,7 @@ from typing import NamedTuple
 _RATE = re.compile(r"([1-9][0-9]{0,8})/(second|minute|hour|day)", re.ASCII).fullmatch
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
-# A window consists of at most this many slices. So the memory of a key does not grow with its rate.
+# A window has at most this number of slices, so the memory of a key does not grow with its rate.
 _SLICES = 1_000
 
 
@@ -30,7 +30,7 @@ def parse_rate(text: str) -> Rate:
 
 
 class _Slice:
-    """Requests within a thousandth of the window. They leave the window together, with the newest of them."""
+    """Requests within a thousandth of the window. They all leave the window when the newest of them leaves it."""
 
     __slots__ = ("count", "newest", "oldest")
 
@@ -64,7 +64,7 @@ class RateWindow:
     def count(self, now: float) -> int:
         """The requests in the window that ends now."""
         slices = self._slices
-        if slices and slices[-1].newest > now:  # the clock was set back: the old times are useless
+        if slices and slices[-1].newest > now:  # the clock was set back: the old times cannot be used
             slices.clear()
             self._count = 0
         while slices and slices[0].newest + self.rate.seconds <= now:
@@ -72,7 +72,7 @@ class RateWindow:
         return self._count
 
     def frees_at(self, now: float) -> float:
-        """When the oldest requests leave the window."""
+        """The time when the oldest requests leave the window."""
         return (self._slices[0].newest if self._slices else now) + self.rate.seconds
 
     def __len__(self) -> int:
@@ -86,14 +86,14 @@ class RateWindows:
         self._windows: dict[str, RateWindow] = {}
 
     def find(self, key: str, rate: Rate) -> RateWindow:
-        """A new window if the key's rate was changed."""
+        """The window of the key. If the rate of the key was changed, a new window."""
         window = self._windows.get(key)
         if window is None or window.rate != rate:
             window = self._windows[key] = RateWindow(rate)
         return window
 
     def sweep(self, now: float) -> None:
-        """Forget empty windows."""
+        """Remove empty windows."""
         self._windows = {key: window for key, window in self._windows.items() if window.count(now)}
 
     def __len__(self) -> int:

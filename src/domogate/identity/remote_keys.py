@@ -1,8 +1,8 @@
 """The public keys of an external issuer: found by discovery, cached, and fetched again with a limited frequency.
 
-A cached key is returned at once. If it is old, the key set is fetched again in the background. For an unknown key the caller
-waits for a fetch, but unknown keys cause at most one fetch in 30 seconds. While the issuer cannot be reached, the cached keys
-are used for up to a day.
+A cached key is returned at once. If the key is old, the key set is fetched again in the background. A caller that needs an
+unknown key waits for a fetch, but unknown keys cause at most one fetch in 30 seconds. While the issuer cannot be reached, the
+cached keys are used for up to one day.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ PublicKey = ECKey | RSAKey | OKPKey
 
 REFETCH_PAUSE = 30.0
 COLD_PAUSE = 5.0
-"""Between attempts while no key is cached."""
+"""Seconds between two attempts while no key is cached."""
 MAX_STALE = 86_400.0
 _MAX_KEYS = 100
 _RSA_BITS = range(2048, 8193)
@@ -63,7 +63,10 @@ class RemoteKeys:
         return key
 
     async def fetch_again(self) -> None:
-        """Unless there was a fetch recently. For a token without key id whose signature does not match the only key."""
+        """Fetch the keys again, but not if they were fetched recently.
+
+        Called for a token without a key id whose signature does not match the only key.
+        """
         await self._fetch_unless_recent(REFETCH_PAUSE)
 
     async def stop(self) -> None:
@@ -73,7 +76,7 @@ class RemoteKeys:
             self._fetching = None
 
     def _age(self, moment: float) -> float:
-        return abs(self._now() - moment)  # a clock that was set back must not extend anything
+        return abs(self._now() - moment)  # If the clock was set back, the keys must not count as newer than they are.
 
     def _has_keys(self) -> bool:
         return bool(self._keys) and self._age(self._fetched_at) < MAX_STALE
@@ -100,11 +103,17 @@ class RemoteKeys:
             self._fetched_at = self._now()
         except FetchFailed as failure:
             _log.warning(
-                "keys of an external issuer not fetched", issuer=self._profile.url, reason=str(failure), cached=len(self._keys)
+                "the keys of an external issuer were not fetched",
+                issuer=self._profile.url,
+                reason=str(failure),
+                cached=len(self._keys),
             )
         except Exception as error:
             _log.error(
-                "keys of an external issuer not fetched", issuer=self._profile.url, cached=len(self._keys), exc_info=error
+                "the keys of an external issuer were not fetched",
+                issuer=self._profile.url,
+                cached=len(self._keys),
+                exc_info=error,
             )
         finally:
             self._fetching = None
@@ -120,12 +129,12 @@ class RemoteKeys:
         if problem := find_problem_of_url(keys_url):
             raise FetchFailed(f"its jwks_uri {keys_url} cannot be used: {problem}")
         if not self._profile.metadata.startswith("http:") and is_loopback(urlsplit(keys_url).hostname or ""):
-            raise FetchFailed(f"its jwks_uri {keys_url} leads to this machine, but the issuer is on another one")
+            raise FetchFailed(f"its jwks_uri {keys_url} leads to this machine, but the issuer is on another machine")
         return keys_url
 
 
 def read_keys(document: Any, algorithms: tuple[str, ...]) -> dict[tuple[str | None, str], PublicKey]:
-    """By kid and algorithm. Unusable keys are ignored: a set may contain keys for other uses (RFC 7517 §5)."""
+    """The keys by kid and algorithm. Unusable keys are ignored: a set may contain keys for other uses (RFC 7517 §5)."""
     jwks = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(jwks, list):
         raise FetchFailed("its key set is not a JSON Web Key Set")
@@ -151,7 +160,7 @@ def _fits(jwk: Mapping[str, Any], algorithm: str) -> bool:
 def _import(jwk: Any) -> PublicKey | None:
     if not isinstance(jwk, dict) or jwk.get("use", "sig") != "sig":
         return None
-    if "d" in jwk or "k" in jwk:  # a published private key is known to everybody
+    if "d" in jwk or "k" in jwk:  # a private key that was published is not secret any more
         return None
     operations = jwk.get("key_ops", ["verify"])
     kind = _KINDS.get(jwk["kty"]) if isinstance(jwk.get("kty"), str) else None

@@ -1,8 +1,8 @@
 """Rotation of the signing key.
 
-A planned rotation publishes the new key at once. It signs later, when all cached copies of the key set have expired. The old
-key stops signing at the same time, and verifies until its last token has expired, so no token is refused. In an emergency the
-new key signs at once and all others are distrusted: every existing token is refused from the next request on.
+A planned rotation publishes the new key at once. The new key begins to sign when all cached copies of the key set have expired.
+At this time the old key stops signing. The old key verifies until its last token has expired, so no token is refused. In an
+emergency the new key signs at once and all other keys are distrusted: every existing token is refused from the next request on.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ class KeyState(StrEnum):
     NEXT = "next"
     CURRENT = "current"
     RETIRED = "retired"
-    """Does not sign any more. Verifies until its tokens have expired."""
+    """The key does not sign any more. It verifies until its tokens have expired."""
     DISTRUSTED = "distrusted"
 
 
@@ -51,10 +51,10 @@ class KeyRotation(msgspec.Struct, frozen=True):
 async def rotate_keys(
     store: SigningKeyStore, clock: Clock, *, algorithm: str = "ES256", ahead: float = PUBLISHED_AHEAD, now: bool = False
 ) -> KeyRotation:
-    """A new key signs in `ahead` seconds. With `now` it signs at once, and all others are distrusted. Raises ValueError.
+    """Add a new key that begins to sign in `ahead` seconds. Raises ValueError.
 
-    The new key is added before the others are changed. So after an interrupted rotation the gateway still signs, and a second
-    rotation completes it.
+    With `now` the new key signs at once, and all other keys are distrusted. The new key is added before the others are changed,
+    so the gateway can still sign after an interrupted rotation. A second rotation then completes the first.
     """
     if algorithm not in GENERATORS:
         raise ValueError(f"unsupported signing algorithm {algorithm!r}, choose one of {', '.join(GENERATORS)}")
@@ -78,7 +78,7 @@ async def rotate_keys(
 
 
 async def list_key_places(store: SigningKeyStore, clock: Clock) -> Sequence[KeyPlace]:
-    """All keys, also old ones, the oldest first."""
+    """All keys, including old keys. The oldest is first."""
     moment = clock.now()
     return [
         KeyPlace(key.kid, key.algorithm, _state(key, moment), key.created_at, key.retired_at)

@@ -1,4 +1,4 @@
-"""Encrypts secrets for the store: AES-256-GCM under a key that is not in the database (Decision 0062)."""
+"""Encrypts secrets for the store with AES-256-GCM. The key is not in the database (Decision 0062)."""
 
 import base64
 import binascii
@@ -29,7 +29,10 @@ _EXPLAINED = "a secret key is 32 random bytes in Base64, as `openssl rand -base6
 
 
 def parse_keys(text: str) -> dict[str, bytes]:
-    """Return the keys by id, in their order. Lines that begin with # are comments. Raises ValueError without the text."""
+    """Return the keys by id, in the order of the text. Lines that begin with # are comments.
+
+    Raises ValueError. Its message does not contain the text.
+    """
     words = " ".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
     keys = {}
     for word in re.findall(r"[^\s,]+", words):
@@ -44,7 +47,7 @@ def parse_keys(text: str) -> dict[str, bytes]:
 
 
 def check_keys(text: str) -> str:
-    """The check of the setting `secret_key`."""
+    """Check the value of the setting `secret_key`."""
     if not parse_keys(text):
         raise ValueError(_EXPLAINED)
     return text
@@ -55,10 +58,16 @@ def key_id_of(key: bytes) -> str:
 
 
 class SecretKeys:
-    """Sealer. A file may hold several keys: rotation puts the new key first, and backups may need the others."""
+    """Implements Sealer.
+
+    A file may hold several keys: rotation puts the new key first, and old backups may need the other keys.
+    """
 
     def __init__(self, data: Path, *, given: str | None = None, file: Path | None = None) -> None:
-        """`given`: the keys as text. Otherwise they are in `file`, or in a file in the folder `data`, which is made."""
+        """`given` has the keys as text. If it is None, the keys are in `file`, or in a file in the folder `data`.
+
+        The file in `data` is created if it does not exist.
+        """
         self._given = given
         self._file = file or data / KEY_FILE
         self._may_create = given is None and file is None
@@ -81,7 +90,7 @@ class SecretKeys:
             return first
         if self._given is not None:
             raise SecretKeyMissing(
-                "the first key in secret_key (DOMOGATE_SECRET_KEY) is in use already. Write a new key before it, separated "
+                "the first key in secret_key (DOMOGATE_SECRET_KEY) is already in use. Write a new key before it, separated "
                 f"by a space, restart all gateways with both, and repeat this command: {_EXPLAINED}."
             )
         try:
@@ -107,15 +116,15 @@ class SecretKeys:
             data = base64.b64decode(text, validate=True)
             return cipher.decrypt(data[:_NONCE_BYTES], data[_NONCE_BYTES:], place.encode()).decode()
         except (InvalidTag, ValueError):
-            raise SealBroken(f"a secret in the database was changed or moved: {_words(place)}") from None
+            raise SealBroken(f"a secret in the database was changed, or moved from another row: {_words(place)}") from None
 
     def _cipher(self, key_id: str) -> AESGCM:
         if key_id not in self._ciphers:
-            self._load()  # the command line may have rotated the key
+            self._load()  # The command line may have rotated the key in the meantime.
         cipher = self._ciphers.get(key_id)
         if cipher is None:
             raise SecretKeyMissing(
-                f"the secrets in this database are encrypted under the secret key {key_id}, which is not there. Looked in "
+                f"the secrets in this database are encrypted under the secret key {key_id}, which was not found. Looked in "
                 f"{self._source()}: found {', '.join(self._ciphers) or 'no key'}.\n"
                 f"Give this key with --secret-key-file FILE, as the systemd credential {CREDENTIAL}, as the variable "
                 f"DOMOGATE_SECRET_KEY, or as the file {KEY_FILE} in the data folder."
@@ -141,21 +150,21 @@ class SecretKeys:
         self._ciphers = {key_id: AESGCM(key) for key_id, key in keys.items()}
 
     def _write(self, text: str) -> None:
-        """Write the file with mode 0600. It is complete and on disk when it gets its name."""
+        """Write the file with mode 0600. The file gets its name only when it is complete and on disk."""
         handle, name = tempfile.mkstemp(dir=self._file.parent, prefix=f".{KEY_FILE}.")
         try:
             with os.fdopen(handle, "w") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-            with suppress(OSError):  # the gateway may run as another user than this command
+            with suppress(OSError):  # The gateway may run as another user than this command.
                 former = self._file.stat()
                 os.chown(name, former.st_uid, former.st_gid)
             Path(name).replace(self._file)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
-        with suppress(OSError):  # not every system can sync a folder
+        with suppress(OSError):  # Not every system can sync a folder.
             folder = os.open(self._file.parent, os.O_RDONLY)
             try:
                 os.fsync(folder)

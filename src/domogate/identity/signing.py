@@ -1,8 +1,8 @@
-"""The gateway's signing keys and tokens.
+"""The gateway's signing keys and tokens. The keys are in the store, so all gateways of the store use the same keys.
 
-Keys are in the store, so all gateways on it sign and verify with the same keys. A key is published when it is added. It signs
-from `created_at`, which may be in the future, until `retired_at`. It verifies until its last token has expired. So the time
-alone decides which key signs, and all gateways change the key at the same time (rotation.py).
+A key is published when it is added. It signs from `created_at`, which may be in the future, until `retired_at`. It verifies
+until its last token has expired. So only the time decides which key signs, and all gateways change the key at the same time
+(rotation.py).
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from domogate.ports import Clock, SigningKey, SigningKeyStore
 
 JwsKey = ECKey | RSAKey
 
-# The allowed algorithms for signing and verifying (RFC 8725 §3.1), without "none" and symmetric ones.
+# The allowed algorithms for signing and verifying (RFC 8725 §3.1). "none" and symmetric algorithms are not allowed.
 GENERATORS: Mapping[str, Callable[[], JwsKey]] = MappingProxyType(
     {
         "ES256": lambda: ECKey.generate_key("P-256"),
@@ -35,14 +35,14 @@ GENERATORS: Mapping[str, Callable[[], JwsKey]] = MappingProxyType(
     }
 )
 
-# The header `typ` of each kind of token. A ticket has another one, so they cannot be confused (RFC 8725 §3.11).
+# The header `typ` of each kind of token. A ticket has a different `typ`, so that it cannot be used as a token (RFC 8725 §3.11).
 TYP_OF_KIND: Mapping[TokenKind, str] = MappingProxyType({TokenKind.ACCESS: "at+jwt", TokenKind.ID: "JWT"})
 
 PUBLISHED_AHEAD = 600.0
 """Seconds between publishing a key and signing with it: twice the time for which clients may cache the key set."""
 
 DISTRUSTED = 0.0
-"""As `retired_at`: so long ago that all tokens of the key have expired."""
+"""A value for `retired_at` that is so long ago that all tokens of the key have expired."""
 
 _UNKNOWN_KID_PAUSE = 1.0
 _ALL_KEYS = "all keys"
@@ -63,7 +63,7 @@ class LoadedKey(msgspec.Struct, frozen=True):
         return self.created_at <= now and (self.retired_at is None or now < self.retired_at)
 
     def to_jwk(self) -> dict[str, Any]:
-        """The public members (RFC 7517 §4)."""
+        """The public members of the key (RFC 7517 §4)."""
         return {**self.key.as_dict(private=False), "kid": self.kid, "use": "sig", "alg": self.algorithm}
 
 
@@ -91,8 +91,9 @@ class KeyRing:
     def __init__(
         self, store: SigningKeyStore, clock: Clock, *, algorithm: str = "ES256", retired_kept: float = 86_400.0
     ) -> None:
-        """`algorithm`: preferred for signing. `retired_kept`: seconds for which a retired key still verifies, at least the
-        longest lifetime of a token.
+        """`algorithm` is preferred for signing. `retired_kept` is the number of seconds for which a retired key still verifies.
+
+        It must be at least the longest lifetime of a token.
         """
         if algorithm not in GENERATORS:
             raise ValueError(f"unsupported signing algorithm {algorithm!r}, choose one of {', '.join(GENERATORS)}")
@@ -106,9 +107,9 @@ class KeyRing:
         self._unknown_kid_at = float("-inf")
 
     async def start(self) -> None:
-        """Add the first key if the store has none. Plan a new key if none has the preferred algorithm.
+        """Add the first key if the store has no key. If no key has the preferred algorithm, plan a new one.
 
-        Two gateways may do this at once. Each lists the keys again, and both use the newest.
+        Two gateways may do this at the same time. Each of them then lists the keys again, so both use the newest key.
         """
         now = self._clock.now()
         keys = (await self._load_keys()).values()
@@ -119,7 +120,7 @@ class KeyRing:
         await self.find_current()
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """The keys are read again when one is needed."""
+        """Forget the loaded keys. They are read again when a key is needed."""
         self._keys.apply(changes)
 
     async def find_current(self) -> LoadedKey:
@@ -130,7 +131,10 @@ class KeyRing:
         return current
 
     async def find_server_secret(self) -> bytes:
-        """From the oldest key that is not distrusted: a planned rotation keeps the secret, an emergency replaces it."""
+        """Derived from the oldest key that is not distrusted.
+
+        A planned rotation keeps this secret, and an emergency replaces it.
+        """
         return next(key.server_secret for key in (await self._load_keys()).values() if key.retired_at != DISTRUSTED)
 
     async def find_key(self, kid: str) -> LoadedKey | None:
@@ -146,7 +150,7 @@ class KeyRing:
         return key if key is not None and self._verifies(key, now) else None
 
     async def list_keys(self) -> tuple[LoadedKey, ...]:
-        """Every key that still verifies, the oldest first."""
+        """All keys that still verify. The oldest is first."""
         keys = await self._load_keys()
         now = self._clock.now()
         return tuple(key for key in keys.values() if self._verifies(key, now))
@@ -155,11 +159,11 @@ class KeyRing:
         return key.algorithm in GENERATORS and (key.retired_at is None or now < key.retired_at + self._retired_kept)
 
     def _choose(self, keys: Iterable[LoadedKey]) -> LoadedKey | None:
-        """The newest key that may sign now, if possible of the preferred algorithm."""
+        """The newest key that may sign now. A key of the preferred algorithm comes first."""
         now = self._clock.now()
         valid = [key for key in keys if key.algorithm in GENERATORS and (key.retired_at is None or now < key.retired_at)]
         begun = [key for key in valid if key.signs(now)]
-        if not begun:  # our clock is behind that of the gateway that made them
+        if not begun:  # Our clock is behind the clock of the gateway that made the keys.
             return min(valid, key=lambda key: (key.created_at, key.kid), default=None)
         return max(begun, key=lambda key: (key.algorithm == self._algorithm, key.created_at, key.kid))
 
@@ -189,7 +193,10 @@ class TokenSigner:
         return jwt.encode(header, claims, current.key, algorithms=[current.algorithm])
 
     async def read(self, signed: str, *, typ: str) -> dict[str, Any] | None:
-        """The claims, or None if we did not sign the text. The header is checked first; `typ` must be that of `sign`."""
+        """The claims, or None if this gateway did not sign the text with this `typ`.
+
+        The header is checked before the signature.
+        """
         try:
             unverified = signed.encode("ascii")
             header = read_header(unverified)
@@ -211,7 +218,7 @@ class TokenSigner:
         return await self._keyring.find_server_secret()
 
     async def jwks(self) -> dict[str, Any]:
-        """The JSON Web Key Set, with which anybody can verify our signatures (RFC 7517 §5)."""
+        """The JSON Web Key Set (RFC 7517 §5). Everyone can verify our signatures with it."""
         return {"keys": [key.to_jwk() for key in await self._keyring.list_keys()]}
 
     async def mint_token(

@@ -17,7 +17,7 @@ _HINT = len(PREFIX) + 4
 
 
 def new_key() -> str:
-    """160 random bits as lower-case letters and digits 2 to 7, with a prefix that people and secret scanners recognise."""
+    """160 random bits as lower-case letters and the digits 2 to 7, with a prefix that people and secret scanners recognise."""
     return PREFIX + base64.b32encode(secrets.token_bytes(20)).decode().lower()
 
 
@@ -36,12 +36,12 @@ def new_subscription(
     if rate is not None:
         parse_rate(rate)
     if daily_quota is not None and daily_quota < 1:
-        raise ValueError(f"a daily quota is at least 1, not {daily_quota}; to keep a caller out, revoke the key")
+        raise ValueError(f"a daily quota is at least 1, not {daily_quota}; to refuse all requests, revoke the key")
     return Subscription(
         id=new_id(),
         name=name,
         key_hash=hash_secret(key),
-        # Of a short key chosen by hand only a quarter is shown.
+        # Show only a quarter of a short key, which a person chose.
         hint=key[: min(_HINT, len(key) // 4)],
         rate=rate,
         daily_quota=daily_quota,

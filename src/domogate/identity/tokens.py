@@ -1,8 +1,9 @@
-"""unverified_token -> Claims -> Principal.
+"""Verifies tokens: the unverified text becomes Claims, and the Claims become a Principal.
 
-A token is verified once: its form, algorithm, key and signature, then issuer, audience and times, then user, client and grant.
-The result is cached by the token's SHA-256 until the token expires or the change feed reports a change of its user, client or
-grant. A token of an external issuer is verified with the keys and rules of that issuer (external.py), and cached too.
+A token is verified once: its form, algorithm, key and signature, then its issuer, audience and times, then its user, client and
+grant. The result is cached by the token's SHA-256 until the token expires, or until the change feed reports a change of its
+user, client or grant. A token of an external issuer is verified with the keys and rules of that issuer (external.py), and is
+cached too.
 """
 
 import math
@@ -62,9 +63,10 @@ class TokenVerifier:
         others: Sequence[ExternalIssuer] = (),
         own: bool = True,
     ) -> None:
-        """`leeway`: seconds by which another gateway's clock may be ahead. It does not extend a token's life.
+        """`leeway` is the number of seconds by which the clock of another gateway may be ahead.
 
-        `others`: external issuers that are accepted too. Without `own`, only they are accepted.
+        It does not make a token valid for longer. `others` are external issuers that are also accepted. If `own` is false, only
+        these issuers are accepted.
         """
         self._keyring = keyring
         self._store = store
@@ -85,7 +87,7 @@ class TokenVerifier:
         self._own = own
         self._others = {other.url: other for other in others}
         if len(self._others) < len(others) or issuer in self._others:
-            raise ValueError("each issuer may be given once, and none may be the gateway's own")
+            raise ValueError("each issuer may be given only once, and the gateway itself must not be among them")
 
     def find_verified(self, unverified_token: bytes) -> Principal | None:
         principal = self._verified.find(digest_secret(unverified_token))
@@ -96,7 +98,7 @@ class TokenVerifier:
     async def verify(self, unverified_token: bytes) -> Principal:
         digest = digest_secret(unverified_token)
         if self.find_verified(unverified_token) is None:
-            self._verified.drop(digest)  # it has expired
+            self._verified.drop(digest)  # The token has expired.
         principal = await self._verified.get(digest, lambda: self._verify_now(unverified_token))
         assert principal is not None, "a token that is not valid is refused"
         return principal
@@ -164,7 +166,7 @@ class TokenVerifier:
         if claim == "aud" and kind is TokenKind.ACCESS:
             return f"The token is for another audience: aud must be {self._audience}."
         if claim in ("nbf", "iat"):
-            return f"The token is not valid yet ({claim}): is the clock of its issuer right?"
+            return f"The token is not valid yet ({claim}): check the clock of its issuer."
         return f"The token's claim {claim} is wrong."
 
     async def _find_principal(self, claims: Claims) -> Principal:
@@ -183,7 +185,7 @@ class TokenVerifier:
 
 
 def _only(audience: str | tuple[str, ...]) -> str | None:
-    """An id token is for one client (OpenID Connect Core §2), written as text or as an array of one."""
+    """An id token is for one client (OpenID Connect Core §2). The client is written as text, or as an array with one text."""
     if isinstance(audience, str):
         return audience
     return audience[0] if len(audience) == 1 else None

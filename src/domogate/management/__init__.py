@@ -1,4 +1,4 @@
-"""Surface: the operator's HTTP API (/manage/v1)."""
+"""The operators' HTTP API under /manage/v1."""
 
 from domogate.management.services import Devices, ManagementServices
 from domogate.management.surface import build

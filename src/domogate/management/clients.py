@@ -26,7 +26,7 @@ class ClientOut(OutputModel, frozen=True):
 
 
 class NewClient(InputModel, frozen=True):
-    """`confidential`: it runs where it can keep a secret; a browser or a phone cannot."""
+    """`confidential` is for an application that can keep a secret. An application in a browser or on a phone cannot."""
 
     id: str
     name: str
@@ -41,7 +41,7 @@ class NewClient(InputModel, frozen=True):
 
 
 class CreatedClientOut(OutputModel, frozen=True):
-    """The secret is shown only here; a public client has none."""
+    """The secret is shown only here. A public client has no secret."""
 
     client: ClientOut
     secret: str | None
@@ -81,7 +81,7 @@ async def get_client(services: ManagementServices, call: OperatorCall) -> Client
 
 
 @OPERATIONS.add(
-    "PATCH", "/clients/{clientId}", "Change an application's registration; fields that are left out stay", errors=(422,)
+    "PATCH", "/clients/{clientId}", "Change an application's registration; missing fields keep their values", errors=(422,)
 )
 async def change_client(services: ManagementServices, call: OperatorCall, body: ClientChange) -> ClientOut:
     fields = {name: value for name, value in msgspec.structs.asdict(body).items() if value is not UNSET}
@@ -94,7 +94,7 @@ async def change_client(services: ManagementServices, call: OperatorCall, body: 
 @OPERATIONS.add(
     "POST",
     "/clients/{clientId}/secret",
-    "Make a new secret, shown only once; the former one is refused from now on",
+    "Make a new secret, shown only once; the old secret is refused from now on",
     status=201,
     errors=(409,),
 )
@@ -102,6 +102,6 @@ async def rotate_client_secret(services: ManagementServices, call: OperatorCall)
     return ClientSecretOut(await services.people.clients.rotate_secret(call.path["clientId"], by=call.caller))
 
 
-@OPERATIONS.add("DELETE", "/clients/{clientId}", "Delete an application and every grant that people gave it")
+@OPERATIONS.add("DELETE", "/clients/{clientId}", "Delete an application and all grants that people gave to it")
 async def delete_client(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.clients.delete(call.path["clientId"], by=call.caller)

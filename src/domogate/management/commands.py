@@ -44,7 +44,7 @@ class SwitchHeater(_Command, frozen=True, tag="switch heater"):
 
 
 class SetLight(_Command, frozen=True, tag="set light"):
-    """Values that are left out stay as they are; at least one must be there."""
+    """Missing values stay as they are. At least one value must be given."""
 
     on: bool | None = None
     level: Percent | None = None
@@ -58,7 +58,10 @@ class MoveShutter(_Command, frozen=True, tag="move shutter"):
 
 
 class SetThermostat(_Command, frozen=True, tag="set thermostat"):
-    """Values that are left out stay as they are; at least one must be there. The set point is in Celsius, kept to a tenth."""
+    """Missing values stay as they are.
+
+    At least one value must be given. The set point is in Celsius and is rounded to a tenth.
+    """
 
     function: ThermostatFunction | None = None
     mode: ThermostatMode | None = None
@@ -85,7 +88,7 @@ CommandBody = (
 
 
 class _Form(msgspec.Struct, frozen=True):
-    """One command: the kind of module that takes it, its body, and its class in the domain."""
+    """One command: the kind of module that accepts it, its body, and its class in the domain."""
 
     kind: DeviceKind
     body: type[Any]
@@ -109,25 +112,25 @@ _BY_KIND = {form.kind: form for form in _FORMS}
 
 
 def word_of(command: domain.Command) -> str:
-    """Its name in the audit log: `switch plug`."""
+    """The name of the command in the audit log, for example `switch plug`."""
     return str(type(command).__struct_config__.tag)
 
 
 def to_command(body: CommandBody, view: ModuleView, now: float) -> domain.Command:
-    """Raises ValueOutOfRange for a command that the module's kind, or this module, does not take."""
+    """Raises ValueOutOfRange if the module's kind, or this module, does not accept the command."""
     kind = view.module.kind
     form = _BY_BODY[type(body)]
     if form.kind is not kind:
         if kind is DeviceKind.SCENE:
-            raise ValueOutOfRange("a scene is run, not commanded: POST to its URL with /run")
+            raise ValueOutOfRange("a scene takes no command; to run it, POST to its URL with /run")
         if kind not in _BY_KIND:
             raise ValueOutOfRange(f"a module of kind {kind} takes no command")
         takes = _BY_KIND[kind].body.__struct_config__.tag
-        raise ValueOutOfRange(f"a module of kind {kind} takes the command '{takes}'; this one is for the kind {form.kind}")
+        raise ValueOutOfRange(f"a module of kind {kind} takes the command '{takes}'; this command is for the kind {form.kind}")
     values = {name: _to_domain(value) for name, value in _fields(body).items()}
     if not values and body.__struct_fields__:
         names = ", ".join(field.encode_name for field in msgspec.structs.fields(body))
-        raise ValueOutOfRange(f"one of {names} must be there")
+        raise ValueOutOfRange(f"one of {names} must be given")
     if isinstance(body, SetThermostat):
         _check_thermostat(values, view, now)
     if isinstance(body, SwitchSocket) and isinstance(view.state, MultisocketState):
@@ -141,7 +144,7 @@ def to_command(body: CommandBody, view: ModuleView, now: float) -> domain.Comman
 
 
 def command_body(command: domain.Command) -> CommandBody:
-    """Not checked again: an order shows its command as it was given."""
+    """The body is not checked again: an order shows its command as it was sent."""
     values = {name: _to_json(name, value) for name, value in _fields(command).items()}
     body: CommandBody = _BY_COMMAND[type(command)].body(**values)
     return body

@@ -12,7 +12,10 @@ OPERATIONS = OperationTable("drivers")
 
 
 class DriverOut(OutputModel, frozen=True):
-    """`plants`: how many it drives; `waitingReports`: not stored yet; `leftBehind`: calls that did not end in time."""
+    """`plants` is the number of driven plants.
+
+    `waitingReports` counts reports that are not stored yet. `leftBehind` counts driver calls that did not end in time.
+    """
 
     name: str
     condition: DriverCondition

@@ -20,7 +20,10 @@ OPERATIONS = OperationTable("faults")
 
 
 class FaultOut(OutputModel, frozen=True):
-    """A present fault of a module, or of the whole plant (`moduleId` is null). Without `until` it lasts until it is cleared."""
+    """An active fault of a module, or of the whole plant if `moduleId` is null.
+
+    A fault without `until` stays active until it is cleared.
+    """
 
     plant_id: str
     module_id: str | None
@@ -30,7 +33,7 @@ class FaultOut(OutputModel, frozen=True):
 
 
 class NewFault(InputModel, frozen=True):
-    """Only battery and failure have a `value`. It lasts for `seconds`, or `until` a time, or until it is cleared."""
+    """Only battery and failure have a `value`. The fault lasts for `seconds`, or `until` a time, or until it is cleared."""
 
     fault: InjectedFault
     module_id: str | None = None
@@ -52,7 +55,7 @@ def faults_out(found: Iterable[tuple[Id, Injection]]) -> list[FaultOut]:
     return [FaultOut.of(injection, plant_id=plant_id) for plant_id, injection in found]
 
 
-@OPERATIONS.add("GET", "/faults", "The present faults in all plants")
+@OPERATIONS.add("GET", "/faults", "The active faults in all plants")
 async def list_faults(services: ManagementServices, _call: OperatorCall, query: Page) -> Listing[FaultOut]:
     return _page(await services.devices.fault_injector.list(), query)
 
@@ -62,18 +65,18 @@ async def clear_faults(services: ManagementServices, call: OperatorCall, query: 
     return await _clear(services, call, None, query)
 
 
-@OPERATIONS.add("GET", "/plants/{plantId}/faults", "The present faults of a plant and its modules")
+@OPERATIONS.add("GET", "/plants/{plantId}/faults", "The active faults of a plant and its modules")
 async def list_faults_of_plant(services: ManagementServices, call: OperatorCall, query: Page) -> Listing[FaultOut]:
     plant_id = (await find_plant(services, call)).plant.id
     return _page([one for one in await services.devices.fault_injector.list() if one[0] == plant_id], query)
 
 
-@OPERATIONS.add("POST", "/plants/{plantId}/faults", "Inject a fault, for a while or until it is cleared", status=201)
+@OPERATIONS.add("POST", "/plants/{plantId}/faults", "Inject a fault, for a limited time or until it is cleared", status=201)
 async def inject_fault(services: ManagementServices, call: OperatorCall, body: NewFault) -> Listing[FaultOut]:
     plant_id = call.id_of("plantId")
     module_id = read_optional_id("body", "moduleId", body.module_id)
     if body.seconds is not None and body.until is not None:
-        raise not_as_expected("body", "seconds and until are both there, and only one may be")
+        raise not_as_expected("body", "seconds and until cannot both be given")
     until = read_time("until", body.until)
     if body.seconds is not None:
         until = services.clock.now() + body.seconds
@@ -97,5 +100,5 @@ async def _clear(services: ManagementServices, call: OperatorCall, plant_id: Id 
 
 
 def _page(found: Iterable[tuple[Id, Injection]], page: Page) -> Listing[FaultOut]:
-    """By plant, then module, then fault: these three together occur once."""
+    """Sorted by plant, module and fault. The three together are unique."""
     return page_of(faults_out(found), page, lambda one: f"{one.plant_id} {one.module_id or ''} {one.fault}", lambda one: one)

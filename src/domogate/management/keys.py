@@ -37,14 +37,14 @@ class NewSubscription(InputModel, frozen=True):
 
 
 class CreatedSubscriptionOut(OutputModel, frozen=True):
-    """The key is shown only here."""
+    """The key is shown only in this response."""
 
     subscription: SubscriptionOut
     key: str
 
 
 class SigningKeyOut(OutputModel, frozen=True):
-    """Without the private part; the public part is in the key set of the identity endpoints."""
+    """A signing key without its private part. The public part is in the key set of the identity endpoints."""
 
     kid: str
     algorithm: str
@@ -54,7 +54,7 @@ class SigningKeyOut(OutputModel, frozen=True):
 
 
 class KeyRotation(InputModel, frozen=True):
-    """`emergency`: the new key signs at once and no other key is trusted any more, so all present tokens are refused."""
+    """With `emergency` the new key signs at once and no other key is trusted any more. All existing tokens are then refused."""
 
     emergency: bool = False
 
@@ -92,7 +92,7 @@ async def list_subscriptions(services: ManagementServices, _call: OperatorCall, 
     return page_of(await services.store.list_subscriptions(), query, lambda one: one.id, SubscriptionOut.of)
 
 
-@SUBSCRIPTIONS.add("POST", "/subscriptions", "Issue a subscription key, shown only once", status=201, errors=(422,))
+@SUBSCRIPTIONS.add("POST", "/subscriptions", "Issue a subscription key; it is shown only once", status=201, errors=(422,))
 async def create_subscription(
     services: ManagementServices, call: OperatorCall, body: NewSubscription
 ) -> CreatedSubscriptionOut:
@@ -110,7 +110,9 @@ async def create_subscription(
     return CreatedSubscriptionOut(SubscriptionOut.of(subscription), key)
 
 
-@SUBSCRIPTIONS.add("DELETE", "/subscriptions/{subscriptionId}", "Revoke a key: it is refused from the next request on")
+@SUBSCRIPTIONS.add(
+    "DELETE", "/subscriptions/{subscriptionId}", "Revoke a subscription key; the next request with it is refused"
+)
 async def revoke_subscription(services: ManagementServices, call: OperatorCall) -> None:
     subscription_id = call.id_of("subscriptionId")
     if not await services.store.revoke_subscription(subscription_id, services.clock.now()):
@@ -124,7 +126,7 @@ async def list_signing_keys(services: ManagementServices, _call: OperatorCall) -
 
 
 @SIGNING_KEYS.add(
-    "POST", "/signing-keys/rotation", "Publish the next signing key; it signs once other gateways know it", status=201
+    "POST", "/signing-keys/rotation", "Publish the next signing key; it signs as soon as other gateways know it", status=201
 )
 async def rotate_signing_keys(services: ManagementServices, call: OperatorCall, body: KeyRotation) -> RotatedKeysOut:
     kid = await services.signing_keys.rotate(now=body.emergency)
@@ -133,11 +135,11 @@ async def rotate_signing_keys(services: ManagementServices, call: OperatorCall, 
     return RotatedKeysOut(kid, tuple(SigningKeyOut.of(place) for place in await services.signing_keys.list_places()))
 
 
-@AUDIT.add("GET", "/audit", "The audit log, the oldest entry first")
+@AUDIT.add("GET", "/audit", "The audit log; the oldest entry is first")
 async def list_audit(services: ManagementServices, _call: OperatorCall, query: AuditPage) -> Listing[AuditRecordOut]:
     after, user_id = query.after_number, read_optional_id("query", "userId", query.user_id)
     if user_id is not None and await services.store.find_user(user_id) is None:
-        return Listing([])  # the pseudonym of a deleted user is not known any more
+        return Listing([])  # The pseudonym of a deleted user is not known any more.
     await services.audit.flush()
     found = await services.audit.list(after=after, limit=query.limit + 1, action=query.action, user_id=user_id)
     return first_page(found, query.limit, lambda record: str(record.number), _audit_record_out)

@@ -24,12 +24,17 @@ from domogate.wire.states import AbsenceOut, StateOut, state_out
 OPERATIONS = OperationTable("modules")
 
 _IDEMPOTENCY_KEY = RequestHeader(
-    "Idempotency-Key", "The same request again with the same key is carried out once, and gets the same answer.", max_length=128
+    "Idempotency-Key",
+    "A request that is sent again with the same key is not carried out again; it gets the same answer.",
+    max_length=128,
 )
 
 
 class ModuleOut(OutputModel, frozen=True):
-    """A module and its last known state. `reportedAt` is null if all that is known comes from the estate file."""
+    """A module and its last known state.
+
+    `reportedAt` is null if the state comes from the estate file and no device has reported.
+    """
 
     id: str
     name: str
@@ -60,7 +65,9 @@ class ModulePage(Page, frozen=True, forbid_unknown_fields=True):
     reachable: Annotated[bool, Meta(description="Only modules that can be reached, or only those that cannot.")] | None = None
 
 
-@OPERATIONS.add("GET", "/plants/{plantId}/modules", "The modules of a plant by id: states, and why one cannot be reached")
+@OPERATIONS.add(
+    "GET", "/plants/{plantId}/modules", "The modules of a plant by id, with their states and why a module cannot be reached"
+)
 async def list_modules(services: ManagementServices, call: OperatorCall, query: ModulePage) -> Listing[ModuleOut]:
     plant = await find_plant(services, call)
     ambient_of = _ambients(plant)
@@ -82,12 +89,12 @@ async def get_module(services: ManagementServices, call: OperatorCall) -> Module
 @OPERATIONS.add(
     "POST",
     "/plants/{plantId}/modules/{moduleId}/commands",
-    "Send a command to a module; the answer has its result, by its deadline",
+    "Send a command to a module; the answer comes by the deadline and has the result",
     header=_IDEMPOTENCY_KEY,
     errors=(409,),
 )
 async def command_module(services: ManagementServices, call: OperatorCall, body: CommandBody) -> OrderOut:
-    """A device that does not obey is not a refusal: the order's record says so."""
+    """If a device does not obey, the request is not refused: the result of the order says so."""
     plant = await find_served_plant(services, call)
     view = find_module(plant, call)
     module = view.module
@@ -115,7 +122,7 @@ async def run_scene(services: ManagementServices, call: OperatorCall) -> None:
     plant = await find_served_plant(services, call)
     module = find_module(plant, call).module
     if module.kind is not DeviceKind.SCENE:
-        raise ValueOutOfRange(f"only a scene can be run, and this is a module of kind {module.kind}")
+        raise ValueOutOfRange(f"only a scene can be run; this is a module of kind {module.kind}")
     await services.devices.scenes.run_scene(plant.plant.id, module)
     services.people.note(AuditAction.COMMAND, call.caller, f"management run scene:{module.id}")
 
@@ -132,7 +139,7 @@ async def find_plant(services: ManagementServices, call: OperatorCall) -> PlantV
 async def find_served_plant(services: ManagementServices, call: OperatorCall) -> PlantView:
     plant = await find_plant(services, call)
     if plant.plant.status is PlantStatus.REMOVED:
-        raise Conflict("The plant is removed and its devices are not driven; bring it back first.")
+        raise Conflict("The plant is removed, so its devices are not driven. Bring the plant back first.")
     return plant
 
 

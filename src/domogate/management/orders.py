@@ -1,4 +1,4 @@
-"""Orders: commands on their way to modules, and their results."""
+"""Orders: commands that were sent to modules, and their results."""
 
 from datetime import datetime
 from typing import Annotated
@@ -50,14 +50,15 @@ class OrderPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel"):
     state: Annotated[OrderState, Meta(description="Only orders in this state.")] | None = None
 
 
-@OPERATIONS.add("GET", "/orders", "Commands and their results, the newest first")
+@OPERATIONS.add("GET", "/orders", "Commands and their results; the newest is first")
 async def list_orders(services: ManagementServices, _call: OperatorCall, query: OrderPage) -> Listing[OrderOut]:
     plant_id = read_optional_id("query", "plantId", query.plant_id)
     module_id = read_optional_id("query", "moduleId", query.module_id)
     before = None if query.after is None else _read_time(query.after)
     found = await services.store.list_orders(plant_id, module_id, query.state, before, query.limit + 1)
     end = query.limit
-    # The cursor is a time, so orders of the same time (the steps of a scene) stay on one page, which may be longer for it.
+    # The cursor is a time. Orders of the same time (the steps of a scene) stay on one page, so a page can be longer than its
+    # limit.
     while 0 < end < len(found) and found[end].queued_at == found[end - 1].queued_at:
         end += 1
     following = repr(found[end - 1].queued_at) if len(found) > query.limit else None
@@ -66,15 +67,15 @@ async def list_orders(services: ManagementServices, _call: OperatorCall, query: 
 
 def _read_time(cursor: str) -> float:
     try:
-        # float() reads words such as `nan` too, and a cursor has no letters.
+        # float() also accepts words such as `nan`. A cursor contains no letters.
         return float(cursor if cursor.replace(".", "", 1).isdecimal() else "")
     except ValueError:
         raise wrong_cursor() from None
 
 
-@OPERATIONS.add("GET", "/orders/{orderId}", "One order; its id is the Idempotency-Key, if the command had one")
+@OPERATIONS.add("GET", "/orders/{orderId}", "One order; its id is the Idempotency-Key of the command, if it had one")
 async def get_order(services: ManagementServices, call: OperatorCall) -> OrderOut:
     record = await services.store.find_order(call.path["orderId"])
     if record is None:
-        raise NotFound("There is no such order, or it is older than orders are kept.")
+        raise NotFound("There is no such order, or it was too old and has been deleted.")
     return order_out(record)

@@ -1,4 +1,4 @@
-"""Plants: whether they are served, and who may use them. The estate file says which modules they have."""
+"""Plants: whether they are served, and who may use them. The modules of a plant come from the estate file."""
 
 from datetime import datetime
 from typing import Annotated
@@ -18,7 +18,7 @@ OPERATIONS = OperationTable("plants")
 
 
 class LimitsOut(OutputModel, frozen=True):
-    """The places of the plant that a guest may use, and the period. Without places: all of the plant."""
+    """The places of the plant that a guest may use, and the period. Without places, the guest may use all of the plant."""
 
     floors: tuple[str, ...]
     ambients: tuple[str, ...]
@@ -67,7 +67,10 @@ class PlantChange(InputModel, frozen=True):
 
 
 class NewLimits(InputModel, frozen=True):
-    """Ids of places of the plant, and the period. All are optional; without places: all of the plant."""
+    """Ids of places of the plant, and the period.
+
+    All fields are optional. Without places, the guest may use all of the plant.
+    """
 
     floors: tuple[str, ...] = ()
     ambients: tuple[str, ...] = ()
@@ -97,7 +100,7 @@ class MemberChange(InputModel, frozen=True):
 
 
 class LinkOut(OutputModel, frozen=True):
-    """A one-time link. `url` is null when the link was mailed: then only its receiver sees it."""
+    """A one-time link. `url` is null if the link was mailed: then only the receiver of the mail sees it."""
 
     url: str | None
     mailed: bool
@@ -105,13 +108,13 @@ class LinkOut(OutputModel, frozen=True):
 
 
 class InvitationOut(OutputModel, frozen=True):
-    """An active user is a member at once; others get a link with which they become active."""
+    """An active user becomes a member at once. Other people get a link with which they become active."""
 
     outcome: InvitedAs
     link: LinkOut | None
 
 
-@OPERATIONS.add("GET", "/plants", "All plants by id, removed ones too")
+@OPERATIONS.add("GET", "/plants", "All plants by id, including removed plants")
 async def list_plants(services: ManagementServices, _call: OperatorCall, query: Page) -> Listing[PlantOut]:
     after = read_optional_id("query", "after", query.after)
     found = await services.store.list_plants(after, query.limit + 1)
@@ -135,7 +138,7 @@ async def change_plant(services: ManagementServices, call: OperatorCall, body: P
 @OPERATIONS.add(
     "POST",
     "/plants/{plantId}/invitations",
-    "Invite a person by e-mail; an active user is a member at once",
+    "Invite a person by e-mail; an active user becomes a member at once",
     status=201,
     errors=(409, 422, 502),
 )
@@ -176,7 +179,7 @@ async def allow_user(services: ManagementServices, call: OperatorCall) -> None:
 @OPERATIONS.add(
     "PATCH",
     "/plants/{plantId}/allowed/{userId}",
-    "Replace the limits of a member; null lifts them",
+    "Replace the limits of a member; null removes them",
     errors=(409, 422),
 )
 async def change_member(services: ManagementServices, call: OperatorCall, body: MemberChange) -> PlantOut:
@@ -188,7 +191,7 @@ async def change_member(services: ManagementServices, call: OperatorCall, body: 
 @OPERATIONS.add(
     "DELETE",
     "/plants/{plantId}/allowed/{userId}",
-    "Withdraw a user's right to the plant; not the owner's",
+    "Withdraw a user's access to the plant; the owner's access cannot be withdrawn",
     errors=(409,),
 )
 async def withdraw_user(services: ManagementServices, call: OperatorCall) -> None:

@@ -1,4 +1,4 @@
-"""Readings: what modules measured, one by one or summarised over a span of time."""
+"""Readings: values that modules measured, single or summarised over periods of time."""
 
 from datetime import datetime
 from typing import Annotated
@@ -22,7 +22,7 @@ _DAY = 86_400.0
 
 
 class MeasurementOut(OutputModel, frozen=True):
-    """One reading (`value`), or a summary of the readings in the span that begins at `at`, if a resolution was asked for."""
+    """One reading (`value`). If a resolution was asked for: a summary of the readings in the period that begins at `at`."""
 
     measure: str
     unit: Unit
@@ -36,14 +36,16 @@ class MeasurementOut(OutputModel, frozen=True):
 
 
 class ReadingPage(Page, frozen=True, forbid_unknown_fields=True):
-    limit: Annotated[int, Meta(ge=1, le=5000, description="How many at most.")] = 1000
-    since: Annotated[str, Meta(description="ISO 8601, or seconds since the epoch; else a day before `until`.")] | None = None
-    until: Annotated[str, Meta(description="ISO 8601, or seconds since the epoch; else now.")] | None = None
-    resolution: Annotated[str, Meta(description="Span of a summary: 60 (seconds), 15m, 1h, 1d; at least 1m.")] | None = None
-    measure: Annotated[str, Meta(description="Only this one: power, energy, temperature, humidity.")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=5000, description="The greatest number of readings in the answer.")] = 1000
+    since: Annotated[str, Meta(description="ISO 8601, or epoch seconds. Default: one day before `until`.")] | None = None
+    until: Annotated[str, Meta(description="ISO 8601, or epoch seconds. Default: now.")] | None = None
+    resolution: Annotated[str, Meta(description="Period of a summary: 60 (seconds), 15m, 1h, 1d. At least 1m.")] | None = None
+    measure: (
+        Annotated[str, Meta(description="Only readings of this quantity: power, energy, temperature or humidity.")] | None
+    ) = None
 
 
-@OPERATIONS.add("GET", "/plants/{plantId}/modules/{moduleId}/readings", "The readings of a module, the oldest first")
+@OPERATIONS.add("GET", "/plants/{plantId}/modules/{moduleId}/readings", "The readings of a module; the oldest is first")
 async def list_readings(services: ManagementServices, call: OperatorCall, query: ReadingPage) -> Listing[MeasurementOut]:
     module_id = find_module(await find_plant(services, call), call).module.id
     until = services.clock.now() if query.until is None else parse_parameter("until", parse_time, query.until)
@@ -55,7 +57,7 @@ async def list_readings(services: ManagementServices, call: OperatorCall, query:
         since = _since(query.after, resolution)
     found = await _find(services.devices.history, module_id, since, until, resolution, query)
     end = min(query.limit, len(found))
-    # The cursor is a time, so readings of the same time stay on one page, which may be longer for it.
+    # The cursor is a time. Readings of the same time stay on one page, so a page can be longer than its limit.
     while 0 < end < len(found) and found[end].at == found[end - 1].at:
         end += 1
     following = str(round(found[end].at * 1000)) if end < len(found) else None
@@ -63,7 +65,10 @@ async def list_readings(services: ManagementServices, call: OperatorCall, query:
 
 
 def _since(cursor: str, resolution: float | None) -> float:
-    """The cursor is the millisecond of the next reading. Half of one earlier finds it, however it was rounded."""
+    """The cursor is the millisecond of the next reading.
+
+    Half a millisecond earlier finds the reading, however its time was rounded.
+    """
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= 15):
         raise wrong_cursor()
     return int(cursor) / 1000 if resolution is not None else (int(cursor) - 0.5) / 1000
@@ -72,7 +77,10 @@ def _since(cursor: str, resolution: float | None) -> float:
 async def _find(
     history: History, module_id: Id, since: float, until: float, resolution: float | None, query: ReadingPage
 ) -> list[ReadingSummary]:
-    """The oldest readings of that time, and at least one that is later than the last of the page, if there is one."""
+    """The oldest readings of the period.
+
+    If there is a later reading than the last of the page, the result contains at least one of them.
+    """
     found: list[ReadingSummary] = []
     async for page in history.export((module_id,), since, until, resolution):
         found += [one for _, one in page if query.measure in (None, one.measure)]

@@ -32,19 +32,23 @@ PDF = "application/pdf"
 
 
 class ReportQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    since: Annotated[str, Meta(description="ISO 8601, or a day; else a month before `until`.")] | None = None
-    until: Annotated[str, Meta(description="The same, not included; else now.")] | None = None
-    timezone: Annotated[str, Meta(description="Time zone of the printed times: Europe/Rome.", max_length=100)] = "UTC"
-    responsible: Annotated[str, Meta(description="Name for the responsible person's line.", max_length=200)] = ""
+    since: Annotated[str, Meta(description="ISO 8601, or a day. Default: one month before `until`.")] | None = None
+    until: Annotated[str, Meta(description="ISO 8601, or a day; this time is not included. Default: now.")] | None = None
+    timezone: Annotated[str, Meta(description="Time zone of the printed times, for example Europe/Rome.", max_length=100)] = (
+        "UTC"
+    )
+    responsible: Annotated[str, Meta(description="Name of the responsible person, printed on the report.", max_length=200)] = ""
 
 
 class LogbookPage(Page, frozen=True, forbid_unknown_fields=True):
-    since: Annotated[str, Meta(description="ISO 8601, or a day; else the beginning.")] | None = None
-    until: Annotated[str, Meta(description="The same, not included.")] | None = None
+    since: Annotated[str, Meta(description="ISO 8601, or a day. Default: the first entry.")] | None = None
+    until: Annotated[str, Meta(description="ISO 8601, or a day; this time is not included.")] | None = None
     kind: Annotated[LogbookKind, Meta(description="Only entries of this kind.")] | None = None
 
 
-@OPERATIONS.add("GET", "/plants/{plantId}/safety", "A site of emergency lighting: state, tests, and when the next are due")
+@OPERATIONS.add(
+    "GET", "/plants/{plantId}/safety", "A site of emergency lighting: state, tests, and when the next tests are due"
+)
 async def get_safety(services: ManagementServices, call: OperatorCall) -> SafetySiteOut:
     return safety_site_out(await _logbook(services).read_site(call.id_of("plantId")))
 
@@ -68,7 +72,9 @@ async def get_safety_report(services: ManagementServices, call: OperatorCall, qu
     return Response(content, media_type=PDF)
 
 
-@OPERATIONS.add("GET", "/plants/{plantId}/spare-parts-order", "The spare parts that the present failures need, added up")
+@OPERATIONS.add(
+    "GET", "/plants/{plantId}/spare-parts-order", "The spare parts that the present failures need, with their numbers"
+)
 async def get_spare_parts_order(services: ManagementServices, call: OperatorCall) -> SparePartsOrderOut:
     logbook = _logbook(services)
     return SparePartsOrderOut.of(await logbook.list_orders(await logbook.read_site(call.id_of("plantId"))))
@@ -90,7 +96,7 @@ async def list_logbook(services: ManagementServices, call: OperatorCall, query: 
 @OPERATIONS.add(
     "POST",
     "/plants/{plantId}/logbook",
-    "Write an entry by a person into the logbook; it cannot be changed afterwards",
+    "Write an entry of a person into the logbook; the entry cannot be changed afterwards",
     status=201,
     errors=(422,),
 )

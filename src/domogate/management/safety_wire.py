@@ -16,7 +16,7 @@ from domogate.wire.states import EmergencyTestOut, FailureOut
 
 
 class PlannedTestOut(OutputModel, frozen=True):
-    """`last` is null if no test is recorded; `dueAt` is then the time since which one is due, if that is known."""
+    """`last` is null if no test is recorded. `dueAt` is then the time since which a test is due, if this time is known."""
 
     kind: EmergencyTestKind
     last: EmergencyTestOut | None
@@ -62,7 +62,7 @@ class StatusCountsOut(OutputModel, frozen=True):
 
 
 class TestCountsOut(OutputModel, frozen=True):
-    """By the last test of each unit: passed, failed, or never recorded; and by the state of the next test."""
+    """Counts units by their last test (passed, failed, never recorded) and by the state of their next test."""
 
     passed: int
     failed: int
@@ -73,7 +73,7 @@ class TestCountsOut(OutputModel, frozen=True):
 
 
 class SafetySummaryOut(OutputModel, frozen=True):
-    """`complies`: everything works, and every test is recorded, passed and in time."""
+    """`complies` is true if everything works, and every test is recorded, passed and in time."""
 
     complies: bool
     controllers: StatusCountsOut
@@ -93,7 +93,7 @@ class SafetySiteOut(OutputModel, frozen=True):
 
 
 class LogbookEntryOut(OutputModel, frozen=True):
-    """`by` is empty if the gateway wrote the entry; `module` is the name of the unit or controller at that time."""
+    """`by` is empty if the gateway wrote the entry. `module` is the name that the unit or controller had at that time."""
 
     number: int
     at: datetime
@@ -107,7 +107,7 @@ class LogbookEntryOut(OutputModel, frozen=True):
 
 
 class NewLogbookEntry(InputModel, frozen=True):
-    """What people did. `at` is when, if that was earlier than now."""
+    """An entry about the work of people. `at` is the time of the work, if it was earlier than now."""
 
     kind: LogbookKind
     by: str
@@ -117,7 +117,7 @@ class NewLogbookEntry(InputModel, frozen=True):
 
 
 class NeedOut(OutputModel, frozen=True):
-    """A unit or controller that needs a part, and the failures because of which it does."""
+    """A unit or controller that needs a part, and the failures that are the reason."""
 
     module_id: str
     name: str
@@ -135,7 +135,7 @@ class OrderLineOut(OutputModel, frozen=True):
 
 
 class SparePartsOrderOut(OutputModel, frozen=True):
-    """`withoutParts`: they need a part whose reference is not known."""
+    """`withoutParts` lists units and controllers that need a part whose reference is not known."""
 
     lines: tuple[OrderLineOut, ...]
     without_parts: tuple[NeedOut, ...]

@@ -1,4 +1,4 @@
-"""What the operations of the management API work with."""
+"""The services that the operations of the management API use."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -52,13 +52,15 @@ class SigningKeyPlace(Protocol):
 class SigningKeys(Protocol):
     async def list_places(self) -> Sequence[SigningKeyPlace]: ...
     async def rotate(self, *, now: bool) -> str:
-        """The id of the new key. `now`: it signs at once, and no other key is trusted any more."""
+        """Returns the id of the new key. With `now`, the new key signs at once and no other key is trusted any more."""
         ...
 
 
 NewSubscriptionKey = Callable[[str, str | None, int | None, float | None, float], tuple[str, Subscription]]
-"""Takes name, rate, daily quota, time of expiry and the present time. Returns the key, to be shown once, and what is stored
-of it. Raises ValueError."""
+"""Takes the name, the rate, the daily quota, the time of expiry and the present time.
+
+Returns the key, which is shown once, and the record to store. Raises ValueError.
+"""
 
 
 class Devices(msgspec.Struct, frozen=True):
@@ -86,7 +88,7 @@ class ManagementStore(
     SparePartStore,
     Protocol,
 ):
-    """Everything that operators see and change."""
+    """The parts of the store that operators see and change."""
 
 
 class ManagementServices(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The management API: all its operations, for operators alone."""
+"""The management API with all its operations. Only operators may use it."""
 
 from domogate.domain.people import MANAGE_SCOPE
 from domogate.http_api.app import SurfaceApp

@@ -35,7 +35,7 @@ class NewUser(InputModel, frozen=True):
     name: str = ""
     operator: bool = False
     show_link: bool = False
-    """Put the link in the answer although there is a mail server."""
+    """Show the link in the answer, even if a mail server is configured."""
 
 
 class CreatedUserOut(OutputModel, frozen=True):
@@ -92,7 +92,7 @@ async def list_users(services: ManagementServices, _call: OperatorCall, query: U
 
 
 @OPERATIONS.add(
-    "POST", "/users", "Create a user, who sets their password with a one-time link", status=201, errors=(409, 422, 502)
+    "POST", "/users", "Create a user, who sets the password with a one-time link", status=201, errors=(409, 422, 502)
 )
 async def create_user(services: ManagementServices, call: OperatorCall, body: NewUser) -> CreatedUserOut:
     user, link = await services.people.create_user(
@@ -106,9 +106,11 @@ async def get_user(services: ManagementServices, call: OperatorCall) -> UserOut:
     return user_out(await services.people.get_user(call.id_of("userId")))
 
 
-@OPERATIONS.add("PATCH", "/users/{userId}", "Change name, standing, or whether they are an operator", errors=(409, 422))
+@OPERATIONS.add(
+    "PATCH", "/users/{userId}", "Change the name, the standing, or whether the user is an operator", errors=(409, 422)
+)
 async def change_user(services: ManagementServices, call: OperatorCall, body: UserChange) -> UserOut:
-    """Does first what can be refused: a change is made completely or not at all."""
+    """The steps that can be refused come first, so a change is made completely or not at all."""
     user_id, people = call.id_of("userId"), services.people
     user = await people.get_user(user_id)
     if body.name is not UNSET:
@@ -122,7 +124,9 @@ async def change_user(services: ManagementServices, call: OperatorCall, body: Us
     return user_out(user)
 
 
-@OPERATIONS.add("DELETE", "/users/{userId}", "Delete a user and all their data; refused while they own plants", errors=(409,))
+@OPERATIONS.add(
+    "DELETE", "/users/{userId}", "Delete a user and all data of the user; refused while the user owns plants", errors=(409,)
+)
 async def delete_user(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.delete_user(call.id_of("userId"), by=call.caller)
 
@@ -160,18 +164,18 @@ async def unbind_external_accounts(services: ManagementServices, call: OperatorC
     await services.people.unbind_external_accounts(call.id_of("userId"), by=call.caller)
 
 
-@OPERATIONS.add("GET", "/users/{userId}/sessions", "The browsers in which they are logged in")
+@OPERATIONS.add("GET", "/users/{userId}/sessions", "The browsers in which the user is logged in")
 async def list_sessions(services: ManagementServices, call: OperatorCall) -> Listing[SessionOut]:
     user = await services.people.get_user(call.id_of("userId"))
     return Listing([SessionOut.of(session) for session in await services.store.list_sessions(user.id)])
 
 
-@OPERATIONS.add("DELETE", "/users/{userId}/sessions", "Log them out of every browser")
+@OPERATIONS.add("DELETE", "/users/{userId}/sessions", "Log the user out of every browser")
 async def end_sessions(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.end_sessions(call.id_of("userId"), by=call.caller)
 
 
-@OPERATIONS.add("GET", "/users/{userId}/grants", "The applications that they allowed")
+@OPERATIONS.add("GET", "/users/{userId}/grants", "The grants that the user gave to applications")
 async def list_grants(services: ManagementServices, call: OperatorCall) -> Listing[GrantOut]:
     user = await services.people.get_user(call.id_of("userId"))
     return Listing([GrantOut.of(grant) for grant in await services.store.list_grants(user.id)])
@@ -180,7 +184,7 @@ async def list_grants(services: ManagementServices, call: OperatorCall) -> Listi
 @OPERATIONS.add(
     "DELETE",
     "/users/{userId}/grants/{grantId}",
-    "Revoke an application's grant: its tokens are refused from now on",
+    "Revoke a grant; its tokens are refused from now on",
 )
 async def revoke_grant(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.revoke_grant(call.id_of("userId"), call.id_of("grantId"), by=call.caller)
@@ -191,7 +195,7 @@ async def revoke_grants(services: ManagementServices, call: OperatorCall) -> Non
     await services.people.revoke_grants(call.id_of("userId"), by=call.caller)
 
 
-@OPERATIONS.add("GET", "/users/{userId}/plants", "The plants that they own or are allowed in")
+@OPERATIONS.add("GET", "/users/{userId}/plants", "The plants that the user owns or may use")
 async def list_plants_of_user(services: ManagementServices, call: OperatorCall) -> Listing[PlantOut]:
     user = await services.people.get_user(call.id_of("userId"))
     return Listing([plant_out(plant) for plant in (await services.store.list_plants_of(user.id))[0]])

@@ -19,7 +19,7 @@ class WebhookPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel")
 
 
 def _administration(services: ManagementServices) -> WebhookAdministration:
-    """A change may be made in a process that does not deliver the webhook. The delivering process notices it within seconds."""
+    """This process may not be the one that delivers the webhook. The delivering process notices a change within seconds."""
     return WebhookAdministration(services.store, services.clock, services.audit)
 
 
@@ -34,19 +34,21 @@ async def get_webhook(services: ManagementServices, call: OperatorCall) -> Webho
     return webhook_out(await _administration(services).get(call.id_of("webhookId")))
 
 
-@OPERATIONS.add("DELETE", "/webhooks/{webhookId}", "Remove a webhook and everything that was kept for it")
+@OPERATIONS.add("DELETE", "/webhooks/{webhookId}", "Remove a webhook and its pending deliveries")
 async def remove_webhook(services: ManagementServices, call: OperatorCall) -> None:
     await _administration(services).remove(call.id_of("webhookId"), who=call.caller.user_id, address=call.address)
 
 
-@OPERATIONS.add("GET", "/webhooks/{webhookId}/dead-letters", "Events whose delivery to the receiver was given up, by id")
+@OPERATIONS.add("GET", "/webhooks/{webhookId}/dead-letters", "Dead letters by id: events whose delivery was given up")
 async def list_dead_letters(services: ManagementServices, call: OperatorCall, query: Page) -> Listing[DeadLetterOut]:
     webhook_id = call.id_of("webhookId")
     found = await _administration(services).list_dead(webhook_id, after=query.after_number, limit=query.limit + 1)
     return first_page(found, query.limit, lambda letter: str(letter.change.cursor), dead_letter_out)
 
 
-@OPERATIONS.add("POST", "/webhooks/{webhookId}/dead-letters/replay", "Deliver dead letters again: these, or all", errors=(409,))
+@OPERATIONS.add(
+    "POST", "/webhooks/{webhookId}/dead-letters/replay", "Deliver the given dead letters again, or all of them", errors=(409,)
+)
 async def replay_dead_letters(services: ManagementServices, call: OperatorCall, body: ReplayRequest) -> ReplayedOut:
     webhook_id, who = call.id_of("webhookId"), call.caller.user_id
     return ReplayedOut(await _administration(services).replay(webhook_id, body.cursors, who=who, address=call.address))

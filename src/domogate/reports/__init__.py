@@ -12,7 +12,7 @@ __all__ = ["print_order_list", "print_pdf", "print_tables"]
 
 
 def print_pdf(report: SafetyReport, *, made_by: str, zone: tzinfo = UTC, responsible: str = "") -> bytes:
-    """The report as PDF: the same bytes for the same report. It takes long, so call it on a thread."""
+    """The report as PDF. The same report always gives the same bytes. It takes long, so call it on a thread."""
     from domogate.reports.pdf import print_report
 
     return print_report(report, made_by=made_by, zone=zone, responsible=responsible)

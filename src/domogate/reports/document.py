@@ -38,7 +38,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """A cell with its style. A band is a coloured row that separates the rows below it from those above."""
+    """A cell with its style. A band is a coloured row that separates the rows below it from the rows above it."""
 
     text: str
     alarm: bool = False
@@ -48,7 +48,7 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 class ReportDocument(FPDF):
-    """A4, portrait. All text is first cleaned for the font (`fonts.py`)."""
+    """An A4 page in portrait. All text is first cleaned for the font (`fonts.py`)."""
 
     def __init__(self, typeface: Typeface, *, title: str, footer: str, made_at: float, made_by: str) -> None:
         super().__init__(orientation="portrait", unit="mm", format="A4")
@@ -66,11 +66,11 @@ class ReportDocument(FPDF):
         self.set_producer(made_by)
         self.set_creator(made_by)
         self.set_lang("en")
-        # The time of the report, not of the printing, so that the same report gives the same bytes.
+        # The time of the report, not the time of printing: the same report gives the same bytes.
         self.set_creation_date(datetime.fromtimestamp(made_at, UTC))
         self.add_page()
 
-    # called by fpdf2
+    # fpdf2 calls this method.
 
     def footer(self) -> None:
         self.set_y(-14)
@@ -83,7 +83,7 @@ class ReportDocument(FPDF):
 
     # content
 
-    def masthead(self, name: str, subtitle: str) -> None:
+    def title_block(self, name: str, subtitle: str) -> None:
         self.set_fill_color(*BRAND)
         self.rect(0, 0, self.w, 3, style="F")
         self.set_y(MARGIN + 2)
@@ -183,7 +183,7 @@ def _style(cell: Cell) -> FontFace:
 
 
 def _split_row(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
-    """The row as one or more rows that each fit on a page."""
+    """Split a row into one or more rows that each fit on a page."""
     pieces = [_split_text(cell.text) for cell in cells]
     for number in range(max(map(len, pieces))):
         yield [

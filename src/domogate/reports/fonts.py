@@ -1,7 +1,7 @@
 """Chooses the font of a report.
 
-Every PDF reader has Helvetica, which has the letters of western Europe. If a name has other letters, an installed font that
-has more of them is embedded. A letter that no font has is printed without its accent, or as a question mark.
+Every PDF reader has Helvetica, which has the letters of western Europe. If a text has other letters, an installed font that has
+more of them is embedded. A letter that no font has is printed without its accent, or as a question mark.
 """
 
 import unicodedata
@@ -46,9 +46,9 @@ class Typeface(msgspec.Struct, frozen=True):
     letters: frozenset[int] = frozenset()
 
     def clean(self, text: str) -> str:
-        """The text with only characters that the font can print. The number of lines stays the same."""
+        """The text with only the characters that the font can print. The number of lines stays the same."""
         lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
-        # Composed, so that an accent and its letter are one character; without control characters.
+        # Composed: an accent and its letter become one character. Control characters are removed.
         visible = "".join(letter for letter in unicodedata.normalize("NFC", lines) if letter == "\n" or _is_visible(letter))
         ordered = "\n".join(to_visual(line) for line in visible.split("\n")) if self.letters else visible
         return "".join(letter if self._knows(letter) else self._replace(letter) for letter in ordered)
@@ -58,7 +58,7 @@ class Typeface(msgspec.Struct, frozen=True):
 
     def _replace(self, letter: str) -> str:
         if unicodedata.category(letter) in ("Mn", "Me"):
-            return ""  # an accent: only its letter is kept
+            return ""  # The character is an accent: only its letter is kept.
         spelled = unicodedata.normalize("NFKD", letter.translate(_SPELLED))
         return "".join(one for one in spelled if not unicodedata.combining(one) and self._knows(one)) or "?"
 
@@ -68,7 +68,7 @@ def _is_visible(letter: str) -> bool:
 
 
 def choose_typeface(texts: Iterable[str]) -> Typeface:
-    """Helvetica if it can print all letters, else the installed font that can print most of them."""
+    """Helvetica if it can print all letters. Otherwise the installed font that can print most of them."""
     letters = {ord(letter) for text in texts for letter in unicodedata.normalize("NFC", text) if _is_visible(letter)}
     foreign = {letter for letter in letters if letter > 255 and not chr(letter).translate(_SPELLED).isascii()}
     if not foreign:

@@ -68,7 +68,7 @@ def print_moment(at: float | None, zone: tzinfo, *, day_only: bool = False) -> s
 
 
 def print_failures(failures: tuple[Failure, ...], between: str = " - ") -> list[str]:
-    """Each failure as text with its code. The two OK codes are left out."""
+    """Each failure as text, with its code. The two codes that mean OK are left out."""
     return [f"{FAILURES[one.type]}{between}{one.type}" for one in failures if FAILURES[one.type] != "none"]
 
 
@@ -84,7 +84,7 @@ def print_outcome(test: EmergencyTest) -> str:
 
 
 def print_due(planned: PlannedTest, zone: tzinfo) -> str:
-    """When the next test is due, and whether that is soon or past."""
+    """When the next test is due, and whether it is due soon or overdue."""
     if planned.under_way:
         return "under way"
     day = print_moment(planned.due_at, zone, day_only=True)

@@ -1,4 +1,4 @@
-"""The report as PDF: title page with summary and signature, units, order list, logbook."""
+"""The report as PDF: a title page with summary and signature, the units, the order list, the logbook."""
 
 from collections.abc import Iterable, Iterator
 from datetime import tzinfo
@@ -26,8 +26,9 @@ _SPAN = 5
 _NOTES = (
     "Units and controllers are shown as they were last known when this report was made. A unit that cannot be reached "
     "counts as not working.",
-    "A function test is due one month, a duration test one year after the last of its kind ended (EN 50172 clause 7, "
-    "EN 62034). A unit without a recorded test is due since it was commissioned or first known to be charging.",
+    "A function test is due one month, and a duration test one year, after the last test of the same kind ended "
+    "(EN 50172 clause 7, EN 62034). If no test is recorded, a test is due since the unit was commissioned or was "
+    "first known to be charging.",
     "Entries without a name were made by the gateway when units reported. Daily checks of indicators, visual inspections and "
     "servicing are tasks of the responsible person. They are in the logbook only if somebody wrote them there.",
     "The order list has the parts that the shown failures need. A disconnected battery may only need to be reconnected.",
@@ -68,7 +69,7 @@ def _texts(report: SafetyReport, responsible: str) -> Iterator[str]:
 
 def _title_page(document: ReportDocument, report: SafetyReport, made_by: str, zone: tzinfo, responsible: str) -> None:
     plant, summary = report.site.plant, report.site.summary
-    document.masthead(plant.name, "Emergency lighting: state, tests and logbook")
+    document.title_block(plant.name, "Emergency lighting: state, tests and logbook")
     period = f"{print_moment(report.since, zone)} to {print_moment(report.until, zone)}"
     document.facts(
         [
@@ -157,7 +158,7 @@ def _units(document: ReportDocument, report: SafetyReport, zone: tzinfo) -> None
 
 
 def _controller(controller: SafetyController) -> Iterator[list[str | Cell]]:
-    """A band above its units: name and status, then the details."""
+    """A band above the units of the controller: its name and status, then its details."""
     device = controller.report
     alarm = device.status is not SafetyStatus.WORKING or device.alert
     name = f"{device.name}: {STATUSES[device.status]}{', in alert' if device.alert else ''}"

@@ -1,7 +1,7 @@
-"""Converts text that is written from right to left for a PDF library that only writes from left to right.
+"""Converts text that is written from right to left, for a PDF library that writes only from left to right.
 
-The form of an Arabic letter depends on its neighbours. Unicode has a code for each form (presentation forms), and tables with
-its letter. This is enough for names, without a library for text shaping.
+The form of an Arabic letter depends on its neighbours. Unicode has a code for each form (presentation forms), and tables that
+map it to its letter. This is enough for names, without a library for text shaping.
 """
 
 import unicodedata
@@ -11,7 +11,7 @@ _RIGHT_TO_LEFT = frozenset({"R", "AL"})
 _LAM = "\u0644"
 
 Forms = dict[str, str]
-"""The codes of a letter: isolated, initial, medial, final. A letter without an initial form does not join the next one."""
+"""The codes of a letter: isolated, initial, medial, final. A letter without an initial form does not join the next letter."""
 
 
 def is_right_to_left(text: str) -> bool:
@@ -50,7 +50,7 @@ def _join(line: str) -> str:
 
 
 def _ligate(line: str) -> list[str]:
-    """Lam and alef are always written as one sign."""
+    """Lam and alef are always written as one character."""
     letters: list[str] = []
     for letter in line:
         if letters and letters[-1] == _LAM and _LAM + letter in _forms():

@@ -1,4 +1,4 @@
-"""What can be set, and how."""
+"""All settings of the gateway: their values, descriptions and checks, and how they are loaded."""
 
 from domogate.settings.exposure import check_exposure
 from domogate.settings.loading import BadSettings, Mistake, load_settings

@@ -1,4 +1,4 @@
-"""Help text, placeholder and check of each setting. --help, docs/settings.md and `loading.py` use this table."""
+"""The help text, the placeholder and the check of each setting. --help, docs/settings.md and `loading.py` use this table."""
 
 from typing import Any, get_args
 
@@ -28,78 +28,82 @@ _PANELS: dict[str, dict[str, Setting]] = {
         "data": Setting("DIR", "Folder of the database and of the gateway's other files."),
         "database": Setting(
             "URL",
-            "Database URL, such as postgresql://user:password@host/name. Without one, SQLite in the data folder.",
+            "Database URL, such as postgresql://user:password@host/name. Without this setting the gateway uses a SQLite file "
+            "in the data folder.",
             check_database,
             secret=True,
         ),
         "secret_key_file": Setting(
             "FILE",
-            "File with the key that encrypts the secrets in the database. Without one, the systemd credential "
-            "domogate-secret-key, or the file secret-key in the data folder, which is made at the first start.",
+            "File with the key that encrypts the secrets in the database. Without this setting the gateway uses the systemd "
+            "credential domogate-secret-key, or the file secret-key in the data folder, which it makes at the first start.",
             check_readable,
         ),
         "secret_key": Setting("KEY", "The key itself, instead of a file: 32 bytes in Base64.", check_keys, secret=True),
-        "host": Setting("ADDRESS", "Address or name to listen on; 0.0.0.0 or :: is every address of the machine.", check_host),
-        "port": Setting("PORT", "Port to listen on; 0 chooses a free port.", between(0, 65_535)),
+        "host": Setting(
+            "ADDRESS", "Address or name to listen on. 0.0.0.0 or :: means every address of the machine.", check_host
+        ),
+        "port": Setting("PORT", "Port to listen on. 0 means any free port.", between(0, 65_535)),
         "public_url": Setting(
             "URL",
-            "Address that clients use, an http(s) URL without query. It is part of every token. Without one, "
-            "http(s)://host:port; required if host is every address of the machine.",
+            "Address that clients use, an http(s) URL without query. It is part of every token. The default is "
+            "http(s)://host:port. If host means every address of the machine, this setting is required.",
             check_public_url,
         ),
         "tls_certificate": Setting(
             "FILE",
-            "Certificate chain (PEM); together with tls_key the gateway uses HTTPS.",
+            "Certificate chain (PEM). With tls_certificate and tls_key the gateway uses HTTPS.",
             check_readable,
         ),
         "tls_key": Setting("FILE", "Private key of the certificate (PEM), without a passphrase.", check_readable),
         "trusted_proxies": Setting(
             "LIST",
-            "Addresses and networks, separated by commas, whose X-Forwarded-For and X-Forwarded-Proto headers are "
-            "used; others are ignored.",
+            "Addresses and networks of proxies, separated by commas. The gateway uses the X-Forwarded-For and "
+            "X-Forwarded-Proto headers of these proxies and ignores those of all other clients.",
             check_networks,
         ),
         "insecure_http": Setting(
             "true|false",
-            "Serve other addresses than loopback without TLS and without a trusted proxy. Tokens and passwords are then sent "
-            "unencrypted.",
+            "Listen on addresses other than loopback without TLS and without a trusted proxy. Tokens and passwords are then "
+            "sent unencrypted.",
             bare_flag=True,
         ),
         "metrics_host": Setting("ADDRESS", "Address on which /metrics (Prometheus) listens.", check_host),
         "metrics_port": Setting(
             "PORT",
-            "Port of /metrics, different from that of the API. Without one, there are no metrics.",
+            "Port of /metrics, different from the port of the API. Without this setting there are no metrics.",
             between(0, 65_535),
         ),
     },
     "Protocol guards": {
-        "max_body": Setting("BYTES", "Longest request body; a longer one is 413.", between(1, 1 << 30)),
+        "max_body": Setting("BYTES", "Longest request body. A request with a longer body gets 413.", between(1, 1 << 30)),
         "max_header": Setting(
             "BYTES",
-            "Longest request line with headers, 1024 to 1048576; a longer one is 431.",
+            "Longest request line with headers, 1024 to 1048576. A longer request gets 431.",
             between(1024, 1 << 20),
         ),
         "header_deadline": Setting(
             "SECONDS",
-            "Longest time from the first byte to the end of the headers; after that, 408. A new connection that sends nothing "
-            "is closed after it.",
+            "Longest time from the first byte of a request to the end of its headers. A slower request gets 408. A new "
+            "connection that sends nothing in this time is closed.",
             positive,
         ),
         "body_deadline": Setting(
             "SECONDS",
-            "Longest time for the body after the headers; also how long a client may take to accept its answer.",
+            "Longest time for the body after the headers. A client must also read its answer within this time.",
             positive,
         ),
         "keep_alive": Setting("SECONDS", "How long an idle connection is kept open.", positive),
         "connections_most": Setting(
             "NUMBER",
-            "How many connections may be open at the same time, at least streams_most; on 32 more, only /healthz and "
-            "/readyz are answered. The limit of open files must allow them.",
+            "How many connections may be open at the same time, at least streams_most. On 32 more connections the gateway "
+            "answers only /healthz and /readyz. The limit of open files must be high enough.",
             between(1, 1_000_000),
         ),
         "connections_most_per_address": Setting(
             "NUMBER",
-            "The same for one address, or for one /64 network of IPv6. It does not hold for trusted_proxies.",
+            "How many connections one address, or one /64 network of IPv6, may have open at the same time. Addresses in "
+            "trusted_proxies have no such limit.",
             between(1, 1_000_000),
         ),
         "drain": Setting(
@@ -111,18 +115,24 @@ _PANELS: dict[str, dict[str, Setting]] = {
     "Devices": {
         "device_deadline": Setting(
             "SECONDS",
-            "How long a device may take to answer; after that, 408 where the operation lists it.",
+            "How long a device may take to answer. After this time the answer is 408 if the operation lists it.",
             positive,
         ),
-        "state_max_age": Setting("SECONDS", "Age of a state after which the device is asked again.", between(0, 1e9)),
+        "state_max_age": Setting(
+            "SECONDS",
+            "Greatest age of a state that the gateway answers from memory. If the state is older, the gateway asks the device "
+            "first.",
+            between(0, 1e9),
+        ),
         "state_max_ages": Setting(
             "KIND=SECONDS,…",
-            "The same for single kinds of device, such as light=30,plug=10.",
+            "Values of state_max_age for single kinds of device, such as light=30,plug=10.",
             check_ages,
         ),
         "simulator_awake_plants": Setting(
             "NUMBER",
-            "How many plants with only simulated modules run at the same time; others stop until they are used.",
+            "How many plants with only simulated modules run at the same time. The simulation of other plants stops until "
+            "they are used.",
             between(0, 1_000_000),
         ),
     },
@@ -134,7 +144,8 @@ _PANELS: dict[str, dict[str, Setting]] = {
         "refresh_token_lifetime": Setting("SECONDS", "Lifetime of an unused refresh token.", positive),
         "refresh_grace": Setting(
             "SECONDS",
-            "How long a used refresh token gets the same answer again, 0 to 300; so a lost answer logs nobody out.",
+            "How long a used refresh token gets the same answer again, 0 to 300. If an answer is lost, the application can "
+            "repeat its request, and the user stays logged in.",
             between(0, 300),
         ),
         "session_lifetime": Setting("SECONDS", "Longest lifetime of a browser session.", positive),
@@ -147,14 +158,17 @@ _PANELS: dict[str, dict[str, Setting]] = {
         ),
         "issuers": Setting(
             "JSON",
-            "External issuers whose tokens are accepted; in the TOML file as [[issuers]], elsewhere as JSON.",
+            "External issuers whose tokens are accepted. In the TOML file they are tables [[issuers]], elsewhere JSON.",
         ),
-        "own_issuer": Setting("true|false", "false: only tokens of external issuers are accepted."),
+        "own_issuer": Setting(
+            "true|false", "Whether the gateway accepts its own tokens. If false, it accepts only tokens of external issuers."
+        ),
         "implicit_enabled": Setting("true|false", "Allow the implicit grant for clients that are registered for it."),
         "second_factor_required": Setting("true|false", "Require a second factor for every login."),
         "smtp_host": Setting(
             "ADDRESS",
-            "Mail server for links. Without one, links are printed, and people who forget a password must ask the operator.",
+            "Mail server for links. Without a mail server, links are printed, and people who forget a password must ask the "
+            "operator.",
             check_host,
         ),
         "smtp_port": Setting("PORT", "Port of the mail server.", between(1, 65_535)),
@@ -168,38 +182,47 @@ _PANELS: dict[str, dict[str, Setting]] = {
         "smtp_sender": Setting("E-MAIL", "Sender address of the mails.", check_mailbox),
         "terms_url": Setting(
             "URL",
-            "Address of the terms of use, an https:// URL; the account page links to it.",
+            "Address of the terms of use, an https:// URL. The account page links to it.",
             check_https_url,
         ),
     },
     "Families": {
-        "echo_url": Setting("URL", "HTTP service behind E20. Without one, the embedded service.", check_url, secret=True),
-        "echo_deadline": Setting("SECONDS", "How long the echo service may take to answer; after that, 504.", positive),
+        "echo_url": Setting(
+            "URL",
+            "HTTP service behind E20. Without this setting the gateway uses its embedded service.",
+            check_url,
+            secret=True,
+        ),
+        "echo_deadline": Setting(
+            "SECONDS", "How long the echo service may take to answer. After this time the answer is 504.", positive
+        ),
         "sunset": Setting(
             "NAME=DATE,…",
-            "Removal dates of families or operations, sent as Sunset header: touchpanel=2027-06-30,E11=2027-12-31.",
+            "Removal dates of families or operations, sent in the Sunset header, such as touchpanel=2027-06-30,E11=2027-12-31.",
         ),
     },
     "Events": {
         "streams_most": Setting(
             "NUMBER",
-            "How many event streams may be open at the same time; one more is 503.",
+            "How many event streams may be open at the same time. A request for one more gets 503.",
             between(0, 1_000_000),
         ),
         "streams_most_per_user": Setting(
             "NUMBER",
-            "The same for one user, with all applications; one more is 429. Never more than half of streams_most.",
+            "How many event streams one user may have open, in all applications together. A request for one more gets 429. "
+            "The limit is never more than half of streams_most.",
             between(1, 1_000_000),
         ),
         "streams_most_per_key": Setting(
             "NUMBER",
-            "The same for one subscription key, with all users; one more is 429. Never more than half of streams_most.",
+            "How many event streams may be open with one subscription key, for all users together. A request for one more "
+            "gets 429. The limit is never more than half of streams_most.",
             between(1, 1_000_000),
         ),
         "webhook_networks": Setting(
             "LIST",
-            "Private addresses and networks, separated by commas, that webhooks may call, also without TLS. The demo "
-            "allows its own machine.",
+            "Private addresses and networks, separated by commas, that webhooks may call, even without TLS. In the demo, "
+            "webhooks may call the same machine.",
             check_networks,
         ),
         "webhook_deadline": Setting(
@@ -209,30 +232,32 @@ _PANELS: dict[str, dict[str, Setting]] = {
         ),
         "webhook_given_up_days": Setting(
             "DAYS",
-            "Age at which an event that was not accepted becomes a dead letter; less than changes_kept_days.",
+            "Age at which an event that was not accepted becomes a dead letter. It must be less than changes_kept_days.",
             positive,
         ),
         "dead_letters_kept_days": Setting("DAYS", "How long dead letters are kept.", positive),
     },
     "Memory and retention": {
         "world_modules": Setting("NUMBER", "How many modules the read model holds in memory.", between(1, 1 << 40)),
-        "changes_kept_days": Setting("DAYS", "How long changes are kept; streams can resume for so long.", positive),
+        "changes_kept_days": Setting(
+            "DAYS", "How long changes are kept. Streams can resume from changes of this period.", positive
+        ),
         "readings_raw_days": Setting(
             "DAYS",
-            "How long single readings are kept; after that, one summary for each hour.",
+            "How long single readings are kept. After this time one summary for each hour replaces them.",
             positive,
         ),
         "readings_kept_days": Setting("DAYS", "How long summaries of readings are kept.", positive),
         "readings_most": Setting(
             "NUMBER",
-            "How many readings and summaries are kept in total, at least 1000; the oldest are deleted first.",
+            "How many readings and summaries are kept in total, at least 1000. The oldest are deleted first.",
             between(1_000, 1 << 40),
         ),
         "orders_kept_days": Setting("DAYS", "How long ended orders are kept.", positive),
         "removed_plants_kept_days": Setting("DAYS", "How long E6 lists a removed plant as Removed.", positive),
         "audit_kept_days": Setting(
             "DAYS",
-            "How long records of the audit log are kept, in whole UTC days. Without one, they are not deleted.",
+            "How long records of the audit log are kept, in whole UTC days. Without this setting they are never deleted.",
             positive,
         ),
     },
@@ -242,11 +267,11 @@ _PANELS: dict[str, dict[str, Setting]] = {
             "debug, info, warning, error or critical.",
             one_of("debug", "info", "warning", "error", "critical"),
         ),
-        "log_format": Setting("FORMAT", "text or json; logs go to standard error.", one_of("text", "json")),
+        "log_format": Setting("FORMAT", "text or json. Logs are written to standard error.", one_of("text", "json")),
         "access_log": Setting(
             "true|false",
-            "Log one line for each request (method, path, status, duration, client), without query strings, tokens "
-            "and keys. It halves the throughput.",
+            "Log one line for each request (method, path, status, duration, client), without query strings, tokens and keys. "
+            "The access log halves the throughput.",
         ),
     },
 }
@@ -269,24 +294,24 @@ def _declare() -> dict[str, DeclaredSetting]:
 
 
 def _without_none(kind: Any) -> Any:
-    """`Path | None` is Path: None means that the setting is not given."""
+    """`Path | None` becomes Path, because None only means that the setting is not given."""
     others = [argument for argument in get_args(kind) if argument is not type(None)]
     return others[0] if type(None) in get_args(kind) else kind
 
 
 DECLARED: dict[str, DeclaredSetting] = _declare()
-"""Every setting by its name: our own and those of drivers."""
+"""Every setting by its name: the settings of the gateway and of its drivers."""
 
 FILES: dict[str, str] = {
     f"{name}_file": name for name, one in DECLARED.items() if one.setting.secret and f"{name}_file" not in DECLARED
 }
-"""Every secret setting can be given as a file that has its value: `smtp_password_file` gives `smtp_password`."""
+"""The settings that name a file with a secret: `smtp_password_file` names the file with `smtp_password`."""
 
 
 def list_flags() -> tuple[str, ...]:
     """The names of all flags. A secret has only a flag for its file, because others can read the command line of a process.
 
-    A URL may have a password, but rarely has one: it has both flags.
+    A URL rarely contains a password, so it has both flags.
     """
     hidden = {name for name, one in DECLARED.items() if one.setting.secret and one.setting.metavar != "URL"}
     return tuple(name for name in (*DECLARED, *FILES) if name not in hidden)

@@ -1,4 +1,4 @@
-"""What `domogate serve` requires before it listens on other addresses than loopback (Decision 0063)."""
+"""The conditions under which `domogate serve` listens on addresses other than loopback (Decision 0063)."""
 
 import socket
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from domogate.settings.values import Settings
 
 
 def check_exposure(settings: Settings) -> None:
-    """Tokens and passwords do not cross a network unencrypted by accident. Raises BadSettings."""
+    """Prevents that tokens and passwords are sent unencrypted by accident. Raises BadSettings."""
     if mistakes := list(_find_mistakes(settings)):
         raise BadSettings(mistakes)
 
@@ -30,13 +30,13 @@ def _find_mistakes(settings: Settings) -> Iterator[Mistake]:
         yield Mistake(
             "public_url",
             source,
-            "this is every address of the machine, so the address in tokens and links is not known. Set public_url to the "
+            "this means every address of the machine, so the address for tokens and links is not known. Set public_url to the "
             "address that clients use, such as https://gateway.example.com.",
         )
 
 
 def _resolve(host: str) -> list[str]:
-    """The addresses of a name. A name that cannot be resolved stops the start later, with its own message."""
+    """The addresses of a name. If a name cannot be resolved, the start fails later, with its own message."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):

@@ -21,7 +21,7 @@ from domogate.settings.values import Settings
 
 
 class Mistake(msgspec.Struct, frozen=True):
-    """One wrong setting: its name, where it was given, and what is allowed."""
+    """One wrong setting: its name, its source, and the allowed values."""
 
     setting: str
     source: str
@@ -32,7 +32,7 @@ class Mistake(msgspec.Struct, frozen=True):
 
 
 class BadSettings(Exception):
-    """The settings are wrong; the message lists every mistake."""
+    """The settings are wrong. The message lists every mistake."""
 
     def __init__(self, mistakes: Sequence[Mistake]) -> None:
         self.mistakes = tuple(mistakes)
@@ -55,10 +55,10 @@ def load_settings(
     *,
     sunset_names: Collection[str] | None = None,
 ) -> Settings:
-    """Precedence: flags, DOMOGATE_* variables, the TOML file, defaults.
+    """Flags come before DOMOGATE_* variables, variables before the TOML file, and the TOML file before defaults.
 
-    A flag that is None and an empty variable count as not given. Without `file`, DOMOGATE_CONFIG may name one.
-    Raises BadSettings with all mistakes.
+    A flag that is None and an empty variable count as not given. If `file` is None, DOMOGATE_CONFIG may name one. Raises
+    BadSettings with all mistakes.
     """
     mistakes: list[Mistake] = []
     types = {name: one.type for name, one in DECLARED.items()} | dict.fromkeys(FILES, Path)
@@ -172,7 +172,7 @@ def _read_secrets(given: dict[str, _Given], mistakes: list[Mistake]) -> dict[str
 
 
 def _convert(value: object, kind: Any, from_text: bool) -> Any:
-    """The value in its type. Text from a flag or variable is parsed."""
+    """The value in the type of the setting. Text from a flag or variable is parsed."""
     if isinstance(value, str) and re.search(r"[\x00-\x1f\x7f]", value):
         raise Wrong("control characters are not allowed")
     if kind is Path:
@@ -245,7 +245,7 @@ def _check_together(values: Mapping[str, Any], given: Mapping[str, _Given]) -> I
     host, metrics_host = values.get("host", "127.0.0.1"), values.get("metrics_host", "127.0.0.1")
     if metrics_port and metrics_port == port and (host == metrics_host or {host, metrics_host} & _ALL_ADDRESSES):
         source = given["metrics_port"].source
-        yield Mistake("metrics_port", source, f"{port} is the port of the API itself; /metrics needs another port.")
+        yield Mistake("metrics_port", source, f"{port} is the port of the API; /metrics needs another port.")
     streams, connections = values.get("streams_most", 5_000), values.get("connections_most", 6_000)
     if streams > connections:
         name = "connections_most" if "connections_most" in given else "streams_most"

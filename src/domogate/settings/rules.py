@@ -1,4 +1,4 @@
-"""Checks of single settings, with messages for operators. `loading.py` adds where the value came from."""
+"""Checks of single settings, with messages for operators. `loading.py` adds the source of the value."""
 
 import re
 from collections.abc import Callable
@@ -15,14 +15,14 @@ from domogate.identity.profiles import IssuerProfile
 
 
 class Wrong(ValueError):
-    """Says what is wrong with one value, or with one entry of a table."""
+    """The message says what is wrong with a value, or with an entry of a table."""
 
 
 OPERATION_OR_FAMILY = re.compile(r"E(?:[1-9]|1[0-9]|20)|X[1-8]|[a-z][a-z0-9-]*")
 
 
 def one_of(*words: str) -> Callable[[str], str]:
-    """One of these words, in upper or lower case."""
+    """The value must be one of these words. Upper and lower case are the same."""
     return lambda value: one_of_exactly(*words)(value.lower())
 
 
@@ -86,7 +86,7 @@ def check_networks(value: tuple[str, ...]) -> tuple[str, ...]:
             ip_network(network)
         except ValueError:
             raise Wrong(
-                f"{network!r} is neither an IP address nor a network with a zero host part, such as 10.0.0.7 or 10.0.0.0/8"
+                f"{network!r} is neither an IP address nor a network whose host bits are zero, such as 10.0.0.7 or 10.0.0.0/8"
             ) from None
     return value
 
@@ -114,7 +114,7 @@ def _is_table(kind: Any) -> bool:
 TABLES: dict[object, str] = {tuple[IssuerProfile, ...]: "issuers"} | {
     one.type: one.field for one in SETTINGS.values() if _is_table(one.type)
 }
-"""Settings that are lists of tables in the TOML file, and JSON elsewhere."""
+"""Settings that are lists of tables in the TOML file. In other places they are JSON."""
 
 KIND_OF_VALUE: dict[object, str] = {
     int: "a whole number",

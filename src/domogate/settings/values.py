@@ -1,4 +1,4 @@
-"""The settings of the gateway, except those that drivers declare."""
+"""The settings of the gateway. Drivers declare their own settings."""
 
 from pathlib import Path
 
@@ -11,9 +11,9 @@ from domogate.identity.profiles import IssuerProfile
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """All settings with their defaults; `descriptions.py` explains each.
+    """All settings with their defaults. `descriptions.py` explains each.
 
-    The environment variable of `max_body` is DOMOGATE_MAX_BODY, its flag --max-body.
+    The environment variable of `max_body` is DOMOGATE_MAX_BODY, its flag is --max-body.
     """
 
     # Where
@@ -46,7 +46,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     state_max_age: float = 60.0
     state_max_ages: dict[DeviceKind, float] = {}
     drivers: dict[str, DriverSettings] = msgspec.field(default_factory=lambda: make_settings({}))
-    """The settings that each driver declares, by driver; an operator sets them one by one (simulator_seed)."""
+    """The settings of each driver, by driver. An operator sets them one by one (simulator_seed)."""
     simulator_awake_plants: int = 100
 
     # Identity
@@ -110,7 +110,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def only_https(self) -> bool:
-        """Whether clients always use HTTPS: with the gateway, or with a trusted proxy before it."""
+        """Whether clients always use HTTPS, either to the gateway or to a trusted proxy before it."""
         return self.tls_certificate is not None or (bool(self.trusted_proxies) and self.base_url.startswith("https://"))
 
     @property

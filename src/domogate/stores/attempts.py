@@ -1,4 +1,4 @@
-"""Login attempts. They are counted in the database, for all processes together."""
+"""Login attempts. The database counts them for all processes together."""
 
 from sqlalchemy import Connection, bindparam, delete, func, select
 
@@ -71,7 +71,10 @@ def take_back(tx: Transaction, attempt: Attempt, at: float) -> None:
 
 
 def succeed(tx: Transaction, attempt: Attempt, at: float) -> None:
-    """Reset the count of the account, but not of the address: otherwise an attacker could reset it with an own account."""
+    """Reset the count of the account, but not the count of the address.
+
+    Otherwise an attacker could reset the count of the address by logging in to their own account.
+    """
     counts = _Counts(tx, attempt, at)
     counts.take_back(attempt.address)
     tx.connection.execute(_REMOVE, {"gone": attempt.account})
@@ -79,7 +82,7 @@ def succeed(tx: Transaction, attempt: Attempt, at: float) -> None:
 
 
 def prune_surplus(tx: Transaction, most: int) -> bool:
-    """If there are more than `most` rows, remove some that expire first; return True if there are still too many."""
+    """If there are more than `most` rows, remove some of those that expire first. Return True if there are still too many."""
     surplus = min(_count(tx.connection) - most, PRUNE_CHUNK)
     if surplus <= 0:
         return False

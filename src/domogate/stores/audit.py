@@ -1,4 +1,4 @@
-"""The audit log, and the pseudonyms of users in it. Records are appended, never changed; the oldest are pruned."""
+"""The audit log, and the pseudonyms of users in it. Records are added and never changed; the oldest are pruned."""
 
 import secrets
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def append_audit(tx: Transaction, entries: Sequence[AuditEntry]) -> None:
     number, previous = (0, GENESIS) if last is None else (last.number, last.hash)
     rows = []
     for entry in entries:
-        # An int would be read back as a float, with another hash.
+        # The database would return an int as a float, and the hash would be different.
         kept = msgspec.structs.replace(entry, at=float(entry.at))
         number += 1
         previous = chain(previous, number, kept)
@@ -51,7 +51,7 @@ def _record_from_row(row: Row[Any]) -> AuditRecord:
 
 
 def prune_audit(tx: Transaction, before: float) -> bool:
-    """Remove some of the oldest records and log that; return True if there are more. Raises UnreadableRecord."""
+    """Remove some of the oldest records and add a record about it. Return True if there are more. Raises UnreadableRecord."""
     first, last = tx.connection.execute(_ENDS).one()
     if first is None:
         return False
@@ -65,7 +65,7 @@ def prune_audit(tx: Transaction, before: float) -> bool:
 
 
 def _find_last_before(connection: Connection, first: int, last: int, before: float) -> AuditRecord | None:
-    """Binary search, because the records are nearly in the order of their times."""
+    """A binary search, because the records are nearly in the order of their times."""
     found: AuditRecord | None = None
     while first <= last:
         middle = (first + last) // 2
@@ -95,7 +95,7 @@ def make_pseudonym(tx: Transaction, user_id: Id) -> str:
 
 
 class SqlAudit(SqlSubject):
-    """AuditStore."""
+    """Implements AuditStore."""
 
     append_audit = writes(append_audit)
     list_audit = reads(list_audit)

@@ -1,6 +1,6 @@
 """Authorization codes and refresh tokens. Each is consumed in one write transaction.
 
-Only one process writes at a time, so that exactly one of several concurrent callers consumes it.
+Only one process writes at a time, so only one of several concurrent callers can consume it.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from domogate.stores.tables import authorization_codes as codes
 
 PRUNE_CHUNK = 1_000
 REMEMBERED = 3600.0
-"""Seconds that codes and refresh tokens are kept after expiry, to detect reuse."""
+"""In seconds. Codes and refresh tokens are kept this long after they expired, to detect reuse."""
 
 _CODE = select(codes).where(codes.c.code_hash == bindparam("code_hash"))
 _USE_CODE = (
@@ -70,12 +70,12 @@ def add_code(tx: Transaction, grant: Grant, code: AuthorizationCode) -> None:
         raise ValueError("the code belongs to another grant or client")
     add_grant(tx, grant)
     row = to_row(code, nonce=to_json_or_none(code.nonce))
-    del row["client_id"]  # it is in the grant
+    del row["client_id"]  # The grant has this value.
     tx.connection.execute(insert(codes), row)
 
 
 def redeem_code(tx: Transaction, code_hash: str, at: float) -> RedeemedCode | None:
-    """Expired codes and codes of revoked grants are consumed too; the caller checks for both."""
+    """Expired codes and codes of revoked grants are consumed too. The caller checks both conditions."""
     row = tx.connection.execute(_USE_CODE, {"of_hash": code_hash, "at": at}).first()
     first = row is not None
     if row is None:
@@ -119,12 +119,12 @@ def find_refresh_token(connection: Connection, token_hash: str) -> RefreshToken 
 def rotate_refresh_token(
     tx: Transaction, token_hash: str, client_id: str, successor: RefreshToken, at: float, grace: float
 ) -> Rotation:
-    """The successor gets the grant of the token that it replaces; its own grant and client are ignored."""
+    """The successor gets the grant of the token that it replaces. The grant and client in `successor` are ignored."""
     row = tx.connection.execute(_PRESENTED, {"token_hash": token_hash}).first()
     if row is None or row.client_id != client_id or row.revoked_at is not None:
         return Rotation(RotationOutcome.UNKNOWN)
     grant = grant_from_row(row)
-    # Checked before the expiry, so that a client that lost the answer just before it still gets its successor.
+    # Checked before the expiry: a client that lost the answer just before the expiry still gets its successor.
     if row.replaced_at is not None and at - row.replaced_at <= grace and _is_newest(row):
         return Rotation(RotationOutcome.REPEATED, grant)
     if row.expires_at <= at:
@@ -138,7 +138,7 @@ def rotate_refresh_token(
 
 
 def _is_newest(row: Row[Any]) -> bool:
-    """Return whether the successor of the token is the newest token of the grant."""
+    """Return whether the token's successor is the newest token of the grant."""
     return bool(row.has_successor) and row.successor_replaced_at is None
 
 
@@ -151,7 +151,7 @@ _USAGES_KEPT = 31
 
 
 def prune_unredeemed(tx: Transaction, expired_by: float) -> bool:
-    """Remove some of the grants whose code expired unredeemed; return True if there are more.
+    """Remove some of the grants whose code expired before it was redeemed. Return True if there are more.
 
     No event is emitted, because these grants never had a token.
     """
@@ -165,17 +165,17 @@ def prune_unredeemed(tx: Transaction, expired_by: float) -> bool:
 
 
 def prune_expired(tx: Transaction, table: Table, expired_by: float) -> bool:
-    """Remove some rows that expired by then; return True if there are more."""
+    """Remove some of the rows that expired by this time. Return True if there are more."""
     key: Column[Any] = next(iter(table.primary_key))
     oldest = select(key).where(table.c.expires_at <= expired_by).order_by(table.c.expires_at).limit(PRUNE_CHUNK)
     return tx.connection.execute(delete(table).where(key.in_(oldest))).rowcount == PRUNE_CHUNK
 
 
 def find_finished_grants(connection: Connection, ended_by: float) -> Sequence[str]:
-    """Some of the grants that have no valid token any more and can be removed.
+    """Return some of the grants that have no valid token any more and can be removed.
 
-    They were revoked, or a later grant gives the same rights: the last one shows what the person agreed to. A grant by an
-    operator (without `auth_time`) may have tokens of any lifetime, so it stays until it is revoked.
+    These grants were revoked, or a later grant gives the same rights. The last grant is kept, because it shows what the person
+    agreed to. A grant by an operator (without `auth_time`) may have tokens of any lifetime, so it stays until it is revoked.
     """
     later = grants.alias("later")
     same = [later.c[name] == grants.c[name] for name in ("user_id", "client_id", "flow", "scopes")]
@@ -193,7 +193,7 @@ def find_finished_grants(connection: Connection, ended_by: float) -> Sequence[st
 
 
 def remove_finished_grants(tx: Transaction, ids: Sequence[str]) -> None:
-    """No event is emitted: none of their tokens is valid."""
+    """No event is emitted, because no token of these grants is valid."""
     tx.connection.execute(delete(grants).where(grants.c.id.in_(ids)))
 
 
@@ -202,7 +202,7 @@ def prune_usages(tx: Transaction, before_day: str) -> None:
 
 
 class SqlTokens(SqlGrants):
-    """TokenStore."""
+    """Implements TokenStore."""
 
     add_code = writes(add_code)
     redeem_code = writes(redeem_code)
@@ -211,7 +211,7 @@ class SqlTokens(SqlGrants):
     rotate_refresh_token = writes(rotate_refresh_token)
 
     async def prune_authorization(self, at: float, token_lifetime: float = 0.0) -> None:
-        # Until then a token of the code, of the refresh token or of the grant may be valid.
+        # Before this time a token of the code, of the refresh token or of the grant may be valid.
         ended_by = at - max(REMEMBERED, token_lifetime)
         await self._repeat(prune_unredeemed, ended_by)
         await self._repeat(counted.prune_surplus, counted.MOST_KEPT)
@@ -219,7 +219,7 @@ class SqlTokens(SqlGrants):
             await self._repeat(prune_expired, table, at)
         for table in _WITH_TOKENS:
             await self._repeat(prune_expired, table, ended_by)
-        # Found by a reader, because the search takes longer than a write should.
+        # A reader searches, because the search takes longer than a write should.
         while finished := await self._read(find_finished_grants, ended_by):
             await self._write(remove_finished_grants, finished)
         day = datetime.fromtimestamp(at, UTC).date() - timedelta(days=_USAGES_KEPT)

@@ -1,4 +1,4 @@
-"""Backup of a SQLite database while it is in use, and restore."""
+"""Backs up a SQLite database while it is in use, and restores backups."""
 
 import os
 import re
@@ -61,7 +61,10 @@ def back_up(source: Path, path: Path, *, replace: bool = False, replace_larger: 
 
 
 def find_key_of_backup(path: Path) -> str | None:
-    """Return the id of the secret key that a restore needs; None if the secrets in it are not encrypted. Raises ValueError."""
+    """Return the id of the secret key that a restore needs, or None if the secrets in the backup are not encrypted.
+
+    Raises ValueError.
+    """
     with _reading(path) as connection:
         return _find_key(connection)
 

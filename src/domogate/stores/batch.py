@@ -1,7 +1,7 @@
-"""The writes of concurrent callers in one transaction.
+"""Runs the writes of concurrent callers in one transaction.
 
-Orders that follow each other are merged: all that begin, are sent or end in a batch take one statement for each of the three
-steps. For each caller the result is the same as if the callers had come one after the other. Reports are merged too.
+Changes of orders that follow each other in a batch are merged: one statement adds all new orders, one marks the sent orders,
+and one ends orders. Each caller gets the same result as if the callers had come one after the other. Reports are merged too.
 """
 
 import asyncio
@@ -50,7 +50,10 @@ OrderChange = AddOrders | MarkSent | OrderEnd
 
 
 def change_orders(tx: Transaction, changes: Sequence[OrderChange]) -> list[Any]:
-    """Make all changes in order. The answers: the records that existed; whether to send the order; None for an end."""
+    """Make all changes in order. Return one answer for each change.
+
+    The answer is the records that already existed (new orders), whether to send the order (sending), or None (end).
+    """
     known = _find_all(tx.connection, _ids_to_know(changes))
     texts: dict[str, str] = {}
     marked: list[dict[str, Any]] = []
@@ -79,7 +82,7 @@ def change_orders(tx: Transaction, changes: Sequence[OrderChange]) -> list[Any]:
                 known[change.order_id] = msgspec.structs.replace(
                     found, state=change.state, ended_at=change.at, problem=change.problem
                 )
-            # Executed for unknown orders too: the statement skips orders that have ended.
+            # Also executed for unknown orders: the statement skips orders that have ended.
             ended.append({"of_id": change.order_id, "end": change.state.value, "at": change.at, "words": change.problem})
             answers.append(None)
     tx.execute_bulk(_INSERT, [_to_row(known[order_id], text) for order_id, text in texts.items()])
@@ -124,7 +127,7 @@ def order_from_row(row: Row[Any]) -> OrderRecord:
 
 
 class Unit:
-    """The write of one caller, and the future for its answer. Work is a callable; reports and orders can be merged."""
+    """The write of one caller, and the future for its answer. Reports and orders can be merged; other work is a callable."""
 
     __slots__ = ("change", "error", "future", "reports", "result", "work")
 
@@ -152,7 +155,7 @@ class Unit:
 
 
 class Batch:
-    """The writes of several callers, in the order they came. One caller's failure does not affect the others."""
+    """The writes of several callers, in the order in which they came. The failure of one caller does not affect the others."""
 
     def __init__(self, units: list[Unit], recorder: Recorder) -> None:
         self._units = units
@@ -205,7 +208,7 @@ class Batch:
         self._recorder.forget_after(tx.events[before:])
 
     def _guard(self, tx: Transaction, run: Callable[[], None], *, guarded: bool) -> Exception | None:
-        """Run in a savepoint if other callers share the transaction, so that only this caller fails."""
+        """Run in a savepoint if other callers share the transaction. Then only this caller fails."""
         before = len(tx.events)
         savepoint = tx.connection.begin_nested() if guarded else None
         try:
@@ -216,7 +219,7 @@ class Batch:
             if savepoint is not None:
                 try:
                     savepoint.rollback()
-                except Exception:  # the database has ended the whole transaction, as SQLite does when the disk is full
+                except Exception:  # The database has ended the whole transaction, as SQLite does when the disk is full.
                     raise error from None
             return error
         if savepoint is not None:

@@ -1,4 +1,4 @@
-"""The change feed, as it is read by services and by the command line. The writer's own part is in `writer.py`."""
+"""The change feed, as services and the command line read it. `writer.py` has the part that the writer uses."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -17,7 +17,7 @@ from domogate.stores.writer import SELECT_CHANGES, changes_from_rows
 PRUNE_CHUNK = 1_000
 
 _AFTER = SELECT_CHANGES.where(changes.c.cursor > bindparam("after")).limit(bindparam("limit"))
-# Two subqueries, because each is one step in the index. For min and max in one query, SQLite scans the whole index.
+# Two subqueries, because each of them is one step in the index. With min and max in one query, SQLite scans the whole index.
 _SPAN = select(
     select(func.min(changes.c.cursor)).scalar_subquery(),
     select(func.max(changes.c.cursor)).scalar_subquery(),
@@ -43,7 +43,7 @@ def feed_span(connection: Connection) -> tuple[int, int]:
 
 
 def prune_changes(tx: Transaction, before: float) -> bool:
-    """Remove some of the oldest changes. The newest change stays, because the next cursor follows from it."""
+    """Remove some of the oldest changes. The newest change stays, because the next cursor is computed from it."""
     oldest = select(changes.c.cursor, changes.c.at).order_by(changes.c.cursor).limit(PRUNE_CHUNK + 1)
     rows = tx.connection.execute(oldest).all()
     old = 0
@@ -55,7 +55,7 @@ def prune_changes(tx: Transaction, before: float) -> bool:
 
 
 class SqlFeed(SqlSubject):
-    """FeedStore."""
+    """Implements FeedStore."""
 
     list_changes = reads(list_changes)
     list_changes_of = reads(list_changes_of)
@@ -72,7 +72,7 @@ class SqlFeed(SqlSubject):
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout
         while True:
-            # Checked before the query: after a query that took longer than the deadline, there is one more try.
+            # Checked before the query, so that there is one more try after a query that took longer than the deadline.
             is_last = loop.time() >= deadline
             if await self._read(presence.all_applied, cursor, self._clock.now(), own_id):
                 return True

@@ -78,7 +78,7 @@ def remove_clients(tx: Transaction, client_ids: Sequence[str]) -> None:
 
 
 class SqlClients(SqlSubject):
-    """ClientStore."""
+    """Implements ClientStore."""
 
     find_client = reads(find_client)
     list_clients = reads(list_clients)

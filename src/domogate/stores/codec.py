@@ -1,4 +1,4 @@
-"""Encodes values as JSON text for columns, and e-mails as keys."""
+"""Encodes values as JSON text for columns, and e-mail addresses as keys."""
 
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from domogate.domain.states import State
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-# Deterministic, so that an import can compare texts.
+# The output is always the same for the same value, so an import can compare texts.
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 NUL = "\0"
@@ -49,12 +49,12 @@ decode_parts = msgspec.json.Decoder(tuple[SparePart, ...]).decode
 
 
 def to_row(value: msgspec.Struct, /, **stored: Any) -> dict[str, Any]:
-    """Return the fields as columns. `stored` adds columns and replaces fields by their stored form."""
+    """Return the fields as columns. `stored` adds columns, and replaces fields by the form in which they are stored."""
     return msgspec.structs.asdict(value) | stored
 
 
 def from_row(kind: type[S], row: Row[Any], /, **read: Any) -> S:
-    """Make a struct of the columns with the names of its fields. `read` replaces columns by the values to use."""
+    """Make a struct of the columns that have the names of its fields. `read` replaces columns by values."""
     columns = row._mapping
     return kind(**{name: columns[name] for name in kind.__struct_fields__ if name not in read}, **read)
 

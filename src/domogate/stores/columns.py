@@ -1,4 +1,4 @@
-"""Short names for the columns of tables and migrations. Do not change them: a migration must always make the same tables."""
+"""Short names for the columns of tables and migrations. Do not change them: a migration must always create the same tables."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import BigInteger, Boolean, Column, Double, ForeignKey, Integer, String, Text
 from sqlalchemy.types import TypeEngine
 
-# Only with the type INTEGER, SQLite uses the key as the number of the row.
+# SQLite uses the key as the row number only if its type is INTEGER.
 CURSOR = BigInteger().with_variant(Integer(), "sqlite")
 
 
@@ -35,6 +35,6 @@ def key(name: str) -> Column[str]:
 def reference(
     name: str, target: str, *, cascade: bool = False, optional: bool = False, primary_key: bool = False
 ) -> Column[str]:
-    """A foreign key. `cascade`: the row is removed with the row that it refers to."""
+    """A foreign key. With `cascade`, the database removes this row together with the row that it refers to."""
     refers_to = ForeignKey(target, ondelete="CASCADE" if cascade else None)
     return Column(name, String, refers_to, nullable=optional, primary_key=primary_key)

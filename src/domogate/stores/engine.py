@@ -1,7 +1,7 @@
 """Opens a database, and hides the differences between SQLite and PostgreSQL.
 
-Each database has two engines. The transactions of `writing` write; a process has one such connection, in the writer thread.
-The transactions of `reading` are read-only snapshots.
+Each database has two engines. Transactions of `writing` write; a process has one such connection, in the writer thread.
+Transactions of `reading` are read-only snapshots.
 """
 
 import os
@@ -43,9 +43,9 @@ T = TypeVar("T")
 
 READERS = 4
 _BUSY_SECONDS = 30.0
-# Errors are logged, and parameters contain hashes and keys.
+# Parameters contain hashes and keys, and errors are logged.
 _COMMON: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
-# The same number in all Domogate processes. Only the process that holds this lock may write.
+# All Domogate processes use the same number. Only the process that holds this lock may write.
 _WRITE_LOCK = 0x646F6D6F67617465
 
 _NEWEST = select(func.max(changes.c.cursor))
@@ -62,7 +62,7 @@ def newest_cursor(connection: Connection) -> int:
 
 
 class Bulk:
-    """A statement that is compiled once and executed for many rows by the database driver, without SQLAlchemy.
+    """A statement that is compiled once. The database driver executes it for many rows, without SQLAlchemy.
 
     Its parameters are the columns of an INSERT, or the names of bindparams. For many small rows it takes half the time.
     """
@@ -98,11 +98,11 @@ class Database(ABC):
 
     @abstractmethod
     def lock(self, connection: Connection) -> None:
-        """Wait until no other process is in a write transaction. Therefore cursors are in the order of commits."""
+        """Wait until no other process is in a write transaction. So cursors have the order of the commits."""
 
     @abstractmethod
-    def news_token(self, connection: Connection) -> object:
-        """Return a value that changes when another connection commits. It is cheap to get."""
+    def change_token(self, connection: Connection) -> object:
+        """Return a value that changes when another connection commits. Getting it is cheap."""
 
     @abstractmethod
     def insert(self, table: Table) -> Any:
@@ -119,7 +119,7 @@ class Database(ABC):
         return self._upserts.setdefault(table.name, upserting)
 
     def bulk(self, statement: Executable) -> Bulk:
-        """Return the compiled statement. It is cached permanently, so pass module constants only."""
+        """Return the compiled statement. It is cached permanently, so pass only module constants."""
         bulk = self._bulks.get(statement)
         if bulk is None:
             bulk = self._bulks[statement] = Bulk(statement, self.writing.dialect)
@@ -133,11 +133,11 @@ class Database(ABC):
 
     @abstractmethod
     def erase_freed(self, connection: Connection) -> None:
-        """Overwrite values on disk that this transaction replaces, if the database can do so."""
+        """Overwrite the values on disk that this transaction replaces, if the database can do that."""
 
     @abstractmethod
-    def forget_log(self) -> None:
-        """Remove former values from the write-ahead log, if nobody else uses it."""
+    def clear_log(self) -> None:
+        """Remove old values from the write-ahead log, if no other connection uses it."""
 
     def explain(self, error: Exception) -> Exception:
         """The error itself, or a DatabaseUnusable if the error means that the database is damaged."""
@@ -159,7 +159,7 @@ class SqliteDatabase(Database):
         self.reading = self._engine(url, "BEGIN", query_only=True, size=READERS + 1)
 
     def _create_privately(self) -> None:
-        # The file contains private keys and password hashes. SQLite creates its other files with the same mode.
+        # The file contains private keys and password hashes. SQLite creates its additional files with the same mode.
         self.path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
 
@@ -169,7 +169,7 @@ class SqliteDatabase(Database):
 
         @event.listens_for(engine, "connect")
         def prepare(connection: sqlite3.Connection, _record: Any) -> None:
-            connection.isolation_level = None  # transactions begin explicitly, see below
+            connection.isolation_level = None  # Transactions begin explicitly, see below.
             _enter_wal(connection)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
@@ -185,18 +185,18 @@ class SqliteDatabase(Database):
         return explain_damage(self.path, error)
 
     def lock(self, connection: Connection) -> None:
-        """BEGIN IMMEDIATE has taken the lock."""
+        """Does nothing, because BEGIN IMMEDIATE has already taken the lock."""
 
     def erase_freed(self, connection: Connection) -> None:
         connection.exec_driver_sql("PRAGMA secure_delete = ON")
 
-    def forget_log(self) -> None:
-        self.writing.dispose()  # the next connection has the default of `secure_delete`
+    def clear_log(self) -> None:
+        self.writing.dispose()  # The next connection has the default value of `secure_delete`.
         with closing(sqlite3.connect(self.path, timeout=_BUSY_SECONDS)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def news_token(self, connection: Connection) -> object:
-        # Executed by the driver itself, because inside a transaction the pragma returns an old value.
+    def change_token(self, connection: Connection) -> object:
+        # The driver executes it directly, because inside a transaction the pragma returns an old value.
         driver = connection.connection.driver_connection
         assert driver is not None
         return driver.execute("PRAGMA data_version").fetchone()[0]
@@ -206,7 +206,10 @@ class SqliteDatabase(Database):
 
 
 def _enter_wal(connection: sqlite3.Connection) -> None:
-    """Retry, because SQLite ignores its timeout here: two processes that open a new file at the same time would fail."""
+    """Retry, because SQLite ignores its timeout here.
+
+    Without a retry, two processes that open a new file at the same time would fail.
+    """
     give_up = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -219,7 +222,7 @@ def _enter_wal(connection: sqlite3.Connection) -> None:
 
 
 class PostgresDatabase(Database):
-    """A server. Snapshots are REPEATABLE READ. An advisory lock admits one writer at a time."""
+    """A PostgreSQL server. Snapshots are REPEATABLE READ. An advisory lock admits one writer at a time."""
 
     def __init__(self, url: URL) -> None:
         super().__init__(_name_of(url))
@@ -234,17 +237,17 @@ class PostgresDatabase(Database):
         connection.execute(select(func.pg_advisory_xact_lock(_WRITE_LOCK)))
 
     def erase_freed(self, connection: Connection) -> None:
-        """The server overwrites freed space in its own time."""
+        """Does nothing. The server overwrites freed space later."""
 
-    def forget_log(self) -> None:
-        """The log belongs to the server."""
+    def clear_log(self) -> None:
+        """Does nothing, because the log belongs to the server."""
 
-    def news_token(self, connection: Connection) -> object:
+    def change_token(self, connection: Connection) -> object:
         with connection.begin():
             return newest_cursor(connection)
 
     def insert(self, table: Table) -> Any:
-        from sqlalchemy.dialects import postgresql  # not needed with SQLite
+        from sqlalchemy.dialects import postgresql  # This code is not needed with SQLite.
 
         return postgresql.insert(table)
 
@@ -331,6 +334,6 @@ def chunked(items: Iterable[T], size: int = 500) -> Iterator[list[T]]:
 
 
 def execute_many(connection: Connection, statement: Any, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Do nothing without rows. SQLAlchemy would insert one row of defaults."""
+    """Execute the statement for all rows. Without rows it does nothing; SQLAlchemy would insert one row of defaults."""
     if rows:
         connection.execute(statement, rows)

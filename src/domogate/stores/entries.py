@@ -28,7 +28,7 @@ _WITH_STATES = (
 
 
 def log_entries(tx: Transaction, entries: Sequence[LogbookEntry]) -> None:
-    """Log what units and controllers reported. A test that is logged already is skipped."""
+    """Write logbook entries for the reports of units and controllers. A test that is already in the logbook is skipped."""
     known = _known_tests(tx.connection, [entry for entry in entries if entry.test is not None])
     rows = []
     for entry in entries:
@@ -42,7 +42,7 @@ def log_entries(tx: Transaction, entries: Sequence[LogbookEntry]) -> None:
 
 
 def log_restored(tx: Transaction, own: Mapping[Id, str]) -> None:
-    """Log the end of failures for modules whose own state is about to be restored."""
+    """Write logbook entries for the end of failures of modules whose own state will be restored."""
     entries: list[LogbookEntry] = []
     for ids in chunked(sorted(own)):
         for row in tx.connection.execute(_WITH_STATES, {"ids": ids}):
@@ -54,10 +54,10 @@ def log_restored(tx: Transaction, own: Mapping[Id, str]) -> None:
 
 
 def _known_tests(connection: Connection, entries: Sequence[LogbookEntry]) -> set[tuple[Id | None, str, float]]:
-    """Return the logged tests since the oldest of these entries."""
+    """Return the tests in the logbook since the oldest of these entries."""
     if not entries:
         return set()
-    # A test that ends in the future is logged with the time of its first report.
+    # A test that ends in the future is written with the time of its first report.
     since = min(0.0 if entry.test is None or entry.test.ended_at > entry.at else entry.at for entry in entries)
     wanted = {"plants": sorted({entry.plant_id for entry in entries}), "since": since}
     found = [(row.module_id, decode_test(row.test)) for row in connection.execute(_TESTS, wanted)]

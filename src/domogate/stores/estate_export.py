@@ -1,4 +1,4 @@
-"""Exports the whole estate. Importing it into an empty store gives the same answers."""
+"""Exports the whole estate. A gateway that imports it into an empty store gives the same answers."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

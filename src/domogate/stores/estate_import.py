@@ -1,7 +1,7 @@
-"""Imports an estate in one transaction: adds and updates, and with `prune` also removes.
+"""Imports an estate in one transaction. It adds and updates records, and with `prune` it also removes records.
 
-Stored states are kept: a first state is used only if none is stored. Only differences are written, so that importing the same
-file again changes nothing and emits no event.
+Stored states are kept: the first state of the file is used only if no state is stored. Only differences are written, so
+importing the same file again changes nothing and emits no event.
 """
 
 from collections.abc import Iterator
@@ -27,11 +27,11 @@ from domogate.stores.tables import ambients, floors, injections, modules, plants
 
 _COLUMN = {name: index for index, name in enumerate(modules.columns.keys())}
 _PLANT_ID = 1
-"""The column of floors, ambients and modules with the id of their plant."""
+"""The column of floors, ambients and modules that holds the id of their plant."""
 
 
 def import_estate(tx: Transaction, estate: Estate, *, prune: bool) -> ImportSummary:
-    """Raises ValueError if the estate contradicts itself or the store; then nothing is changed."""
+    """Raises ValueError if the estate contradicts itself or the store. Then nothing is changed."""
     all_plants = tx.connection.execute(select(plants.c.id)).scalars().all()
     people_before = people_of(tx.connection, all_plants)
     differences: dict[str, Difference] = {}
@@ -110,7 +110,7 @@ def _module_rows(estate: Estate) -> Iterator[RowValues]:
 
 
 def _follow_moves(tx: Transaction, differences: dict[str, Difference]) -> None:
-    """Move ambients and modules to the new plant of their floor or ambient, even if the estate does not name them."""
+    """Move ambients and modules to the new plant of their floor or ambient, even if the estate does not list them."""
     updated = [*differences["floors"].updated, *differences["ambients"].updated]
     if all(old[_PLANT_ID] == new[_PLANT_ID] for old, new in updated):
         return
@@ -125,10 +125,10 @@ def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowVal
     """If a module has no stored state, store the state that the estate gives for it. Return the changed plants."""
     kind, driver, options = _COLUMN["kind"], _COLUMN["driver"], _COLUMN["options"]
     replaced = [{"of_module": new[0]} for old, new in difference.updated if old[kind] != new[kind]]
-    # A module of another kind: the stored state and injected faults do not apply to it.
+    # The module has another kind now: its stored state and its injected faults do not apply any more.
     for table in (states, injections):
         execute_many(tx.connection, delete(table).where(table.c.module_id == bindparam("of_module")), replaced)
-    # With another driver or other options the module may be in another state, so that the last state is unconfirmed.
+    # With another driver or other options the module may be in another state, so the last state is unconfirmed.
     unconfirmed = [
         {"of_module": new[0]} for old, new in difference.updated if (old[driver], old[options]) != (new[driver], new[options])
     ]
@@ -166,7 +166,7 @@ def _emit(
     for plant_id in sorted(changed_plants):
         people = people_before.get(plant_id, {}).keys() | people_after.get(plant_id, {}).keys()
         tx.emit(PlantChanged(plant_id=plant_id, user_ids=tuple(sorted(people))))
-    # The reference of a unit in any plant is known (E19).
+    # A reference is known if a unit in any plant has it (E19).
     reference = _COLUMN["reference"]
     moved = differences["modules"]
     units = differences["spare parts"].touched(0)
@@ -180,7 +180,7 @@ def _emit(
 
 def _summarise(differences: dict[str, Difference], changed_people: set[Id]) -> ImportSummary:
     updated = {noun: len(difference.updated) for noun, difference in differences.items()}
-    # A plant with other people counts as updated too.
+    # A plant whose people changed counts as updated too.
     added_plants = {row[0] for row in differences["plants"].added}
     updated["plants"] = len({new[0] for _, new in differences["plants"].updated} | (changed_people - added_plants))
     return ImportSummary(

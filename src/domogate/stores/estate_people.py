@@ -1,6 +1,7 @@
 """Imports the people of an estate: users, clients, subscription keys, and the members of plants.
 
-Passwords, second factors, client secrets and revocations in the store are kept. A file can add operators, but not remove them.
+Passwords, second factors, client secrets and revocations in the store are kept. A file can add operators, but it cannot remove
+them.
 """
 
 from collections import defaultdict
@@ -28,7 +29,7 @@ _TOTP_SECRET = select(users.c.totp_secret).where(users.c.id == bindparam("of_id"
 
 
 class ImportedUsers(msgspec.Struct):
-    """The users after an import: their stored ids, and those whose spelling of the e-mail changed."""
+    """The users after an import: their stored ids, and the users whose e-mail is now spelled differently."""
 
     difference: Difference
     id_of: dict[Id, Id]
@@ -44,7 +45,7 @@ class ImportedUsers(msgspec.Struct):
 
 
 def import_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUsers:
-    """A stored user is found by id, or else by e-mail; then the stored id stays."""
+    """A stored user is found by id, or otherwise by e-mail; then the stored id is kept."""
     stored = list_users(tx.connection)
     by_id = {user.id: user for user in stored}
     by_email = {email_key(user.email): user for user in stored}
@@ -74,7 +75,7 @@ def import_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUse
     for user in after.values():
         if id_of_email.setdefault(email_key(user.email), user.id) != user.id:
             raise ValueError(f"two users would have the e-mail {user.email}")
-    # Users may swap e-mails or get the e-mail of a removed user, so old keys are released before new ones are written.
+    # Users may swap e-mails or get the e-mail of a removed user. So old keys are released before new keys are written.
     leaving = [new[0] for old, new in difference.updated if old[2] != new[2]] + [row[0] for row in difference.gone]
     release = update(users).where(users.c.id == bindparam("leaving")).values(email_key=users.c.id)
     execute_many(tx.connection, release, [{"leaving": user_id} for user_id in leaving])
@@ -94,7 +95,7 @@ def _user_values(tx: Transaction, user: User, stored: Mapping[Id, User]) -> RowV
     row = user_to_row(tx, user)
     known = stored.get(user.id)
     if known is not None and user.totp_secret is not None and known.totp_secret == user.totp_secret:
-        # Encrypting it again would give another text, and the user would count as updated.
+        # Encrypting the secret again would give another text, and the user would count as updated.
         row["totp_secret"] = tx.connection.execute(_TOTP_SECRET, {"of_id": user.id}).scalar_one()
     return values_of(users, row)
 
@@ -116,7 +117,7 @@ def import_clients(tx: Transaction, estate: Estate, *, prune: bool) -> Differenc
 
 
 def import_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Difference:
-    """A stored subscription is found by its key, or else by id. A revocation stays."""
+    """A stored subscription is found by its key, or otherwise by its id. A revocation is kept."""
     stored = list_subscriptions(tx.connection)
     by_key = {subscription.key_hash: subscription for subscription in stored}
     by_id = {subscription.id: subscription for subscription in stored}
@@ -177,7 +178,7 @@ def import_members(tx: Transaction, plants: Iterable[Plant], known: ImportedUser
         for email, limits in invited.items():
             user_id = known.id_of_email.get(email_key(email))
             if user_id in known.active:
-                # A person who joined since the file was written keeps the limits that they have now.
+                # A person who joined after the file was written keeps their present limits.
                 people.setdefault(user_id, before.get(user_id, limits))
             else:
                 waiting[email] = limits
@@ -189,9 +190,9 @@ def import_members(tx: Transaction, plants: Iterable[Plant], known: ImportedUser
         changed.add(plant.id)
         new_members += rows
         new_invitations += waiting_rows
-    everyone_of = [{"of_plant": plant_id} for plant_id in sorted(changed)]
-    execute_many(tx.connection, delete(members).where(members.c.plant_id == bindparam("of_plant")), everyone_of)
-    execute_many(tx.connection, delete(invitations).where(invitations.c.plant_id == bindparam("of_plant")), everyone_of)
+    of_plants = [{"of_plant": plant_id} for plant_id in sorted(changed)]
+    execute_many(tx.connection, delete(members).where(members.c.plant_id == bindparam("of_plant")), of_plants)
+    execute_many(tx.connection, delete(invitations).where(invitations.c.plant_id == bindparam("of_plant")), of_plants)
     execute_many(tx.connection, insert(members), new_members)
     execute_many(tx.connection, insert(invitations), new_invitations)
     return changed

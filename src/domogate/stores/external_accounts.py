@@ -42,19 +42,19 @@ def bind_external_account(tx: Transaction, issuer: str, subject: str, email: str
 
 
 def list_external_accounts(connection: Connection, user_id: Id) -> Sequence[ExternalAccount]:
-    """Return the accounts, the first bound first."""
+    """Return the accounts. The account that was bound first is first."""
     return [from_row(ExternalAccount, row) for row in connection.execute(_OF_USER, {"user_id": user_id})]
 
 
 def unbind_external_accounts(tx: Transaction, user_id: Id) -> int:
     unbound = tx.connection.execute(delete(external_accounts).where(external_accounts.c.user_id == user_id)).rowcount
     if unbound:
-        tx.emit(UserChanged(user_id=user_id))  # tokens that were verified by the old binding are verified again
+        tx.emit(UserChanged(user_id=user_id))  # Tokens that were verified with the old binding are verified again.
     return unbound
 
 
 class SqlExternalAccounts(SqlSubject):
-    """ExternalAccountStore."""
+    """Implements ExternalAccountStore."""
 
     find_external_user = reads(find_external_user)
     bind_external_account = writes(bind_external_account)

@@ -1,4 +1,4 @@
-"""Grants of users to applications. Revoking a grant ends all its tokens.
+"""Grants of users to applications. Revoking a grant revokes all its tokens.
 
 A grant with a code counts only after the code is redeemed.
 """
@@ -55,7 +55,7 @@ def list_grants(connection: Connection, user_id: Id) -> Sequence[Grant]:
 
 
 def revoke_grant(tx: Transaction, grant_id: Id, at: float) -> bool:
-    """Return False if the grant does not exist. If it was revoked before, the time of that revocation does not change."""
+    """Return False if the grant does not exist. If the grant is already revoked, the time of its revocation does not change."""
     return bool(_revoke(tx, grants.c.id == grant_id, at)) or find_grant(tx.connection, grant_id) is not None
 
 
@@ -80,7 +80,7 @@ def remove_grants(tx: Transaction, column: ColumnElement[str], values: Sequence[
 
 
 class SqlGrants(SqlSubject):
-    """GrantStore."""
+    """Implements GrantStore."""
 
     add_grant = writes(add_grant)
     find_grant = reads(find_grant)

@@ -1,4 +1,4 @@
-"""Injected faults. They are stored apart from the reports of drivers."""
+"""Injected faults. They are stored separately from the reports of drivers."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -59,7 +59,7 @@ def list_injections(connection: Connection) -> Sequence[tuple[Id, Injection]]:
 
 
 def covered_states(connection: Connection) -> dict[Id, str]:
-    """Return the own state of each module whose state a fault replaces."""
+    """Return the own state of each module whose state is replaced by a fault."""
     return {row.module_id: row.covers for row in connection.execute(_COVERED)}
 
 
@@ -138,7 +138,7 @@ def _find_matching(
 
 
 def _restore(tx: Transaction, gone: Iterable[Row[Any]]) -> None:
-    """Restore the own states of modules. They are unconfirmed, because they may have changed during the fault."""
+    """Restore the modules' own states. They are unconfirmed, because they may have changed during the fault."""
     still = covered_states(tx.connection)
     own = {row.module_id: row.covers for row in gone if row.covers is not None and row.module_id not in still}
     log_restored(tx, own)
@@ -146,7 +146,7 @@ def _restore(tx: Transaction, gone: Iterable[Row[Any]]) -> None:
 
 
 class SqlFaults(SqlSubject):
-    """FaultStore."""
+    """Implements FaultStore."""
 
     inject = writes(inject)
     clear_injections = writes(clear_injections)

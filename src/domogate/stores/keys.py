@@ -27,7 +27,7 @@ def find_subscription(connection: Connection, key_hash: str) -> Subscription | N
 
 
 def list_subscriptions(connection: Connection) -> Sequence[Subscription]:
-    """Return all subscriptions, oldest first."""
+    """Return all subscriptions. The oldest is first."""
     found = [from_row(Subscription, row) for row in connection.execute(select(subscriptions))]
     return sorted(found, key=lambda subscription: (subscription.created_at, subscription.name, subscription.id))
 
@@ -40,7 +40,7 @@ def add_subscription(tx: Transaction, subscription: Subscription) -> None:
 
 
 def revoke_subscription(tx: Transaction, subscription_id: Id, at: float) -> bool:
-    """Return False if the subscription does not exist. The time of an earlier revocation stays."""
+    """Return False if the subscription does not exist. If it is already revoked, the time of its revocation does not change."""
     row = tx.connection.execute(select(subscriptions).where(subscriptions.c.id == subscription_id)).first()
     if row is None:
         return False
@@ -57,7 +57,7 @@ def remove_subscriptions(tx: Transaction, ids: Sequence[Id]) -> None:
 
 
 def add_usage(tx: Transaction, counts: Sequence[Usage]) -> None:
-    """Usage of deleted subscriptions is ignored."""
+    """Ignores the usage of deleted subscriptions."""
     total: Counter[tuple[Id, str]] = Counter()
     for usage in counts:
         total[usage.subscription_id, usage.day] += usage.count
@@ -80,20 +80,23 @@ def find_usage(connection: Connection, subscription_id: Id, day: str) -> int:
 
 
 def list_signing_keys(connection: Connection) -> Sequence[SigningKey]:
-    """Return all keys, oldest first."""
+    """Return all keys. The oldest is first."""
     rows = connection.execute(select(signing_keys).order_by(signing_keys.c.created_at, signing_keys.c.kid))
     jwk = signing_keys.c.jwk
     return [from_row(SigningKey, row, jwk=unseal(connection, jwk, row.kid, row.jwk)) for row in rows]
 
 
 def add_signing_key(tx: Transaction, key: SigningKey) -> None:
-    """Add the key, or replace the stored key with the same `kid`. To retire a key, replace it by a copy with `retired_at`."""
+    """Add the key, or replace the stored key with the same `kid`.
+
+    To retire a key, replace it by a copy with `retired_at`.
+    """
     tx.connection.execute(tx.upsert(signing_keys), to_row(key, jwk=seal(tx, signing_keys.c.jwk, key.kid, key.jwk)))
     tx.emit(SigningKeysChanged())
 
 
 class SqlKeys(SqlSubject):
-    """SubscriptionStore and SigningKeyStore."""
+    """Implements SubscriptionStore and SigningKeyStore."""
 
     find_subscription = reads(find_subscription)
     list_subscriptions = reads(list_subscriptions)

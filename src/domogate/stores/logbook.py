@@ -1,4 +1,4 @@
-"""The logbooks of emergency lighting: queries, and entries of people. Entries for reports of units are in `entries.py`."""
+"""The logbooks of emergency lighting: queries, and entries by people. `entries.py` writes the entries for reports of units."""
 
 from collections.abc import Collection, Sequence
 from math import isfinite
@@ -45,7 +45,7 @@ def list_logbook(
     after: int = 0,
     limit: int,
 ) -> Sequence[StoredEntry]:
-    """`since` is included and `until` is not, so that consecutive periods have no entry in common."""
+    """`since` is included and `until` is not, so consecutive periods have no entry in common."""
     query = select(logbook).where(logbook.c.plant_id == plant_id, logbook.c.at >= since, logbook.c.number > after)
     if until is not None:
         query = query.where(logbook.c.at < until)
@@ -63,7 +63,7 @@ def _from_row(row: Row[Any]) -> LogbookEntry:
 
 
 class SqlLogbook(SqlSubject):
-    """LogbookStore."""
+    """Implements LogbookStore."""
 
     add_logbook_entry = writes(add_logbook_entry)
     list_logbook = reads(list_logbook)

@@ -1,4 +1,7 @@
-"""The people of a plant: its owner, allowed users, and invitations. An invited person joins when they are an active user."""
+"""The people of a plant: its owner, allowed users, and invitations.
+
+An invited person becomes a member when they are an active user.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,7 +39,7 @@ def people_of(connection: Connection, plant_ids: Iterable[Id]) -> dict[Id, dict[
 
 @contextmanager
 def changing_plants(tx: Transaction, plant_ids: Iterable[Id], aspect: PlantAspect = PlantAspect.PEOPLE) -> Iterator[None]:
-    """Emit PlantChanged for each plant, for all people who were in it before or are in it afterwards."""
+    """Emit PlantChanged for each plant, for all people who were members before or are members afterwards."""
     changed_ids = sorted(set(plant_ids))
     before = people_of(tx.connection, changed_ids)
     yield
@@ -99,7 +102,7 @@ def withdraw_user(tx: Transaction, plant_id: Id, user_id: Id) -> bool:
     if is_owner is None:
         return False
     if is_owner:
-        raise ValueError("the owner of a plant cannot be withdrawn from it")
+        raise ValueError("the owner's access to the plant cannot be withdrawn")
     with changing_plants(tx, [plant_id]):
         tx.connection.execute(delete(members).where(members.c.plant_id == plant_id, members.c.user_id == user_id))
     return True
@@ -152,23 +155,23 @@ def require_plant(tx: Transaction, plant_id: Id) -> None:
 
 
 def _find_role(tx: Transaction, plant_id: Id, user_id: Id) -> bool | None:
-    """Return True for the owner, False for an allowed user, None for others."""
+    """Return True for the owner, False for an allowed user, None for all others."""
     role = select(members.c.owner).where(members.c.plant_id == plant_id, members.c.user_id == user_id)
     is_owner: bool | None = tx.connection.execute(role).scalar()
     return is_owner
 
 
 def feed_position(tx: Transaction) -> int:
-    """The cursor of the newest change, with those that this transaction has emitted so far."""
+    """The cursor of the newest change, including the changes that this transaction has emitted."""
     return newest_cursor(tx.connection) + len(tx.events)
 
 
 SinceOf = Callable[[Id, str | None], int]
-"""Since when a person with these limits is a member, as a cursor of the change feed."""
+"""Returns the cursor of the change feed since which a person with these limits counts as a member."""
 
 
 def keep_since(limits_before: Mapping[Id, str | None], since: Mapping[Id, int], position: int) -> SinceOf:
-    """As before for members who see the same places as before; from `position` on for others."""
+    """Members who may see the same places as before keep their cursor. For others the cursor is `position`."""
 
     def since_of(user_id: Id, limits: str | None) -> int:
         stays = user_id in since and _places_in(limits_before[user_id]) == _places_in(limits)
@@ -182,7 +185,7 @@ def _places_in(limits: str | None) -> Places:
 
 
 def member_rows(plant_id: Id, people: Mapping[Id, str | None], since_of: SinceOf) -> list[dict[str, object]]:
-    """Return the rows of the users, owner first, with the limits of each."""
+    """Return the rows of the users with their limits. The owner is first."""
     return [
         {
             "plant_id": plant_id,
@@ -252,7 +255,7 @@ def _next_positions(connection: Connection, plant_ids: Iterable[Id]) -> dict[Id,
 
 
 class SqlMembers(SqlSubject):
-    """MemberStore."""
+    """Implements MemberStore."""
 
     allow_user = writes(allow_user)
     set_member_limits = writes(set_member_limits)

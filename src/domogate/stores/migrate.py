@@ -11,7 +11,7 @@ HEAD = "0011"
 
 
 class DatabaseTooNew(RuntimeError):
-    """The database was used by a newer version of Domogate."""
+    """A newer version of Domogate has used the database."""
 
 
 def migrate(database: Database) -> None:
@@ -51,6 +51,6 @@ def upgrade(connection: Connection, revision: str = "head") -> None:
     if current is not None and current not in known:
         raise DatabaseTooNew(
             f"this database is at revision {current}, which this version of Domogate does not know (its newest is {HEAD}): "
-            "it was used by a newer version; start that one, or restore a backup"
+            "a newer version has used it; start that version, or restore a backup"
         )
     command.upgrade(config, revision)

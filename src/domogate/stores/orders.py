@@ -1,4 +1,4 @@
-"""Orders: on disk before a device gets the command, and written again when they are sent and when they end."""
+"""Orders: stored before a device gets the command, and again when they are sent and when they end."""
 
 from collections.abc import Sequence
 from math import isfinite
@@ -22,7 +22,7 @@ _FIND = select(orders).where(orders.c.id == bindparam("id"))
 
 
 def _check_orders(wanted: Sequence[Order], at: float, *, sent: bool) -> AddOrders:
-    """Raises ValueError for an order that would be different when read back."""
+    """Raises ValueError for an order that would not be the same when it is read again."""
     state = OrderState.SENT if sent else OrderState.QUEUED
     sent_at = at if sent else None
     texts = []
@@ -43,14 +43,14 @@ def _decode(text: str) -> object:
 
 
 def _check_end(end: OrderEnd) -> OrderEnd:
-    """Raises ValueError for a state that is not an end."""
+    """Raises ValueError if the state is not a final state."""
     if end.state not in _ENDS or not isfinite(end.at):
-        raise ValueError(f"this is not an end of an order: {end}")
+        raise ValueError(f"this is not a final state of an order: {end}")
     words = storable(end.problem)
     return end if words == end.problem else msgspec.structs.replace(end, problem=words)
 
 
-def settle_orders(tx: Transaction, at: float) -> int:
+def end_overdue_orders(tx: Transaction, at: float) -> int:
     settled = 0
     for state, end in ((OrderState.QUEUED, OrderState.EXPIRED), (OrderState.SENT, OrderState.UNKNOWN)):
         late = (orders.c.ended_at.is_(None), orders.c.deadline <= at, orders.c.state == state.value)
@@ -73,7 +73,7 @@ def list_orders(
     before: float | None,
     limit: int,
 ) -> Sequence[OrderRecord]:
-    """Orders queued at the same time as the last one are listed too, beyond the limit, so that paging skips none."""
+    """Orders that were queued at the same time as the last one are listed too, beyond the limit, so paging skips no order."""
     given = {orders.c.plant_id: plant_id, orders.c.module_id: module_id, orders.c.state: state}
     wanted = [column == value for column, value in given.items() if value is not None]
     matching = select(orders).where(*wanted).order_by(orders.c.queued_at.desc(), orders.c.id.desc())
@@ -86,7 +86,7 @@ def list_orders(
 
 
 def prune_orders(tx: Transaction, before: float) -> bool:
-    """Remove some of the orders that were queued before this time and have ended, or whose deadline is before it."""
+    """Remove some of the orders that were queued before this time and have ended, or whose deadline is before this time."""
     ended = or_(orders.c.ended_at.is_not(None), orders.c.deadline < before)
     oldest = select(orders.c.id).where(orders.c.queued_at < before, ended)
     piece = oldest.order_by(orders.c.queued_at).limit(PRUNE_CHUNK)
@@ -94,9 +94,9 @@ def prune_orders(tx: Transaction, before: float) -> bool:
 
 
 class SqlOrders(SqlSubject):
-    """OrderStore."""
+    """Implements OrderStore."""
 
-    settle_orders = writes(settle_orders)
+    end_overdue_orders = writes(end_overdue_orders)
     find_order = reads(find_order)
     list_orders = reads(list_orders)
     prune_orders = repeats(prune_orders)

@@ -124,7 +124,7 @@ def delete_user(tx: Transaction, user_id: Id) -> bool:
 
 
 def remove_users(tx: Transaction, user_ids: Sequence[Id]) -> None:
-    """Remove users who are in no plant any more. The database removes all rows that refer to them."""
+    """Remove users who are not members of any plant. The database removes all rows that refer to them."""
     remove_grants(tx, grants.c.user_id, user_ids)
     execute_many(tx.connection, delete(users).where(users.c.id == bindparam("gone")), [{"gone": gone} for gone in user_ids])
     for user_id in user_ids:
@@ -132,7 +132,7 @@ def remove_users(tx: Transaction, user_ids: Sequence[Id]) -> None:
 
 
 class SqlPeople(SqlSubject):
-    """PeopleStore."""
+    """Implements PeopleStore."""
 
     find_user = reads(find_user)
     find_user_by_email = reads(find_user_by_email)

@@ -1,4 +1,4 @@
-"""Plants: the snapshot of one plant, lists of plants, and changes outside of an estate file."""
+"""Plants: the snapshot of one plant, lists of plants, and changes that do not come from an estate file."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from domogate.stores.tables import ambients, floors, invitations, members, modul
 CONTROLLER = DeviceKind.EMERGENCY_CONTROLLER.value
 HAS_CONTROLLER = exists().where(modules.c.plant_id == plants.c.id, modules.c.kind == CONTROLLER).label("has_controller")
 
-# Ordered by position, then by id: positions can repeat after imports without pruning.
+# Ordered by position, then by id: after an import without pruning, two records can have the same position.
 SELECT_MEMBERS = (
     select(members.c.plant_id, members.c.user_id, members.c.owner, members.c.limits, members.c.since, users.c.email)
     .join(users, users.c.id == members.c.user_id)
@@ -100,7 +100,7 @@ def list_plants_of(connection: Connection, user_id: Id) -> tuple[tuple[Plant, ..
     cursor = newest_cursor(connection)
     people = people_from_rows(connection.execute(_MY_MEMBERS, mine), connection.execute(_MY_INVITATIONS, mine))
     found = [plant_from_row(row, people[row.id], is_site=row.has_controller) for row in connection.execute(_MY_PLANTS, mine)]
-    # Sorted here, because databases order text differently.
+    # Sorted here, because databases sort text differently.
     return tuple(sorted(found, key=lambda plant: (plant.name, plant.id))), cursor
 
 
@@ -134,13 +134,13 @@ def set_module_options(tx: Transaction, module_id: Id, options: dict[str, Any]) 
         return False
     with changing_plants(tx, [plant_id], PlantAspect.FACTS):
         tx.connection.execute(update(modules).where(modules.c.id == module_id).values(options=to_json(options)))
-        # With other options the module may be in another state, so that its last state is unconfirmed.
+        # With other options the module may be in another state, so its last state is unconfirmed.
         tx.connection.execute(update(states).where(states.c.module_id == module_id).values(at=0.0))
     return True
 
 
 class SqlPlants(SqlSubject):
-    """PlantStore."""
+    """Implements PlantStore."""
 
     find_plant = reads(find_plant)
     list_plants = reads(list_plants)

@@ -1,4 +1,4 @@
-"""The running gateways on this database, and the cursor that each has applied. A command line waits for them."""
+"""The running gateways of this database, and the cursor that each has applied. A command line waits for them."""
 
 from sqlalchemy import Connection, delete, exists, select
 
@@ -9,7 +9,7 @@ from domogate.stores.tables import gateways
 
 HEARTBEAT = 10.0
 ALIVE = 25.0
-"""Seconds without a heartbeat after which a gateway counts as stopped."""
+"""In seconds. A gateway without a heartbeat for this time counts as stopped."""
 
 
 class Presence:
@@ -31,6 +31,6 @@ class Presence:
 
 
 def all_applied(connection: Connection, cursor: int, now: float, except_id: str) -> bool:
-    """Return True if no other running gateway is behind `cursor`."""
+    """Return True if all other running gateways have applied `cursor`."""
     behind = exists().where(gateways.c.applied < cursor, gateways.c.seen_at > now - ALIVE, gateways.c.id != except_id)
     return not connection.execute(select(behind)).scalar()

@@ -1,7 +1,7 @@
-"""Queries for readings. Recent readings are stored as measured, older ones as one summary for each hour.
+"""Queries for readings. Recent readings are stored as measured. Older readings are stored as one summary for each hour.
 
-The time of a reading is stored as the hour since the epoch and the milliseconds in it. A query for a period combines readings
-and summaries. An hour can have both, after late reports; then they are merged.
+The time of a reading is stored as the hour since the epoch and the milliseconds in this hour. A query for a period combines
+readings and summaries. After late reports an hour can have both; then they are merged.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -121,7 +121,7 @@ def _series_of(connection: Connection, module_id: Id) -> dict[int, tuple[str, Un
 
 
 def _hours_with_readings(connection: Connection, since: int, until: int) -> Iterator[list[int]]:
-    """Yield some hours at a time, newest first. Hours without readings cost nothing, even in a long period."""
+    """Yield some hours at a time, the newest first. Hours without readings cost nothing, even in a long period."""
     first, last = since // HOUR_MS, until // HOUR_MS
     while hours := list(connection.execute(_HOURS, {"first": first, "last": last}).scalars()):
         yield hours
@@ -131,7 +131,7 @@ def _hours_with_readings(connection: Connection, since: int, until: int) -> Iter
 def list_readings(
     connection: Connection, module_id: Id, since: float, until: float, limit: int
 ) -> Sequence[tuple[str, Reading]]:
-    """Return the newest `limit` readings with since <= at <= until, oldest first."""
+    """Return the newest `limit` readings with since <= at <= until. The oldest of them is first."""
     measured = _series_of(connection, module_id)
     first, last = ceil(max(0.0, since) * 1000), floor(min(LATEST, until) * 1000)
     found: list[tuple[int, str, float, Unit]] = []
@@ -167,10 +167,10 @@ def _merge(one: _Part, other: _Part) -> _Part:
 def list_summaries(
     connection: Connection, module_id: Id, since: float, until: float, resolution: float, limit: int
 ) -> Sequence[ReadingSummary]:
-    """Return the newest `limit` summaries, oldest first, of all spans that overlap the period.
+    """Return the newest `limit` summaries of all spans that overlap the period. The oldest of them is first.
 
     Spans shorter than an hour exist only for readings that are not summarised yet. If a longer span is not a multiple of an
-    hour, a summarised hour belongs to the span in which it begins.
+    hour, a summarised hour belongs to the span in which the hour begins.
     """
     if not FINEST <= resolution <= LATEST:
         raise ValueError(f"the resolution of summaries is at least {FINEST:g} seconds, not {resolution:g}")
@@ -206,7 +206,7 @@ def list_summaries(
 
 
 class SqlReadings(SqlSubject):
-    """StateStore, and the queries of ReadingStore."""
+    """Implements StateStore, and the queries of ReadingStore."""
 
     list_readings = reads(list_readings)
     list_summaries = reads(list_summaries)

@@ -44,7 +44,7 @@ def collect(noun: str, rows: Iterable[RowValues]) -> dict[Any, RowValues]:
 
 
 def compare(tx: Transaction, table: Table, wanted: dict[Any, RowValues], *, prune: bool) -> Difference:
-    """Compare row by row, without loading the whole table. `gone` stays empty unless `prune`."""
+    """Compare row by row, without loading the whole table. Without `prune`, `gone` stays empty."""
     difference = Difference()
     left = dict(wanted)
     rows = tx.connection.execute(select(table), execution_options={"yield_per": 1_000})

@@ -1,4 +1,4 @@
-"""Writes the reports of drivers: last states, readings, changes and logbook entries. This is the hot write path."""
+"""Writes the reports of drivers: last states, readings, changes and logbook entries. Speed matters most in this file."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -48,7 +48,7 @@ def to_moment(at: float) -> int:
 
 
 class _Latest(NamedTuple):
-    """The last state of a module. A stored state is only decoded when needed; until then there is only its text."""
+    """The last state of a module. A stored state stays text until it is needed; then it is decoded."""
 
     state: State | None
     text: str | None
@@ -60,7 +60,7 @@ _NEVER_REPORTED = _Latest(None, None, True, None)
 
 
 def state_to_json(module_id: str, state: State) -> str:
-    """Raises ValueError for a state that would be different when read back: JSON has no NaN."""
+    """Raises ValueError for a state that would not be the same when it is read again: JSON has no NaN."""
     text = to_json(state)
     try:
         same = decode_state(text) == state
@@ -72,7 +72,7 @@ def state_to_json(module_id: str, state: State) -> str:
 
 
 def prepare(reports: Sequence[Report]) -> Prepared:
-    """Check and encode the reports, before they are merged with those of other callers."""
+    """Check and encode the reports before they are merged with the reports of other callers."""
     prepared: Prepared = []
     for report in reports:
         text = None if report.state is None else state_to_json(report.module_id, report.state)
@@ -86,7 +86,7 @@ def prepare(reports: Sequence[Report]) -> Prepared:
     return prepared
 
 
-class ReadingKeeper:
+class ReadingWriter:
     """Writes readings. It caches the numbers of their series until a plant changes."""
 
     def __init__(self, database: Database) -> None:
@@ -99,7 +99,7 @@ class ReadingKeeper:
         self._looked_up.clear()
 
     def keep(self, tx: Transaction, readings: Sequence[tuple[str, str, Reading]]) -> None:
-        """The modules must exist. A reading of the same measure and millisecond is replaced."""
+        """The modules must exist. A stored reading of the same measure and millisecond is replaced."""
         try:
             rows = self._to_rows(readings)
         except KeyError:
@@ -137,17 +137,17 @@ class ReadingKeeper:
 class Recorder:
     """Writes the reports of many callers with a few statements.
 
-    It caches the plant of each module and whether the module is unreachable. The cache is correct: before a write transaction
-    runs, the writer has read all changes of other processes and made the recorder forget the changed modules.
+    It caches the plant of each module, and whether the module is unreachable. The cache is always correct: before a write
+    transaction runs, the writer has read all changes of other processes and has removed the changed modules from this cache.
     """
 
     def __init__(self, database: Database) -> None:
         self._upsert_states = database.upsert(states)
-        self._readings = ReadingKeeper(database)
+        self._readings = ReadingWriter(database)
         self._plant_of: dict[str, Id] = {}
         self._unreachable: set[str] = set()
         self._logged: dict[str, str] = {}
-        """Names of emergency lights and controllers. Their reports are logged in the logbook."""
+        """Names of emergency lights and controllers. Their reports are also written to the logbook."""
 
     def forget(self) -> None:
         self._plant_of.clear()
@@ -156,7 +156,7 @@ class Recorder:
         self._readings.forget()
 
     def forget_after(self, events: Sequence[Event]) -> None:
-        """Forget the modules and plants that these events changed."""
+        """Remove the modules and plants that these events changed from the cache."""
         for event in events:
             if type(event) is PlantChanged:
                 self.forget()
@@ -166,7 +166,7 @@ class Recorder:
                 self._unreachable.discard(event.module_id)
 
     def record(self, tx: Transaction, calls: Sequence[Prepared]) -> None:
-        """Write all changes in order. The last report on a module is its state."""
+        """Write all changes in order. The last report of a module is its state."""
         reporting = {report.module_id for report, _ in chain.from_iterable(calls)}
         self._find_plants(tx.connection, reporting)
         latest = self._find_latest(tx.connection, calls, reporting & self._logged.keys())
@@ -237,12 +237,12 @@ class Recorder:
                 self._plant_of[module_id] = plant_id
                 if kind in EMERGENCY_KINDS:
                     self._logged[module_id] = name
-                if reachable is False:  # None: it never reported, and counts as reachable
+                if reachable is False:  # None: the module never reported, and counts as reachable
                     self._unreachable.add(module_id)
 
     @staticmethod
     def _find_latest(connection: Connection, calls: Sequence[Prepared], logged: set[str]) -> dict[str, _Latest]:
-        """Return the stored states of modules with reports that have no state, and of modules with a logbook."""
+        """Return the stored states of modules whose reports have no state, and of modules that have a logbook."""
         silent = {report.module_id for report, text in chain.from_iterable(calls) if text is None}
         found: dict[str, _Latest] = {}
         for ids in chunked(silent | logged):

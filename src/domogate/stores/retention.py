@@ -1,6 +1,6 @@
-"""Bounds the number of readings: summaries replace old readings, and the oldest summaries are removed.
+"""Limits the number of readings: summaries replace old readings, and the oldest summaries are removed.
 
-Each step takes the writer a few milliseconds, so that other writes are not delayed.
+Each step takes a few milliseconds of the writer's time, so other writes are not delayed.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ def _hour_of(at: float) -> int:
 
 
 def _oldest(tx: Transaction, before_hour: int, piece: int) -> tuple[ColumnElement[bool], bool] | None:
-    """Return a condition for the oldest readings, and whether there are more; None if there are no readings."""
+    """Return a condition for the oldest readings, and whether there are more. Return None if there are no readings."""
     keys = select(*_KEY).where(raw.c.hour < before_hour).order_by(*_KEY)
     if tx.connection.execute(keys.limit(1)).first() is None:
         return None
@@ -37,7 +37,10 @@ def _oldest(tx: Transaction, before_hour: int, piece: int) -> tuple[ColumnElemen
 
 
 def summarise_oldest(tx: Transaction, before_hour: int) -> bool:
-    """Summarise some of the oldest readings; return True if there are more. An existing summary of the hour is extended."""
+    """Summarise some of the oldest readings. Return True if there are more.
+
+    If the hour already has a summary, the summary is extended.
+    """
     found = _oldest(tx, before_hour, PIECE)
     if found is None:
         return False
@@ -57,7 +60,7 @@ def summarise_oldest(tx: Transaction, before_hour: int) -> bool:
         .subquery()
     )
     last = raw.alias("last")
-    # Joined with the series, so that readings of deleted modules are dropped.
+    # Joined with the series: readings of deleted modules are dropped.
     summaries = (
         select(*(spans.c[name] for name in ("series", "hour", "count", "mean", "low", "high")), last.c.value, spans.c.last_ms)
         .join(series, series.c.id == spans.c.series)
@@ -92,7 +95,7 @@ def prune_raw(tx: Transaction, before_hour: int, most: int | None = None) -> int
 
 
 def prune_hourly(tx: Transaction, before_hour: int, most: int | None = None) -> int:
-    """The oldest summaries; how many went."""
+    """Remove some of the oldest summaries. Return their number."""
     oldest = select(*_HOURLY_KEY).where(hourly.c.hour < before_hour).order_by(hourly.c.hour).limit(most or PIECE)
     return tx.connection.execute(delete(hourly).where(tuple_(*_HOURLY_KEY).in_(oldest))).rowcount
 
@@ -115,14 +118,14 @@ def prune_excess(tx: Transaction, excess: int) -> int:
 
 
 class SqlRetention(SqlReadings):
-    """ReadingStore."""
+    """Implements ReadingStore."""
 
     async def summarise_readings(self, before: float) -> None:
-        """Whole hours only."""
+        """Only whole hours are summarised."""
         await self._repeat(summarise_oldest, _hour_of(before))
 
     async def prune_readings(self, before: float, most: int) -> None:
-        """Whole hours only."""
+        """Only whole hours are removed."""
         for prune in (prune_raw, prune_hourly):
             while await self._write(prune, _hour_of(before)):
                 pass

@@ -34,7 +34,7 @@ from domogate.stores.codec import (
 )
 
 People = tuple[Member, tuple[Member, ...], tuple[Invitation, ...]]
-"""Owner, allowed, invited."""
+"""The owner, the allowed users and the invited people."""
 
 
 def plant_to_row(plant: Plant, removed_at: float | None) -> dict[str, Any]:

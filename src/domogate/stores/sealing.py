@@ -1,4 +1,4 @@
-"""Secrets in the database are encrypted. The table `secret_key` names the key, which is not in the database (Decision 0062).
+"""Encrypts the secrets in the database. The table `secret_key` names the key, which is not in the database (Decision 0062).
 
 The sealer is an execution option of the engines, so every connection has it.
 """
@@ -31,7 +31,7 @@ def find_secret_key_id(connection: Connection) -> str | None:
 
 
 def seal(tx: Transaction, column: Column[Any], row_id: str, secret: str | None) -> str | None:
-    """Encrypt under the key of the database. Only one process writes at a time, so a rotation misses nothing."""
+    """Encrypt with the present key of the database. Only one process writes at a time, so a rotation misses no secret."""
     sealer = _sealer_of(tx.connection)
     if secret is None or sealer is None:
         return secret
@@ -61,13 +61,13 @@ def _seal_all(database: Database, sealer: Sealer) -> None:
         database.lock(connection)
         database.erase_freed(connection)
         former = find_secret_key_id(connection)
-        key_id = sealer.choose_key(former)  # in the transaction, so that only one of several new gateways makes a key
+        key_id = sealer.choose_key(former)  # Inside the transaction, so that only one of several new gateways makes a key.
         if former is not None:
             return
         sealed = _reseal(connection, key_id, sealer, is_sealed=False)
         connection.execute(insert(secret_key), {"id": key_id})
     if sealed:
-        database.forget_log()
+        database.clear_log()
 
 
 def rotate_secret_key(tx: Transaction) -> SecretKeyRotation:
@@ -77,12 +77,12 @@ def rotate_secret_key(tx: Transaction) -> SecretKeyRotation:
     current = sealer.choose_next_key(former)
     secrets = _reseal(tx.connection, current, sealer, is_sealed=True)
     tx.connection.execute(update(secret_key).values(id=current))
-    tx.emit(SigningKeysChanged())  # running gateways read the keys again
+    tx.emit(SigningKeysChanged())  # Running gateways read the keys again.
     return SecretKeyRotation(former, current, secrets)
 
 
 def _reseal(connection: Connection, key_id: str, sealer: Sealer, *, is_sealed: bool) -> int:
-    """Return the number of secrets."""
+    """Encrypt all secrets again. Return their number."""
     number = 0
     for column, identity in SECRETS.items():
         rows = []

@@ -74,7 +74,7 @@ def find_session(connection: Connection, token_hash: str) -> Session | None:
 
 
 def save_session(tx: Transaction, session: Session) -> None:
-    """A session that was ended meanwhile stays ended."""
+    """A session that was ended in the meantime stays ended."""
     tx.connection.execute(update(sessions).where(sessions.c.id == session.id).values(_to_row(session)))
 
 
@@ -88,7 +88,7 @@ def end_sessions(tx: Transaction, user_id: Id, keep: Id | None = None) -> int:
 
 
 def list_sessions(connection: Connection, user_id: Id) -> Sequence[Session]:
-    """Return the sessions, last used first."""
+    """Return the sessions. The last used session is first."""
     return [_from_row(row) for row in connection.execute(_OF_USER, {"user_id": user_id})]
 
 
@@ -104,7 +104,7 @@ def find_link(connection: Connection, token_hash: str) -> OneTimeLink | None:
 
 
 def take_link(tx: Transaction, token_hash: str) -> OneTimeLink | None:
-    """An expired link is consumed too."""
+    """An expired link is used up too."""
     row = tx.connection.execute(_TAKE_LINK, {"token_hash": token_hash}).first()
     return None if row is None else _link_from_row(row)
 
@@ -114,7 +114,7 @@ def _link_from_row(row: Row[Any]) -> OneTimeLink:
 
 
 class SqlSessions(SqlSubject):
-    """SessionStore."""
+    """Implements SessionStore."""
 
     admit_attempt = writes(attempts.admit)
     take_back_attempt = writes(attempts.take_back)

@@ -19,6 +19,6 @@ def find_spare_parts(connection: Connection, unit: str) -> SpareParts | None:
 
 
 class SqlSpareParts(SqlSubject):
-    """SparePartStore."""
+    """Implements SparePartStore."""
 
     find_spare_parts = reads(find_spare_parts)

@@ -47,7 +47,7 @@ class SqlStore(
     SqlKeys,
     SqlFeed,
 ):
-    """Store."""
+    """Implements Store."""
 
     import_estate = writes(import_estate)
     export_estate = reads(export_estate)

@@ -1,6 +1,6 @@
-"""The base of all subjects of the store: it opens the database and runs reads and writes on their threads.
+"""The base of all subjects of the store. It opens the database, and runs reads and writes on their threads.
 
-A subject is a class that lists its methods; each method is a function with the SQL, marked by `reads`, `writes` or `repeats`.
+A subject is a class that lists its methods. Each method is a function with the SQL, marked by `reads`, `writes` or `repeats`.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class SqlSubject:
         sealer: Sealer | None = None,
         folder: Path | None = None,
     ) -> None:
-        """`gateway=False` is for a command line: other processes do not wait until it has applied changes.
+        """`gateway=False` is for the command line: other processes do not wait until it has applied changes.
 
         Without a sealer the secrets of a new database are not encrypted, and an encrypted database is not opened.
         `folder`: the data folder, which has the list of used databases.
@@ -67,7 +67,7 @@ class SqlSubject:
         """The number of transactions committed so far."""
 
     def commit(self, connection: Connection) -> None:
-        """Commit a transaction, on the writer thread. All commits pass here."""
+        """Commit a transaction on the writer thread. Every commit of the store calls this method."""
         connection.commit()
         self.commits += 1
 
@@ -77,7 +77,7 @@ class SqlSubject:
         Raises DatabaseUnusable, DatabaseTooNew or SecretKeyMissing.
         """
         if self._writer is not None:
-            raise RuntimeError("the store is started already")
+            raise RuntimeError("the store is already started")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="domogate-store-reader")
         loop = self._loop = asyncio.get_running_loop()
         try:
@@ -165,7 +165,7 @@ class SqlSubject:
         return result
 
     async def _repeat(self, work: Callable[Concatenate[Transaction, P], bool], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Repeat the work while it returns True. Each time is a write of its own, so that other writes are not delayed."""
+        """Repeat the work while it returns True. Each time is a separate write, so other writes are not delayed."""
         while await self._write(work, *args, **kwargs):
             pass
 
@@ -175,7 +175,7 @@ def _call(work: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any],
 
 
 def reads(query: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
-    """Make the query a method of a subject."""
+    """Make a method of a subject from a query."""
 
     @wraps(query)
     async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -185,7 +185,7 @@ def reads(query: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenat
 
 
 def writes(work: Callable[Concatenate[Transaction, P], T]) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
-    """Make the work a method of a subject."""
+    """Make a method of a subject from a function that writes."""
 
     @wraps(work)
     async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -197,7 +197,7 @@ def writes(work: Callable[Concatenate[Transaction, P], T]) -> Callable[Concatena
 def repeats(
     work: Callable[Concatenate[Transaction, P], bool],
 ) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, None]]:
-    """Make a method of work that does one piece at a time and returns True while there is more."""
+    """Make a method of a subject from a function that does a part of the work and returns True while there is more."""
 
     @wraps(work)
     async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> None:

@@ -1,4 +1,4 @@
-"""Used tickets: one row each, until the ticket has expired."""
+"""Used tickets: one row for each, until the ticket has expired."""
 
 from sqlalchemy import delete
 
@@ -9,7 +9,7 @@ from domogate.stores.tables import used_tickets
 
 def use_ticket(tx: Transaction, ticket_id: str, expires_at: float) -> bool:
     adding = tx.database.insert(used_tickets).values(id=ticket_id, expires_at=expires_at).on_conflict_do_nothing()
-    # The returned row, because not every database gives a reliable row count here.
+    # Uses the returned row, because the row count is not reliable here in every database.
     return tx.connection.execute(adding.returning(used_tickets.c.id)).first() is not None
 
 
@@ -18,7 +18,7 @@ def prune_tickets(tx: Transaction, before: float) -> None:
 
 
 class SqlTickets(SqlSubject):
-    """TicketStore."""
+    """Implements TicketStore."""
 
     use_ticket = writes(use_ticket)
     prune_tickets = writes(prune_tickets)

@@ -202,7 +202,7 @@ def _pending_to_row(pending: PendingDelivery) -> dict[str, Any]:
 
 
 def save_pending(tx: Transaction, pending: PendingDelivery) -> None:
-    """Write nothing if the webhook was deleted. For an ended webhook write dead letters only."""
+    """If the webhook was deleted, nothing is written. For an ended webhook only dead letters are written."""
     found = find_webhook(tx.connection, pending.webhook_id)
     if found is not None and (found.ended_at is None or pending.dead_at is not None):
         tx.connection.execute(tx.upsert(parked), _pending_to_row(pending))
@@ -211,7 +211,7 @@ def save_pending(tx: Transaction, pending: PendingDelivery) -> None:
 
 
 def _release_next(tx: Transaction, webhook_id: Id, module_id: Id | None, at: float) -> None:
-    """Make the next delivery of the module due, in the same write that removes the one before it."""
+    """Make the next delivery of the module due. The same write removes the delivery before it."""
     waiting = (
         select(parked.c.cursor)
         .where(parked.c.webhook_id == webhook_id, parked.c.dead_at.is_(None))
@@ -247,7 +247,7 @@ def replay_dead(tx: Transaction, webhook_id: Id, cursors: Collection[int] | None
 
 
 def prune_pending(tx: Transaction, dead_before: float) -> bool:
-    """Remove webhooks that ended before, with all that was kept for them, and some dead letters; True if there are more."""
+    """Remove old ended webhooks with their pending deliveries, and some old dead letters. Return True if there are more."""
     tx.connection.execute(delete(webhooks).where(webhooks.c.ended_at < dead_before))
     oldest = select(parked.c.webhook_id, parked.c.cursor).where(parked.c.dead_at < dead_before).limit(PRUNE_CHUNK)
     gone = [{"of_id": row.webhook_id, "at": row.cursor} for row in tx.connection.execute(oldest)]
@@ -258,7 +258,7 @@ def prune_pending(tx: Transaction, dead_before: float) -> bool:
 
 
 class SqlWebhooks(SqlSubject):
-    """WebhookStore."""
+    """Implements WebhookStore."""
 
     add_webhook = writes(add_webhook)
     find_webhook = reads(find_webhook)

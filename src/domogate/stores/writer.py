@@ -1,7 +1,7 @@
 """The writer thread and group commit: writes of concurrent callers share one transaction and one commit.
 
 Callers queue their writes on the event loop's thread. The writer takes all queued writes, runs them and commits once. Then, on
-the loop's thread, it gives the changes to the listeners, and after that the answers to the callers.
+the loop's thread, it passes the changes to the listeners, and after that the answers to the callers.
 """
 
 import asyncio
@@ -34,10 +34,10 @@ def changes_from_rows(rows: Iterable[Row[Any]]) -> list[Change]:
 
 
 class Feed:
-    """The position of this process in the change feed: the cursor of the last change given to the listeners.
+    """The position of this process in the change feed: the cursor of the last change that the listeners got.
 
-    Only the writer thread uses it. Changes that other processes committed are read before own ones are given, in the same
-    transaction. While this process does not write, it polls for them.
+    Only the writer thread uses it. In each write transaction, changes that other processes committed are read and passed on
+    before the own changes. While this process does not write, it polls for changes of other processes.
     """
 
     def __init__(self, database: Database) -> None:
@@ -47,7 +47,7 @@ class Feed:
         self.delivered = 0
 
     def start(self) -> None:
-        """Begin after the newest change: snapshots that are read from now on include all changes up to it."""
+        """Begin after the newest change. Snapshots that are read from now on include all changes up to it."""
         with self._database.reading.begin() as connection:
             self.delivered = newest_cursor(connection)
 
@@ -64,10 +64,10 @@ class Feed:
             self.delivered = own[-1].cursor
 
     def poll(self) -> list[Change]:
-        """Return the changes that other processes committed. It is cheap if there are none."""
+        """Return the changes that other processes committed. The call is cheap if there are none."""
         if self._connection is None:
             self._connection = self._database.reading.connect()
-        token = self._database.news_token(self._connection)
+        token = self._database.change_token(self._connection)
         if token == self._token:
             return []
         with self._connection.begin():
@@ -76,16 +76,16 @@ class Feed:
         return missing
 
     def close(self) -> None:
-        """Also called after an error; the next poll connects again."""
+        """Also called after an error. The next poll connects again."""
         connection, self._connection, self._token = self._connection, None, None
         if connection is not None:
             connection.close()
 
 
 QUIET = 0.002
-"""Stop gathering if no caller came for so many seconds."""
+"""In seconds. The writer stops waiting for more callers if none came for this time."""
 LONGEST = 0.005
-"""Never gather for more seconds."""
+"""In seconds. The writer never waits longer than this for more callers."""
 
 _log = structlog.get_logger(__name__)
 
@@ -118,25 +118,25 @@ class Writer:
         self._connection: Connection | None = None
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._run, name="domogate-store-writer", daemon=True)
-        # Shared by both threads; changed under the lock of `_arrived`.
+        # Both threads use these values, and change them under the lock of `_arrived`.
         self._arrived = threading.Condition()
         self._pending: deque[Unit] = deque()
         self._wanted = 1
         self._closing = False
         self._applied_foreign = False
-        # Used by the writer thread only.
+        # Only the writer thread uses these values.
         self._expected = 1
         self._announced = 0.0
         self._polls_fail = False
         self.written = 0
         """The cursor of the last change of this process."""
         self.applied = 0
-        """The cursor that the listeners have applied; set on the loop's thread."""
+        """The cursor that the listeners have applied. It is set on the loop's thread."""
 
-    # on the loop's thread
+    # Runs on the loop's thread.
 
     def open(self) -> None:
-        """Find the position in the feed. From now on no change is missed. Call it before `start`, on any thread."""
+        """Find the position in the feed; from now on no change is missed. Must be called before `start`, on any thread."""
         self._feed.start()
         self.applied = self._feed.delivered
         self._announce()
@@ -160,7 +160,7 @@ class Writer:
         return future
 
     def close(self) -> None:
-        """Refuse new writes. Queued writes are still done."""
+        """Refuse new writes. Queued writes are still executed."""
         with self._arrived:
             self._closing = True
             self._arrived.notify()
@@ -185,7 +185,7 @@ class Writer:
                 self._applied_foreign = True
                 self._arrived.notify()
 
-    # on the writer thread
+    # Runs on the writer thread.
 
     def _run(self) -> None:
         while True:
@@ -201,11 +201,12 @@ class Writer:
         self._attempt(self._leave)
 
     def _gather(self) -> list[Unit]:
-        """Take the queued writes. If the last batch had several callers, wait shortly until as many have come again.
+        """Take the queued writes. If the last batch had several callers, wait a short time until the same number has come
+        again.
 
         Without the wait, commits on a fast disk are so short that callers rarely share one (PostgreSQL has commit_delay and
-        commit_siblings for this). A single caller does not wait. Waiting for only half of the callers was measured to be
-        slower, because the two threads then compete for the interpreter.
+        commit_siblings for this). A single caller does not wait. Waiting for only half of the callers was slower when measured,
+        because the two threads then compete for the interpreter.
         """
         with self._arrived:
             if not self._pending and not self._closing and not self._applied_foreign:
@@ -241,7 +242,7 @@ class Writer:
                 changes += own
                 self.written = own[-1].cursor if own else self.written
         except Exception as error:
-            # The commit failed or the transaction is lost: no write of the batch is certain.
+            # The commit failed or the transaction was lost: the result of every write of the batch is uncertain.
             for unit in batch:
                 unit.error = unit.error or error
             self._disconnect()
@@ -253,7 +254,10 @@ class Writer:
         self._hand_over(changes, foreign, batch)
 
     def _begin(self) -> tuple[Connection, int]:
-        """Begin a write transaction and return the newest cursor. A connection that was lost while idle is replaced."""
+        """Begin a write transaction and return the newest cursor.
+
+        If the connection was lost while it was idle, it is replaced.
+        """
         connection = self._connect()
         try:
             self._database.lock(connection)
@@ -291,19 +295,19 @@ class Writer:
         self._announced = time.monotonic()
         presence = self._presence
         if presence is not None:
-            self._write_aside(lambda connection: presence.announce(connection, self.applied))
+            self._write_without_change(lambda connection: presence.announce(connection, self.applied))
 
     def _leave(self) -> None:
         presence = self._presence
         try:
             if presence is not None:
-                self._write_aside(presence.leave)
+                self._write_without_change(presence.leave)
         finally:
             self._disconnect()
             self._feed.close()
 
-    def _write_aside(self, work: Callable[[Connection], None]) -> None:
-        """Commit a write that is not a change: listeners do not get it."""
+    def _write_without_change(self, work: Callable[[Connection], None]) -> None:
+        """Commit a write that is not a change. The listeners do not get it."""
         try:
             connection = self._connect()
             work(connection)
@@ -321,7 +325,7 @@ class Writer:
     def _hand_over(self, changes: Sequence[Change], foreign: bool, answered: Sequence[Unit]) -> None:
         try:
             self._loop.call_soon_threadsafe(self._deliver, changes, foreign, answered)
-        except RuntimeError:  # the loop is closed, so that no caller waits any more
+        except RuntimeError:  # The loop is closed, so no caller waits any more.
             _log.warning("the event loop ended before the store was stopped")
 
     @staticmethod

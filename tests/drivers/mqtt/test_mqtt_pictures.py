@@ -80,8 +80,8 @@ class TestTheOption:
             (DeviceKind.AUDIOVIDEO_UNIT, options("x", state={}, confirm="broker"), "state.on"),
             (DeviceKind.AUDIOVIDEO_UNIT, options("x", picture="x/#"), "not a single topic"),
             (DeviceKind.AUDIOVIDEO_UNIT, options("x", picture=""), "a topic is expected"),
-            (DeviceKind.AUDIOVIDEO_UNIT, options("x", picture="x/state"), "no other use"),
-            (DeviceKind.AUDIOVIDEO_UNIT, options("x", picture="y", availability={"topic": "y"}), "no other use"),
+            (DeviceKind.AUDIOVIDEO_UNIT, options("x", picture="x/state"), "anything else"),
+            (DeviceKind.AUDIOVIDEO_UNIT, options("x", picture="y", availability={"topic": "y"}), "anything else"),
         ],
     )
     def test_is_checked(self, kind: DeviceKind, given: dict[str, object], words: str) -> None:

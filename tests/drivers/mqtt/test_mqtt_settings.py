@@ -30,7 +30,7 @@ class TestMqttBroker:
             ({"url": "mqtt://b", "password": "x"}, "needs a username"),
             ({"url": "mqtt://b", "username": "a", "password": "x", "password_file": "y"}, "not both"),
             ({"url": "mqtt://b", "ca_file": "x"}, "are for mqtts://"),
-            ({"url": "mqtts://b", "client_key": "x"}, "go together"),
+            ({"url": "mqtts://b", "client_key": "x"}, "must be given together"),
             ({"url": "mqtt://b", "keepalive": 1}, "5 to 3600"),
             ({"url": "mqtt://b", "client_id": ""}, "1 to 128"),
         ],

@@ -49,7 +49,7 @@ class TestOpening:
     @pytest.mark.parametrize(("password", "proof"), PROOFS)
     async def test_no_password_where_one_is_asked_for_is_a_refusal(self, password: str, proof: str) -> None:
         async with BusGateway(password=password, proof=proof) as gateway:
-            with pytest.raises(SessionRefused, match="none is set"):
+            with pytest.raises(SessionRefused, match="no password is set"):
                 await open_session(config(gateway), SessionKind.EVENT)
 
     async def test_the_old_proof_needs_a_number(self) -> None:
@@ -81,10 +81,10 @@ class TestOpening:
         [
             (b"", SessionLost, "closed the connection"),
             (b"HTTP/1.1 400 Bad Request\r\n\r\n##*#*0##", SessionLost, "does not answer like"),
-            (b"*#*1##*1*1*11##", SessionLost, "opened no session"),
+            (b"*#*1##*1*1*11##", SessionLost, "did not open a session"),
             (b"*#*1##*98*7##", SessionRefused, "proof number 7"),
             (b"*#*1##*98*1##*#99##", SessionLost, "challenge"),
-            (b"*#*1##*98*1##*#*1##", SessionLost, "no challenge"),
+            (b"*#*1##*98*1##*#*1##", SessionLost, "did not send a challenge"),
         ],
     )
     async def test_what_is_no_gateway_is_found_out(self, said: bytes, error: type[Exception], words: str) -> None:

@@ -44,7 +44,7 @@ BAD: list[tuple[DeviceKind, dict[str, Any], tuple[str, ...], str]] = [
     (DeviceKind.LIGHT, {"where": "11", "color": "yes"}, ("color",), "true or false"),
     (DeviceKind.LIGHT, {"where": "11", "groups": [0]}, ("groups",), "1 to 255"),
     (DeviceKind.LIGHT, {"where": "11", "groups": 3}, ("groups",), "list"),
-    (DeviceKind.LIGHT, {"where": "11", "speed": 3}, ("speed",), "no such option"),
+    (DeviceKind.LIGHT, {"where": "11", "speed": 3}, ("speed",), "does not exist"),
     (DeviceKind.LIGHT, {"where": "11", "who": 2}, ("who",), "WHO 1"),
     (DeviceKind.LIGHT, {"where": "11", "gateway": ""}, ("gateway",), "name of a gateway"),
     (DeviceKind.PLUG, {"where": "11", "meter": "11"}, ("meter",), "a meter"),

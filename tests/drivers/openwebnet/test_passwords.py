@@ -49,5 +49,5 @@ class TestHmac:
 
     @pytest.mark.parametrize("digits", ["1", "16", "0099", "000"])
     def test_other_digits_are_refused(self, digits: str) -> None:
-        with pytest.raises(ValueError, match="pairs"):
+        with pytest.raises(ValueError, match="two decimal digits"):
             from_digits(digits)

@@ -179,7 +179,7 @@ class TestZones:
             (SetThermostat(program=1), "central unit"),
             (SetThermostat(mode=AUTOMATIC, set_point=20), "program sets"),
             (SetThermostat(mode=MANUAL), "needs a set point"),
-            (SetThermostat(), "the command has nothing"),
+            (SetThermostat(), "can do nothing of this command"),
         ],
     )
     def test_what_they_refuse(self, command: SetThermostat, words: str) -> None:

@@ -48,7 +48,9 @@ class TestTroubleOnTheBus:
                 await setup.wait_for_state(lamps[1], LightState(on=True))
                 with pytest.raises(DeviceTimeout):
                     await setup.read(lamps[0], within=0.2)
-            assert {(entry["event"], entry["module_id"]) for entry in logs} == {("frame not processed", lamps[0].module.id)}
+            assert {(entry["event"], entry["module_id"]) for entry in logs} == {
+                ("a frame could not be processed", lamps[0].module.id)
+            }
             failing = asyncio.create_task(setup.driver.wait_failed())
             assert (await setup.order(lamps[1], SetLight(on=False))).state == LightState(on=False)
             assert not failing.done()

@@ -32,7 +32,7 @@ Action = Callable[[Request, LoggedIn, Form], Awaitable[Response]]
 
 
 class Application(msgspec.Struct, frozen=True):
-    """A client with one or more grants of the person."""
+    """An application to which the person gave one or more grants."""
 
     client_id: str
     name: str
@@ -41,7 +41,10 @@ class Application(msgspec.Struct, frozen=True):
 
 
 class WebhookRow(msgspec.Struct, frozen=True):
-    """A webhook for a home of the person. Only the host of the URL is shown: the rest may be a secret of the application."""
+    """A webhook for a home of the person.
+
+    Only the host of the URL is shown: the rest of the URL may be a secret of the application.
+    """
 
     id: Id
     plant: str
@@ -81,7 +84,7 @@ class AccountPages:
         return Route(f"{ACCOUNT_PATH}/{path}", self._checked(act), methods=["POST"])
 
     def _checked(self, act: Action) -> Endpoint:
-        """`act` is called for a person who is logged in and sent a form of this browser."""
+        """Calls `act` only if the person is logged in and the form comes from a page in this browser."""
 
         async def serve(request: Request) -> Response:
             form = await read_form(request)
@@ -118,7 +121,7 @@ class AccountPages:
 
     async def revoke(self, request: Request, person: LoggedIn, form: Form) -> Response:
         client_id = form.get("client_id")
-        # Not with an empty id: that would remove all applications.
+        # Refuse an empty id: it would remove all applications.
         if client_id:
             by = Actor(person.user.id, address_of(request))
             await self._context.people.revoke_grants(person.user.id, client_id, by=by)
@@ -156,7 +159,7 @@ class AccountPages:
             try:
                 await self._context.people.leave_plant(plant.id, person.user.id, address=address_of(request))
             except Refused:
-                return see_other(ACCOUNT_PATH)  # the membership has just been withdrawn: show the current state
+                return see_other(ACCOUNT_PATH)  # The membership was withdrawn at the same time: show the current state.
         return _done("left")
 
     async def accept_terms(self, request: Request, person: LoggedIn, form: Form) -> Response:
@@ -203,7 +206,7 @@ class AccountPages:
         ]
 
     async def _sessions_of(self, person: LoggedIn) -> list[SessionRow]:
-        """This browser first, then the most recently used."""
+        """The session of this browser first, then the most recently used sessions."""
         sessions = await self._context.sessions.list_of(person.user)
         rows = [
             SessionRow(it.id, describe_agent(it.agent), it.address, it.seen_at, it.id == person.session.id) for it in sessions
@@ -221,7 +224,7 @@ class AccountPages:
 
 
 def scope_words(language: Language, scope: str) -> tuple[str, str, bool]:
-    """The title, an explanation, and whether the scope can change something at home."""
+    """The title of a scope, its explanation, and whether the scope allows changes at home."""
     if not language.has(f"scopes.{scope}.title"):
         return scope, "", False
     return language.say(f"scopes.{scope}.title"), language.say(f"scopes.{scope}.about"), scope in _CHANGES_THINGS

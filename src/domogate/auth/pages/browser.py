@@ -1,6 +1,7 @@
 """Cookies, form tokens and posted forms of the pages.
 
-The path of all cookies is /auth, so that no family receives them. The prefix `__Host-` would need the path / and is not used.
+The path of all cookies is /auth, so that browsers do not send them to the families. The prefix `__Host-` needs the path / and
+is therefore not used.
 """
 
 import hmac
@@ -18,9 +19,12 @@ from domogate.services.people import form_token_of
 
 COOKIE = "domogate_session"
 PENDING_COOKIE = "domogate_half_way"
-"""Between the password and the second factor. An earlier session stays valid until the new one exists."""
+"""Cookie of a login that has the password but not yet the second factor.
+
+An earlier session stays valid until the new one exists.
+"""
 VISIT_COOKIE = "domogate_visit"
-"""For a browser in which nobody is logged in: the login form's token is derived from it."""
+"""Cookie of a browser in which nobody is logged in. The token of the login form is derived from this cookie."""
 FORM_TOKEN = "csrf"
 
 LONGEST_EMAIL = 254
@@ -42,7 +46,7 @@ class Form:
 
 
 async def read_form(request: Request) -> Form:
-    """An unreadable or too long form counts as empty. It has no form token then, so it has no effect."""
+    """Read a posted form. An unreadable or too long form counts as empty: it has no form token then, so it has no effect."""
     if content_type(request) != URLENCODED:
         return Form()
     try:
@@ -52,7 +56,7 @@ async def read_form(request: Request) -> Form:
 
 
 def is_own_form(form: Form | Mapping[str, Any], token: str) -> bool:
-    """Whether one of our pages in this browser contained the form. Another site cannot know the token."""
+    """Whether the form comes from one of our pages in this browser. Another site cannot know the token."""
     given = form.get(FORM_TOKEN, "")
     return (
         bool(token) and isinstance(given, str) and hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode())
@@ -60,7 +64,7 @@ def is_own_form(form: Form | Mapping[str, Any], token: str) -> bool:
 
 
 def parse_return_to(text: str | None) -> str | None:
-    """A path under /auth/ with its query, or None for anything that could lead to another site."""
+    """A path under /auth/ with its query, or None for every value that could lead to another site."""
     return text if text and _LOCAL_PATH(text) else None
 
 
@@ -69,7 +73,7 @@ def agent_of(request: Request) -> str:
 
 
 def visit_token(request: Request) -> str:
-    """The form token of a browser with a visit cookie, otherwise empty."""
+    """The form token of a browser that has a visit cookie, otherwise empty."""
     visit = request.cookies.get(VISIT_COOKIE)
     return form_token_of(visit) if visit else ""
 
@@ -85,7 +89,7 @@ class Cookies:
         self._secure = secure
 
     def set(self, response: Response, name: str, value: str, lifetime: float | None = None) -> None:
-        """Without `lifetime` the cookie ends when the browser is closed."""
+        """A cookie without `lifetime` ends when the browser is closed."""
         response.set_cookie(
             name,
             value,

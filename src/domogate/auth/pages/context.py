@@ -1,4 +1,4 @@
-"""What all groups of pages share: services, rendering, cookies, the way to the login."""
+"""The services, the rendering, the cookies and the redirect to the login that all groups of pages share."""
 
 from typing import Any, Protocol
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -35,7 +35,7 @@ class PageStore(PeopleStore, ClientStore, GrantStore, SessionStore, PlantStore, 
 
 
 class PageContext(msgspec.Struct, frozen=True):
-    """Given to each group of pages."""
+    """Each group of pages receives this object."""
 
     sessions: Sessions
     store: PageStore
@@ -49,7 +49,9 @@ class PageContext(msgspec.Struct, frozen=True):
     """Whether a link can be mailed to a person who is not logged in."""
 
     async def end_webhooks(self, request: Request, user_id: Id, form: Form, reason: str) -> None:
-        """After a new password or a logout everywhere, unless the person ticked the box to keep them (Decision 0055)."""
+        """Ends the person's webhooks after a new password or a logout everywhere, unless the person chose to keep them
+        (Decision 0055).
+        """
         if form.get("keep_webhooks") != "yes":
             await self.webhooks.end(user_id, reason, address=address_of(request))
 
@@ -62,7 +64,7 @@ class PageContext(msgspec.Struct, frozen=True):
         return choose_language(request, locales)
 
     async def targets_of(self, return_to: str | None) -> tuple[str, ...]:
-        """The redirect target of the application that sent the person here: forms may redirect to it."""
+        """The redirect target of the application that sent the person here. The forms of the page may redirect to it."""
         if return_to is None:
             return ()
         query = parse_qs(urlsplit(return_to).query)
@@ -91,7 +93,10 @@ class PageContext(msgspec.Struct, frozen=True):
         form_targets: tuple[str, ...] = (),
         **values: Any,
     ) -> Response:
-        """A page for `person`. Without one, the form token comes from the visit cookie. `wait`: seconds until the next try."""
+        """Render a page for `person`.
+
+        If `person` is None, the form token comes from the visit cookie. `wait` is the number of seconds until the next try.
+        """
         visit: str | None = None
         token = person.form_token if person is not None else values.pop("form_token", "") or visit_token(request)
         if not token:
@@ -115,12 +120,12 @@ class PageContext(msgspec.Struct, frozen=True):
         return response
 
     async def recovery_codes_page(self, request: Request, person: LoggedIn, then: str) -> Response:
-        """Makes new recovery codes and shows them, once. The person continues at `then`."""
+        """Makes new recovery codes and shows them once. The person continues at `then`."""
         codes = await self.sessions.new_recovery_codes(person.user, address_of(request))
         return self.render(request, "recovery_codes.html", person=person, codes=codes, then=then)
 
     def finish_login(self, login: LoginComplete, return_to: str | None) -> Response:
-        """Go to the account, or to the page that needed the login."""
+        """Redirect to the page that needed the login, or to the account page."""
         response = see_other(return_to or ACCOUNT_PATH)
         self.set_session(response, login)
         return response
@@ -135,13 +140,13 @@ class PageContext(msgspec.Struct, frozen=True):
         return f"{LOGIN_PATH}?{urlencode(given)}" if given else LOGIN_PATH
 
     def to_login(self, request: Request) -> Response:
-        """For an account page that was opened without a login."""
+        """Redirect to the login, for an account page that was opened without a login."""
         return see_other(self.login_url(request.url.path if request.method == "GET" else ACCOUNT_PATH))
 
 
 def _same_host(one: str, other: str) -> bool:
     try:
         first, second = urlsplit(one), urlsplit(other)
-    except ValueError:  # brackets around an invalid address
+    except ValueError:  # invalid address in brackets
         return False
     return (first.scheme, first.hostname) == (second.scheme, second.hostname)

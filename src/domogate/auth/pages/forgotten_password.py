@@ -1,7 +1,7 @@
-"""The page for a forgotten password: if mail is configured, a one-time link is mailed to the account (Decision 0031).
+"""The page for a forgotten password. If mail is configured, a one-time link is mailed to the account (Decision 0031).
 
-The page does not reveal whether an account exists. It is rendered before the account is looked up, and is the same for every
-e-mail.
+The page does not reveal whether an account exists. It is rendered before the account is looked up, and it is the same for every
+e-mail address.
 """
 
 import asyncio
@@ -33,8 +33,8 @@ class ForgottenPasswordPages:
 
     def __init__(self, context: PageContext) -> None:
         self._context = context
-        # Separate from the throttle of logins: asking for links must not prevent a login. The waits are longer, because every
-        # request may send a mail.
+        # This throttle is not the throttle of logins: a request for a link must not prevent a login. The waits are longer,
+        # because every request may send a mail.
         self._throttle = LoginThrottle(
             context.store,
             context.clock,
@@ -69,7 +69,7 @@ class ForgottenPasswordPages:
         response = self._context.render(
             request, "forgotten_sent.html", return_to=return_to, email=email, login_url=self._context.login_url(return_to)
         )
-        # After the response: the duration of the look-up and of the mail must not reveal who has an account.
+        # This runs after the response: the time that the look-up and the mail take must not reveal who has an account.
         response.background = BackgroundTask(self._send_link, email, address)
         return response
 
@@ -79,7 +79,7 @@ class ForgottenPasswordPages:
             self._context.sessions.note(AuditAction.LINK_ISSUED, NOBODY, "unknown user", AuditResult.WRONG, address)
             return
         if not user.active:
-            # The first password is set by the link of the invitation, not here.
+            # The link of the invitation sets the first password; this page does not.
             self._context.sessions.note(AuditAction.LINK_ISSUED, NOBODY, user_ref(user.id), AuditResult.REFUSED, address)
             return
         async with self._mailing:
@@ -91,7 +91,7 @@ class ForgottenPasswordPages:
                 # The answer of a mail server may contain the address: log only the kind of failure.
                 _log.error("the link for a forgotten password was not mailed", reason=type(failure.__cause__).__name__)
             except NotFound:
-                pass  # the user has just been deleted
+                pass  # The user was deleted at the same time.
 
     def _page(
         self,

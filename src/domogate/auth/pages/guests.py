@@ -29,7 +29,7 @@ NOTICES = frozenset(("member", "mailed", "invited", "unsent", "changed", "withdr
 
 
 class PersonRow(msgspec.Struct, frozen=True):
-    """A member or an invited person. `limits` is empty for the whole home at any time."""
+    """A member or an invited person. `limits` is empty if the person may use the whole home at any time."""
 
     email: str
     waits: bool
@@ -128,11 +128,11 @@ class PeoplePages:
                 plant.plant.id, form.get("email"), address=address_of(request), user_id=person.user.id
             )
         except Refused:
-            return see_other(_path_of(plant))  # the person has just left: show the current state
+            return see_other(_path_of(plant))  # The person left at the same time: show the current state.
         return _done(plant, "withdrawn")
 
     async def _find_sender(self, request: Request, form: Form) -> tuple[LoggedIn | None, StoredPlant | None]:
-        """The person who sent a form of this browser, and the home that they own."""
+        """Find the person who sent the form, and the home that this person owns. The form must come from this browser."""
         person = await self._context.find_person(request)
         if person is None or not is_own_form(form, person.form_token):
             return None, None
@@ -153,7 +153,10 @@ class PeoplePages:
         problems: dict[str, str] | None = None,
         wait: int | None = None,
     ) -> Response:
-        """`form`: what was sent, to be shown again. `problems`: the key of a text for each field that is wrong."""
+        """`form` holds the values that were sent; they are shown again.
+
+        `problems` has the key of a text for each wrong field.
+        """
         language = self._context.language_for(request)
         notice = request.query_params.get("done", "")
         plant = stored.plant

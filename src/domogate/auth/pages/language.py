@@ -26,11 +26,11 @@ class Language:
         return key in self.texts
 
     def count(self, key: str, number: int) -> str:
-        """`key.one` or `key.other`: our languages need no other forms for the numbers that occur."""
+        """The text `key.one` or `key.other`. Our languages need no other forms for the numbers that occur."""
         return self.say(f"{key}.one" if number == 1 else f"{key}.other", number=number)
 
     def ago(self, at: float, now: float) -> str:
-        """A relative time, because the gateway does not know the reader's time zone."""
+        """A relative time such as "5 minutes ago", because the gateway does not know the reader's time zone."""
         seconds = max(0, int(now - at))
         if seconds < _MINUTE:
             return self.say("time.now")
@@ -78,7 +78,7 @@ def choose_language(request: Request, ui_locales: str = "") -> Language:
 
 
 def _preferences(header: str) -> list[str]:
-    """Language tags, the preferred first. Tags with weight 0 or an invalid weight are left out."""
+    """Language tags, the preferred tag first. Tags with weight 0 or an invalid weight are left out."""
     weighed = []
     for part in header[:1000].split(","):
         tag, _, weight = part.partition(";")

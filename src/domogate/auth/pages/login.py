@@ -90,7 +90,7 @@ class LoginPages:
         wait: int | None = None,
         **values: Any,
     ) -> Response:
-        """`problem`: the key of the text that explains what is wrong."""
+        """`problem` is the key of the text that explains the problem."""
         return self._context.render(
             request,
             template,
@@ -188,6 +188,6 @@ class LoginPages:
         )
 
     async def _find_pending(self, request: Request, *, set_up: bool) -> PendingLogin | None:
-        """The login that still needs a code or, if `set_up`, a second factor."""
+        """The login that still needs a code or, with `set_up`, the set-up of a second factor."""
         pending = await self._context.sessions.find_pending(request.cookies.get(PENDING_COOKIE))
         return pending if pending is not None and pending.set_up is set_up else None

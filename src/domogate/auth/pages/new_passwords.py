@@ -1,4 +1,4 @@
-"""Explains what is wrong with a new password, as the key of a text. The rules are in `services/people/rules.py`."""
+"""Finds the text that explains why a new password is refused. The rules are in `services/people/rules.py`."""
 
 from domogate.domain.passwords import PASSWORD_LENGTH, is_common
 from domogate.services.people import check_password
@@ -6,7 +6,7 @@ from domogate.services.refusals import Invalid
 
 
 def find_flaw(password: str, repeated: str, email: str, current: str | None = None) -> tuple[str, str] | None:
-    """The field and the key of its text, or None if the password is good."""
+    """The field and the key of its text, or None if the password is accepted."""
     shortest, longest = PASSWORD_LENGTH
     try:
         check_password(password, email)

@@ -1,4 +1,4 @@
-"""All pages, and the parts of them that the OAuth endpoints use."""
+"""All pages, and the functions of the pages that the OAuth endpoints use."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -45,7 +45,7 @@ class Pages:
         terms_url: str | None = None,
         mails_links: bool = False,
     ) -> None:
-        """`secure_cookies` None: if `base_url` is https. `mails_links`: whether links can be mailed to people."""
+        """`secure_cookies` None means: secure if `base_url` is https. `mails_links`: whether links can be mailed to people."""
         secure = base_url.startswith("https:") if secure_cookies is None else secure_cookies
         self._context = PageContext(
             sessions, store, people, webhooks, clock, Renderer(), Cookies(secure=secure), terms_url, mails_links
@@ -60,7 +60,7 @@ class Pages:
         return [style, *(route for kind in kinds for route in kind(self._context).routes())]
 
     def redirect_to_login(self, request: Request, *, return_to: str, login_hint: str | None = None) -> Response:
-        """`return_to` is the path under /auth/, with its query, that follows the login."""
+        """`return_to` is the path under /auth/ to which the person returns after the login, with its query."""
         locales = request.query_params.get("ui_locales")
         return see_other(
             self._context.login_url(quote(return_to, safe=_KEPT_IN_A_QUERY), login_hint=login_hint, ui_locales=locales)
@@ -69,7 +69,7 @@ class Pages:
     def render_consent(
         self, request: Request, person: LoggedIn, *, client: Client, scopes: Sequence[str], fields: Mapping[str, str]
     ) -> Response:
-        """A form that posts `fields`, the ticked `scope`s and `decision` (allow or deny) to /auth/authorize."""
+        """Render a form that posts `fields`, the ticked scopes and `decision` (allow or deny) to /auth/authorize."""
         language = self._context.language_for(request, f"{_AUTHORIZE_PATH}?{urlencode(fields)}")
         query = request.url.query if request.method == "GET" and request.url.query else urlencode(fields)
         back = fields.get("redirect_uri") or "".join(client.redirect_uris[:1])
@@ -92,13 +92,19 @@ class Pages:
         return is_own_form(form, person.form_token)
 
     def render_error(self, request: Request, *, status: int, problem: str, advice: str) -> Response:
-        """For the developer of the application, to whom the person shows the page. It contains no link."""
+        """Render an error for the developer of the application.
+
+        The person can show it to the developer. The page has no link.
+        """
         return self._context.render(request, "error.html", status=status, problem=problem, advice=advice)
 
     def render_logout(
         self, request: Request, person: LoggedIn, *, client: Client | None = None, fields: Mapping[str, str] | None = None
     ) -> Response:
-        """Asks before a logout (RP-Initiated Logout §2). Posts `fields` and `decision` (logout or stay) to /auth/logout."""
+        """Ask the person before a logout (RP-Initiated Logout §2).
+
+        The form posts `fields` and `decision` (logout or stay) to /auth/logout.
+        """
         fields = fields or {}
         targets: tuple[str, ...] = ()
         if client is not None and "post_logout_redirect_uri" in fields:
@@ -108,7 +114,10 @@ class Pages:
         )
 
     def render_logged_out(self, request: Request, *, client: Client | None = None) -> Response:
-        """`client`: the application that asked for the logout. Also removes the cookie."""
+        """Render the page after a logout, and remove the session cookie.
+
+        `client` is the application that asked for the logout.
+        """
         response = self._context.render(request, "logged_out.html", client=client)
         self.forget(response)
         return response

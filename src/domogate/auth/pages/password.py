@@ -55,7 +55,7 @@ class PasswordPages:
                 address=address_of(request),
             )
         except Conflict:
-            return self._context.to_login(request)  # another request changed the password and ended this session
+            return self._context.to_login(request)  # Another request changed the password and ended this session.
         except Refused:
             return await self._password_page(request, person, 400, {"password": "password.refused"})
         await self._context.end_webhooks(request, person.user.id, form, "The user chose a new password.")
@@ -69,7 +69,7 @@ class PasswordPages:
         problems: dict[str, str] | None = None,
         wait: int | None = None,
     ) -> Response:
-        """`problems`: the key of a text for each field that is wrong."""
+        """`problems` has the key of a text for each wrong field."""
         return self._context.render(
             request,
             "password.html",

@@ -1,4 +1,7 @@
-"""The page to set a password by a one-time link. Opening it does not use the link up: mail programs open links too."""
+"""The page to set a password by a one-time link.
+
+Opening the page does not use up the link, because mail programs open links too.
+"""
 
 from starlette.requests import Request
 from starlette.responses import Response

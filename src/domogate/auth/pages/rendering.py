@@ -33,14 +33,14 @@ _STYLE_HEADERS = {
 }
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*", re.ASCII).fullmatch
 _HOST = re.compile(r"[a-z0-9.-]+(:[0-9]+)?", re.ASCII).fullmatch
-# Set by the edge. Error pages show it, so that an operator finds the request in the log.
+# The edge sets this id. Error pages show it, so that an operator can find the request in the log.
 _REQUEST_ID = "domogate.request_id"
 _FOLDER = files("domogate.auth.pages")
 
 
 @cache
 def compile_templates() -> dict[str, jinja2.Template]:
-    """By file name. A process compiles them once."""
+    """All templates by file name. A process compiles them only once."""
     sources = {
         entry.name: entry.read_text(encoding="utf-8")
         for entry in (_FOLDER / "templates").iterdir()
@@ -61,7 +61,7 @@ class Renderer:
     """Renders all templates and serves the style sheet."""
 
     def __init__(self) -> None:
-        # At the start: compiling during a request would delay all other requests.
+        # Compile at the start: compiling during a request would delay all other requests.
         self._templates = compile_templates()
         self._style = (_FOLDER / "style.css").read_bytes()
         self._style_url = f"{STYLE_PATH}?v={hashlib.sha256(self._style).hexdigest()[:12]}"
@@ -77,7 +77,7 @@ class Renderer:
         headers: dict[str, str] | None = None,
         **values: Any,
     ) -> Response:
-        """`form_targets`: other sites that a form may redirect to (see `form_target`)."""
+        """`form_targets` are the other sites that a form may redirect to (see `form_target`)."""
         body = self._templates[template].render(
             t=language.say,
             language=language,
@@ -96,13 +96,13 @@ class Renderer:
 def form_target(url: str) -> str | None:
     """The narrowest source expression of a Content-Security-Policy that allows a redirect from a form to this URL.
 
-    Browsers apply form-action to every redirect that follows a form, so the policy must name the application's address. The
-    scheme alone is used for a native application's own scheme, which has no origin, and for IPv6, which the policy's grammar
-    does not support.
+    Browsers apply form-action to every redirect that follows a form, so the policy must name the application's address. In two
+    cases the expression is only the scheme: a native application's own scheme has no origin, and the grammar of the policy has
+    no IPv6 addresses.
     """
     try:
         parts = urlsplit(url)
-    except ValueError:  # brackets around an invalid address
+    except ValueError:  # invalid address in brackets
         return None
     if not _SCHEME(parts.scheme):
         return None
@@ -111,7 +111,7 @@ def form_target(url: str) -> str | None:
 
 
 def host_of(url: str) -> str:
-    """The host that the consent page shows. Empty for an application on the person's own device."""
+    """The host that the consent page shows. It is empty for an application on the person's own device."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -82,7 +82,7 @@ class SecondFactorPages:
         return await self._context.recovery_codes_page(request, person, ACCOUNT_PATH)
 
     async def _find_refusal(self, request: Request, person: LoggedIn, form: Form) -> dict[str, Any] | None:
-        """What to show instead of a change, or None if the person may make it."""
+        """The page to show instead of the change, or None if the person may make the change."""
         if not is_own_form(form, person.form_token):
             return {"status": 400, "problem": "login.stale"}
         refused = await self._context.sessions.confirm_person(person, form.get("current"), address_of(request))

@@ -1,8 +1,8 @@
-"""Names the browser and the system of a User-Agent header. It is a hint: a browser can send anything."""
+"""Names the browser and the operating system of a User-Agent header. The result is only a hint: a browser can send any text."""
 
 import msgspec
 
-# The first match counts: nearly every browser also names its ancestors.
+# The first match counts: nearly every browser also names older browsers in its header.
 _BROWSERS = (
     ("Edg/", "Edge"),
     ("EdgA/", "Edge"),
@@ -26,7 +26,7 @@ _SYSTEMS = (
 
 
 class Agent(msgspec.Struct, frozen=True):
-    """Either may be empty."""
+    """The browser and the operating system. Both may be empty."""
 
     browser: str
     system: str

@@ -1,4 +1,4 @@
-"""Modules that speak MQTT: Zigbee2MQTT, Tasmota, and others that topics and templates can describe (docs/mqtt.md)."""
+"""Modules that use MQTT: Zigbee2MQTT, Tasmota, and other devices that topics and templates can describe (docs/mqtt.md)."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ __all__ = ["DRIVER", "Mqtt", "MqttBroker", "MqttSettings"]
 class MqttSettings(DriverSettings, frozen=True):
     brokers: Annotated[
         tuple[MqttBroker, ...],
-        Setting("JSON", "Brokers for the driver mqtt; easier in the TOML file.", unique_names, secret=True),
+        Setting("JSON", "Brokers for the driver mqtt. It is easier to list them in the TOML file.", unique_names, secret=True),
     ] = ()
 
 

@@ -15,7 +15,10 @@ from domogate.drivers.mqtt.payloads import Unreadable
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A device that can become a module, or, with `why`, one that cannot. The id of the module is made from `key`."""
+    """A device that can become a module.
+
+    If `why` is set, it cannot, and `why` is the reason. The id of the module is made from `key`.
+    """
 
     key: str
     name: str
@@ -67,7 +70,9 @@ _Kind = tuple[str, DeviceKind | None, dict[str, Any], str]
 
 
 def _kinds_of(exposes: list[dict[str, Any]]) -> Iterator[_Kind]:
-    """For each possible module of a device: suffix of its name, kind, options, and the reason if it cannot be a module."""
+    """For each possible module of a device: the suffix of its name, its kind, its options, and why it cannot be a module, if
+    so.
+    """
     by_type: dict[str, list[dict[str, Any]]] = {}
     for one in exposes:
         by_type.setdefault(str(one.get("type")), []).append(one)
@@ -156,7 +161,7 @@ def _tasmota_kinds(relays: list[Any], measures: bool) -> Iterator[tuple[str, Dev
     for number, what in enumerate(relays, start=1):
         if what == _LIGHT:
             yield f"light{number}", DeviceKind.LIGHT, {} if number == 1 else {"relay": number}
-    for shutter in range(1, relays.count(_SHUTTER) // 2 + 1):  # two relays each: up and down
+    for shutter in range(1, relays.count(_SHUTTER) // 2 + 1):  # A shutter has two relays: up and down.
         yield f"shutter{shutter}", DeviceKind.AUTOMATION, {} if shutter == 1 else {"shutter": shutter}
     if measures and len(switched) != 1:
         yield "energy", DeviceKind.ENERGYMETER, {}
@@ -168,7 +173,7 @@ def _measures(sensors: Any) -> bool:
 
 
 def _tasmota_options(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Only the options that differ from the defaults of Tasmota."""
+    """Only the options that differ from Tasmota's defaults."""
     options: dict[str, Any] = {"dialect": "tasmota", "topic": config["t"]}
     usual = {"ft": ("fullTopic", "%prefix%/%topic%/"), "tp": ("prefixes", ["cmnd", "stat", "tele"])}
     usual |= {"onln": ("online", "Online"), "ofln": ("offline", "Offline")}

@@ -9,24 +9,24 @@ _PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 
 class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A broker and how to log in to it. The constructor refuses contradictory values."""
+    """A broker, and how the gateway logs in to it. The constructor refuses contradictory values."""
 
     url: str
     """mqtt://host:1883, or mqtts://host:8883 for TLS."""
     name: str = "main"
-    """Modules name it in their option `broker`."""
+    """The name by which modules refer to the broker, in their option `broker`."""
     username: str | None = None
     password: str | None = None
     password_file: str | None = None
-    """Has the password in its first line; it is read again for each connection."""
+    """A file with the password in its first line. The file is read again for each connection."""
     ca_file: str | None = None
-    """The certificate authorities to trust; None: those of this machine."""
+    """File with the trusted certificate authorities. None means those of this machine."""
     client_certificate: str | None = None
     client_key: str | None = None
     client_id: str | None = None
-    """None: a new one for each start. Two clients with the same id disconnect each other."""
+    """None means a new id at each start. Two clients with the same id disconnect each other."""
     keepalive: int = 30
-    """Seconds; a connection without a packet for one and a half times as long is closed."""
+    """In seconds. A connection without a packet for one and a half times this period is closed."""
 
     def __post_init__(self) -> None:
         if problem := _find_problem_of_url(self.url):
@@ -38,7 +38,7 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         if self.username is None and (self.password is not None or self.password_file is not None):
             raise ValueError(f"broker {self.name!r}: a password needs a username")
         if (self.client_certificate is None) != (self.client_key is None):
-            raise ValueError(f"broker {self.name!r}: client_certificate and client_key go together")
+            raise ValueError(f"broker {self.name!r}: client_certificate and client_key must be given together")
         if not self.tls and (self.ca_file is not None or self.client_certificate is not None):
             raise ValueError(f"broker {self.name!r}: certificates are for mqtts://, and its url is mqtt://")
         if not 5 <= self.keepalive <= 3600:

@@ -1,4 +1,4 @@
-"""Keeps one connection to one broker open: reconnects after a loss, and reports each time why it was lost."""
+"""Keeps one connection to one broker open. It reconnects after a loss, and reports the reason of each loss."""
 
 import asyncio
 import ssl
@@ -26,7 +26,10 @@ Lost = Callable[[AbsenceReason, str], None]
 
 
 class BrokerConnection:
-    """`serve` is called with each connection and returns when it is lost; `lost` is called with each reason."""
+    """`serve` is called with each connection and returns when the connection is lost.
+
+    `lost` is called with the reason of each loss.
+    """
 
     def __init__(self, broker: MqttBroker, *, deliver: Deliver, serve: Serve, lost: Lost) -> None:
         self.broker = broker
@@ -38,7 +41,7 @@ class BrokerConnection:
         self._last_problem = ""
 
     async def run(self) -> None:
-        """Runs until it is cancelled. No error of a broker or of the network ends it."""
+        """Runs until it is cancelled. An error of a broker or of the network does not end it."""
         loop, backoff = asyncio.get_running_loop(), Backoff()
         while True:
             try:
@@ -49,7 +52,7 @@ class BrokerConnection:
                     continue
                 self._report_lost(AbsenceReason.REFUSED, f"the broker refused the gateway: {refused}")
             except (ConnectionLost, OSError, TimeoutError, UnicodeError) as error:
-                # Some old brokers close the connection when they do not know the version.
+                # Some old brokers close the connection if they do not know the version.
                 self._version = V311 if isinstance(error, ConnectionLost) and self._version == V5 else V5
                 self._report_lost(AbsenceReason.CONNECTION_LOST, _explain(error))
             else:
@@ -60,7 +63,7 @@ class BrokerConnection:
                 try:
                     await self._serve(connection)
                 except ConnectionLost:
-                    pass  # `lost` has the reason
+                    pass  # `lost` has got the reason.
                 finally:
                     connection.close()
                 backoff.connection_ended(loop.time() - begun)

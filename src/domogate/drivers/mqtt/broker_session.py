@@ -1,4 +1,4 @@
-"""One broker and its modules: subscriptions, incoming messages, polling and silent modules. Orders are in `calls.py`."""
+"""One broker and its modules: subscriptions, incoming messages, polling and silent modules. `calls.py` sends the orders."""
 
 import asyncio
 import math
@@ -21,11 +21,17 @@ from domogate.drivers.mqtt.warning_counter import WarningCounter
 from domogate.ports import Clock
 
 READ_EVERY = 0.05
-"""Seconds in which messages collect before they are read: only the newest of each topic is."""
+"""Messages are collected for this number of seconds before they are read. Only the newest message of each topic is read."""
 READ_BATCH, READ_PAUSE = 10, 0.001
-"""After so many messages other tasks get so much time: reading all at once would delay them by milliseconds."""
+"""After this number of messages, reading pauses for this number of seconds.
+
+Reading all at once would delay other tasks by milliseconds.
+"""
 POLL_DELAY, POLL_INTERVAL = 1.0, 0.1
-"""Retained messages come first; then modules without a message are polled, few at a time: radio networks are slow."""
+"""Seconds to wait for retained messages, and between two polls.
+
+Then modules without a message are polled one by one, because radio networks are slow.
+"""
 NEVER_SEEN_AFTER, CHECK_EVERY = 30.0, 5.0
 
 
@@ -41,7 +47,7 @@ class BrokerSession:
         self._modules: dict[tuple[Id, Id], DrivenModule] = {}
         self._routes: dict[bytes, list[DrivenModule]] = {}
         self._urgent: dict[bytes, int] = {}
-        """Topics with callers that wait for a message, and how many."""
+        """Topics for which callers wait for a message, with the number of these callers."""
         self._subscribed: set[bytes] = set()
         self._problem: tuple[AbsenceReason, str] | None = None
         self._modules_changed = asyncio.Event()
@@ -50,10 +56,10 @@ class BrokerSession:
         self._poll_wanted = asyncio.Event()
         self.warnings = WarningCounter(broker.name)
         self.received = 0
-        """How many messages came in."""
+        """Number of messages that were received."""
 
     def list_tasks(self) -> Iterable[tuple[str, Callable[[], Coroutine[Any, Any, None]]]]:
-        """The tasks of the session by name; each runs until it is cancelled."""
+        """The tasks of the session by name. Each task runs until it is cancelled."""
         return (
             ("connection", self._broker_connection.run),
             ("reader", self._run_reader),
@@ -81,7 +87,7 @@ class BrokerSession:
         if self._problem is not None:
             module.lose_connection(*self._problem, self.clock.now())
             self._on_change(module)
-        # A topic that is subscribed already is subscribed again: then the broker sends its retained message.
+        # A topic that is already subscribed is subscribed again, because the broker then sends its retained message.
         self._subscribed.difference_update(topic.encode() for topic in module.codec.topics)
         self._modules_changed.set()
 
@@ -115,7 +121,7 @@ class BrokerSession:
                 await self._subscribe(connection)
 
     async def _subscribe(self, connection: Connection) -> None:
-        """Subscribe to the topics of new modules, and unsubscribe from those of removed ones."""
+        """Subscribe to the topics of new modules, and unsubscribe from the topics of removed modules."""
         old = [topic for topic in self._subscribed if topic not in self._routes]
         new = [topic for topic in self._routes if topic not in self._subscribed]
         self._subscribed.difference_update(old)
@@ -153,14 +159,14 @@ class BrokerSession:
         self._reachability_known = asyncio.Event()
 
     async def wait_reachability(self) -> None:
-        """Until the connection was made or lost the next time."""
+        """Wait until the connection is made or lost the next time."""
         await self._reachability_known.wait()
 
     # incoming messages
 
     @contextmanager
     def urgent(self, module: DrivenModule) -> Iterator[None]:
-        """While a caller waits for the module, its messages are read at once."""
+        """While a caller waits for this module, its messages are read at once."""
         topics = [topic.encode() for topic in module.codec.topics]
         for topic in topics:
             self._urgent[topic] = self._urgent.get(topic, 0) + 1
@@ -232,9 +238,11 @@ class BrokerSession:
             self.check_modules()
 
     def check_modules(self) -> None:
-        """Find silent modules, and log what could not be read."""
+        """Find silent modules, and log messages that could not be read."""
         for module in self._modules.values():
-            if not self._queue.holds_any(map(str.encode, module.codec.topics)):  # an unread message: it is not silent
+            if not self._queue.holds_any(
+                map(str.encode, module.codec.topics)
+            ):  # A message is not read yet, so the module is not silent.
                 module.check_silence(self.clock.now(), NEVER_SEEN_AFTER)
                 self._on_change(module)
         self.warnings.log()

@@ -1,4 +1,4 @@
-"""Orders, reads and pictures of a module: each is sent once and in time, and waits for the module's answer."""
+"""Orders, reads and pictures of a module. Each is sent once and before its deadline, and waits for the module's answer."""
 
 import asyncio
 import math
@@ -18,7 +18,7 @@ from domogate.drivers.mqtt.properties import Properties, Publication, Unsupporte
 from domogate.ports import Picture
 
 FRESH_FOR = 60.0
-"""Seconds for which the last message of a module is current enough: it is not asked again."""
+"""In seconds. If the last message of a module is not older, the module is not asked again."""
 
 
 async def execute(session: BrokerSession, module: DrivenModule, order: Order) -> Report:
@@ -89,7 +89,7 @@ def _check_reachable(module: DrivenModule) -> None:
 
 
 async def _wait_until_known(session: BrokerSession, module: DrivenModule, deadline: float) -> None:
-    """Shortly after the start it is not known yet whether the broker can be reached."""
+    """For a short time after the start it is not known yet whether the broker can be reached."""
     while module.subscribed_since is None and module.absence is None and not module.removed:
         await _in_time(session, session.wait_reachability(), deadline, "the broker was not reached in time")
     if module.removed:
@@ -111,7 +111,7 @@ async def _call(
             acks = []
             for publication in publications:
                 acks.append(await publish(session, publication, call, deadline))
-                module.unanswered = True  # from the first message on, also when a later one fails
+                module.unanswered = True  # Set before the first message is sent: it is also true if a later message fails.
             if by_broker:
                 acknowledged = asyncio.gather(*acks, return_exceptions=True)
                 await _in_time(session, acknowledged, deadline, "the broker did not acknowledge it")
@@ -123,7 +123,7 @@ async def _call(
 
 
 async def wait_answer(session: BrokerSession, call: PendingCall, deadline: float) -> None:
-    """An answer that has come counts, also when the gateway itself was busy until the deadline."""
+    """An answer that has arrived counts, even if the gateway itself was busy until the deadline."""
     await asyncio.wait((call.answered,), timeout=max(0.0, deadline - session.clock.now()))
     if not call.answered.done():
         raise DeviceTimeout("the device did not confirm in time")
@@ -136,12 +136,12 @@ async def publish(
     connection = session.connection
     if connection is None:
         raise DeviceOffline("the connection to the broker is lost")
-    await _in_time(session, connection.wait_writable(), deadline, "the broker does not take messages")
+    await _in_time(session, connection.wait_writable(), deadline, "the broker does not accept messages")
     remaining = deadline - session.clock.now()
     if remaining <= 0:
-        raise DeviceTimeout("the order was not sent: its deadline passed")
+        raise DeviceTimeout("the order was not sent, because its deadline has passed")
     try:
-        # In whole seconds; some brokers never expire a message with 0 (Decision 0038).
+        # In whole seconds. With 0, some brokers never expire a message (Decision 0038).
         ack = connection.publish(publication.topic, publication.payload, max(1, math.floor(remaining)))
     except ConnectionLost as lost:
         raise DeviceOffline(f"the connection to the broker is lost: {lost}") from None
@@ -158,7 +158,7 @@ async def _in_time(session: BrokerSession, waiting: Awaitable[object], deadline:
 
 
 def _handle_ack(ack: "asyncio.Future[bytes]", topic: str, call: PendingCall) -> None:
-    """The broker's answer to a publication. A lost connection does not end the call: the device may have the message."""
+    """Handles the broker's answer to a message. A lost connection does not end the call: the device may have the message."""
     if ack.cancelled() or ack.exception() is not None:
         return
     reason = ack.result()[0]

@@ -1,6 +1,6 @@
-"""One connection to a broker: packets in and out, acknowledgements, and keep-alive.
+"""One connection to a broker: packets in both directions, acknowledgements, and keep-alive.
 
-It is made for many small messages: topics and payloads go to `deliver` as bytes and are not decoded here (Decision 0037).
+It is made for many small messages: `deliver` gets topics and payloads as bytes, and they are not decoded here (Decision 0037).
 """
 
 import asyncio
@@ -18,11 +18,11 @@ _LAST_PACKET_ID = 65_535
 
 
 class ConnectionLost(Exception):
-    """The connection was lost; the message says why, for an operator."""
+    """The connection was lost. The message tells the operator why."""
 
 
 class BrokerRefused(Exception):
-    """The broker refused the login; `reason` is the code of MQTT 5.0 §2.4."""
+    """The broker refused the login. `reason` is the code of MQTT 5.0 §2.4."""
 
     def __init__(self, reason: int) -> None:
         super().__init__(packets.words_for(reason))
@@ -30,7 +30,7 @@ class BrokerRefused(Exception):
 
 
 class Connection(asyncio.Protocol):
-    """An open connection. `lost` is done when it is lost, with the reason in words."""
+    """An open connection. The future `lost` ends when the connection is lost; it has the reason as text."""
 
     def __init__(self, deliver: Deliver, *, version: int, keepalive: int, largest_packet: int) -> None:
         loop = asyncio.get_running_loop()
@@ -51,7 +51,7 @@ class Connection(asyncio.Protocol):
         self._keep_alive_timer: asyncio.TimerHandle | None = None
         self._disconnect_reason = ""
         self.skipped = 0
-        """How many packets were too large and were skipped."""
+        """Number of packets that were skipped because they were too large."""
         self.lost: asyncio.Future[str] = loop.create_future()
 
     # open and close
@@ -94,7 +94,7 @@ class Connection(asyncio.Protocol):
         for one in waiting:
             if not one.done():
                 one.set_exception(ConnectionLost(why))
-                one.exception()  # marks it as retrieved: there may be no caller
+                one.exception()  # marks the exception as retrieved: there may be no caller
         self._acks.clear()
 
     def _keep_alive(self) -> None:
@@ -107,7 +107,7 @@ class Connection(asyncio.Protocol):
     # requests
 
     async def subscribe(self, filters: Sequence[tuple[str, int]]) -> list[int]:
-        """One reason code for each filter. Raises ConnectionLost."""
+        """Returns one reason code for each topic filter. Raises ConnectionLost."""
         reasons: list[int] = []
         for start in range(0, len(filters), _FILTERS_A_PACKET):
             some = filters[start : start + _FILTERS_A_PACKET]
@@ -128,7 +128,7 @@ class Connection(asyncio.Protocol):
         await self._writable.wait()
 
     def publish(self, topic: str, payload: bytes, expiry: int) -> asyncio.Future[bytes]:
-        """Sends it once. The future has the broker's reason code as one byte, or raises ConnectionLost."""
+        """Send a message once. The future has the broker's reason code as one byte, or raises ConnectionLost."""
         packet_id, ack = self._expect_ack()
         self._write(packets.to_publish(packet_id, topic, payload, self._version, expiry))
         return ack
@@ -141,11 +141,11 @@ class Connection(asyncio.Protocol):
             if self._packet_id not in self._acks:
                 ack = self._acks[self._packet_id] = self._loop.create_future()
                 return self._packet_id, ack
-        self._abort("the broker does not acknowledge anything")
+        self._abort("the broker does not acknowledge messages")
         raise ConnectionLost(self.lost.result())
 
     async def _acknowledged(self, packet_id: int, ack: "asyncio.Future[bytes]") -> bytes:
-        # An acknowledgement that has come counts, also when the gateway itself was busy until the timeout.
+        # An acknowledgement that has arrived counts, even if the gateway itself was busy until the timeout.
         await asyncio.wait((ack,), timeout=_ACKNOWLEDGED_WITHIN)
         if not ack.done():
             self._acks.pop(packet_id, None)
@@ -160,10 +160,10 @@ class Connection(asyncio.Protocol):
     # asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop has a class of its own
+        self._transport = cast(asyncio.Transport, transport)  # uvloop has its own class
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._end(self._disconnect_reason or (f"the connection broke: {exc}" if exc else "the broker closed the connection"))
+        self._end(self._disconnect_reason or (f"the connection failed: {exc}" if exc else "the broker closed the connection"))
 
     def pause_writing(self) -> None:
         self._writable.clear()
@@ -185,7 +185,7 @@ class Connection(asyncio.Protocol):
     def _read(self, data: bytes) -> None:
         at, end = 0, len(data)
         while end - at >= 2:
-            # The length is decoded inline: this runs for every message.
+            # The length is decoded here and not in a function, because this runs for every message.
             size, start = data[at + 1], at + 2
             if size > 127:
                 if end - at < 5 and not any(digit < 128 for digit in data[at + 1 : end]):

@@ -1,4 +1,4 @@
-"""Finds the modules that a broker announces, for an estate file."""
+"""Finds the modules that a broker announces, and describes them for an estate file."""
 
 import asyncio
 import uuid
@@ -18,7 +18,7 @@ from domogate.drivers.mqtt.packets import FAILURE, V5, V311, words_for
 from domogate.drivers.mqtt.payloads import Unreadable, read_json
 
 _LARGEST_ANNOUNCEMENT = 32 * 1024 * 1024
-"""The list of all devices is one message, with some kilobytes for each device."""
+"""One message has the list of all devices, with some kilobytes for each device."""
 _MOST_TOPICS = 20_000
 _NAMESPACE = uuid.UUID("5a3e6f0c-8d0b-4b53-9a0a-2f6c8b0d7f11")
 _DEVICES, _CONFIG = "/bridge/devices", "/config"
@@ -46,7 +46,7 @@ class Skipped(msgspec.Struct, frozen=True):
 
 
 async def collect_announcements(broker: MqttBroker, seconds: float, base: str | None = None) -> dict[str, bytes]:
-    """The announcements: retained messages, and those that come in this time.
+    """Collect the announcements: retained messages, and messages that arrive in this time.
 
     Raises BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError.
     """
@@ -79,7 +79,7 @@ async def collect_announcements(broker: MqttBroker, seconds: float, base: str | 
 
 
 def find_modules(received: Mapping[str, bytes], broker: str | None = None) -> tuple[list[Found], list[Skipped]]:
-    """The modules in the announcements. `broker`: the name for their options, when there are several brokers."""
+    """The modules in the announcements. `broker` is the name for their options, if there are several brokers."""
     found: list[Found] = []
     skipped: list[Skipped] = []
     for candidate in _every_candidate(received):
@@ -96,7 +96,7 @@ def find_modules(received: Mapping[str, bytes], broker: str | None = None) -> tu
 def _every_candidate(received: Mapping[str, bytes]) -> Iterator[Candidate]:
     for topic, payload in sorted(received.items()):
         if not payload:
-            continue  # an empty message deletes an announcement
+            continue  # an empty message deletes the announcement
         try:
             if topic.endswith(_DEVICES):
                 yield from list(from_zigbee2mqtt(topic.removesuffix(_DEVICES), read_json(payload)))

@@ -1,4 +1,4 @@
-"""The driver: modules by plant, each reached through the broker that its options name."""
+"""The MQTT driver: the modules of each plant, each reached through the broker that its options name."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -25,7 +25,7 @@ REPORT_PAUSE = 1.0
 
 
 class _Entry:
-    """A module of a plant and the session of its broker; without a session it cannot be driven."""
+    """A module of a plant, and the session of its broker. Without a session the module cannot be driven."""
 
     __slots__ = ("attached", "module", "session")
 
@@ -46,7 +46,7 @@ class _Entry:
 
 
 class Mqtt:
-    """Drives modules that speak MQTT, over one connection for each broker."""
+    """Drives modules that use MQTT, with one connection for each broker."""
 
     name = "mqtt"
 
@@ -87,7 +87,10 @@ class Mqtt:
         self._plants.clear()
 
     async def wait_failed(self) -> Exception:
-        """Return the first unexpected error in a task of the driver. A lost connection to a broker is not such an error."""
+        """Return the first unexpected error in a task of the driver.
+
+        A lost connection to a broker does not count as unexpected.
+        """
         while self._failure is None:
             await self._failed.wait()
         return self._failure
@@ -137,7 +140,7 @@ class Mqtt:
         return _Entry(attached, module, session)
 
     def _find_session(self, attached: AttachedModule) -> tuple[BrokerSession | None, str]:
-        """The session, or None and what is wrong."""
+        """Return the session, or None and the problem."""
         for path, words in find_option_problems(attached.module.kind, attached.module.options):
             where = ".".join(map(str, path))
             return None, f"option {where}: {words}" if where else words

@@ -1,4 +1,4 @@
-"""For each kind of device: its state from properties, the properties that a command wants, and how they are confirmed."""
+"""For each kind of device: how its state is made from properties, and which properties a command wants and confirms."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -46,7 +46,7 @@ Readings = Mapping[str, Reading]
 _MakeState = Callable[[Properties, Readings], State | None]
 
 _MOST_OF_A_PLUG = 100_000
-"""Spec 2.13: a larger value cannot be shown to a client; only the history has it."""
+"""Spec 2.13. A larger value cannot be shown to a client; it is only in the history."""
 
 
 # States
@@ -92,7 +92,7 @@ def _thermostat(properties: Properties, readings: Readings) -> State | None:
 def _multisocket(properties: Properties, _: Readings) -> State | None:
     sockets = properties.get("sockets", {})
     known = sorted(sockets)
-    # Without gaps: an unknown socket would shift the numbers of the next ones.
+    # Without gaps: an unknown socket would change the numbers of the sockets after it.
     return MultisocketState(sockets=tuple(sockets[socket] for socket in known)) if known == [*range(len(known))] != [] else None
 
 
@@ -120,11 +120,14 @@ _STATES: Mapping[DeviceKind, _MakeState] = MappingProxyType(
 )
 
 KINDS = frozenset(_STATES)
-"""The kinds that MQTT can drive. Scenes belong to the gateway; emergency lighting has no MQTT devices."""
+"""The kinds of modules that MQTT can drive.
+
+Scenes belong to the gateway, and there are no MQTT devices for emergency lighting.
+"""
 
 
 def make_state(kind: DeviceKind, properties: Properties, readings: Readings) -> State | None:
-    """The state of a module with these properties; None while a required one is missing."""
+    """The state of a module with these properties, or None while a required property is missing."""
     return _STATES[kind](properties, readings)
 
 
@@ -138,7 +141,7 @@ def _shutter_command(command: MoveShutter) -> Properties:
 
 def _thermostat_command(command: SetThermostat) -> Properties:
     if command.program is not None:
-        raise Unsupported("the thermostat's programs cannot be chosen from outside")
+        raise Unsupported("the programs of this thermostat cannot be chosen over MQTT")
     if command.activation_time is not None:
         raise Unsupported("the thermostat takes no activation time")
     wanted = Properties()
@@ -181,15 +184,15 @@ def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Pr
     if command_type is None or make is None or not isinstance(command, command_type):
         raise Unsupported(f"a {kind} does not take this command")
     wanted = {what: value for what, value in make(command).items() if (what, value) not in always.items()}
-    return cast(Properties, wanted)  # its keys are those of Properties
+    return cast(Properties, wanted)  # the keys are those of Properties
 
 
-# Confirmation. Devices round to steps of their own, so a confirmed value is only near the wanted one.
+# Confirmation. Devices round to their own steps, so a confirmed value is only near the wanted value.
 
 _NEAR: Mapping[str, float] = MappingProxyType({"level": 2, "position": 2, "set_point": 0.5, "saturation": 6})
 _NEAR_HUE = 8
 _UNSATURATED = 15
-"""Below this saturation, the hue is only noise."""
+"""Below this saturation the hue has no meaning."""
 
 
 def unconfirmed(wanted: Properties, heard: Properties) -> Properties:
@@ -203,7 +206,7 @@ def unconfirmed(wanted: Properties, heard: Properties) -> Properties:
                 left[what] = sockets
         elif not _confirms(what, value, heard, wanted):
             left[what] = value
-    return cast(Properties, left)  # its keys are those of `wanted`
+    return cast(Properties, left)  # the keys are those of `wanted`
 
 
 def _confirms(what: str, value: Any, heard: Properties, wanted: Properties) -> bool:

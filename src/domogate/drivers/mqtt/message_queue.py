@@ -1,4 +1,4 @@
-"""Unread messages, in bounded memory (Decision 0038)."""
+"""Unread messages, in limited memory (Decision 0038)."""
 
 import asyncio
 from collections import deque
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from domogate.drivers.mqtt.properties import QueuePolicy
 
 _PARTS = 64
-"""How many messages of a topic with the policy ALL are kept."""
+"""Number of messages that are kept for a topic with the policy ALL."""
 
 
 class MessageQueue:
@@ -20,7 +20,7 @@ class MessageQueue:
         self._filled = asyncio.Event()
 
     def add_topic(self, topic: bytes, policy: QueuePolicy) -> None:
-        """For two modules with the same topic, the policy that keeps more applies."""
+        """If two modules use the same topic, the policy that keeps more messages applies."""
         keeps_more = (QueuePolicy.DURING_CALLS, QueuePolicy.LATEST, QueuePolicy.ALL)
         self._policies[topic] = max(policy, self._policies.get(topic, policy), key=keeps_more.index)
 
@@ -57,6 +57,6 @@ class MessageQueue:
         return [*newest.items(), *((topic, one) for topic, some in parts.items() for one in some)]
 
     def take_of(self, topic: bytes) -> list[bytes]:
-        """Remove and return the messages of one topic, before a newer one is read directly."""
+        """Remove and return the messages of one topic. Called before a newer message of the topic is read directly."""
         newest = self._newest.pop(topic, None)
         return [*self._parts.pop(topic, ()), *(() if newest is None else (newest,))]

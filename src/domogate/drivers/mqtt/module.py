@@ -13,19 +13,22 @@ from domogate.drivers.mqtt.properties import MEASURES, NOT_STATE, Codec, Propert
 from domogate.ports import AttachedModule
 
 READING_EVERY = 10.0
-"""Seconds between two readings of the same measure in the history. The state always has the newest."""
+"""Seconds between two readings of the same measure in the history. The state always has the newest value."""
 
 
 _Reported = tuple[State | None, bool, AbsenceReason | None]
 
 
 def _reported(attached: AttachedModule) -> _Reported:
-    """What is known outside the driver; a state that no driver has reported does not count."""
+    """The state that the rest of the gateway knows. A state that no driver has reported does not count."""
     return (attached.last.state, attached.last.reachable, None) if attached.reported_at else (None, True, None)
 
 
 class PendingCall:
-    """A caller waits until the module has confirmed the wanted properties; without any, until it reports its state."""
+    """A call that waits until the module has confirmed the wanted properties.
+
+    Without any, it waits until the module reports its state.
+    """
 
     __slots__ = ("answered", "wanted")
 
@@ -47,7 +50,7 @@ class PendingCall:
             self.answered.set_result(None)
         else:
             self.answered.set_exception(fault)
-            self.answered.exception()  # marks it as retrieved: the caller may be gone
+            self.answered.exception()  # marks the exception as retrieved: the caller may have left
 
 
 class DrivenModule:
@@ -68,13 +71,13 @@ class DrivenModule:
             self.pictures.set_on(self.state.on, 0.0)
         self.received_at: float | None = None
         self.subscribed_since: float | None = None
-        """Since when its topics are subscribed; None: they are not."""
+        """The time when its topics were subscribed. None if they are not subscribed."""
         self.unanswered = False
-        """An order or a read was sent, and no answer has come since."""
+        """An order or a read was sent, and no answer has arrived since then."""
         self.removed = False
-        """It is no longer driven."""
+        """The module is no longer driven."""
         self._known = bool(attached.reported_at)
-        """It has reported something, now or before the last restart."""
+        """The module has reported something, now or before the last restart."""
         self._properties = Properties()
         before = self.state
         self.preset = before.target if isinstance(before, LightState) and not before.on else None
@@ -89,7 +92,10 @@ class DrivenModule:
         self._silence_absence: Absence | None = None
 
     def update(self, attached: AttachedModule) -> None:
-        """Attached again with the same options; what is known outside the driver may have changed."""
+        """The module was attached again with the same options.
+
+        The state that the rest of the gateway knows may have changed.
+        """
         self.name = attached.module.name
         self._reported = _reported(attached)
 
@@ -97,7 +103,7 @@ class DrivenModule:
 
     @property
     def absence(self) -> Absence | None:
-        """Why it cannot be reached, the cause nearest to the gateway first; None: it can, as far as is known."""
+        """Why the module cannot be reached: the cause nearest to the gateway. None if it can be reached, as far as is known."""
         unavailable = (absence for absence in self._availability_absences.values() if absence is not None)
         return self._connection_absence or self._refusal_absence or next(unavailable, None) or self._silence_absence
 
@@ -109,7 +115,7 @@ class DrivenModule:
             self._connection_absence = Absence(why, self._connection_absence.since, evidence)
 
     def set_subscribed(self, now: float) -> None:
-        """Its topics are subscribed."""
+        """The topics of the module are now subscribed."""
         self._connection_absence = self._refusal_absence = None
         self.subscribed_since = now
 
@@ -119,7 +125,7 @@ class DrivenModule:
         )
 
     def check_silence(self, now: float, never_after: float) -> None:
-        """Find out whether it never sent a message, or none for too long."""
+        """Find out whether the module never sent a message, or has not sent one for too long."""
         if self._silence_absence is not None or self.subscribed_since is None:
             return
         if not self._known and now - self.subscribed_since >= never_after:
@@ -153,7 +159,7 @@ class DrivenModule:
                 call.end(DeviceRefused(f"the device refused: {properties['refusal']}"))
         if not properties or properties.keys() <= NOT_STATE:
             if properties.get("available") and self.state is None:
-                self._update_state()  # a gateway has no other message than its availability
+                self._update_state()  # A module of kind gateway has no other message than its availability.
             return
         self.received_at, self.unanswered = now, False
         self._known, self._silence_absence = True, None
@@ -171,7 +177,7 @@ class DrivenModule:
             if self._silence_absence is not None and self._silence_absence.why is AbsenceReason.NEVER_SEEN:
                 self._silence_absence = None
         elif self._availability_absences.get(topic) is None:
-            self.received_at = None  # when it comes back, its state may differ
+            self.received_at = None  # When the module comes back, its state may be different.
             self._availability_absences[topic] = Absence(
                 AbsenceReason.ANNOUNCED, now, f"{topic}: {payload[:100].decode(errors='replace')}"
             )
@@ -235,7 +241,7 @@ class DrivenModule:
         return reachable != (self.absence is None) or without_readings(state) != without_readings(self.state)
 
     def report(self, now: float) -> Report:
-        """Its whole state. It counts as reported."""
+        """The whole state of the module. The caller will report it."""
         absence = self.absence
         self._reported = (self.state, absence is None, None if absence is None else absence.why)
         return Report(
@@ -248,8 +254,8 @@ class DrivenModule:
             absence=absence,
         )
 
-    def take_back(self, report: Report) -> None:  # noqa: ARG002 (its whole state is reported again)
-        """The last report was refused."""
+    def take_back(self, report: Report) -> None:  # noqa: ARG002 (the whole state is reported again)
+        """The last report was refused, so it does not count as reported."""
         self._reported = (None, False, AbsenceReason.NEVER_SEEN)
 
     def _new_readings(self) -> Iterator[tuple[str, Reading]]:
@@ -274,5 +280,5 @@ class MisconfiguredModule:
         self.has_changes = False
         return Report(self.plant_id, self.id, now, reachable=False, absence=self.absence)
 
-    def take_back(self, report: Report) -> None:  # noqa: ARG002 (its whole state is reported again)
+    def take_back(self, report: Report) -> None:  # noqa: ARG002 (the whole state is reported again)
         self.has_changes = True

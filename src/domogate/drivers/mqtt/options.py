@@ -22,7 +22,7 @@ def read_options(options: Mapping[str, Any]) -> Options:
 
 
 def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
-    """Each problem with its path inside the options."""
+    """All problems of the options. Each has its path inside the options."""
     if "dialect" not in options:
         yield (), f"the option dialect is missing; there are {', '.join(DIALECTS)}"
         return
@@ -38,7 +38,7 @@ def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterat
 
 
 def _explain(message: str) -> OptionProblem:
-    """The message of msgspec as path and words. It does not name the entry of a table: the path ends there."""
+    """Split a message of msgspec into a path and words. For an entry of a table, the path ends at the table."""
     where = _AT.search(message)
     path: tuple[str | int, ...] = ()
     whole = True

@@ -1,4 +1,4 @@
-"""MQTT 5.0 and 3.1.1 packets: encoding those that the gateway sends, decoding those of a broker (Decision 0037).
+"""MQTT 5.0 and 3.1.1: encodes packets that the gateway sends, and decodes packets of a broker (Decision 0037).
 
 Section numbers are those of the OASIS standard MQTT Version 5.0. Version 3.1.1 has no properties.
 """
@@ -52,12 +52,12 @@ REASONS: Mapping[int, str] = MappingProxyType(
         0x9F: "connection rate exceeded",
     }
 )
-# Return codes of CONNACK in 3.1.1 (3.2.2.3 there), as reason codes of 5.0.
+# Return codes of CONNACK in 3.1.1 (section 3.2.2.3 of that version), as reason codes of 5.0.
 _CONNACK_311 = {0: 0, 1: 0x84, 2: 0x85, 3: 0x88, 4: 0x86, 5: 0x87}
 
 
 class Malformed(Exception):
-    """A packet that cannot be decoded; the connection must be closed."""
+    """The packet cannot be decoded. The connection must be closed."""
 
 
 def words_for(reason: int) -> str:
@@ -96,7 +96,7 @@ def _properties(version: int, *properties: bytes) -> bytes:
 def to_connect(
     client_id: str, *, version: int, keepalive: int, username: str | None, password: str | None, largest_packet: int
 ) -> bytes:
-    """With a clean start and a session that ends with the connection: the broker stores nothing (Decision 0038)."""
+    """Asks for a clean start, and for a session that ends with the connection: the broker stores nothing (Decision 0038)."""
     flags = 0x02 | (0x80 if username is not None else 0) | (0x40 if password is not None else 0)
     body = _text("MQTT") + struct.pack("!BBH", version, flags, keepalive)
     body += _properties(
@@ -119,7 +119,7 @@ def to_unsubscribe(packet_id: int, filters: Sequence[str], version: int) -> byte
 
 
 def to_publish(packet_id: int, topic: str, payload: bytes, version: int, expiry: int) -> bytes:
-    """With QoS 1. `expiry`: after so many seconds the broker must not deliver it any more (3.3.2.3.3)."""
+    """A PUBLISH with QoS 1. After `expiry` seconds the broker must not deliver it any more (3.3.2.3.3)."""
     properties = _properties(version, struct.pack("!BI", _MESSAGE_EXPIRY, expiry))
     return _packet(PUBLISH | 0x02, _text(topic) + struct.pack("!H", packet_id) + properties + payload)
 
@@ -136,7 +136,7 @@ DISCONNECT_PACKET = bytes((DISCONNECT, 0))
 
 
 def from_varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number at this place, and the place after it. Raises Malformed."""
+    """Return the number at this position, and the position after it. Raises Malformed."""
     number = 0
     for index in range(4):
         if at + index >= len(data):
@@ -149,7 +149,7 @@ def from_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def from_connack(body: bytes, version: int) -> int:
-    """The reason code of 5.0."""
+    """Return the reason code of 5.0."""
     if len(body) < 2:
         raise Malformed("a CONNACK that is too short")
     # A broker that does not know 5.0 always answers as in 3.1.1.
@@ -157,14 +157,17 @@ def from_connack(body: bytes, version: int) -> int:
 
 
 def from_ack(body: bytes, version: int) -> tuple[int, int]:
-    """Packet id and reason code of a PUBACK; no reason code means success (3.4.2.1)."""
+    """Return the packet id and the reason code of a PUBACK. A missing reason code means success (3.4.2.1)."""
     if len(body) < 2:
         raise Malformed("an acknowledgement that is too short")
     return body[0] << 8 | body[1], body[2] if version == V5 and len(body) > 2 else 0
 
 
 def from_suback(body: bytes, version: int) -> tuple[int, bytes]:
-    """Packet id and one reason code for each topic filter. Also for an UNSUBACK, which has no codes in 3.1.1."""
+    """Return the packet id and one reason code for each topic filter.
+
+    Also used for an UNSUBACK, which has no reason codes in 3.1.1.
+    """
     if len(body) < 2:
         raise Malformed("an acknowledgement that is too short")
     at = 2
@@ -175,7 +178,7 @@ def from_suback(body: bytes, version: int) -> tuple[int, bytes]:
 
 
 def from_publish(first: int, body: bytes, version: int) -> tuple[bytes, bytes, bytes | None]:
-    """Topic, payload, and the packet id to acknowledge (QoS 1), as bytes. Raises Malformed."""
+    """Return the topic, the payload, and the packet id to acknowledge (QoS 1), as bytes. Raises Malformed."""
     if len(body) < 2:
         raise Malformed("a PUBLISH that is too short")
     at = 2 + (body[0] << 8 | body[1])

@@ -9,7 +9,7 @@ from domogate.domain.states import Battery
 
 
 class Unreadable(Exception):
-    """A payload that cannot be decoded. It is counted and changes nothing."""
+    """The payload cannot be decoded. It is counted and changes nothing."""
 
 
 _decode = msgspec.json.Decoder().decode
@@ -40,7 +40,7 @@ def read_text(payload: bytes) -> str:
 
 
 def as_number(value: object) -> float | None:
-    """None when it is not a finite number. A boolean is not a number."""
+    """None if the value is not a finite number. A boolean is not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -51,7 +51,7 @@ def as_number(value: object) -> float | None:
 
 
 def within(value: object, low: float, high: float) -> float | None:
-    """None when it is not a number within the bounds."""
+    """None if the value is not a number within the limits."""
     number = as_number(value)
     return number if number is not None and low <= number <= high else None
 

@@ -1,4 +1,4 @@
-"""The pictures that a camera publishes: the newest since it is on, and callers that wait for one."""
+"""The pictures of a camera: the newest since the camera was switched on, and the callers that wait for one."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ from domogate.ports import Picture
 
 _SIGNATURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
 _EARLY = 2.0
-"""A picture may come so many seconds before the message that the camera is on."""
+"""A picture may arrive this number of seconds before the message that the camera is on."""
 
 
 def read_picture(payload: bytes) -> Picture:
@@ -19,7 +19,7 @@ def read_picture(payload: bytes) -> Picture:
 
 
 class CameraPictures:
-    """The pictures of one camera. A picture from an earlier time when it was on does not count."""
+    """The pictures of one camera. A picture from before the camera was switched on does not count."""
 
     __slots__ = ("_changed", "_heard_at", "_newest", "_on_since")
 
@@ -34,7 +34,7 @@ class CameraPictures:
         self.notify()
 
     def set_on(self, on: bool, now: float) -> None:
-        """The camera reported whether it is on."""
+        """Called when the camera has reported whether it is on."""
         if not on:
             self._on_since = self._newest = None
         elif self._on_since is None:

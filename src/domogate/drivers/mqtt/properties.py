@@ -1,7 +1,7 @@
-"""Properties of a device: what lies between the messages of a dialect and the states and commands of the domain.
+"""Properties of a device: the values between the messages of a dialect and the states and commands of the domain.
 
 A dialect decodes payloads into Properties and encodes wanted Properties as payloads. `kinds.py` makes states from Properties,
-and wanted Properties from commands. So a dialect knows nothing of states, and a kind of device knows nothing of dialects.
+and wanted Properties from commands. So a dialect knows nothing about states, and a kind of device knows nothing about dialects.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,19 +15,19 @@ from domogate.ports import Picture
 
 
 class Properties(TypedDict, total=False):
-    """A message has some of them; a missing one is not known from it."""
+    """A message has some of these properties. It says nothing about a missing property."""
 
     on: bool
     level: int
     hue: float | None
     saturation: float | None
-    """None: the light shows no colour now."""
+    """None means that the light shows no colour now."""
     position: int
     target: int
     """The position to which a shutter is moving."""
     power: float
     energy: float
-    """Watt and watt-hours."""
+    """In watt and watt-hours."""
     temperature: float
     humidity: float
     battery: Battery
@@ -39,11 +39,11 @@ class Properties(TypedDict, total=False):
     function: ThermostatFunction
     load_active: bool
     sockets: dict[int, bool]
-    """By number, from 0."""
+    """By the number of the socket. The first socket is 0."""
     available: bool
-    """The availability topic says that it is online."""
+    """Whether the availability topic says that the module is online."""
     refusal: str
-    """The reason why it refused an order."""
+    """The reason why the device refused an order."""
     picture: Picture
     """The picture of a camera."""
 
@@ -54,7 +54,7 @@ NOT_STATE = frozenset(("available", "refusal", "picture"))
 
 
 THERMOSTAT_DEFAULTS = Properties(mode=ThermostatMode.MANUAL, function=ThermostatFunction.HEATING)
-"""For a thermostat that never reports them."""
+"""The values for a thermostat that never reports these properties."""
 
 
 class Unsupported(Exception):
@@ -82,13 +82,13 @@ class Subscription(msgspec.Struct, frozen=True, gc=False):
 
 
 class Codec(Protocol):
-    """Decodes the messages of one module and encodes those to it."""
+    """Decodes the messages of one module and encodes the messages to it."""
 
     @property
     def topics(self) -> Mapping[str, Subscription]: ...
     @property
     def confirmed_by_broker(self) -> bool:
-        """True: the device never confirms an order; the acknowledgement of the broker is enough."""
+        """True if the device never confirms an order. Then the acknowledgement of the broker is enough."""
         ...
 
     @property
@@ -98,7 +98,7 @@ class Codec(Protocol):
 
     @property
     def always(self) -> Properties:
-        """Properties that never change: they are neither sent nor awaited."""
+        """Properties that never change. The driver does not send them and does not wait for them."""
         ...
 
     def decode(self, topic: str, payload: bytes) -> Properties:
@@ -110,5 +110,5 @@ class Codec(Protocol):
         ...
 
     def encode_read(self) -> Sequence[Publication]:
-        """The messages that make the module report its state; none: it cannot be asked."""
+        """The messages that make the module report its state. Empty if the module cannot be asked."""
         ...

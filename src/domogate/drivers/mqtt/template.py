@@ -1,4 +1,7 @@
-"""The mappings of the generic dialect: a path into JSON, a table or a scale, and payload templates. No code is executed."""
+"""The mappings of the generic dialect: a path into JSON, a table or a scale, and templates of payloads.
+
+No code from the options is executed.
+"""
 
 import math
 import re
@@ -19,7 +22,7 @@ _VALUE = "{value}"
 
 
 def _steps(path: str) -> tuple[str | int, ...] | None:
-    """The steps of `a.b[0].c`; None when it is not a path."""
+    """The steps of a path such as `a.b[0].c`, or None if the text is not a path."""
     steps: list[str | int] = []
     at = 0
     while at < len(path):
@@ -32,7 +35,7 @@ def _steps(path: str) -> tuple[str | int, ...] | None:
 
 
 def _format(value: object) -> str:
-    """The text of a value, as it is written in the keys of `map` and in payloads: true, 21.5, open."""
+    """The text of a value, as the keys of `map` and the payloads have it, for example true, 21.5 or open."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -41,13 +44,13 @@ def _format(value: object) -> str:
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """Where a property is read: topic, path into the JSON, then either a table or a scale."""
+    """Where a property is read: the topic, the path into the JSON, then a table or a scale."""
 
     topic: str
     path: str = ""
-    """Empty: the whole payload; then it need not be JSON."""
+    """If empty, the value is the whole payload, which need not be JSON."""
     map: dict[str, Scalar] = {}
-    """What each value means; other values are ignored."""
+    """The meaning of each value. Other values are ignored."""
     scale: float = 1.0
     offset: float = 0.0
     """A number is multiplied by `scale`, then `offset` is added."""
@@ -61,7 +64,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             yield ("scale",), "scale and offset are numbers, and scale is not 0"
 
     def read(self, payload: bytes) -> Scalar | None:
-        """None when the payload does not have it. Raises Unreadable."""
+        """None if the payload does not have the property. Raises Unreadable."""
         found = self._find(payload)
         if self.map:
             return self.map.get(_format(found)) if isinstance(found, Scalar) else None
@@ -89,16 +92,16 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """How a property is sent: topic, and a payload in which {value} stands for the value."""
+    """How a property is sent: the topic, and a payload in which {value} stands for the value."""
 
     topic: str
     payload: str = _VALUE
     map: dict[str, Scalar] = {}
-    """The word for each value; other values cannot be sent."""
+    """The word for each value. Other values cannot be sent."""
     scale: float = 1.0
     offset: float = 0.0
     decimals: int | None = None
-    """None: the default of the property."""
+    """None means the default of the property."""
 
     def find_problems(self) -> Iterator[OptionProblem]:
         if problem := find_problem_of_topic(self.topic):
@@ -109,7 +112,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             yield ("decimals",), "0 to 6 decimals"
 
     def fill(self, value: object, decimals: int = 0) -> bytes:
-        """`decimals`: the default of the property. Raises Unsupported."""
+        """`decimals` is the default of the property. Raises Unsupported."""
         if self.map:
             word = self.map.get(_format(value))
             if word is None:
@@ -123,7 +126,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def _as_scalar(text: str) -> Scalar:
-    """A JSON number, true or false is read as such; everything else is text."""
+    """A JSON number, true or false is converted. Everything else is text."""
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):

@@ -1,4 +1,4 @@
-"""Unreadable messages are counted and logged from time to time: a faulty device must not fill the log."""
+"""Counts unreadable messages and logs them from time to time. A faulty device must not fill the log."""
 
 import structlog
 
@@ -8,7 +8,7 @@ _SHOWN = 80
 
 
 class WarningCounter:
-    """Unreadable messages: their number since the last log line, and the newest of them."""
+    """The number of unreadable messages since the last log line, and the newest of them."""
 
     def __init__(self, broker: str) -> None:
         self._broker = broker
@@ -23,11 +23,11 @@ class WarningCounter:
         self._newest = (topic, payload[:_SHOWN], words)
 
     def log(self) -> None:
-        """One line for all messages since the last one."""
+        """Write one log line for all messages since the last line."""
         if self._unlogged:
             topic, payload, words = self._newest
             _log.warning(
-                "unreadable messages ignored",
+                "unreadable messages were ignored",
                 broker=self._broker,
                 messages=self._unlogged,
                 topic=topic.decode(errors="replace"),

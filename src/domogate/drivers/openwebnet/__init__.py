@@ -1,4 +1,4 @@
-"""MyHome buses, through gateways that speak OpenWebNet (docs/openwebnet.md)."""
+"""MyHome buses, reached through gateways that use OpenWebNet (docs/openwebnet.md)."""
 
 from typing import Annotated
 
@@ -13,7 +13,9 @@ __all__ = ["DRIVER", "OpenWebNet", "OpenWebNetGateway", "OpenWebNetSettings"]
 class OpenWebNetSettings(DriverSettings, frozen=True):
     gateways: Annotated[
         tuple[OpenWebNetGateway, ...],
-        Setting("JSON", "Gateways for the driver openwebnet; easier in the TOML file.", unique_names, secret=True),
+        Setting(
+            "JSON", "Gateways for the driver openwebnet. It is easier to list them in the TOML file.", unique_names, secret=True
+        ),
     ] = ()
 
 

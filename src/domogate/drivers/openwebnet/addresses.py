@@ -1,4 +1,4 @@
-"""Addresses on a bus. The same point can be written in several ways; here it has one key (OpenWebNet, WHO 1, 2, 4, 18)."""
+"""Addresses on a bus. A point can be written in several ways; here it has one key (OpenWebNet, WHO 1, 2, 4, 18)."""
 
 import re
 from enum import Enum
@@ -11,7 +11,7 @@ _METER = re.compile(r"([57][0-9]{1,3})(?:#0)?")
 
 
 class Scope(Enum):
-    """Which part of a bus an address means."""
+    """The part of a bus that an address stands for."""
 
     POINT = "point"
     AREA = "area"
@@ -25,27 +25,27 @@ class Where(msgspec.Struct, frozen=True, gc=False):
     scope: Scope
     area: int = 0
     point: int = 0
-    """For a group: its number."""
+    """The number of the group, if the address is a group."""
     interface: str = ""
-    """The local bus behind an interface, "01" to "15"; "" is the main bus (private riser)."""
+    """The local bus behind an interface, "01" to "15". The main bus (private riser) is ""."""
 
     @property
     def key(self) -> str:
         return f"{self.area}.{self.point}#{self.interface}"
 
     def includes(self, point: "Where", groups: frozenset[int]) -> bool:
-        """Whether a command to this address also goes to that point, which is in these groups."""
+        """Whether a command to this address also reaches that point. `groups` are the groups of the point."""
         if self.scope is Scope.POINT:
             return self == point
         if self.scope is Scope.GENERAL:
-            return self.interface in ("", point.interface)  # without an interface it is the whole system
+            return self.interface in ("", point.interface)  # An address without an interface means the whole system.
         if self.interface != point.interface:
             return False
         return self.area == point.area if self.scope is Scope.AREA else self.point in groups
 
 
 def parse_where(where_text: str) -> Where | None:
-    """None when it is not an address of lighting or automation."""
+    """None if the text is not an address of lighting or automation."""
     match = _BUS.fullmatch(where_text)
     if match is None:
         return None
@@ -67,10 +67,10 @@ def parse_where(where_text: str) -> Where | None:
 
 
 def parse_zone(where_text: str) -> int | None:
-    """The number of a thermoregulation zone, in any of its spellings (N, #N, #0#N, N#actuator); the central unit is 0."""
+    """The number of a thermoregulation zone, in any spelling (N, #N, #0#N, N#actuator). The central unit is 0."""
     match = _ZONE.fullmatch(where_text)
     if match is None or where_text == "0" or (len(match[1]) > 1 and match[1].startswith("0")):
-        return None  # 0 means all probes, and 00N the slaves of a zone
+        return None  # 0 means all probes, and 00N the slaves of a zone.
     return int(match[1])
 
 
@@ -81,7 +81,7 @@ def parse_meter(where_text: str) -> str | None:
 
 
 def find_key(who: int, where: str) -> str | None:
-    """The key of the device that a frame with this WHO and WHERE is about; None when it is about many devices."""
+    """The key of the device that a frame with this WHO and WHERE is about. None if the frame is about many devices."""
     match who:
         case 1 | 2:
             address = parse_where(where)

@@ -1,4 +1,4 @@
-"""WHO 2: shutters and blinds. Advanced actuators know their position; for the others it is estimated from the running time."""
+"""WHO 2: shutters and blinds. Advanced actuators know their position. For others it is estimated from the running time."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -59,7 +59,7 @@ class Shutter(PointDevice):
             return False
         self._direction = _DIRECTIONS[status]
         self._since = at
-        if position <= 100:  # 255: the actuator does not know its position
+        if position <= 100:  # 255 means that the actuator does not know its position.
             self._position = float(position)
         self._update_state()
         return True
@@ -75,14 +75,15 @@ class Shutter(PointDevice):
         return True
 
     def _estimate_position(self, direction: int, at: float) -> None:
-        """The position after it ran in one direction until now."""
+        """The position after the shutter ran in one direction until now."""
         part = 100 * min(1.0, max(0.0, at - self._since) / self.travel) * self._direction
         if self._position is not None:
             self._position = min(100.0, max(0.0, self._position + part))
         elif abs(part) >= 100:
             self._position = 100.0 if part > 0 else 0.0
         elif direction and self._direction == 0:
-            # Its position was unknown: assume the other end. The position is right when it arrives.
+            # The position was unknown: assume that the shutter started at the other end. The position is correct when it
+            # arrives.
             self._position = 0.0 if direction > 0 else 100.0
 
     def _update_state(self) -> None:
@@ -104,7 +105,7 @@ class Shutter(PointDevice):
         return Plan((request,), lambda: self._is_moving_to(wanted))
 
     def _is_moving_to(self, wanted: int) -> bool:
-        """Arrived or moving there: a shutter takes longer than a caller waits."""
+        """The shutter has arrived or is moving there. A movement takes longer than a caller waits."""
         if self._position is None:
             return self._direction == (1 if wanted > 50 else -1)
         if round(self._position) == wanted:

@@ -1,4 +1,4 @@
-"""One gateway and the bus behind it: frames go to the modules they are about, and orders become frames."""
+"""One gateway and the bus behind it. Each frame goes to the modules that it is about, and orders become frames."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
@@ -22,17 +22,17 @@ from domogate.ports import Clock
 _log = structlog.get_logger(__name__)
 
 FIRST_CHECK = 0.3
-"""Seconds in which an event should confirm a command; then the device is read."""
+"""In seconds. If no event has confirmed a command by then, the device is read."""
 NEXT_CHECK = 1.0
 GROUP_READ_EVERY = 5.0
-"""After a command to many devices one status request reads them all, at most once in so many seconds."""
+"""In seconds. After a command to many devices, one status request reads them all, at most once in this period."""
 N = TypeVar("N", Normal, Normal | DimensionReading)
 
 _DEVICE_TYPE = DimensionRequest(13, "", 15)
 
 
 class Bus:
-    """The modules behind one gateway. It has its own connections: a silent gateway delays no other."""
+    """The modules behind one gateway. Each bus has its own connections, so a silent gateway does not delay the others."""
 
     def __init__(
         self,
@@ -58,9 +58,9 @@ class Bus:
         self._by_key: dict[Key, list[DrivenModule]] = {}
         self._absence: Absence | None = None
         self._gateway_known = asyncio.Event()
-        """Set when it is known whether the gateway can be reached."""
+        """Set as soon as it is known whether the gateway can be reached."""
         self._group_reads: dict[StatusRequest, float] = {}
-        """When each group request was last sent, or will be."""
+        """For each group request: the time when it was sent, or will be sent."""
         self._tasks: list[asyncio.Task[None]] = []
 
     # lifecycle
@@ -84,7 +84,7 @@ class Bus:
             self._on_failure(error)
 
     def stop(self) -> Awaitable[object]:
-        """Stops at once, and can be started again at once. The returned awaitable ends when all tasks have ended."""
+        """Stop at once; a new start is possible at once. The returned awaitable ends when all tasks have ended."""
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()
@@ -120,7 +120,7 @@ class Bus:
         return self._modules if self._absence is None else ()
 
     def _report_change(self, module: DrivenModule) -> None:
-        if module in self._modules:  # it may have been removed during a read
+        if module in self._modules:  # The module may have been removed during the read.
             self._report(module)
 
     # events
@@ -174,7 +174,7 @@ class Bus:
         try:
             is_about_state = receive(frame, now)
         except Exception as error:
-            _log.error("frame not processed", module_id=module.module.id, frame=frame.to_frame(), exc_info=error)
+            _log.error("a frame could not be processed", module_id=module.module.id, frame=frame.to_frame(), exc_info=error)
             return False
         if is_about_state:
             module.mark_received(now)
@@ -182,7 +182,7 @@ class Bus:
         return is_about_state
 
     def _receive_group_command(self, command: Normal) -> None:
-        """A command to all, an area or a group: each module takes that state, and one status request verifies it."""
+        """Handles a command to all, an area or a group. Each module takes the new state, and one status request verifies it."""
         found = False
         for module in self._modules:
             device = module.device
@@ -200,14 +200,14 @@ class Bus:
         if since >= GROUP_READ_EVERY:
             self._group_reads[request] = loop.time()
             self._poller.schedule((request,))
-        elif since >= 0:  # else it is scheduled already
+        elif since >= 0:  # Otherwise the request is already scheduled.
             self._group_reads[request] = loop.time() + GROUP_READ_EVERY - since
             loop.call_later(GROUP_READ_EVERY - since, self._read_later, request)
 
     # orders and reads
 
     async def execute(self, module: DrivenModule, order: Order) -> None:
-        """Returns when the device has confirmed it. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Returns when the device has confirmed the command. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
         await self._wait_gateway(order.deadline)
         try:
             async with asyncio.timeout(self._remaining(order.deadline)):
@@ -264,17 +264,17 @@ class Bus:
             lambda: module.received > before and is_confirmed(), min(pause, self._remaining(deadline))
         ):
             if self._remaining(deadline) <= 0:
-                raise DeviceTimeout("the gateway took the order, but the device did not confirm it in time")
+                raise DeviceTimeout("the gateway accepted the order, but the device did not confirm it in time")
             pause = NEXT_CHECK
             if self._absence is not None:
-                continue  # the gateway may come back in time
+                continue  # The gateway may come back before the deadline.
             try:
                 await self._poller.read(module, deadline)
             except (NackReceived, NotSent, NoAnswer) as error:
                 _log.debug("not confirmed yet", module_id=module.module.id, words=str(error))
 
     async def _check_absent(self, module: DrivenModule, deadline: float) -> None:
-        """Read a module that was absent the last time."""
+        """Read a module that was absent at the last read."""
         try:
             if await self._poller.read(module, deadline):
                 return
@@ -284,7 +284,7 @@ class Bus:
             raise DeviceOffline(f"the device is offline ({module.absence.why}): {module.absence.evidence}")
 
     async def read(self, module: DrivenModule, deadline: float) -> None:
-        """Returns when the module has answered, or is known to be absent. Raises DeviceTimeout."""
+        """Returns when the module has answered, or when it is known to be absent. Raises DeviceTimeout."""
         assert module.device is not None
         try:
             await self._wait_gateway(deadline)

@@ -9,16 +9,16 @@ from domogate.drivers.openwebnet.session import Session, SessionKind, SessionLos
 from domogate.ports import Clock
 
 REPLY_TIMEOUT = 4.0
-"""After so many seconds without a complete answer the request has failed, and the next one is sent."""
+"""In seconds. A request without a complete answer after this time has failed, and the next request is sent."""
 
 MOST_WAITING = 500
-"""Gateways take about twenty frames a second: a request behind so many others would only time out."""
+"""Number of waiting requests. Gateways process about twenty frames a second, so a later request would only time out."""
 
 REFUSED_FOR = 61.0
-"""After a refused password no new attempt is made for so long: gateways count failures and lock clients out."""
+"""In seconds. After a refused password there is no new attempt for this time: gateways count failures and lock clients out."""
 
 IDLE_LIMIT = 15.0
-"""Gateways close a session after half a minute; one that was idle for longer than this is not used again."""
+"""In seconds. Gateways close a session after half a minute. A session that was idle for longer than this is not used again."""
 
 
 class NotSent(Exception):
@@ -30,11 +30,11 @@ class DeadlinePassed(NotSent):
 
 
 class NoAnswer(Exception):
-    """The request was sent, but there was no answer: whether it was executed is not known."""
+    """The request was sent, but there was no answer. It is not known whether the request was executed."""
 
 
 class CommandSession:
-    """Sends each request at most once. Opens a session when it is needed and closes it when it is idle."""
+    """Sends each request at most once. It opens a session when one is needed, and closes an idle session."""
 
     def __init__(self, gateway: OpenWebNetGateway, clock: Clock) -> None:
         self._gateway = gateway
@@ -47,7 +47,7 @@ class CommandSession:
         self._refused_until = 0.0
 
     async def send(self, request: Request, deadline: float, on_frame: Callable[[Frame], None]) -> bool:
-        """Send it and pass answers to `on_frame`. True is ACK, False is NACK. Raises NotSent, NoAnswer."""
+        """Send the request and pass its answers to `on_frame`. True means ACK, False means NACK. Raises NotSent, NoAnswer."""
         if self._waiting >= MOST_WAITING:
             raise DeadlinePassed(f"{self._gateway.address} has {self._waiting} waiting requests")
         self._waiting += 1
@@ -75,7 +75,7 @@ class CommandSession:
                 async with asyncio.timeout(min(remaining, REPLY_TIMEOUT)):
                     acknowledged = await _read_answer(session, on_frame)
             except TimeoutError:
-                # An answer that has come counts, also when this process itself was busy until the timeout.
+                # An answer that has arrived counts, even if this process itself was busy until the timeout.
                 async with asyncio.timeout(0):
                     acknowledged = await _read_answer(session, on_frame)
             answered = True
@@ -87,7 +87,7 @@ class CommandSession:
             if answered:
                 self._close_when_idle()
             else:
-                self.close()  # a late answer would be taken for the answer to the next request
+                self.close()  # A late answer would be taken for the answer to the next request.
         return acknowledged
 
     async def _find_session(self, deadline: float) -> Session:
@@ -123,7 +123,7 @@ class CommandSession:
             self._session = None
 
     def stop(self) -> Awaitable[None]:
-        """Closes at once. The returned awaitable ends when the connection is closed."""
+        """Close at once. The returned awaitable ends when the connection is closed."""
         session = self._session
         self.close()
         return _wait_closed(session)

@@ -26,11 +26,11 @@ class Plan(msgspec.Struct, frozen=True):
     on_done: Callable[[float], None] | None = None
     """Called after the confirmation."""
     read_after: float | None = None
-    """Read the device after so many seconds, because it switches back by itself."""
+    """Read the device after this number of seconds, because it switches back without a command."""
 
 
 class Device(ABC):
-    """The device of one module. A change replaces `state`; the object itself is never modified."""
+    """The device of one module. A change replaces `state`; a state is never modified."""
 
     def __init__(self, kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> None:
         self.kind = kind
@@ -42,30 +42,30 @@ class Device(ABC):
     @property
     @abstractmethod
     def keys(self) -> frozenset[Key]:
-        """The addresses of its events."""
+        """The addresses of the frames that are about this device."""
 
     @property
     @abstractmethod
     def read_requests(self) -> tuple[Request, ...]:
-        """The requests that read its state; none for a device without a state."""
+        """The requests that read the state. Empty for a device without a state."""
 
     def restore(self, last: State | None) -> None:  # noqa: B027 (most devices are read first)
         """Continue from the last known state."""
 
     @abstractmethod
     def receive(self, event: Event, at: float) -> bool:
-        """Take a frame with one of its keys. False when it has nothing about its state."""
+        """Process a frame with one of the keys of this device. Returns False if the frame says nothing about its state."""
 
     def receive_command(self, command: Normal, at: float) -> bool:  # noqa: ARG002 (subclasses need it)
-        """Take a command to many devices that includes this one."""
+        """Process a command to many devices that includes this device."""
         return False
 
     def must_be_read(self, event: Event) -> bool:  # noqa: ARG002 (subclasses need it)
-        """Whether the frame means that its state changed, without the new state."""
+        """Whether the frame means that the state has changed, but does not contain the new state."""
         return False
 
     def is_addressed_by(self, where: str) -> bool:  # noqa: ARG002 (subclasses need it)
-        """Whether a command to that address of many devices includes this device."""
+        """Whether a command to that address, which means many devices, includes this device."""
         return False
 
     def plan(self, command: Command) -> Plan:
@@ -81,13 +81,13 @@ class Device(ABC):
 
     @property
     def subscriptions(self) -> tuple[Request, ...]:
-        """Requests to repeat from time to time so that the device reports by itself; a NACK is ignored."""
+        """Requests to repeat from time to time, so that the device sends reports. A NACK is ignored."""
         return ()
 
     # readings
 
     def add_reading(self, what: str, reading: Reading) -> None:
-        """Add a reading for the history. A report has the newest of each measure."""
+        """Add a reading for the history. A report has the newest reading of each measure."""
         self._readings[what] = reading
 
     def take_readings(self) -> tuple[tuple[str, Reading], ...]:
@@ -96,7 +96,7 @@ class Device(ABC):
 
 
 class PointDevice(Device):
-    """A device at one point of the bus, which may be in groups. Its options were checked."""
+    """A device at one point of the bus. It may be in groups. Its options are already checked."""
 
     who: ClassVar[int]
 

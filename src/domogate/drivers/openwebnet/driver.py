@@ -1,4 +1,4 @@
-"""The driver: modules by plant, each behind the gateway that its options name."""
+"""The OpenWebNet driver: the modules of each plant, each behind the gateway that its options name."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
@@ -18,7 +18,7 @@ from domogate.drivers.report_queue import ReportQueues
 from domogate.ports import AttachedModule, Clock, Picture, ReportSink
 
 REPORT_PAUSE = 0.05
-"""Seconds between two reports of the same module: a flood of events becomes a few reports."""
+"""Seconds between two reports of the same module. Many events in a short time become a few reports."""
 
 
 class OpenWebNet:
@@ -56,7 +56,7 @@ class OpenWebNet:
             self._remove(self._plants.pop(plant_id).values())
 
     async def wait_failed(self) -> Exception:
-        """It repairs its connections itself; only an unexpected error is a failure."""
+        """The driver repairs its connections. Only an unexpected error is a failure."""
         failure = self._failure
         if failure is None:
             failure = asyncio.get_running_loop().create_future()
@@ -123,7 +123,7 @@ class OpenWebNet:
         self._reports.add(module)
 
     async def _stop_empty_buses(self) -> None:
-        """A gateway without modules needs no connection."""
+        """Stop the buses without modules: they need no connection."""
         await asyncio.gather(*(bus.stop() for bus in self._buses.values() if bus.is_empty))
 
     # orders and reads
@@ -155,7 +155,7 @@ class OpenWebNet:
         return module
 
     async def _until_stopped(self, work: Coroutine[Any, Any, None]) -> None:
-        """`stop` ends the calls that are running."""
+        """Run a call. If `stop` is called, the call ends."""
         task = asyncio.create_task(work)
         self._calls.add(task)
         task.add_done_callback(self._calls.discard)

@@ -14,10 +14,10 @@ _POWER, _TOTAL, _UPDATES = 113, 51, 1200
 _ACTIVE_POWER = ("1",)
 
 UPDATED_FOR = 120
-"""A meter is asked to report its power for so many minutes; the request is repeated well before their end."""
+"""In minutes. A meter is asked to report its power for this time. The request is repeated long before the end."""
 
 _NO_VALUE = 4_294_967_295
-"""The value of a meter that has not measured yet."""
+"""The value that a meter sends before its first measurement."""
 
 
 class Meter:
@@ -41,7 +41,7 @@ class Meter:
         return (DimensionWriting(WHO, self.where_text, _UPDATES, (str(UPDATED_FOR),), _ACTIVE_POWER),)
 
     def receive(self, event: DimensionReading, at: float) -> tuple[str, Reading] | None:
-        """The reading in the frame, if it has one."""
+        """The reading in the frame, or None."""
         value = to_number(event.values[0])
         if value is None or value == _NO_VALUE:
             return None

@@ -1,4 +1,4 @@
-"""The event session of one gateway: all events of the bus come through it. It is reopened after a loss."""
+"""The event session of one gateway. It receives all events of the bus, and is opened again after a loss."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,15 +14,18 @@ from domogate.drivers.openwebnet.session import Session, SessionKind, SessionLos
 _log = structlog.get_logger(__name__)
 
 SILENCE_LIMIT = 60.0
-"""After so many seconds without a frame the gateway is checked."""
+"""In seconds. If no frame arrives for this time, the gateway is checked."""
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
 FIRST_DELAY_REFUSED, LONGEST_DELAY_REFUSED = 61.0, 600.0
-"""Three wrong passwords in a minute lock all clients out for a minute (OpenWebNet, HMAC authentication): try less often."""
+"""Seconds between two attempts with a refused password.
+
+Three wrong passwords in a minute lock all clients out for a minute (OpenWebNet, HMAC authentication).
+"""
 _LOG_EVERY = 60.0
 
 
 class EventSession:
-    """Opens the event session, passes on its frames, and opens it again after a loss, with growing pauses."""
+    """Opens the event session and passes its frames on. After a loss it opens the session again, with growing pauses."""
 
     def __init__(
         self,
@@ -51,16 +54,19 @@ class EventSession:
             except SessionRefused as refused:
                 why, words, first, longest = AbsenceReason.REFUSED, str(refused), FIRST_DELAY_REFUSED, LONGEST_DELAY_REFUSED
             backoff.connection_ended(loop.time() - began)
-            # Jitter makes the pause longer for a gateway that counts refusals, and shorter for one that is only away.
+            # For a gateway that counts refusals, jitter makes the pause longer. For a gateway that is only unreachable, it
+            # makes the pause shorter.
             pause = backoff.next_pause(first, longest, (1.0, 1.2) if why is AbsenceReason.REFUSED else (0.5, 1.0))
-            _log.warning("no event session", gateway=self._gateway.name, why=str(why), words=words, again_in=round(pause, 1))
+            _log.warning(
+                "the event session is not open", gateway=self._gateway.name, why=str(why), words=words, again_in=round(pause, 1)
+            )
             self._on_down(why, words)
             await asyncio.sleep(pause)
 
     async def _run_session(self) -> None:
         session = await open_session(self._gateway, SessionKind.EVENT)
         try:
-            _log.info("event session open", gateway=self._gateway.name)
+            _log.info("the event session is open", gateway=self._gateway.name)
             self._on_up()
             while True:
                 await self._receive_frames(session)
@@ -73,7 +79,7 @@ class EventSession:
             async with asyncio.timeout(SILENCE_LIMIT):
                 frames = await session.read_all()
         except TimeoutError:
-            session.write(ACK)  # the only frame allowed here: a dead connection answers it with a reset
+            session.write(ACK)  # The only frame that is allowed here. A dead connection answers it with a reset.
             if not await self._check_alive():
                 raise SessionLost(f"{session.name} sent nothing for {SILENCE_LIMIT:g} s and does not answer requests") from None
             return
@@ -81,10 +87,10 @@ class EventSession:
             self._log_unreadable(session.unreadable - unreadable)
         for frame in frames:
             self._on_frame(frame)
-        await asyncio.sleep(0)  # other tasks may run during a flood of events
+        await asyncio.sleep(0)  # Other tasks can run while many events arrive.
 
     def _log_unreadable(self, count: int) -> None:
         now = asyncio.get_running_loop().time()
         if count and now >= self._log_again_at:
             self._log_again_at = now + _LOG_EVERY
-            _log.warning("unreadable frames ignored", gateway=self._gateway.name, frames=count)
+            _log.warning("unreadable frames were ignored", gateway=self._gateway.name, frames=count)

@@ -1,6 +1,6 @@
 """OpenWebNet frames: text between `*` and `##` (OpenWebNet, introduction).
 
-An unreadable frame is None, never an exception: a bus may carry anything.
+An unreadable frame is None and never an exception, because a bus may carry any text.
 """
 
 import re
@@ -11,7 +11,7 @@ import msgspec
 
 
 class _Frame(msgspec.Struct, frozen=True, gc=False):
-    """Base of all frames. `form` has the place of each field."""
+    """Base of all frames. `form` has the position of each field."""
 
     form: ClassVar[str]
 
@@ -30,7 +30,7 @@ class Nack(_Frame, frozen=True, gc=False):
 
 
 class Signal(_Frame, frozen=True, gc=False):
-    """Opens a session: WHO 99 names its kind, WHO 98 the proof of the password that the gateway wants."""
+    """Opens a session. WHO 99 names the kind of session, WHO 98 the proof of the password that the gateway wants."""
 
     form: ClassVar[str] = "*{0.who}*{0.what}##"
     who: int
@@ -38,14 +38,14 @@ class Signal(_Frame, frozen=True, gc=False):
 
 
 class Challenge(_Frame, frozen=True, gc=False):
-    """Digits only: a nonce, the answer to one, or the proof of the gateway."""
+    """A frame with digits only: a nonce, the answer to a nonce, or the proof of the gateway."""
 
     form: ClassVar[str] = "*#{0.digits}##"
     digits: str
 
 
 class Proof(_Frame, frozen=True, gc=False):
-    """The nonce of the client, and its proof that it knows the password (HMAC)."""
+    """The nonce of the client, and the client's proof that it knows the password (HMAC)."""
 
     form: ClassVar[str] = "*#{0.nonce}*{0.digest}##"
     nonce: str
@@ -59,7 +59,7 @@ class StatusRequest(_Frame, frozen=True, gc=False):
 
 
 class Normal(_Frame, frozen=True, gc=False):
-    """*WHO*WHAT*WHERE##: a command of a client or an event of the bus. `params` follow WHAT; WHERE is not changed."""
+    """*WHO*WHAT*WHERE##: a command of a client or an event of the bus. `params` follow WHAT; WHERE stays as it is written."""
 
     who: int
     what: int
@@ -71,7 +71,7 @@ class Normal(_Frame, frozen=True, gc=False):
 
 
 class _Dimension(_Frame, frozen=True, gc=False):
-    """*#WHO*WHERE*DIMENSION*VAL1*…*VALn##, with `mark` before DIMENSION."""
+    """*#WHO*WHERE*DIMENSION*VAL1*…*VALn##. `mark` is the character before DIMENSION."""
 
     who: int
     where: str
@@ -86,7 +86,7 @@ class _Dimension(_Frame, frozen=True, gc=False):
 
 
 class DimensionRequest(_Dimension, frozen=True, gc=False):
-    """It has no values."""
+    """A request for a dimension. It has no values."""
 
 
 class DimensionWriting(_Dimension, frozen=True, gc=False):
@@ -94,7 +94,7 @@ class DimensionWriting(_Dimension, frozen=True, gc=False):
 
 
 class DimensionReading(_Dimension, frozen=True, gc=False):
-    """The answer of a device, or a change by itself."""
+    """The answer of a device to a request, or a report without a request."""
 
 
 Request = Normal | StatusRequest | DimensionRequest | DimensionWriting
@@ -107,7 +107,7 @@ ACK = Ack()
 NACK = Nack()
 
 _NONCE_DIGITS = 20
-"""With at least so many digits, `*#DIGITS*DIGITS##` is a proof; no WHO is that long."""
+"""With at least this number of digits, `*#DIGITS*DIGITS##` is a proof. No WHO has so many digits."""
 
 _SIGNAL = re.compile(r"\*(9[89])\*([0-9]{1,4})##")
 _CHALLENGE = re.compile(r"\*#([0-9]{1,256})##")
@@ -118,7 +118,7 @@ _DIMENSION = re.compile(r"\*#([0-9]{1,5})\*([0-9#]*)\*(#?)([0-9]{1,5})((?:#[0-9]
 
 
 def from_frame(text: str) -> Frame | None:
-    """None when it is not a known frame."""
+    """None if the text is not a known frame."""
     if text == "*#*1##":
         return ACK
     if text == "*#*0##":
@@ -155,21 +155,21 @@ def _params(text: str) -> tuple[str, ...]:
 
 
 class FrameReader:
-    """Splits a stream of bytes into frames. Unreadable ones are counted and skipped, up to the next `##`."""
+    """Splits a stream of bytes into frames. Unreadable frames are counted and skipped, up to the next `##`."""
 
     MOST = 2048
-    """Longer than any frame: so much data without a `##` is not the beginning of one."""
+    """No frame is as long as this. If there are more bytes without `##`, they are not the beginning of a frame."""
 
     def __init__(self) -> None:
         self._stop_empty_buses = b""
         self.unreadable = 0
 
     def feed(self, data: bytes) -> Iterator[Frame]:
-        """All frames that are complete now."""
+        """Add data. Returns all frames that are complete now."""
         *chunks, self._stop_empty_buses = (self._stop_empty_buses + data).split(b"##")
         if len(self._stop_empty_buses) > self.MOST:
             self.unreadable += 1
-            self._stop_empty_buses = self._stop_empty_buses[-1:]  # it may be the first half of a `##`
+            self._stop_empty_buses = self._stop_empty_buses[-1:]  # The last character may be the first half of a `##`.
         for chunk in chunks:
             frame = _from_bytes(chunk)
             if frame is None:

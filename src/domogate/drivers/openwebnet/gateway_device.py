@@ -1,4 +1,4 @@
-"""WHO 13: the gateway itself, as a module of the plant."""
+"""WHO 13: the gateway as a module of the plant."""
 
 from domogate.domain.states import GatewayState, State
 from domogate.drivers.openwebnet.device import Device, Key, to_numbers
@@ -9,7 +9,7 @@ _FIRMWARE = 16
 
 
 class GatewayDevice(Device):
-    """The gateway: it is reachable while it answers."""
+    """The gateway. It is reachable while it answers."""
 
     def restore(self, last: State | None) -> None:
         self.state = last if isinstance(last, GatewayState) else None
@@ -22,11 +22,11 @@ class GatewayDevice(Device):
     def read_requests(self) -> tuple[Request, ...]:
         return (DimensionRequest(WHO, "", _FIRMWARE),)
 
-    def receive(self, event: Event, at: float) -> bool:  # noqa: ARG002 (its state has no time)
+    def receive(self, event: Event, at: float) -> bool:  # noqa: ARG002 (the state of a gateway has no time)
         numbers = to_numbers(event.values) if isinstance(event, DimensionReading) and event.dimension == _FIRMWARE else None
         if not numbers:
             return False
         version, release, build = (*numbers, 0, 0)[:3]
-        # One number for three: 3.1.27 is 30127 (Spec 2.12 has firmware as an integer).
+        # One number for the three: 3.1.27 becomes 30127 (in Spec 2.12 firmware is an integer).
         self.state = GatewayState(firmware=min(version * 10_000 + release * 100 + build, 2_147_483_647))
         return True

@@ -10,16 +10,19 @@ _NAME = re.compile(r"[\w.-]{1,50}")
 
 
 class OpenWebNetGateway(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A gateway with the OpenWebNet service, such as F454, F455, MH202 or MyHOMEServer1. Contradictory values are refused."""
+    """A gateway with the OpenWebNet service, such as F454, F455, MH202 or MyHOMEServer1.
+
+    Contradictory values are refused.
+    """
 
     name: str
-    """Modules name it in their option `gateway`."""
+    """The name by which modules refer to the gateway, in their option `gateway`."""
     host: str
     port: int = 20_000
     password: str | None = None
-    """The open password. None: the gateway accepts this machine without one."""
+    """The open password. None if the gateway accepts this machine without a password."""
     password_file: str | None = None
-    """A file with the password only; it is read again for each connection."""
+    """A file that contains only the password. It is read again for each connection."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -41,7 +44,7 @@ class OpenWebNetGateway(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
         return f"{self.host}:{self.port}"
 
     def read_password(self) -> str | None:
-        """Raises ValueError when the file cannot be read or has no password."""
+        """Raises ValueError if the file cannot be read or has no password."""
         if self.password_file is None:
             return self.password
         try:

@@ -18,7 +18,7 @@ _PANEL = re.compile(r"[0-9]{2}(?:#4#[0-9]{2})?")
 
 
 class Kind:
-    """A kind of module on one WHO: its options, the required ones among them, and its device."""
+    """A kind of module on one WHO: its options, which of them are required, and the class of its device."""
 
     def __init__(self, who: int, make: _Make, *, needs: tuple[str, ...] = ("where",), takes: tuple[str, ...] = ()) -> None:
         self.who = who
@@ -45,11 +45,11 @@ KINDS: Mapping[DeviceKind, tuple[Kind, ...]] = MappingProxyType(
         DeviceKind.GATEWAY: (Kind(gateway_device.WHO, gateway_device.GatewayDevice, needs=()),),
     }
 )
-"""The first of several is the default when the options have no `who`."""
+"""If a kind has several, the first is the default for options without `who`."""
 
 
 def make_device(kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> Device:
-    """Only for options without problems."""
+    """Must only be called for options without problems."""
     return _find_kind(kind, options).make(kind, options, last)
 
 
@@ -58,7 +58,7 @@ def _find_kind(kind: DeviceKind, options: Mapping[str, Any]) -> Kind:
 
 
 def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
-    """What is wrong with the options of a module of this kind."""
+    """The problems of the options of a module of this kind."""
     if kind not in KINDS:
         yield (), f"a MyHome bus has no module of kind '{kind}'; it has {', '.join(KINDS)}"
         return
@@ -69,7 +69,7 @@ def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterat
     it = _find_kind(kind, options)
     for name in options:
         if name not in it.takes:
-            yield (name,), f"there is no such option; there are {', '.join(sorted(it.takes))}"
+            yield (name,), f"this option does not exist; the options are {', '.join(sorted(it.takes))}"
     for name in it.needs:
         if name not in options:
             yield (), f"'{name}' is missing"
@@ -77,7 +77,7 @@ def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterat
         if name in it.takes and (check := _CHECKS.get(name)) is not None and (problem := check(it.who, value)) is not None:
             yield (name,), problem
     if options.get("color") is True and options.get("levels", 100) != 100:
-        yield ("levels",), "a light with colours has 100 levels: leave it out"
+        yield ("levels",), "a light with colours always has 100 levels: leave it out"
 
 
 def _check_where(who: int, value: Any) -> str | None:
@@ -91,7 +91,7 @@ def _check_where(who: int, value: Any) -> str | None:
             expected = 'the address of one point, such as "11", "0311" or "11#4#02"'
         case thermoregulation.WHO:
             fits = parse_zone(where_text) is not None and "#" not in where_text.removeprefix("#0#").removeprefix("#")
-            expected = 'a zone such as "1", one behind the central unit such as "#1", or the central unit itself, "#0"'
+            expected = 'a zone such as "1", a zone behind the central unit such as "#1", or the central unit "#0"'
         case scenarios.WHO:
             fits = _PANEL.fullmatch(where_text) is not None
             expected = 'a scenario module, "01" to "99"'

@@ -1,4 +1,4 @@
-"""WHO 1: lights, and everything else on such an actuator: plugs, heaters, and locks and activations by relay."""
+"""WHO 1: lights and other devices on such actuators: plugs, heaters, and locks and activations by relay."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -33,10 +33,10 @@ from domogate.drivers.openwebnet.frames import (
 WHO = 1
 OFF, ON = 0, 1
 LEVELS = range(2, 11)
-"""20 % to 100 %."""
+"""Levels of 20 % to 100 %."""
 
 PULSES: Mapping[float, int] = MappingProxyType({0.5: 18, 30: 17, 60: 11, 120: 12, 180: 13, 240: 14, 300: 15, 900: 16})
-"""Seconds for which an actuator switches on, and the WHAT for it."""
+"""The number of seconds for which an actuator switches on, and the WHAT for this time."""
 _TIMED = frozenset(PULSES.values())
 _BLINKING = range(20, 30)
 _STEPS = (30, 31)
@@ -53,7 +53,7 @@ class Actuator(PointDevice):
 
     def __init__(self, kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> None:
         self.state_count = 0
-        """How often the actuator itself reported its state; frames of its meter do not count."""
+        """How many times the actuator itself reported its state. Frames of its meter do not count."""
         super().__init__(kind, options, last)
 
     def receive(self, event: Event, at: float) -> bool:
@@ -78,7 +78,7 @@ class Actuator(PointDevice):
         return True
 
     def set_state(self, *, on: bool, level: int | None, at: float) -> None:
-        """`level` is None when the frame has none."""
+        """`level` is None if the frame has no level."""
         raise NotImplementedError
 
     def plan_switch(self, on: bool) -> Plan:
@@ -143,8 +143,8 @@ class Light(Actuator):
         self._level = level or self._level
         self.set_state(on=level > 0, level=None, at=at)
 
-    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 (its state has no time)
-        # A dimmer of a hundred levels also reports its level in tens: ignore it when it is the same level.
+    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 (the state of a light has no time)
+        # A dimmer with a hundred levels also reports its level in tens. Ignore this report if it is the same level.
         if level is not None and not (self.levels == 100 and self._level is not None and level == _tens(self._level)):
             self._level = level
         if on:
@@ -227,11 +227,11 @@ class Plug(Actuator):
             return False
         self.add_reading(*measured)
         if not isinstance(self.state, PlugState):
-            return False  # a reading does not tell whether it is on
+            return False  # A reading does not tell whether the plug is on.
         self.set_state(on=self.state.on, level=None, at=at)
         return True
 
-    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 (it has no level)
+    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 (a plug has no level)
         power = self._meter.power if self._meter else None
         energy = self._meter.energy if self._meter else None
         self.state = PlugState(on=on, power=_within(power), energy=_within(energy))
@@ -245,7 +245,7 @@ class Plug(Actuator):
 class Heater(Actuator):
     """A heater on a relay."""
 
-    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 (it has no level)
+    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 (a heater has no level)
         self.state = HeaterState(on=on)
 
     def plan(self, command: Command) -> Plan:
@@ -255,29 +255,29 @@ class Heater(Actuator):
 
 
 class Relay(Actuator):
-    """A relay that closes for some time: an electric lock, a gate."""
+    """A relay that closes for some time, as for an electric lock or a gate."""
 
     @property
     def seconds(self) -> float:
         return float(self.options.get("seconds", 0.5))
 
-    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 (it has no level)
+    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 (a relay has no level)
         self.state = LockState(locked=not on) if self.kind is DeviceKind.LOCK else ActivationState(active=on)
 
     def plan(self, command: Command) -> Plan:
         wanted = OpenLock if self.kind is DeviceKind.LOCK else Activate
         if not isinstance(command, wanted):
             raise self.refusal(command)
-        # Half a second is too short to read it: the ACK of the gateway is the only confirmation.
+        # Half a second is too short to read the relay: the ACK of the gateway is the only confirmation.
         request = Normal(WHO, PULSES[self.seconds], self.where_text)
         return Plan((request,), on_done=lambda at: self.set_state(on=True, level=None, at=at), read_after=self.seconds + 1.0)
 
 
 def _tens(level: int) -> int:
-    """The nearest level of a dimmer with ten levels; the lowest is 20 %."""
+    """The nearest level of a dimmer with ten levels. The lowest level is 20 %."""
     return max(20, min(100, (level + 5) // 10 * 10))
 
 
 def _within(reading: Reading | None) -> Reading | None:
-    """Spec 2.13 limits the consumption of a plug; a larger value is in the history only."""
+    """Spec 2.13 limits the consumption of a plug. A larger value is only in the history."""
     return reading if reading is not None and reading.value <= 100_000 else None

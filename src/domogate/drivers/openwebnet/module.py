@@ -11,7 +11,7 @@ from domogate.drivers.openwebnet.device import Device
 
 
 class DrivenModule:
-    """`device` is None when the options are wrong; then the module is always absent."""
+    """If the options are wrong, `device` is None, and the module is always absent."""
 
     def __init__(self, plant_id: Id, module: Module, device: Device | None, absence: Absence | None = None) -> None:
         self.plant_id = plant_id
@@ -22,13 +22,13 @@ class DrivenModule:
         self.is_urgent = True
         """Measured values come rarely: they need no pause."""
         self.received = 0
-        """The number of frames about it. A state counts as confirmed only after a new one."""
+        """Number of frames about this module. A state counts as confirmed only after a new frame."""
         self.received_at = 0.0
         self.missed_answers = 0
-        """How many reads in a row had no answer."""
+        """Number of reads in a row without an answer."""
         self.subscribed_until = 0.0
         self.order_lock = asyncio.Lock()
-        """One order at a time: a second order could undo the state that the first one waits for."""
+        """One order at a time: a second order could change the state that the first one waits for."""
         self._waiting: set[asyncio.Future[None]] = set()
 
     @property
@@ -36,7 +36,7 @@ class DrivenModule:
         return self.module.id
 
     def matches(self, module: Module) -> bool:
-        """Whether it can be kept for this module: same kind and options."""
+        """Whether this object can be kept for that module: it must have the same kind and options."""
         return (module.kind, module.options) == (self.module.kind, self.module.options)
 
     def mark_received(self, at: float) -> None:
@@ -49,7 +49,7 @@ class DrivenModule:
                 waiting.set_result(None)
 
     async def wait_until(self, holds: Callable[[], bool], seconds: float) -> bool:
-        """Wait for frames until this holds, at most so many seconds. Returns whether it does."""
+        """Wait for frames until the condition holds, at most this number of seconds. Returns whether it holds."""
         try:
             async with asyncio.timeout(max(0.0, seconds)):
                 while not holds():
@@ -67,7 +67,7 @@ class DrivenModule:
             self._waiting.discard(waiting)
 
     def make_report(self, now: float) -> Report:
-        """Its state, with the readings since the last report."""
+        """The state, with the readings since the last report."""
         if self.absence is not None or self.device is None:
             return Report(self.plant_id, self.id, now, reachable=False, absence=self.absence)
         return Report(self.plant_id, self.id, now, self.device.state, readings=self.device.take_readings())
@@ -77,7 +77,7 @@ class DrivenModule:
         return self.make_report(now)
 
     def take_back(self, report: Report) -> None:
-        """The report was refused: its readings go with the next one, except where there are newer ones."""
+        """The report was refused. Its readings are sent with the next report, except where there are newer readings."""
         self.has_changes = True
         if self.device is not None:
             newer = dict(self.device.take_readings())

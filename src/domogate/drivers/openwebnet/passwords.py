@@ -1,7 +1,7 @@
-"""Proofs of the password: the open password of old gateways, and HMAC with SHA-1 or SHA-256 of newer ones.
+"""Proofs of the password: the open password of old gateways, and HMAC with SHA-1 or SHA-256 of newer gateways.
 
 Digests are sent as decimal digits, two for each hexadecimal digit (`f` is 15, `a` is 10, `1` is 01), and are hashed as text
-(OpenWebNet, HMAC authentication). A digest is a plain hash over all parts; the protocol calls it HMAC.
+(OpenWebNet, HMAC authentication). A digest is a plain hash over all parts, although the protocol calls it HMAC.
 """
 
 import hashlib
@@ -16,31 +16,31 @@ _GATEWAY = "636F70653E"
 
 
 class Algorithm(IntEnum):
-    """The number in `*98*N##` of the gateway."""
+    """The number in `*98*N##`, which the gateway sends."""
 
     SHA1 = 1
     SHA256 = 2
 
     def _hex(self, text: str) -> str:
         if self is Algorithm.SHA1:
-            return hashlib.sha1(text.encode()).hexdigest()  # noqa: S324 (older gateways know no better one)
+            return hashlib.sha1(text.encode()).hexdigest()  # noqa: S324 (older gateways support no better hash)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def make_nonce(self) -> str:
         return to_digits(secrets.token_hex(len(self._hex("")) // 2))
 
     def prove_as_client(self, gateway_nonce: str, client_nonce: str, password: str) -> str:
-        """The proof for the gateway that we know the password. Raises ValueError for an invalid nonce."""
+        """The proof, for the gateway, that we know the password. Raises ValueError for an invalid nonce."""
         parts = (from_digits(gateway_nonce), from_digits(client_nonce), _CLIENT, _GATEWAY, self._hex(password))
         return to_digits(self._hex("".join(parts)))
 
     def prove_as_gateway(self, gateway_nonce: str, client_nonce: str, password: str) -> str:
-        """The proof that the gateway knows it too."""
+        """The proof that the gateway knows the password too."""
         return to_digits(self._hex(from_digits(gateway_nonce) + from_digits(client_nonce) + self._hex(password)))
 
 
 def is_same(one: str, other: str) -> bool:
-    """In constant time."""
+    """Compare in constant time."""
     return hmac.compare_digest(one.encode(), other.encode())
 
 
@@ -49,10 +49,10 @@ def to_digits(hexadecimal: str) -> str:
 
 
 def from_digits(digits: str) -> str:
-    """Raises ValueError when it is not pairs of 00 to 15."""
+    """Raises ValueError if the text does not consist of pairs from 00 to 15."""
     values = [int(digits[at : at + 2]) for at in range(0, len(digits), 2)]
     if len(digits) % 2 or any(value > 15 for value in values):
-        raise ValueError("not hexadecimal digits in pairs of decimal ones")
+        raise ValueError("not a text of hexadecimal digits, each written as two decimal digits")
     return "".join(f"{value:x}" for value in values)
 
 
@@ -84,7 +84,7 @@ _STEPS: dict[str, Callable[[int], int]] = {
 
 
 def answer_open(password: str, nonce: str) -> str:
-    """The answer to a nonce with the open password. Raises ValueError when the password is not a number."""
+    """The answer to a nonce with the open password. Raises ValueError if the password is not a number."""
     if not (password.isascii() and password.isdigit()):
         raise ValueError("the open password of this gateway is a number")
     value = int(password) & _BITS

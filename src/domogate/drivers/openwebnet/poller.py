@@ -1,4 +1,4 @@
-"""Reads the devices of a bus: on request, and in the background, one after the other."""
+"""Reads the devices of a bus: on request, and in the background, one device after the other."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -15,13 +15,13 @@ from domogate.ports import Clock
 _log = structlog.get_logger(__name__)
 
 EVENT_GRACE = 1.5
-"""Some answers come in the event session, after the ACK."""
+"""In seconds. Some answers arrive in the event session, after the ACK."""
 POLL_EVERY = 300.0
-"""Every device is read so often, to find missed events and absent devices."""
+"""In seconds. Every device is read once in this period, to find missed events and absent devices."""
 TIMEOUT = 10.0
-"""For a read in the background."""
+"""In seconds, for a read in the background."""
 MISSES = 2
-"""A busy bus may lose a frame; after so many lost answers in a row the device counts as absent."""
+"""Number of lost answers in a row after which a device counts as absent. A busy bus may lose a frame."""
 
 
 class NackReceived(Exception):
@@ -29,7 +29,7 @@ class NackReceived(Exception):
 
 
 class Poller:
-    """Reads devices through the command session, and reports those that do not answer as absent."""
+    """Reads devices through the command session, and reports devices that do not answer as absent."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Poller:
         self._wake = asyncio.Event()
 
     async def read(self, module: DrivenModule, deadline: float) -> bool:
-        """Whether it answered. Raises NackReceived, NotSent, NoAnswer."""
+        """Read the device. Returns whether it answered. Raises NackReceived, NotSent, NoAnswer."""
         assert module.device is not None
         before = module.received
         refused: Request | None = None
@@ -62,7 +62,7 @@ class Poller:
     # in the background
 
     def schedule(self, reads: Iterable[DrivenModule | StatusRequest]) -> None:
-        """Read these in the background, each once."""
+        """Read these modules in the background, each once."""
         self._scheduled.update(dict.fromkeys(reads))
         self._wake.set()
 
@@ -97,7 +97,7 @@ class Poller:
     async def _poll(self, module: DrivenModule) -> None:
         assert module.device is not None
         if not module.device.read_requests:
-            module.mark_received(self._clock.now())  # it has no state: it is reachable when its gateway is
+            module.mark_received(self._clock.now())  # The device has no state: it is reachable if its gateway is reachable.
             self._report_change(module)
             return
         await self._subscribe(module)
@@ -125,7 +125,7 @@ class Poller:
     def _count_miss(self, module: DrivenModule, why: AbsenceReason, evidence: str) -> None:
         module.missed_answers += 1
         if module.missed_answers > MISSES:
-            return  # its absence has been reported
+            return  # The absence is already reported.
         if module.missed_answers < MISSES:
             self.schedule((module,))
         else:

@@ -14,7 +14,7 @@ SCENARIOS = range(1, 21)
 
 
 class Scenario(Device):
-    """One scenario of a module (F420: 1 to 16, 3456: 1 to 20). Its effect shows in other devices."""
+    """One scenario of a scenario module (F420: 1 to 16, 3456: 1 to 20). Only other devices show its effect."""
 
     def __init__(self, kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> None:
         self.where_text = str(options["where"])
@@ -33,7 +33,7 @@ class Scenario(Device):
     def read_requests(self) -> tuple[Request, ...]:
         return ()
 
-    def receive(self, event: Event, at: float) -> bool:  # noqa: ARG002 (it has no time)
+    def receive(self, event: Event, at: float) -> bool:  # noqa: ARG002 (the state of a scenario has no time)
         return isinstance(event, Normal) and event.what == self.number
 
     def plan(self, command: Command) -> Plan:

@@ -1,4 +1,4 @@
-"""One connection to a gateway: login with proofs on both sides, then frames in and out (OpenWebNet, introduction)."""
+"""One connection to a gateway: the login, in which both sides prove the password, then frames (OpenWebNet, introduction)."""
 
 import asyncio
 import socket
@@ -29,11 +29,11 @@ class SessionLost(Exception):
 
 
 class SessionRefused(Exception):
-    """The gateway refused the login, or could not prove that it knows the password: do not retry at once."""
+    """The gateway refused the login, or could not prove that it knows the password. Do not retry at once."""
 
 
 class Session:
-    """An open session. It must have only one reader at a time."""
+    """An open session. Only one task may read from it at a time."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, name: str) -> None:
         self._reader = reader
@@ -48,21 +48,21 @@ class Session:
 
     @property
     def unreadable(self) -> int:
-        """How many frames could not be read so far."""
+        """Number of frames that could not be read so far."""
         return self._frames.unreadable
 
     def write(self, frame: Frame) -> None:
-        """Writes the whole frame without waiting."""
+        """Write the whole frame without waiting."""
         self._writer.write(frame.to_frame().encode())
 
     async def read(self) -> Frame:
-        """The next frame. Raises SessionLost."""
+        """Return the next frame. Raises SessionLost."""
         while not self._ahead:
             self._ahead.extend(await self._read_some())
         return self._ahead.popleft()
 
     async def read_all(self) -> Sequence[Frame]:
-        """All frames that have arrived, at least one. Raises SessionLost."""
+        """Return all frames that have arrived, at least one. Raises SessionLost."""
         while not self._ahead:
             self._ahead.extend(await self._read_some())
         frames = tuple(self._ahead)
@@ -89,7 +89,7 @@ class Session:
 
 
 async def open_session(gateway: OpenWebNetGateway, kind: SessionKind) -> Session:
-    """Raises SessionLost and SessionRefused, within TIMEOUT."""
+    """Raises SessionLost or SessionRefused within TIMEOUT."""
     try:
         async with asyncio.timeout(TIMEOUT):
             return await _open(gateway, kind)
@@ -118,9 +118,9 @@ async def _negotiate(session: Session, kind: SessionKind, gateway: OpenWebNetGat
     session.write(Signal(99, kind))
     match await session.read():
         case Ack():
-            return  # it accepts the address of this machine without a password
+            return  # The gateway accepts the address of this machine without a password.
         case Nack():
-            raise SessionLost(f"{session.name} refused to open a session (NACK): perhaps too many are open")
+            raise SessionLost(f"{session.name} refused to open a session (NACK): too many sessions may be open")
         case Challenge(nonce):
             await _prove_open(session, _need_password(gateway), nonce)
         case Signal(98, number) if number in tuple(Algorithm):
@@ -129,7 +129,7 @@ async def _negotiate(session: Session, kind: SessionKind, gateway: OpenWebNetGat
             session.write(NACK)
             raise SessionRefused(f"{session.name} wants the unknown password proof number {number}")
         case frame:
-            raise SessionLost(f"{session.name} opened no session but sent {frame.to_frame()}")
+            raise SessionLost(f"{session.name} did not open a session, it sent {frame.to_frame()}")
 
 
 def _need_password(gateway: OpenWebNetGateway) -> str:
@@ -138,7 +138,7 @@ def _need_password(gateway: OpenWebNetGateway) -> str:
     except ValueError as error:
         raise SessionRefused(str(error)) from error
     if password is None:
-        raise SessionRefused(f"{gateway.address} wants a password, and none is set")
+        raise SessionRefused(f"{gateway.address} wants a password, and no password is set")
     return password
 
 
@@ -148,7 +148,7 @@ async def _prove_open(session: Session, password: str, nonce: str) -> None:
     except ValueError as error:
         raise SessionRefused(f"{session.name}: {error}") from error
     session.write(Challenge(answer))
-    if not isinstance(await _read_verdict(session), Ack):
+    if not isinstance(await _read_result(session), Ack):
         raise _wrong_password(session)
 
 
@@ -156,7 +156,7 @@ async def _prove_hmac(session: Session, password: str, algorithm: Algorithm) -> 
     session.write(ACK)
     challenge = await session.read()
     if not isinstance(challenge, Challenge):
-        raise SessionLost(f"{session.name} sent no challenge but {challenge.to_frame()}")
+        raise SessionLost(f"{session.name} did not send a challenge, it sent {challenge.to_frame()}")
     nonce = algorithm.make_nonce()
     try:
         proof = algorithm.prove_as_client(challenge.digits, nonce, password)
@@ -164,16 +164,16 @@ async def _prove_hmac(session: Session, password: str, algorithm: Algorithm) -> 
     except ValueError as error:
         raise SessionLost(f"{session.name} sent a challenge that is {error}") from error
     session.write(Proof(nonce, proof))
-    verdict = await _read_verdict(session)
-    if not isinstance(verdict, Challenge):
+    result = await _read_result(session)
+    if not isinstance(result, Challenge):
         raise _wrong_password(session)
-    if not is_same(verdict.digits, expected):
+    if not is_same(result.digits, expected):
         session.write(NACK)
-        raise SessionRefused(f"{session.name} could not prove that it knows the password itself")
+        raise SessionRefused(f"{session.name} could not prove that it knows the password")
     session.write(ACK)
 
 
-async def _read_verdict(session: Session) -> Frame:
+async def _read_result(session: Session) -> Frame:
     """A gateway that refuses the proof sends NACK or closes the connection (OpenWebNet, HMAC authentication)."""
     try:
         return await session.read()
@@ -186,7 +186,7 @@ def _wrong_password(session: Session) -> SessionRefused:
 
 
 def _keep_alive(writer: asyncio.StreamWriter) -> None:
-    """With TCP keep-alive the system notices an unplugged gateway: a bus may be silent for hours."""
+    """TCP keep-alive lets the system notice an unplugged gateway. A bus may be silent for hours."""
     connection = writer.get_extra_info("socket")
     if connection is None:
         return

@@ -30,7 +30,7 @@ LOWEST, HIGHEST = 5.0, 40.0
 PROGRAMS = range(1, 4)
 
 _Decoded = tuple[ThermostatFunction | None, ThermostatMode | None, int | None]
-"""Function, mode and program; None: not in the frame."""
+"""Function, mode and program. None if the frame does not have the value."""
 
 _FUNCTIONS = {1: ThermostatFunction.HEATING, 2: ThermostatFunction.COOLING, 3: None}
 _MODES = {
@@ -46,7 +46,7 @@ _LOCAL = {"4": ThermostatMode.OFF, "5": ThermostatMode.PROTECTION}
 
 
 def decode_what(what: int) -> _Decoded | None:
-    """Function, mode and program in a WHAT; None when it has none of them."""
+    """Function, mode and program in a WHAT. None if it has none of them."""
     if what in (0, 1):
         return (ThermostatFunction.HEATING if what else ThermostatFunction.COOLING, None, None)
     digits = str(what)
@@ -59,14 +59,14 @@ def decode_what(what: int) -> _Decoded | None:
     if len(digits) == 4 and rest // 100 == 1:
         return (function, ThermostatMode.AUTOMATIC, rest % 100 if rest % 100 in PROGRAMS else None)
     if len(digits) == 4 and rest // 100 == 2:
-        return (function, ThermostatMode.AUTOMATIC, None)  # a scenario of the day: the contract has no number for it
+        return (function, ThermostatMode.AUTOMATIC, None)  # A scenario of the day: the contract has no number for it.
     if len(digits) == 5 and rest // 1000 == 3:
         return (function, ThermostatMode.PROTECTION, None)  # absent for some days
     return None
 
 
 def decode_temperature(text: str) -> float | None:
-    """Four digits: the sign (1 is negative), then tenths of a degree."""
+    """Four digits: the sign (1 means negative), then tenths of a degree."""
     number = to_number(text)
     if number is None or len(text) != 4 or text[0] not in "01":
         return None
@@ -74,7 +74,7 @@ def decode_temperature(text: str) -> float | None:
 
 
 def encode_set_point(celsius: float) -> str:
-    """Rounded to half degrees, which the bus can send."""
+    """Rounded to half degrees, because the bus can send only these."""
     return f"{round(celsius * 2) * 5:04d}"
 
 
@@ -84,7 +84,7 @@ class Zone(Device):
     def __init__(self, kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> None:
         self.where_text = str(options["where"])
         zone = parse_zone(self.where_text)
-        assert zone is not None  # the options were checked
+        assert zone is not None  # the options are already checked
         self.zone = zone
         self._function = ThermostatFunction.HEATING
         self._mode: ThermostatMode | None = None
@@ -109,7 +109,7 @@ class Zone(Device):
     def read_requests(self) -> tuple[Request, ...]:
         if self.zone == CENTRAL:
             return (StatusRequest(WHO, self.where_text),)
-        # One request to the probe reads the whole zone; a central unit adds its settings.
+        # One request to the probe reads the whole zone. The central unit has some more settings.
         asked: tuple[Request, ...] = (StatusRequest(WHO, str(self.zone)), DimensionRequest(WHO, str(self.zone), _VALVES))
         return asked if self.where_text == str(self.zone) else (StatusRequest(WHO, self.where_text), *asked)
 
@@ -146,7 +146,8 @@ class Zone(Device):
             case 14 if (celsius := decode_temperature(value)) is not None:
                 self._set_point = celsius
             case 12 if self._set_point is None and (celsius := decode_temperature(value)) is not None:
-                self._set_point = celsius  # with the offset of the knob; used until dimension 14 gives it without
+                # This value includes the offset of the knob. It is used until dimension 14 gives the value without the offset.
+                self._set_point = celsius
             case 13:
                 self._local = _LOCAL.get(value)
             case 19:
@@ -161,7 +162,7 @@ class Zone(Device):
         mode = self._local or self._mode
         set_point = self._set_point
         if set_point is None and mode in (ThermostatMode.OFF, ThermostatMode.PROTECTION):
-            set_point = LOWEST  # the zone has none then, but the state needs one
+            set_point = LOWEST  # The zone has no set point then, but the state needs one.
         if mode is None or set_point is None:
             return
         self.state = ThermostatState(

@@ -1,4 +1,4 @@
-"""Simulated plants: they need no hardware, change over time, and repeat exactly for the same seed, clock and orders."""
+"""Simulated plants. They need no hardware, change over time, and behave in the same way for the same seed, clock and orders."""
 
 from typing import Annotated
 
@@ -16,7 +16,9 @@ class SimulatorSettings(DriverSettings, frozen=True):
     tick: Annotated[float, Setting("SECONDS", "How often simulated devices change.", positive)] = 5.0
     speed: Annotated[
         float,
-        Setting("NUMBER", "How much faster than real time simulated plants run.", between(0.01, 10_000), short_flag="--speed"),
+        Setting(
+            "NUMBER", "How many times faster than real time simulated plants run.", between(0.01, 10_000), short_flag="--speed"
+        ),
     ] = 1.0
 
 

@@ -1,4 +1,4 @@
-"""How a simulated module behaves: the option `simulate` (offline, slow, refusing) shows a fault on demand."""
+"""The behaviour of a simulated module. The option `simulate` (offline, slow, refusing) selects a fault."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -8,14 +8,14 @@ from typing import Any
 class Behaviour(StrEnum):
     NORMAL = "normal"
     OFFLINE = "offline"
-    """Cannot be reached, and is reported so."""
+    """The module cannot be reached, and is reported as absent."""
     SLOW = "slow"
-    """Sends no reports, and never answers in time."""
+    """The module sends no reports, and never answers in time."""
     REFUSING = "refusing"
-    """Can be read, but refuses all commands."""
+    """The module can be read, but refuses all commands."""
 
 
 def behaviour_of(options: Mapping[str, Any]) -> Behaviour:
-    """NORMAL for an unknown word: `find_option_problems` reports it."""
+    """An unknown word means NORMAL here. `find_option_problems` reports it."""
     wanted = options.get("simulate", Behaviour.NORMAL)
     return Behaviour(wanted) if wanted in tuple(Behaviour) else Behaviour.NORMAL

@@ -17,7 +17,7 @@ def _hour(now: float) -> float:
 
 
 class Light(Device[LightState]):
-    """A dimmer, with a colour if its state has one. With the option `transition` a change takes so many seconds."""
+    """A dimmer. It has a colour if its state has one. With the option `transition`, a change takes that number of seconds."""
 
     __slots__ = ("_from", "_lasts", "_to", "_transition")
     reports = LightState
@@ -79,7 +79,7 @@ class Light(Device[LightState]):
         self.residents.pause(now)
 
     def _change_to(self, to: LightState, now: float) -> None:
-        """It is on or off at once, as real lights confirm it; level and colour change slowly while it is on."""
+        """The light is on or off at once, as real lights confirm it. Level and colour change slowly while it is on."""
         begin = self.state
         if not begin.on and to.level is not None:
             begin = LightState(on=False, level=0, color=begin.color)
@@ -116,7 +116,7 @@ def _between(begin: LightState, end: LightState, part: float) -> LightState:
 
 
 class Shutter(Device[AutomationState]):
-    """Takes `travel` seconds from closed to open. Residents open it in the day and close it at night."""
+    """Takes `travel` seconds from closed to open. Residents open the shutter in the day and close it at night."""
 
     __slots__ = ("_from", "_to", "_transition", "_whole_way")
     reports = AutomationState

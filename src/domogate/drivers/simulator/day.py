@@ -1,4 +1,4 @@
-"""Simulates one day of a thermostat without waiting for it (docs/simulator.md shows such a day)."""
+"""Simulates one day of a thermostat in a short time (docs/simulator.md shows such a day)."""
 
 from collections.abc import Sequence
 
@@ -15,11 +15,11 @@ from domogate.ports import AttachedModule
 DAY = 86_400
 _STEP = 60
 _BEFORE = DAY
-"""The simulation runs this long before the day begins, so that the first values do not depend on the estate file."""
+"""In seconds. The simulation begins this long before the day, so that the first values do not depend on the estate file."""
 
 
 class DaySample(msgspec.Struct, frozen=True):
-    """The values at one second of the day, by the thermostat's own clock. Temperatures are in Celsius."""
+    """The values at one second of the day, in the thermostat's local time. Temperatures are in Celsius."""
 
     second: int
     room: float
@@ -31,7 +31,7 @@ class DaySample(msgspec.Struct, frozen=True):
 def simulate_day_of(
     plant_id: Id, modules: Sequence[AttachedModule], thermostat_id: Id, *, seed: int, midnight: float, every: int = 300
 ) -> list[DaySample]:
-    """The day of one thermostat of a plant, from `midnight` by its own clock. Raises LookupError."""
+    """The day of one thermostat of a plant, from `midnight` in the thermostat's local time. Raises LookupError."""
     weather = Weather(seed)
     plant = SimulatedPlant(plant_id, seed, weather, REAL_TIME)
     first = next((attached for attached in modules if attached.module.id == thermostat_id), None)

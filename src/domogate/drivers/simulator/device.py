@@ -1,7 +1,7 @@
-"""The base of all simulated devices: a state, how it changes with time, and how it executes commands.
+"""The base of all simulated devices: a state, how it changes with time, and how commands are executed.
 
-Simulated time may run faster than real time (Decision 0036). Devices know simulated time only. Reports and readings carry real
-time, because freshness and history are about the time at which the gateway received a value.
+Simulated time may run faster than real time (Decision 0036). Devices know only simulated time. Reports and readings have real
+time, because freshness and history depend on the time at which the gateway received a value.
 """
 
 from abc import ABC, abstractmethod
@@ -17,7 +17,10 @@ from domogate.drivers.simulator.seeded_random import ResidentActivity, SeededRan
 
 
 class TimeScale:
-    """Converts real to simulated time and back: both are equal until `origin`, then simulated time is `speed` times as fast."""
+    """Converts real time to simulated time and back.
+
+    Both are equal until `origin`. After it, simulated time is `speed` times as fast.
+    """
 
     __slots__ = ("_origin", "speed")
 
@@ -36,7 +39,7 @@ class TimeScale:
         return self._origin + (simulated - self._origin) / self.speed
 
     def interval(self, seconds: float, *, at_least: float) -> float:
-        """So many simulated seconds, but at least so many real ones: a fast plant must not send too many reports."""
+        """Simulated seconds, but at least `at_least` seconds of real time. This limits the reports of a fast plant."""
         return max(seconds, at_least * self.speed)
 
 
@@ -47,11 +50,11 @@ S = TypeVar("S", bound=State)
 
 MEASURE_EVERY = 60.0
 MEASURE_EVERY_REAL = 10.0
-"""A device measures once a simulated minute, but not more often than once in so many real seconds."""
+"""A device measures once in a simulated minute, but at most once in this number of real seconds."""
 
 
 class Start(msgspec.Struct, frozen=True):
-    """What a device starts with: its random numbers, the simulated time of now and of its last confirmed state."""
+    """The values with which a device starts: its random numbers, the simulated time, and the time of its last known state."""
 
     random: SeededRandom
     now: float
@@ -64,12 +67,12 @@ class Start(msgspec.Struct, frozen=True):
 
 
 class Device(ABC, Generic[S]):
-    """One simulated device. A change replaces `state`; the object itself is never modified."""
+    """One simulated device. A change replaces `state`; a state is never modified."""
 
     __slots__ = ("kind", "made_at", "options", "pending", "random", "residents", "state", "time_scale", "used", "used_until")
 
     reports: ClassVar[type[Any]]
-    """The class of its state."""
+    """The class of the device's state."""
 
     def __init__(self, module: Module, state: S | None, start: Start) -> None:
         self.kind = module.kind
@@ -79,45 +82,45 @@ class Device(ABC, Generic[S]):
         self.time_scale = start.time_scale
         self.residents = ResidentActivity(start.random, start.now)
         self.pending: tuple[tuple[str, Reading], ...] = ()
-        """Readings that are not part of its state; each is reported once."""
+        """Readings that are not part of the state. Each is reported once."""
         self.used = 0.0
-        """Watt-hours since it was made."""
+        """Watt-hours that were used since this object was made."""
         self.used_until = start.now
         self.state: S = self.first_state() if state is None else state
 
     @abstractmethod
     def first_state(self) -> S:
-        """A plausible state, for a module without a known one."""
+        """A plausible state, for a module without a known state."""
 
     @property
     def watts(self) -> float:
-        """Its power, as last measured."""
+        """The last measured power."""
         return 0.0
 
     @property
     def warmth(self) -> float:
-        """By how many degrees it warms its room in the long run: all its power becomes heat."""
+        """The number of degrees by which the device warms its room in the long run. All its power becomes heat."""
         return self.watts * 0.005
 
     @property
     def openness(self) -> float | None:
-        """For a shutter: 0 closed, 1 open."""
+        """For a shutter: 0 is closed, 1 is open."""
         return None
 
     @property
     def moving(self) -> bool:
-        """Whether it is on its way from one state to another; then it is evolved more often."""
+        """Whether the device is changing from one state to another. Then it is computed more often."""
         return False
 
     def evolve(self, now: float) -> None:
-        """Let time pass until `now`. `now` may be any time later, or earlier if the clock was set back."""
+        """Let time pass until `now`. `now` may be much later, or earlier if the clock was set back."""
 
     def execute(self, command: Command, now: float) -> None:  # noqa: ARG002 (subclasses need it)
         """Raises CommandNotSupported."""
         raise self.refusal(command)
 
     def use(self, watts: float, now: float) -> None:
-        """Count the energy used since the last call."""
+        """Count the energy that was used since the last call."""
         if now > self.used_until:
             self.used += watts * (now - self.used_until) / 3600
         self.used_until = now
@@ -126,14 +129,14 @@ class Device(ABC, Generic[S]):
         return CommandNotSupported(f"a module of kind {self.kind} cannot '{command.__struct_config__.tag}'")
 
     def measured(self, before: Reading | None, value: float, unit: Unit, now: float) -> Reading:
-        """A reading of now, or the one before if the value is the same."""
+        """A reading with the present time. If the value has not changed, the last reading."""
         if before is not None and before.value == value and before.unit is unit:
             return before
         return Reading(value, unit, self.time_scale.real(now))
 
 
 class Countdown:
-    """A time after which a device returns to its first state."""
+    """The time after which a device returns to its first state."""
 
     __slots__ = ("_lasts", "_until")
 
@@ -164,7 +167,7 @@ class Transition:
         return self._began + self._lasts
 
     def progress(self, now: float) -> float:
-        """How much of the change is done."""
+        """The part of the change that is done, from 0 to 1."""
         if now < self._began:  # the clock was set back
             self._began = now
         return 1.0 if self._lasts <= 0 else min((now - self._began) / self._lasts, 1.0)

@@ -1,7 +1,7 @@
 """Emergency lighting: failures and repairs, and units that test themselves (EN 62034).
 
-A unit makes a function test every month and a duration test every year. The duration test needs a battery that has charged for
-24 hours. A failure that a test finds stays until a repair; then the unit makes a function test.
+A unit makes a function test every month and a duration test every year. The duration test needs a battery that was charged for
+24 hours. A failure that a test finds stays until a repair. After the repair the unit makes a function test.
 """
 
 from typing import Any
@@ -32,24 +32,25 @@ _BREAKS = {
 
 
 class Emergency(Device[EmergencyState]):
-    """Keeps the failures of its first state. Without any it fails from time to time and is repaired some hours later."""
+    """Keeps the failures of its first state. Without any, it fails from time to time and is repaired some hours later."""
 
-    __slots__ = ("_calm_until", "_failing", "_slot", "_slots", "given")
+    __slots__ = ("_failing", "_no_failure_until", "_slot", "_slots", "given")
     reports = EmergencyState
     SPAN = 6 * 3600.0
-    CALM = 2 * 3600.0
+    NO_FAILURE_FOR = 2 * 3600.0
     ODDS = 0.02
 
     def __init__(self, module: Module, state: EmergencyState | None, start: Start) -> None:
         super().__init__(module, state, start)
         self._slots = TimeSlots(self.random, "failure", self.SPAN)
         self._slot = self._slots.at(start.now)
-        self._calm_until = start.now + self.CALM
+        self._no_failure_until = start.now + self.NO_FAILURE_FOR
         failures = self.state.failures
-        # After a restart the simulator must recognize a failure of its own: a given failure is never repaired.
+        # After a restart the simulator must recognize the failures that it made. A failure from the estate file is never
+        # repaired.
         self._failing = in_failure(failures) and failures in (self._failures_in(self._slot), self._failures_in(self._slot - 1))
         self.given = in_failure(failures) and not self._failing
-        """Whether its failures came from outside; then the simulator does not remove them."""
+        """Whether the failures were given from outside. The simulator does not remove such failures."""
 
     def first_state(self) -> EmergencyState:
         return EmergencyState(failures=self.healthy)
@@ -71,7 +72,7 @@ class Emergency(Device[EmergencyState]):
             if not failures:
                 self._failing = False
                 self.fail(self.healthy)
-        elif failures and now >= self._calm_until and not in_failure(self.state.failures):
+        elif failures and now >= self._no_failure_until and not in_failure(self.state.failures):
             self._failing = True
             self.fail(failures)
 
@@ -82,7 +83,7 @@ class Emergency(Device[EmergencyState]):
 
 
 def own_failure(broken: FailureType) -> Failure:
-    """Its flag is explicit, which is rare in estates: so a failure of the simulator can be recognized."""
+    """The flag is explicit, which is rare in estate files. So the simulator can recognize the failures that it made."""
     return Failure(broken, FLAGS[broken])
 
 
@@ -96,7 +97,7 @@ class _RunningTest(msgspec.Struct, frozen=True):
 
 
 class EmergencyUnit(Emergency):
-    """A lamp with a battery, which tests discharge."""
+    """A lamp with a battery. Tests discharge the battery."""
 
     __slots__ = ("_charge", "_charging_since", "_due", "_repaired_at", "_running_test", "_slot_of", "_tests")
 
@@ -110,7 +111,7 @@ class EmergencyUnit(Emergency):
         EmergencyTestKind.DURATION: FailureType.BLOCK_FAULTY_BATTERY,
     }
     _RESERVE = 1.3
-    """A good battery lasts so many times its rated duration."""
+    """A good battery lasts this many times its rated duration."""
 
     def __init__(self, module: Module, state: EmergencyState | None, start: Start) -> None:
         super().__init__(module, state, start)
@@ -130,7 +131,7 @@ class EmergencyUnit(Emergency):
         self._charging_since = start.now if since is None else min(start.time_scale.simulated(since), start.now)
         self._repaired_at: float | None = None
         if any(first.failures == (own_failure(test.failure),) for test in done.values() if test and test.failure):
-            # A test found it before a restart: the simulator repairs it.
+            # A test found this failure before a restart, so the simulator repairs it.
             self.given = False
             self._repaired_at = start.now + _DAY
         if not self.given:
@@ -180,7 +181,7 @@ class EmergencyUnit(Emergency):
         lasts, failure = self.LASTS[kind], None
         if self.random.of(f"{kind} test fails", slot) < self.FAILS[kind]:
             failure = self._SHOWS[kind]
-            # A broken lamp is found at once; a weak battery lights for a part of the time.
+            # A broken lamp is found at once. With a weak battery the lamp is on for a part of the time.
             lasts *= 0.0 if kind is EmergencyTestKind.FUNCTION else self.random.between("tired", 0.3, 0.9, slot)
         self._charge = self._charge_at(now)
         self._running_test = _RunningTest(kind, now, now + lasts, failure)

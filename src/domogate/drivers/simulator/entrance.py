@@ -1,4 +1,4 @@
-"""Locks, entrance panels and activations: each is switched on for some seconds and switches off by itself."""
+"""Locks, entrance panels and activations. Each is switched on for some seconds and then switches off."""
 
 from typing import ClassVar, TypeVar
 
@@ -62,7 +62,7 @@ class Camera(_TimedDevice[CameraState]):
 
 
 class Activation(_TimedDevice[ActivationState]):
-    """A relay that is closed for some seconds: a gate, a stair light."""
+    """A relay that is closed for some seconds, for example for a gate or a stair light."""
 
     __slots__ = ()
     reports = ActivationState

@@ -1,4 +1,4 @@
-"""The options of a simulated module: one table, which the check of estate files and the simulator use."""
+"""The options of a simulated module. The check of estate files and the simulator use the same table."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -12,13 +12,13 @@ from domogate.drivers.simulator.power import LOADS
 
 
 class Option(msgspec.Struct, frozen=True):
-    """One option: what its value must be, and which kinds have it (empty: all)."""
+    """One option: the condition for its value, and the kinds that have it (empty means all)."""
 
     wanted: str
     allows: Callable[[Any], bool]
     kinds: frozenset[DeviceKind] = frozenset()
     each: bool = False
-    """It is a list, and each item must be so."""
+    """The value is a list, and each item must meet the condition."""
 
     def is_of(self, kind: DeviceKind) -> bool:
         return not self.kinds or kind in self.kinds
@@ -72,7 +72,7 @@ OPTIONS: dict[str, Option] = {
 
 
 def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
-    """Everything that is wrong with the options of a module of this kind."""
+    """All problems of the options of a module of this kind."""
     for name, value in options.items():
         option = OPTIONS.get(name)
         if option is None or not option.is_of(kind):

@@ -1,7 +1,7 @@
 """Pictures of a simulated entrance panel: a door in a wall, the sky of that hour and day, sometimes a visitor.
 
-The scene is drawn once, in palette indexes. Only the palette, the sky and the visitor differ from picture to picture, so
-drawing one takes about a millisecond.
+The scene is drawn once, in palette indexes. Only the palette, the sky and the visitor differ between pictures, so drawing one
+takes about a millisecond.
 """
 
 import io
@@ -20,11 +20,11 @@ _HORIZON = 132
 _LABEL_HEIGHT = 16
 _LETTER_WIDTH = 6
 _SKY = 44
-"""How many colours the sky has from top to bottom: palette indexes 0 to 43."""
+"""Number of colours of the sky from top to bottom. They are the palette indexes 0 to 43."""
 _DUSK = 0.12
 """Below this daylight the lamp at the door is on."""
 _VISIT = 120.0
-"""For so many seconds a visitor stays, or nobody is there."""
+"""In seconds. A visitor stays for this time, and then nobody is there for this time."""
 
 Color = tuple[int, int, int]
 
@@ -37,7 +37,7 @@ Ink = IntEnum(
 )
 """Palette indexes after those of the sky."""
 
-# Colours in full sun; they get darker with the daylight.
+# Colours in full sun. They get darker when there is less daylight.
 _IN_SUN: dict[Ink, Color] = {
     Ink.CLOUD: (236, 238, 242),
     Ink.HILL: (86, 120, 92),
@@ -70,7 +70,7 @@ _DAWN: Color = (240, 150, 92)
 
 
 def draw_entrance(random: SeededRandom, weather: Weather, name: str, at: float) -> bytes:
-    """The view of one panel at that simulated time, as PNG, with the panel's name and the time below it."""
+    """The view of one panel at that simulated time, as PNG. The name of the panel and the time are below the picture."""
     daylight, clear = weather.daylight(at), weather.clearness(at)
     image = _entrance().copy()
     draw = ImageDraw.Draw(image)
@@ -87,7 +87,7 @@ def draw_entrance(random: SeededRandom, weather: Weather, name: str, at: float) 
 
 @lru_cache(maxsize=1)
 def _entrance() -> Image.Image:
-    """Everything that is there at every hour."""
+    """Draw everything that is the same at every hour."""
     image = Image.new("P", (WIDTH, HEIGHT))
     draw = ImageDraw.Draw(image)
     for row in range(_HORIZON):
@@ -96,7 +96,7 @@ def _entrance() -> Image.Image:
         height = int(10 * sin(left / 37.0) + 6 * sin(left / 13.0 + 1))
         _box(draw, left, _HORIZON - 14 - height, left + 4, _HORIZON, Ink.HILL)
     _box(draw, 0, _HORIZON, WIDTH, HEIGHT, Ink.GRASS)
-    for row in range(188, HEIGHT):  # the path gets wider towards the viewer
+    for row in range(188, HEIGHT):  # The path gets wider towards the viewer.
         joint = row >= 196 and (row - 196) % 12 == 0
         _box(draw, 58 - (row - 188), row, 122 + 2 * (row - 188), row + 1, Ink.JOINT if joint else Ink.PATH)
     _draw_house(draw)
@@ -163,14 +163,14 @@ def _draw_label(draw: ImageDraw.ImageDraw, name: str, at: float) -> None:
 
 
 def _printable(text: str) -> str:
-    """The font has the letters of Latin-1; a question mark stands for every other, a space for line breaks and the like."""
+    """The font has the letters of Latin-1. Other letters become a question mark, and line breaks become a space."""
     latin = text.encode("latin-1", "replace").decode("latin-1")
     return "".join(letter if letter.isprintable() else " " for letter in latin)
 
 
 @lru_cache(maxsize=1)
 def _font() -> ImageFont.ImageFont:
-    """Pillow's own bitmap font: the same picture on every machine."""
+    """The bitmap font of Pillow. It gives the same picture on every machine."""
     return ImageFont.load_default_imagefont()
 
 
@@ -204,7 +204,7 @@ def _sky(daylight: float, clear: float) -> list[Color]:
 
 
 def _lit(color: Color, light: float) -> Color:
-    """Nights are darker and bluer."""
+    """At night colours are darker and bluer."""
     red, green, blue = color
     return round(red * light), round(green * light), round(blue * min(1.0, light * 1.25))
 

@@ -32,7 +32,7 @@ MEASURES = ("power", "energy", "temperature", "humidity")
 
 
 class SimulatedModule:
-    """A module and what was reported about it. A scene has no device."""
+    """A module, and the values that were reported about it. A scene has no device."""
 
     __slots__ = ("_kind", "_options", "absence", "behaviour", "confirmed", "device", "id", "name", "reachable", "reported")
 
@@ -45,16 +45,16 @@ class SimulatedModule:
         self.reported = reported
         self.reachable = reachable
         self.confirmed = True
-        """Whether a driver reported its state, and it has responded since."""
+        """Whether a driver has reported the state, and the module has answered since then."""
         self.behaviour = Behaviour.NORMAL
         self.absence: Absence | None = None
 
     def matches(self, module: Module) -> bool:
-        """Whether the device can be kept: same kind, and no option differs except its behaviour."""
+        """Whether the device can be kept: the kind is the same, and no option differs except its behaviour."""
         return self._kind is module.kind and self._options == _permanent(module.options)
 
     def apply_options(self, module: Module, now: float) -> None:
-        """Apply the behaviour from the module's options. The start of an absence is kept while its reason is the same."""
+        """Apply the behaviour from the module's options. While the reason of an absence stays the same, its start is kept."""
         self.name = module.name
         if not self.responds:
             self.confirmed = False
@@ -87,9 +87,9 @@ class SimulatedModule:
         return bool(self.device.pending) or not self.reachable or (state is not self.reported and state != self.reported)
 
     def report(self, plant_id: Id, now: float, *, whole: bool) -> Report:
-        """Its state and its readings since the last report. Without `whole` an unchanged state is left out.
+        """The state and the readings since the last report. Without `whole`, an unchanged state is left out.
 
-        The report of an absent module has its last state only if that was never reported.
+        The report of an absent module has its last state only if that state was never reported.
         """
         device = self.device
         if self.absence is not None:
@@ -135,10 +135,10 @@ DEVICES: dict[DeviceKind, type[Device[Any]]] = {
     DeviceKind.EMERGENCY_CONTROLLER: Emergency,
     DeviceKind.EMERGENCY_UNIT: EmergencyUnit,
 }
-"""By kind. A scene is not a device: it has no state and takes no orders."""
+"""The class of device for each kind. A scene is not a device: it has no state and takes no orders."""
 
 _BATCH = 25
-"""After so many modules other tasks may run."""
+"""After this number of modules, other tasks may run."""
 
 
 class SimulatedPlant:
@@ -162,8 +162,8 @@ class SimulatedPlant:
     # modules
 
     def attach(self, modules: Sequence[AttachedModule], now: float) -> Iterator[None]:
-        """Simulate exactly these modules; a module that is simulated already is kept. Each step handles a few."""
-        # Meters last: they measure the power of the others.
+        """Simulate exactly these modules. A module that is already simulated is kept. Each step handles a few modules."""
+        # Meters are last, because they measure the power of the others.
         modules = sorted(modules, key=lambda attached: attached.module.kind is DeviceKind.ENERGYMETER)
         new: dict[Id, SimulatedModule] = {}
         for attached in modules:
@@ -171,7 +171,7 @@ class SimulatedPlant:
                 new[attached.module.id] = self._create(attached, now)
                 if len(new) % _BATCH == 0:
                     yield
-        # No pause from here on: a module that exists already may get an order in between, which must not be lost.
+        # No pause from here on: a module that already exists may get an order in between, and the order must not be lost.
         kept = {attached.module.id: new.get(attached.module.id) or self._keep(attached, now) for attached in modules}
         for attached in modules:
             module = kept[attached.module.id]
@@ -195,7 +195,9 @@ class SimulatedPlant:
             return SimulatedModule(module, None, None, last.reachable)
         state = last.state
         if state is not None and not isinstance(state, kind.reports):
-            _log.warning("state of another kind ignored", module_id=module.id, kind=module.kind, state=type(state).__name__)
+            _log.warning(
+                "a state of another kind was ignored", module_id=module.id, kind=module.kind, state=type(state).__name__
+            )
             state = None
         simulated_now = self._time_scale.simulated(now)
         since = self._time_scale.simulated(attached.reported_at) if attached.reported_at else simulated_now
@@ -237,7 +239,7 @@ class SimulatedPlant:
     # time
 
     def evolve(self, now: float) -> Iterator[None]:
-        """Let time pass, for a part of the plant at each step."""
+        """Let time pass. Each step handles a part of the plant."""
         simulated = self._time_scale.simulated(now)
         for count, module in enumerate(tuple(self._modules.values()), start=1):
             self._evolve(module, simulated)
@@ -255,7 +257,7 @@ class SimulatedPlant:
         return bool(self._moving)
 
     def evolve_moving(self, now: float) -> list[Report]:
-        """Let time pass for moving devices. Returned changes count as reported."""
+        """Let time pass for devices that are moving. The returned changes count as reported."""
         moving, self._moving = self._moving, {}
         for module in moving.values():
             self._evolve(module, self._time_scale.simulated(now))
@@ -295,7 +297,7 @@ class SimulatedPlant:
 
 
 def _without_bad_options(module: Module) -> Module:
-    """The module without its wrong options: it is reported absent, but its state is kept."""
+    """The module without its wrong options. It is reported as absent, but its state is kept."""
     bad = {path[0] for path, _ in find_option_problems(module.kind, module.options)}
     if not bad:
         return module
@@ -303,7 +305,7 @@ def _without_bad_options(module: Module) -> Module:
 
 
 def _with_times(state: State | None, now: float) -> State | None:
-    """Readings without a time (from an estate file) get the time of now."""
+    """Readings without a time (from an estate file) get the present time."""
     undated = {
         what: msgspec.structs.replace(reading, at=now)
         for what in MEASURES

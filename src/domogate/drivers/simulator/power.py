@@ -1,7 +1,7 @@
-"""Plugs, multisockets and energy meters: power and energy, and the loads that are plugged in.
+"""Plugs, multisockets and energy meters: their power and energy, and the loads that are plugged in.
 
-A plug's consumption is whole watts and watt-hours within 0..100000 (Spec 2.13); after that its counter starts again at 0. The
-counter of an energy meter has no limit.
+The consumption of a plug is in whole watts and watt-hours within 0..100000 (Spec 2.13). Above this value its counter starts
+again at 0. The counter of an energy meter has no limit.
 """
 
 from collections.abc import Callable
@@ -21,9 +21,9 @@ _SAMPLES = 16
 
 
 class Load(msgspec.Struct, frozen=True):
-    """An appliance: from time to time it runs through its phases (seconds, watts); between them it idles.
+    """An appliance. From time to time it runs through its phases (seconds, watts); between them it idles.
 
-    An appliance without phases always uses `idle` watts, more or less by the part `swing`.
+    An appliance without phases always uses `idle` watts. Its power varies by the fraction `swing`.
     """
 
     idle: float
@@ -47,13 +47,13 @@ class Load(msgspec.Struct, frozen=True):
         return self.idle * noise
 
     def average_watts(self, random: SeededRandom, begin: float, end: float) -> float:
-        """Average watts over a span, sampled every minute, or at most `_SAMPLES` times."""
+        """Average watts over a span. There is one sample for each minute, but at most `_SAMPLES` samples."""
         times = min(max(ceil((end - begin) / 60), 1), _SAMPLES)
         step = (end - begin) / times
         return sum(self.watts_at(random, begin + (number + 0.5) * step) for number in range(times)) / times
 
     def could_draw(self, watts: float) -> bool:
-        """Whether this appliance can use so much."""
+        """Whether this appliance can use this power."""
         if self.phases:
             levels = (self.idle, *(level for _, level in self.phases))
             return any(abs(watts - level) <= level * _NOISE + 1 for level in levels)
@@ -82,7 +82,7 @@ LOADS: dict[str, Load] = {
 """By the word of the option `load`."""
 
 COMMON = ("lamp", "router", "charger", "television", "computer", "fridge", "coffee machine", "washing machine", "radiator")
-"""One of these is chosen by the seed when no option names a load."""
+"""If no option names a load, the seed chooses one of these."""
 
 
 MOST = 100_000
@@ -90,7 +90,7 @@ _SOCKETS = 4
 
 
 class EnergyCounter:
-    """The watt-hours that a device shows, continued from its last known value."""
+    """The watt-hours that a device shows. They continue from its last known value."""
 
     __slots__ = ("_end", "_from", "_watt_hours")
 
@@ -100,7 +100,7 @@ class EnergyCounter:
         self._end = end
 
     def read(self, used: float) -> float:
-        """The value after `used` watt-hours in all. Less than before (a plug was removed) adds nothing."""
+        """The value after `used` watt-hours in total. If `used` is less than before (a plug was removed), nothing is added."""
         self._watt_hours += max(0.0, used - self._from)
         self._from = used
         if self._watt_hours >= self._end + 1:
@@ -113,7 +113,10 @@ def _shown(watts: float, most: float = inf) -> float:
 
 
 class Plug(Device[PlugState]):
-    """Uses power while it is on. The option `load` or `watts` says how much, else its last state, else a random load."""
+    """Uses power while it is on.
+
+    The option `load` or `watts` says how much. Without them, the last state says how much, or a random load.
+    """
 
     __slots__ = ("_counter", "_load", "_schedule")
     reports = PlugState
@@ -169,9 +172,10 @@ class Plug(Device[PlugState]):
 
 
 class Multisocket(Device[MultisocketState]):
-    """Four sockets unless its state or an option says otherwise, each with a load. Power and energy go to history only.
+    """Has four sockets, unless its state or an option has another number. Each socket has a load.
 
-    Its counter starts at 0 each time the module is attached: the state of a multisocket cannot hold it.
+    Power and energy are only in the history. The counter starts at 0 each time the module is attached, because the state of a
+    multisocket cannot hold it.
     """
 
     __slots__ = ("_counter", "_drawn", "_loads", "_randoms", "_schedule")
@@ -236,7 +240,7 @@ class Multisocket(Device[MultisocketState]):
 
 
 class EnergyMeter(Device[EnergyMeterState]):
-    """Measures the power of all devices of its plant, plus the option `base`: the rest of the building."""
+    """Measures the power of all devices of its plant, plus the option `base` for the rest of the building."""
 
     __slots__ = ("_base", "_counter", "_schedule", "read_consumption")
     reports = EnergyMeterState
@@ -248,7 +252,7 @@ class EnergyMeter(Device[EnergyMeterState]):
         self._counter = EnergyCounter(self.random.between("used", 0, 50_000) if energy is None else energy.value, end=inf)
         self._schedule = MeasureSchedule(self.random, "measure", start.measure_every, start.now)
         self.read_consumption: Callable[[], tuple[float, float]] = lambda: (0.0, 0.0)
-        """Set by the plant: the watts of all devices now, and the watt-hours that they have used."""
+        """Set by the plant: the present watts of all devices, and the watt-hours that they have used."""
 
     def first_state(self) -> EnergyMeterState:
         return EnergyMeterState()

@@ -1,7 +1,7 @@
-"""The weekly programs of simulated thermostats: one for each program number (Spec 8).
+"""The weekly programs of simulated thermostats, one for each program number (Spec 8). Each has seven days of periods.
 
-Each has seven days of periods. A period lasts until the next one begins, also over midnight and over the end of the week. The
-names are only for our documentation (docs/simulator.md); an estate gives its own names to the numbers.
+A period lasts until the next one begins, even over midnight and over the end of the week. The names are only for our
+documentation (docs/simulator.md). An estate gives its own names to the numbers.
 """
 
 from bisect import bisect_right
@@ -28,13 +28,13 @@ SET_POINTS: dict[ThermostatFunction, dict[Level, float]] = {
 _DAY = 1440
 _WEEK = 7 * _DAY
 _MONDAY = 3 * _DAY
-"""The epoch began on a Thursday, three days into its week."""
+"""The epoch began on a Thursday, three days after the beginning of its week."""
 
 Day = tuple[tuple[str, Level], ...]
 
 
 class Week(NamedTuple):
-    """A program: its name in the documentation, and the minute of the week at which each level begins."""
+    """A program: its name in the documentation, and the minute of the week at which each period begins."""
 
     name: str
     begins: tuple[int, ...]
@@ -42,7 +42,7 @@ class Week(NamedTuple):
 
 
 class Period(NamedTuple):
-    """A period of a program. `began` identifies it: minutes since the epoch, by the thermostat's own clock."""
+    """A period of a program. `began` identifies it: minutes since the epoch, in the thermostat's local time."""
 
     began: int
     level: Level
@@ -85,11 +85,11 @@ PROGRAMS: tuple[Week, ...] = (
     _week("Three meals", *([_THREE_MEALS] * 7)),
     _week("Always", *([(("00:00", _C),)] * 7)),
 )
-"""By number, each from Monday to Sunday."""
+"""The programs by number, each from Monday to Sunday."""
 
 
 def period_at(program: int, local_time: float) -> Period:
-    """The period at this time of the thermostat's own clock, in seconds since the epoch."""
+    """The period at this local time of the thermostat, in seconds since the epoch."""
     week = PROGRAMS[program]
     minute = int(local_time // 60)
     of_week = (minute + _MONDAY) % _WEEK

@@ -8,11 +8,14 @@ from domogate.drivers.simulator.device import Device, Start
 from domogate.drivers.simulator.seeded_random import SeededRandom
 
 _WORDS = (Battery.VERY_LOW, Battery.LOW, Battery.MEDIUM, Battery.HIGH, Battery.FULL)
-"""Each stands for a fifth of the charge, from empty to full."""
+"""The battery levels from empty to full. Each stands for a fifth of the charge."""
 
 
 class Remote(Device[RemoteState]):
-    """Its battery drains and is replaced when empty. The option `lasts` says how many hours it lasts; else about a year."""
+    """Its battery drains and is replaced when it is empty.
+
+    The option `lasts` is the number of hours that a battery lasts. The default is about a year.
+    """
 
     __slots__ = ("_charge", "_lasts")
     reports = RemoteState
@@ -24,13 +27,13 @@ class Remote(Device[RemoteState]):
         battery = self.state.battery
         fifth = 0 if battery is Battery.UNKNOWN else _WORDS.index(battery)
         self._charge = (fifth + 0.05 + 0.9 * self.random.of("charge")) / len(_WORDS)
-        """The charge at the start; the state says only which fifth."""
+        """The charge at the start. The state says only in which fifth it is."""
 
     def first_state(self) -> RemoteState:
         return RemoteState(battery=self.random.pick("battery", _WORDS), firmware=_firmware(self.random))
 
     def charge_at(self, now: float) -> float:
-        """From 1 down to 0; a new battery starts at 1 again."""
+        """The charge falls from 1 to 0. A new battery starts at 1 again."""
         return (self._charge - (now - self.made_at) / self._lasts) % 1.0
 
     def evolve(self, now: float) -> None:

@@ -9,9 +9,9 @@ from domogate.drivers.simulator.weather import Weather
 
 _STEP = 120.0
 _STEPS = 100
-"""The heating is computed every `_STEP` seconds, or `_STEPS` times when more time passes at once."""
+"""The heating is computed every `_STEP` seconds, or in `_STEPS` steps if more time passes at once."""
 _MEMORY = 2 * 86_400.0
-"""Time longer ago than this has no effect on a room's temperature."""
+"""In seconds. Earlier events have no effect on the temperature of a room."""
 _SUN = 7.0
 _AIRED_FACTOR = 4.0
 _AIRING_SPAN = 6 * 3600.0
@@ -22,26 +22,26 @@ class Regulator(Protocol):
     """A thermostat in the room."""
 
     def regulate(self, at: float, celsius: float) -> float:
-        """Decide at this time and temperature. Returns by how many degrees it warms the room in the long run."""
+        """Switch at this time and temperature. Returns the number of degrees by which it warms the room in the long run."""
         ...
 
 
 class RoomDevice(Protocol):
-    """Any other device in the room."""
+    """A device in the room that is not a thermostat."""
 
     @property
     def warmth(self) -> float:
-        """By how many degrees it warms the room in the long run."""
+        """The number of degrees by which the device warms the room in the long run."""
         ...
 
     @property
     def openness(self) -> float | None:
-        """For a shutter: 0 closed, 1 open. None: it is not a shutter."""
+        """For a shutter: 0 is closed, 1 is open. None for other devices."""
         ...
 
 
 class Room:
-    """Its temperature slowly follows outdoors, heating, appliances and the sun through its windows."""
+    """A room. Its temperature slowly follows the weather, heating, appliances and the sun through its windows."""
 
     __slots__ = ("_airing_starts", "_constant", "_devices", "_random", "_weather", "advanced_until", "celsius", "thermostats")
 
@@ -56,12 +56,12 @@ class Room:
         self._devices: Sequence[RoomDevice] = ()
 
     def set_devices(self, devices: Sequence[RoomDevice]) -> None:
-        """Replace its devices; its thermostats are added after this call."""
+        """Replace the devices of the room. Its thermostats are added after this call."""
         self._devices = devices
         self.thermostats = []
 
     def advance(self, now: float) -> None:
-        """Let time pass until `now`, and let the thermostats decide for now."""
+        """Let time pass until `now`, then let the thermostats switch."""
         at = max(self.advanced_until, now - _MEMORY)
         if now > at:
             step = max(_STEP, (now - at) / _STEPS)

@@ -1,4 +1,4 @@
-"""Random numbers that repeat: each depends on the seed, the module, a purpose and a slot of time."""
+"""Random numbers that are the same in every run. Each depends on the seed, the module, a purpose and a slot of time."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -23,7 +23,7 @@ class SeededRandom:
         return SeededRandom(self._key, name)
 
     def of(self, purpose: str, slot: int = 0) -> float:
-        """A number in [0, 1), by the last steps of splitmix64: fast enough for every tick."""
+        """A number in [0, 1), made by the last steps of splitmix64. It is fast enough for every tick."""
         mixed = (self._key ^ (crc32(purpose.encode()) * 0x9E3779B97F4A7C15)) + slot * 0xD1B54A32D192ED03 & _MASK
         mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _MASK
         mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _MASK
@@ -37,7 +37,7 @@ class SeededRandom:
 
 
 class TimeSlots:
-    """Divides time into equal spans. Each module has another offset, so that modules do not change all at once."""
+    """Divides time into equal slots. Each module has another offset, so that modules do not all change at the same time."""
 
     __slots__ = ("_phase", "_span")
 
@@ -50,7 +50,7 @@ class TimeSlots:
 
 
 class MeasureSchedule:
-    """When a device measures: at equal intervals, earlier the first time, and not all modules at once."""
+    """When a device measures: at equal intervals, earlier the first time, and not all modules at the same time."""
 
     __slots__ = ("_due", "_every")
 
@@ -85,7 +85,7 @@ class ResidentActivity:
         self._paused_until = now + self.PAUSE
 
     def next_visit(self, now: float) -> int | None:
-        """The slot of time in which a resident uses this module, returned once; else None."""
+        """The slot of time in which a resident uses this module, returned once. Otherwise None."""
         slot = self._slots.at(now)
         if slot == self._slot:
             return None

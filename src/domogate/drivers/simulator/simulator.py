@@ -1,4 +1,4 @@
-"""The driver: time passes in ticks; orders and reads are answered at once unless an option says otherwise."""
+"""The simulator as a driver. Time passes in ticks. Orders and reads are answered at once, unless an option says otherwise."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,17 +19,17 @@ from domogate.ports import AttachedModule, Clock, Picture, ReportSink
 _log = structlog.get_logger(__name__)
 
 MOTION_TICK = 0.5
-"""How often, in real seconds, moving devices (a shutter, a fading lamp) are evolved."""
+"""Seconds of real time between two computations of moving devices (a shutter, a fading lamp)."""
 
 
 async def _ignore_reports(reports: Sequence[Report]) -> None:
-    """Before the start nobody receives reports."""
+    """Used before the start, when there is no receiver of reports."""
 
 
 class Simulator:
     """Simulated plants. Everything in them depends only on the seed, the clock and the orders.
 
-    With a `speed` other than 1 simulated time differs from the clock from the creation of the simulator on (Decision 0036).
+    If `speed` is not 1, simulated time differs from the clock, beginning when the simulator is created (Decision 0036).
     """
 
     name = "simulator"
@@ -60,7 +60,7 @@ class Simulator:
             self._ticking = None
 
     async def wait_failed(self) -> Exception:
-        """Never returns: nothing in it can fail as a whole."""
+        """Never returns, because the simulator cannot fail as a whole."""
         never: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         return await never
 
@@ -89,28 +89,28 @@ class Simulator:
     # time
 
     async def step(self) -> None:
-        """Let time pass in all plants until now and report changes. Other tasks may run in between."""
+        """Let time pass in all plants until now, and report changes. Other tasks may run in between."""
         for plant in tuple(self._plants.values()):
             try:
                 await self._step_in(plant)
             except Exception as error:
-                _log.error("simulation of a plant failed", plant_id=plant.id, exc_info=error)
+                _log.error("the simulation of a plant failed", plant_id=plant.id, exc_info=error)
             await asyncio.sleep(0)
 
     async def _step_in(self, plant: SimulatedPlant) -> None:
         for _ in plant.evolve(self._clock.now()):
             await asyncio.sleep(0)
         if self._plants.get(plant.id) is plant:
-            # No await between taking the changes and sending them: an order executed there would be overwritten.
+            # No await between taking the changes and sending them: an order that is executed in between would be overwritten.
             await self._send(plant.take_changes(self._clock.now()))
 
     async def step_in_motion(self) -> None:
-        """The same for moving devices only."""
+        """The same as `step`, but only for moving devices."""
         for plant in [plant for plant in self._plants.values() if plant.in_motion]:
             try:
                 await self._send(plant.evolve_moving(self._clock.now()))
             except Exception as error:
-                _log.error("simulation of a plant failed", plant_id=plant.id, exc_info=error)
+                _log.error("the simulation of a plant failed", plant_id=plant.id, exc_info=error)
 
     async def _keep_ticking(self) -> None:
         loop = asyncio.get_running_loop()

@@ -18,7 +18,7 @@ _HYSTERESIS = 0.25
 _MEASURE_ANYWAY = 600.0
 _NOISE = 0.12
 _ADVANCE_EVERY = 20.0
-"""A room changes slowly: it need not be computed at every tick."""
+"""In seconds. A room changes slowly, so it need not be computed at every tick."""
 _BOOST_LASTS = 1800.0
 
 # Target temperatures of the modes that ignore the set point.
@@ -36,10 +36,10 @@ def from_celsius(celsius: float, unit: Unit) -> float:
 
 
 class Thermostat(Device[ThermostatState]):
-    """Keeps its room at the set point; in automatic mode the program changes the set point.
+    """Keeps its room at the set point. In automatic mode the program changes the set point.
 
-    A set point from a command in automatic mode is valid until the next period of the program. `activation_time` is real
-    time, as everything that leaves the simulator (Decision 0036).
+    A set point from a command in automatic mode is valid until the next period of the program. `activation_time` is real time,
+    as all times that leave the simulator (Decision 0036).
     """
 
     __slots__ = ("_gain", "_humidity_shift", "_measured_at", "_period", "_programs", "_schedule", "room")
@@ -79,7 +79,7 @@ class Thermostat(Device[ThermostatState]):
         return self.state.set_point - self.random.between("start", 0, 2)
 
     def enter(self, room: Room, now: float) -> None:
-        """Regulate this room from now on."""
+        """From now on, control the temperature of this room."""
         self.room = room
         if self.state.temperature is None or self.state.humidity is None:
             self._measure(now)
@@ -95,7 +95,7 @@ class Thermostat(Device[ThermostatState]):
             self._measure(now)
 
     def regulate(self, at: float, celsius: float) -> float:
-        """Apply the program and the end of a timed mode, and switch the load."""
+        """Apply the program and the end of a timed mode, and switch the heating or cooling."""
         ends = self._ends
         if ends is not None and at >= ends:
             self._end_timed_mode()
@@ -105,7 +105,7 @@ class Thermostat(Device[ThermostatState]):
 
     @property
     def _ends(self) -> float | None:
-        """When the mode ends, in simulated time."""
+        """The simulated time when the mode ends."""
         ends = self.state.activation_time
         return None if ends is None else self.time_scale.simulated(ends)
 
@@ -118,7 +118,7 @@ class Thermostat(Device[ThermostatState]):
         self._period = None
 
     def _follow(self, at: float, *, restart: bool = False) -> None:
-        """In automatic mode: take the set point of a period that has begun."""
+        """In automatic mode: apply the set point of a period that has begun."""
         period = self._period_at(at)
         if period is None or (period == self._period and not restart):
             return
@@ -160,7 +160,7 @@ class Thermostat(Device[ThermostatState]):
 
     def _measure(self, now: float) -> None:
         state = self.state
-        # To a hundredth of a degree, as radio sensors do, with some noise: even a slow room shows changes.
+        # To a hundredth of a degree, with some noise, as radio sensors measure: even a slow room shows changes.
         celsius = self.room.celsius + _NOISE * (2 * self.random.of("draught", int(now // 60)) - 1)
         temperature = self._reading(state.temperature, round(from_celsius(celsius, state.scale), 2), state.scale, now)
         humid = min(max(self._base_humidity(now) + self._humidity_shift, 0.0), 100.0)
@@ -171,7 +171,7 @@ class Thermostat(Device[ThermostatState]):
             self.state = msgspec.structs.replace(state, temperature=temperature, humidity=humidity)
 
     def _reading(self, before: Reading | None, value: float, unit: Unit, now: float) -> Reading:
-        """An unchanged value gets a new time only every ten minutes."""
+        """If the value has not changed, the reading gets a new time only every ten minutes."""
         if 0 <= now - self._measured_at < _MEASURE_ANYWAY:
             return self.measured(before, value, unit, now)
         return Reading(value, unit, self.time_scale.real(now))
@@ -191,7 +191,7 @@ class Thermostat(Device[ThermostatState]):
         mode = command.mode or before.mode
         former = before.former_mode
         if mode is not before.mode and not (before.activation_time is not None and former is not None):
-            # A timed mode that replaces another timed mode ends in the mode before the first one.
+            # If a timed mode replaces another timed mode, it returns to the mode before the first one.
             former = before.mode
         ends = command.activation_time
         if ends is None:

@@ -63,7 +63,7 @@ class OrderStore(Protocol):
         """Write the end of the order and the report of the device in one commit. Concurrent callers share a commit."""
         ...
 
-    async def settle_orders(self, at: float) -> int:
+    async def end_overdue_orders(self, at: float) -> int:
         """End the orders with a deadline before `at`: SENT becomes UNKNOWN, QUEUED becomes EXPIRED. Return their number."""
         ...
 

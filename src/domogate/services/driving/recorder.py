@@ -243,7 +243,7 @@ class Orders:
 
     async def settle(self) -> int:
         """End the orders whose deadline has passed and that have no final state. Return their number."""
-        return await self._store.settle_orders(self._clock.now() - _GRACE)
+        return await self._store.end_overdue_orders(self._clock.now() - _GRACE)
 
     async def _settle_regularly(self) -> None:
         while True:

@@ -1,4 +1,4 @@
-"""Alembic runs this file to migrate: it uses the connection that `migrate.py` passes."""
+"""Alembic runs this file to migrate the database. It uses the connection that `migrate.py` passes."""
 
 from alembic import context
 

@@ -1,4 +1,4 @@
-"""The tables as the code uses them. The database itself is created by `migrations/` only.
+"""The tables as the code uses them. Only `migrations/` creates the tables in the database.
 
 Times are seconds since the epoch. Lists, and values whose form depends on a kind or a driver, are JSON text (`codec.py`).
 """

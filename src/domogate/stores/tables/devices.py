@@ -5,7 +5,7 @@ from sqlalchemy import Column, ForeignKey, Index, Integer, PrimaryKeyConstraint,
 from domogate.stores import columns as col
 from domogate.stores.tables._metadata import metadata
 
-# Gives each measure of a module a number. Readings with the module id would need six times the space.
+# Gives each measure of a module a number. Rows with the module id instead would need six times the space.
 series = Table(
     "series",
     metadata,
@@ -17,8 +17,8 @@ series = Table(
     sqlite_autoincrement=True,
 )
 
-# The key begins with the hour (since the epoch; `ms` are the milliseconds in it), because hours are written, summarised and
-# removed in order: all happens at the two ends of the tree, and no other index is needed.
+# The key begins with the hour since the epoch; `ms` are the milliseconds in this hour. Hours are written, summarised and
+# removed in order. So all writes happen at the two ends of the tree, and no other index is needed.
 raw_readings = Table(
     "raw_readings",
     metadata,
@@ -34,14 +34,14 @@ hourly_readings = Table(
     Column("series", ForeignKey("series.id", ondelete="CASCADE"), nullable=False),
     *col.integers("hour", "count"),
     *col.doubles("mean", "low", "high", "last"),
-    # The time of `last` in the hour, so that late readings are merged correctly.
+    # The time of `last` within the hour. It is needed to merge late readings correctly.
     *col.integers("last_ms"),
     PrimaryKeyConstraint("series", "hour"),
     Index("ix_hourly_readings_hour", "hour"),
     sqlite_with_rowid=False,
 )
 
-# No foreign keys: the orders of deleted modules stay.
+# No foreign keys: the orders of deleted modules are kept.
 orders = Table(
     "orders",
     metadata,
@@ -56,7 +56,7 @@ orders = Table(
     Index("ix_orders_queued_at", "queued_at"),
     Index("ix_orders_plant_id_queued_at", "plant_id", "queued_at"),
 )
-# Only open orders: the index stays small.
+# Only for open orders, so the index stays small.
 Index(
     "ix_orders_open",
     orders.c.deadline,
@@ -64,7 +64,7 @@ Index(
     postgresql_where=orders.c.ended_at.is_(None),
 )
 
-# Either of a plant or of a module, never both: the plant of a module is stored in one place.
+# Each row belongs to a plant or to a module, never to both: the plant of a module is stored in one place.
 injections = Table(
     "injections",
     metadata,

@@ -100,7 +100,7 @@ links = Table(
     Index("ix_links_expires_at", "expires_at"),
 )
 
-# Not in `users`, whose rows are compared and replaced as a whole.
+# Not in `users`, because whole rows of `users` are compared and replaced.
 totp_steps = Table(
     "totp_steps",
     metadata,
@@ -116,7 +116,7 @@ recovery_codes = Table(
     PrimaryKeyConstraint("user_id", "code_hash"),
 )
 
-# An account of another issuer, and the user that it was bound to at its first use.
+# An account of another issuer, and the user to whom it was bound when it was first used.
 external_accounts = Table(
     "external_accounts",
     metadata,
@@ -127,7 +127,7 @@ external_accounts = Table(
     Index("ix_external_accounts_user_id_issuer", "user_id", "issuer", unique=True),
 )
 
-# The keys are hashes of an account, of an address, or of an account at a familiar address.
+# The keys are hashes of an account, of an address, or of an account together with a familiar address.
 attempts = Table(
     "attempts",
     metadata,
@@ -136,7 +136,7 @@ attempts = Table(
     Index("ix_attempts_expires_at", "expires_at"),
 )
 
-# Not in `audit`, so that a user can be deleted and the hash chain stays valid.
+# Not in `audit`: the hash chain stays valid when a user is deleted.
 pseudonyms = Table(
     "pseudonyms",
     metadata,
@@ -149,7 +149,7 @@ audit = Table(
     "audit",
     metadata,
     Column("number", col.CURSOR, primary_key=True, autoincrement=False),
-    # The exact text that was hashed.
+    # The exact text from which the hash was made.
     *col.texts("entry"),
     *col.strings("hash"),
 )
@@ -175,7 +175,7 @@ usages = Table(
     PrimaryKeyConstraint("subscription_id", "day"),
 )
 
-# One row: the id of the key that encrypts the secrets in this database. The key itself is not in the database.
+# One row with the id of the key that encrypts the secrets in this database. The key itself is not in the database.
 secret_key = Table("secret_key", metadata, col.key("id"))
 
 signing_keys = Table(

@@ -26,7 +26,7 @@ webhooks = Table(
     *col.texts("problem"),
     *col.optional_doubles("ended_at"),
     *col.texts("ended_why"),
-    # The lease: the gateway that delivers, and its end.
+    # The lease: the gateway that delivers, and the end of its lease.
     *col.strings("holder"),
     *col.doubles("held_until"),
     Index("ix_webhooks_plant_id", "plant_id"),
@@ -34,7 +34,8 @@ webhooks = Table(
     Index("ix_webhooks_client_id_user_id_plant_id_url", "client_id", "user_id", "plant_id", "url", unique=True),
 )
 
-# Pending deliveries; dead letters if `dead_at` is set. Each has its own copy of the event, because changes are pruned earlier.
+# Pending deliveries. A row with `dead_at` is a dead letter. Each row has a copy of the event, because changes are pruned
+# earlier.
 parked = Table(
     "parked",
     metadata,
@@ -59,7 +60,7 @@ used_tickets = Table(
     Index("ix_used_tickets_expires_at", "expires_at"),
 )
 
-# No foreign key to modules: the entry stays when the unit is replaced.
+# No foreign key to modules: the entry is kept when the unit is replaced.
 logbook = Table(
     "logbook",
     metadata,

@@ -1,4 +1,4 @@
-"""Plants, their people, their modules and the states of these."""
+"""Plants with their people and modules, and the states of the modules."""
 
 from sqlalchemy import Index, PrimaryKeyConstraint, Table
 
@@ -22,7 +22,7 @@ members = Table(
     col.reference("user_id", "users.id"),
     *col.flags("owner"),
     *col.integers("position"),
-    # The newest change when the person joined. They get the events of later changes only.
+    # The newest change when the person joined. The person gets only the events of later changes.
     *col.cursors("since"),
     *col.optional_texts("limits"),
     PrimaryKeyConstraint("plant_id", "user_id"),
@@ -73,7 +73,7 @@ modules = Table(
     *col.optional_strings("type", "hw_type", "device_type"),
     *col.optional_texts("metrics", "capabilities", "detail"),
     *col.texts("options"),
-    # `reference` of an emergency unit is a copy from `detail`, for searches (E19).
+    # `reference` of an emergency unit is copied from `detail`, for searches (E19).
     *col.optional_strings("controller_id", "reference"),
     Index("ix_modules_plant_id_kind", "plant_id", "kind"),
     Index("ix_modules_driver_plant_id", "driver", "plant_id"),

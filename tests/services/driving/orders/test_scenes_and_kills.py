@@ -126,7 +126,7 @@ class TestAfterAKill:
     ) -> None:
         plant = store.add_plant(LAMP)
         await store.add_orders([make_order(plant, LAMP.id, ON, deadline=NOON - 60)], NOON - 65, sent=True)
-        settle, tries = store.settle_orders, []
+        settle, tries = store.end_overdue_orders, []
 
         async def fail_first(at: float) -> int:
             tries.append(at)
@@ -134,7 +134,7 @@ class TestAfterAKill:
                 raise OSError("disk gone")
             return await settle(at)
 
-        monkeypatch.setattr(store, "settle_orders", fail_first)
+        monkeypatch.setattr(store, "end_overdue_orders", fail_first)
         with capture_logs():
             async with OrderSetup(store, clock, driver) as setup:
                 await asyncio.sleep(5.1)

@@ -5,7 +5,7 @@ from domogate.drivers.mqtt.dialects.tasmota import TasmotaOptions
 from domogate.drivers.mqtt.dialects.zigbee2mqtt import Zigbee2MqttOptions
 
 Options = Zigbee2MqttOptions | TasmotaOptions | GenericOptions
-"""The options of a module; `dialect` selects the class."""
+"""The options of a module. The option `dialect` selects the class."""
 
 DIALECTS = ("zigbee2mqtt", "tasmota", "generic")
 

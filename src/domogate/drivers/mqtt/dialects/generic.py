@@ -1,4 +1,4 @@
-"""Generic: topics and templates in the module's options describe any other device (docs/mqtt.md has examples)."""
+"""The dialect generic: topics and templates in the module's options describe any device (docs/mqtt.md has examples)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -26,7 +26,7 @@ from domogate.drivers.mqtt.template import Scalar, Source, Target
 _MOST_SOCKETS = 32
 
 
-def _truth(value: Scalar) -> bool | None:
+def _as_boolean(value: Scalar) -> bool | None:
     if isinstance(value, bool):
         return value
     return {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}.get(_plain(value))
@@ -58,7 +58,7 @@ def _firmware(value: Scalar) -> int | None:
 
 _PROPERTIES: Mapping[str, tuple[str, Callable[[Any], Any]]] = MappingProxyType(
     {
-        "on": ("on", _truth),
+        "on": ("on", _as_boolean),
         "level": ("level", _between(0, 100, whole=True)),
         "hue": ("hue", _between(0, 360)),
         "saturation": ("saturation", _between(0, 100)),
@@ -70,17 +70,17 @@ _PROPERTIES: Mapping[str, tuple[str, Callable[[Any], Any]]] = MappingProxyType(
         "humidity": ("humidity", _between(0, 100)),
         "battery": ("battery", _battery),
         "firmware": ("firmware", _firmware),
-        "locked": ("locked", _truth),
-        "active": ("active", _truth),
+        "locked": ("locked", _as_boolean),
+        "active": ("active", _as_boolean),
         "setPoint": ("set_point", _between(3, 40)),
         "mode": ("mode", lambda value: ThermostatMode(value) if value in frozenset(ThermostatMode) else None),
         "function": ("function", lambda value: ThermostatFunction(value) if value in frozenset(ThermostatFunction) else None),
-        "loadActive": ("load_active", _truth),
+        "loadActive": ("load_active", _as_boolean),
     }
 )
-"""By the name in the options: the property, and how its value is read."""
+"""For each name in the options: the property, and how its value is read."""
 _DECIMALS: Mapping[str, int] = MappingProxyType({"setPoint": 1})
-"""Of sent values; all others are sent as whole numbers."""
+"""Decimal places of sent values. All other numbers are sent as whole numbers."""
 _SOCKETS = {f"socket{number}": number - 1 for number in range(1, _MOST_SOCKETS + 1)}
 
 _LIGHT = frozenset(("on", "level", "hue", "saturation"))
@@ -101,7 +101,7 @@ _COMMANDS: Mapping[DeviceKind, frozenset[str]] = MappingProxyType(
     }
 )
 KINDS = frozenset(_COMMANDS)
-# A state needs one of these.
+# To make a state, one of these properties is needed.
 _NEEDED: Mapping[DeviceKind, tuple[str, ...]] = MappingProxyType(
     {
         **dict.fromkeys((DeviceKind.LIGHT, DeviceKind.PLUG, DeviceKind.HEATER, DeviceKind.AUDIOVIDEO_UNIT), ("on",)),
@@ -117,7 +117,7 @@ _NEEDED: Mapping[DeviceKind, tuple[str, ...]] = MappingProxyType(
 
 
 class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The topic that says whether the module is online; with a path it is a value in JSON."""
+    """The topic that says whether the module is online. With a path, the value is inside a JSON object."""
 
     topic: str
     path: str = ""
@@ -133,14 +133,14 @@ class ReadRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where each property is read, and how each is sent."""
+    """For each property: how it is read, and how it is sent."""
 
     state: dict[str, Source] = {}
     command: dict[str, Target] = {}
     availability: Availability | None = None
     ask: ReadRequest | None = None
     confirm: Literal["state", "broker"] = "state"
-    """What confirms an order. `broker`: the device never does."""
+    """What confirms an order. `broker` is for a device that never confirms."""
     picture: str | None = None
     """The topic on which a camera publishes pictures, as JPEG or PNG."""
 
@@ -156,7 +156,7 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
         yield from self._find_in_tables(kind)
         needed = _NEEDED.get(kind, ())
         if needed and not any(name in self.state for name in needed) and self.confirm == "state":
-            yield ("state",), f"a {kind} needs {' or '.join(needed)} here; its state is made from it"
+            yield ("state",), f"a {kind} needs {' or '.join(needed)} here, because its state is made from it"
         if self.availability is not None:
             for path, words in _as_source(self.availability).find_problems():
                 yield ("availability", *path), words
@@ -177,7 +177,7 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
         elif any(source.topic == topic for source in self.state.values()) or (
             self.availability is not None and self.availability.topic == topic
         ):
-            yield ("picture",), "its topic must have no other use"
+            yield ("picture",), "its topic must not be used for anything else"
 
     def _find_in_tables(self, kind: DeviceKind) -> Iterator[OptionProblem]:
         for name, source in self.state.items():
@@ -232,7 +232,7 @@ class Generic:
             if value is None:
                 continue
             if name in _SOCKETS:
-                if (on := _truth(value)) is not None:
+                if (on := _as_boolean(value)) is not None:
                     properties.setdefault("sockets", {})[_SOCKETS[name]] = on
             else:
                 fact, read = _PROPERTIES[name]

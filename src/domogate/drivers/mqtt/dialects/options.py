@@ -1,4 +1,4 @@
-"""What the options of all dialects have in common."""
+"""The options that all dialects have, and functions that check options."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,21 +17,21 @@ class DialectOptions(
     """Base of the options of all dialects."""
 
     broker: str | None = None
-    """Its name; None: the only broker."""
+    """The name of the broker. It may be None if there is only one broker."""
     silent_after: float | None = None
-    """After so many seconds without a message the module counts as absent; None: only its availability topic counts."""
+    """In seconds. A module without a message for this time counts as absent. If None, only its availability topic counts."""
 
     @property
     def gives_pictures(self) -> bool:
-        """Whether they name the topic of a camera's pictures."""
+        """Whether these options name the topic on which a camera publishes pictures."""
         return False
 
     def find_problems(self, kind: DeviceKind) -> Iterator[OptionProblem]:
-        """What is wrong with these options for a module of this kind."""
+        """The problems of these options for a module of this kind."""
         raise NotImplementedError  # a msgspec Struct cannot be an abstract class
 
     def codec_for(self, kind: DeviceKind) -> Codec:
-        """Only for options without problems."""
+        """Must only be called for options without problems."""
         raise NotImplementedError
 
     def find_common_problems(self) -> Iterator[OptionProblem]:
@@ -40,7 +40,7 @@ class DialectOptions(
 
 
 def find_problem_of_topic(topic: str) -> str | None:
-    """Why it cannot be published or subscribed as a single topic."""
+    """The reason why the text is not a single topic, or None."""
     if not topic:
         return "a topic is expected"
     if any(sign in topic for sign in "+#\0"):

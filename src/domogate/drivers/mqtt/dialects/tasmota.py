@@ -1,6 +1,7 @@
-"""Tasmota: commands go to `cmnd/topic/…`, answers come on `stat/topic/…`, reports on `tele/topic/…`; each is partial.
+"""Tasmota: commands go to `cmnd/topic/…`, answers come on `stat/topic/…`, reports on `tele/topic/…`.
 
-Source: its documentation, pages "MQTT", "Commands", "Lights", "Blinds and Shutters" and "JSON Status Responses".
+Each message has only a part of the state. Source: the documentation of Tasmota, pages "MQTT", "Commands", "Lights", "Blinds and
+Shutters" and "JSON Status Responses".
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ _UNKNOWN_COMMAND = ("Unknown", "Error")
 
 
 class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The Tasmota device of a module, and the part of that device."""
+    """The Tasmota device of a module, and the part of this device that the module uses."""
 
     topic: str = ""
     full_topic: str = "%prefix%/%topic%/"
@@ -34,7 +35,7 @@ class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, f
     """The number of relays of a multisocket."""
     shutter: int = 1
     states: tuple[str, str] = ("OFF", "ON")
-    """Its words for off and on (StateText1 and 2)."""
+    """The words that the device uses for off and on (StateText1 and 2)."""
     online: str = "Online"
     offline: str = "Offline"
 
@@ -82,7 +83,7 @@ class Tasmota:
         self._command = command
         self._will = f"{report}LWT"
         relays = range(1, options.sockets + 1) if kind is DeviceKind.MULTISOCKET else (options.relay,)
-        # A device with one relay calls it POWER, one with more POWER1, POWER2 …
+        # A device with one relay calls it POWER. A device with more relays calls them POWER1, POWER2 …
         self._relays = {f"POWER{number}": number for number in relays} | ({"POWER": 1} if 1 in relays else {})
         self._powers = {f"{answer}{name}": number for name, number in self._relays.items()}
         self.topics: Mapping[str, Subscription] = {
@@ -147,7 +148,7 @@ class Tasmota:
         if self._kind is DeviceKind.MULTISOCKET:
             properties.setdefault("sockets", {})[relay - 1] = on
         elif self._kind is DeviceKind.LOCK:
-            properties["locked"] = not on  # a powered strike is open
+            properties["locked"] = not on  # an electric strike that has power is open
         elif self._kind is DeviceKind.ACTIVATION:
             properties["active"] = on
         else:
@@ -176,7 +177,7 @@ class Tasmota:
 
     def _read_energy(self, said: Mapping[str, Any], properties: Properties) -> None:
         power, total = said.get("Power"), said.get("Total")
-        if isinstance(power, list):  # one for each phase or channel
+        if isinstance(power, list):  # a list with one value for each phase or channel
             of_one = power[self._options.relay - 1 : self._options.relay]
             power = of_one[0] if self._kind is not DeviceKind.ENERGYMETER and of_one else _sum(power)
         if (watts := as_number(power)) is not None:

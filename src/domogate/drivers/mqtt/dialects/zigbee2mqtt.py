@@ -1,6 +1,7 @@
-"""Zigbee2MQTT: a JSON object on `base/name` has the state of a device; `base/name/set` sets it, `base/name/get` requests it.
+"""Zigbee2MQTT: a JSON object on `base/name` has the state of a device.
 
-Source: its documentation, pages "MQTT Topics and Messages", "Exposes" and "Device Availability".
+A message to `base/name/set` changes the state, and a message to `base/name/get` requests it. Source: the documentation of
+Zigbee2MQTT, pages "MQTT Topics and Messages", "Exposes" and "Device Availability".
 """
 
 import re
@@ -46,12 +47,12 @@ class Zigbee2MqttOptions(DialectOptions, tag="zigbee2mqtt", frozen=True, kw_only
     """The Zigbee2MQTT device of a module."""
 
     name: str = ""
-    """Its friendly name or its address; a gateway needs none."""
+    """The friendly name or the address of the device. A module of kind gateway needs neither."""
     base: str = "zigbee2mqtt"
     endpoint: str | None = None
-    """The part of a device with several: l1, left …"""
+    """The endpoint of the device, such as l1 or left, if it has several."""
     endpoints: tuple[str, ...] = ()
-    """Those of a multisocket, in the order of its sockets."""
+    """The endpoints of a multisocket, in the order of its sockets."""
     set_point: str = SET_POINTS[0]
     """The name of the set point of a thermostat."""
 
@@ -67,7 +68,7 @@ class Zigbee2MqttOptions(DialectOptions, tag="zigbee2mqtt", frozen=True, kw_only
         if kind is DeviceKind.MULTISOCKET and not self.endpoints:
             yield ("endpoints",), "a multisocket needs the names of its endpoints, such as [l1, l2]"
         if len(set(self.endpoints)) < len(self.endpoints) or not all(self.endpoints):
-            yield ("endpoints",), "each endpoint needs a name of its own"
+            yield ("endpoints",), "the endpoints must have different names"
         if kind is DeviceKind.CHRONOTHERMOSTAT and self.set_point not in SET_POINTS:
             yield ("setPoint",), f"{self.set_point!r} is not a set point; there are {', '.join(SET_POINTS)}"
 
@@ -110,7 +111,7 @@ class Zigbee2Mqtt:
         return _read_availability(payload)
 
     def _read_log(self, said: Mapping[str, Any]) -> Properties:
-        """Only its log says that an order failed."""
+        """Only the log of Zigbee2MQTT says that an order failed."""
         message = said.get("message")
         failed = _FAILED.fullmatch(message) if said.get("level") == "error" and isinstance(message, str) else None
         return Properties(refusal=failed["why"][:_LONGEST_REFUSAL]) if failed and failed["name"] == self._name else Properties()
@@ -134,7 +135,7 @@ class Zigbee2Mqtt:
         if (position := within(said.get(f"position{self._suffix}"), 0, 100)) is not None:
             properties["position"] = round(position)
         if (power := as_number(said.get(f"power{self._suffix}"))) is not None:
-            properties["power"] = max(0.0, power)  # power that is fed in is not supported
+            properties["power"] = max(0.0, power)  # negative power (fed into the grid) is not supported
         if (energy := within(said.get(f"energy{self._suffix}"), 0, 1e9)) is not None:
             properties["energy"] = round(energy * 1000, 3)  # from kWh
         if (percent := within(said.get("battery"), 0, 100)) is not None:
@@ -229,7 +230,7 @@ class Zigbee2Mqtt:
             DeviceKind.AUTOMATION: f"position{self._suffix}",
         }.get(self._kind, f"state{self._suffix}")
         if self._kind in (DeviceKind.REMOTE, DeviceKind.GATEWAY):
-            return ()  # a remote sleeps, and the bridge reports by itself
+            return ()  # A remote sleeps, and the bridge reports without being asked.
         return (Publication(f"{self._topic}/get", to_json({about: ""})),)
 
 
@@ -238,7 +239,7 @@ def _on_off(value: object) -> bool | None:
 
 
 def _read_availability(payload: bytes) -> Properties:
-    """`online` in older versions, or {"state": "online"}. An empty message has no information."""
+    """The message is `online` in older versions, or {"state": "online"}. An empty message has no information."""
     if not payload:
         return Properties()
     state = payload if payload in (b"online", b"offline") else str(read_object(payload).get("state")).encode()

@@ -1,1 +1,1 @@
-"""One file for each revision. Each names its predecessor."""
+"""One file for each revision. Each file names the previous revision."""

@@ -1,4 +1,4 @@
-"""Reasons of unreachable modules, orders, injected faults; readings in a sixth of the space, with hourly summaries."""
+"""Why modules are unreachable, orders, injected faults; readings in a sixth of the space, with hourly summaries."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -66,8 +66,8 @@ def upgrade() -> None:
 
 
 def _move_readings() -> None:
-    """Copy the readings with a precision of a millisecond. Of two readings in the same millisecond one is kept."""
-    # Other times cannot come from a clock.
+    """Copy the readings with a precision of a millisecond. If two readings have the same millisecond, one is kept."""
+    # Times outside this range cannot come from a clock.
     op.execute("DELETE FROM readings WHERE NOT (at BETWEEN 0 AND 1e11)")
     op.execute(
         "INSERT INTO series (module_id, measure, unit)"

@@ -1,4 +1,4 @@
-"""Recovery codes, bound accounts of other issuers, and keys of e-mails that do not fold Unicode letters."""
+"""Recovery codes, accounts of other issuers that are bound to users, and e-mail keys that do not fold Unicode letters."""
 
 import unicodedata
 
@@ -33,7 +33,7 @@ def upgrade() -> None:
 
 
 def _renew_keys_of_emails() -> None:
-    """The former keys were casefolded. Those of ASCII addresses stay the same."""
+    """The old keys were casefolded. The keys of ASCII addresses stay the same."""
     connection = op.get_bind()
     _renew_users(connection)
     _renew_invitations(connection)
