@@ -14,7 +14,6 @@ from domogate.domain.faults import (
     BodyTooLarge,
     Fault,
     Internal,
-    KeyRefused,
     MalformedId,
     MalformedRequest,
     NoSuchAmbient,
@@ -35,7 +34,7 @@ from domogate.families._routes import Routes, Target
 from domogate.families._wire import Answer, Header, encode, not_modified
 from domogate.ports import Admission, Verifier
 from domogate.services.audit import note_refusal
-from domogate.services.rights.access import KEY, check_standing, find_token, get_access, refuse_repeated
+from domogate.services.rights.access import check_standing, find_token, get_access, read_headers
 
 _log = structlog.get_logger(__name__)
 
@@ -84,13 +83,7 @@ class FamilyApp:
             operation = target.operation
             scope["domogate.operation"] = operation.id
             extra = self._headers[operation.id]
-            listed = scope["headers"]
-            headers = dict(listed)
-            if len(headers) != len(listed):
-                refuse_repeated(listed)
-            key = headers.get(KEY)
-            if key is None:
-                raise KeyRefused
+            headers, key = read_headers(scope["headers"])
             admitted = self._admission.admit_known(key) or await self._admission.admit(key)
             if admitted.headers:
                 extra = [*extra, *admitted.headers]

@@ -1,5 +1,6 @@
 """Home automation: plants, topology, light status, scenes (E5-E8, Spec 2.2, 2.4, 2.7), and switching lights (X2)."""
 
+from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
@@ -273,6 +274,7 @@ def _module_to_wire(module: Module) -> WireModule:
 
 
 _LIGHT = "light/lighting/addressLocation/plants/{plantid:plant}/modules/parameter/id/value/{moduleid:module}"
+_light_operation = partial(Operation, path=_LIGHT, kinds=frozenset({DeviceKind.LIGHT}), errors=frozenset({400, 401, 403, 404}))
 
 FAMILY = Family(
     name="home automation",
@@ -292,27 +294,21 @@ FAMILY = Family(
         ),
         plants_operation("E6", list_plants, Plants, frozenset({400, 401}), summary="Get all plants"),
         topology_operation("E7", read_topology, PlantTopology, frozenset({401, 403, 404})),
-        Operation(
+        _light_operation(
             id="E8",
             summary="Get light status",
-            path=_LIGHT,
             handler=read_light,
             scopes=any_of(Scope.LIGHT_READ),
-            kinds=frozenset({DeviceKind.LIGHT}),
             answer=Lights,
-            errors=frozenset({400, 401, 403, 404}),
         ),
-        Operation(
+        _light_operation(
             id="X2",
             extension="E8 only reads a light; this operation sets it",
             summary="Set light status",
             method=POST,
-            path=_LIGHT,
             handler=set_light,
             scopes=any_of(Scope.LIGHT_WRITE),
-            kinds=frozenset({DeviceKind.LIGHT}),
             body=LIGHT_BODY,
-            errors=frozenset({400, 401, 403, 404}),
         ),
     ),
 )

@@ -4,6 +4,7 @@ Extensions: set a chronothermostat (X1), find it (X3, X4), subscribe to its chan
 (X9).
 """
 
+from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
@@ -133,6 +134,7 @@ def _programs_of(view: ModuleView) -> tuple[Program, ...]:
 _PATH = "chronothermostat/thermoregulation/addressLocation/plants/{plantId:plant}/modules/parameter/id/value/{moduleId:module}"
 _ERRORS = frozenset({400, 401, 404, 408, 469, 470, 500})
 _SUBSCRIPTION_ERRORS = frozenset({400, 401, 404, 500})
+_chronothermostat_operation = partial(Operation, kinds=frozenset({DeviceKind.CHRONOTHERMOSTAT}), errors=_ERRORS)
 
 FAMILY = Family(
     name="thermostat",
@@ -140,27 +142,23 @@ FAMILY = Family(
     prefix="/thermostat/v2.0",
     lifecycle=LEGACY,
     operations=(
-        Operation(
+        _chronothermostat_operation(
             id="E12",
             summary="Get chronothermostat status",
             path=_PATH,
             handler=read_chronothermostat,
             scopes=any_of(Scope.COMFORT_READ),
-            kinds=frozenset({DeviceKind.CHRONOTHERMOSTAT}),
             answer=ChronothermostatStatus,
-            errors=_ERRORS,
         ),
-        Operation(
+        _chronothermostat_operation(
             id="E13",
             summary="Get chronothermostat program list",
             path=f"{_PATH}/programlist",
             handler=list_programs,
             scopes=any_of(Scope.COMFORT_READ),
-            kinds=frozenset({DeviceKind.CHRONOTHERMOSTAT}),
             answer=ProgramList,
-            errors=_ERRORS,
         ),
-        Operation(
+        _chronothermostat_operation(
             id="X1",
             extension="E12 only reads a chronothermostat; this operation sets it",
             summary="Set chronothermostat status",
@@ -168,9 +166,7 @@ FAMILY = Family(
             path=_PATH,
             handler=set_chronothermostat,
             scopes=any_of(Scope.COMFORT_WRITE),
-            kinds=frozenset({DeviceKind.CHRONOTHERMOSTAT}),
             body=THERMOSTAT_BODY,
-            errors=_ERRORS,
         ),
         plants_operation(
             "X3",
@@ -222,16 +218,14 @@ FAMILY = Family(
             scopes=any_of(Scope.COMFORT_READ),
             errors=_SUBSCRIPTION_ERRORS,
         ),
-        Operation(
+        _chronothermostat_operation(
             id="X9",
             extension="applications in the field read temperature and humidity here",
             summary="Get measured temperature and humidity",
             path=f"{_PATH}/measures",
             handler=read_measures,
             scopes=any_of(Scope.COMFORT_READ),
-            kinds=frozenset({DeviceKind.CHRONOTHERMOSTAT}),
             answer=Measures,
-            errors=_ERRORS,
         ),
     ),
 )

@@ -1,12 +1,12 @@
 """Passes committed changes to the open event streams. Streams that do not depend on a change cost nothing."""
 
 import asyncio
-import contextlib
 from collections import deque
 from collections.abc import Collection, Sequence
 
 import structlog
 
+from domogate.common.tasks import cancel
 from domogate.domain.events import Change, PlantChanged, SigningKeysChanged, StateChanged
 from domogate.domain.faults import NoSuchPlant, NotYourPlant, ScopeMissing
 from domogate.domain.ids import Id
@@ -113,11 +113,7 @@ class Hub:
 
     async def stop(self) -> None:
         self.drain()
-        for task in self._tasks:
-            task.cancel()
-        for task in self._tasks:
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        await cancel(*self._tasks)
         self._tasks = []
 
     def drain(self) -> None:

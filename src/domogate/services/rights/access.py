@@ -167,17 +167,23 @@ class Caller(msgspec.Struct, frozen=True):
 
 async def authenticate(headers: Sequence[tuple[bytes, bytes]], admission: Admission, verifier: Verifier) -> Caller:
     """Check the key, then the token. Raises KeyRefused, TooManyRequests, TokenRefused, PasswordToRenew, TermsToAccept."""
-    found = dict(headers)
-    if len(found) != len(headers):
-        refuse_repeated(headers)
-    key = found.get(KEY)
-    if key is None:
-        raise KeyRefused
+    found, key = read_headers(headers)
     admitted = admission.admit_known(key) or await admission.admit(key)
     unverified_token = find_token(found)
     principal = verifier.find_verified(unverified_token) or await verifier.verify(unverified_token)
     check_standing(principal.standing)
     return Caller(principal, admitted, key, unverified_token)
+
+
+def read_headers(listed: Sequence[tuple[bytes, bytes]]) -> tuple[dict[bytes, bytes], bytes]:
+    """Return the headers by name, and the subscription key. Raises KeyRefused; TokenRefused for a repeated token."""
+    headers = dict(listed)
+    if len(headers) != len(listed):
+        refuse_repeated(listed)
+    key = headers.get(KEY)
+    if key is None:
+        raise KeyRefused
+    return headers, key
 
 
 def find_token(headers: Mapping[bytes, bytes]) -> bytes:

@@ -7,6 +7,7 @@ from math import inf
 
 import structlog
 
+from domogate.common.tasks import cancel
 from domogate.domain.events import Change, GrantRevoked, PlantChanged, StateChanged, UserChanged
 from domogate.domain.ids import Id, new_id
 from domogate.domain.webhooks import Webhook
@@ -107,16 +108,12 @@ class Dispatcher:
         self._stopping = True
         for worker in self._workers.values():
             worker.stop()
-        if self._background is not None:
-            self._background.cancel()
-            await asyncio.gather(self._background, return_exceptions=True)
-            self._background = None
+        await cancel(self._background)
+        self._background = None
         running = list(self._running.values())
         if running:
             await asyncio.wait(running, timeout=_GRACE)
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await cancel(*running)
         await self._store.release_webhooks(self._context.holder)
 
     # which webhooks there are
