@@ -154,7 +154,12 @@ class Gateway:
         self.touched: set[Id] = set()
         self.answered: dict[str, list[Any]] = {}
         control = MagicMock(
-            find_fresh=self._find, read_state=self._read, refresh=AsyncMock(), execute=self._execute, switch_plugs=self._plugs
+            find_fresh=self._find,
+            read_state=self._read,
+            refresh=AsyncMock(),
+            check_reachable=self._read,
+            execute=self._execute,
+            switch_plugs=self._plugs,
         )
         webhooks = MagicMock(
             register=AsyncMock(return_value=MagicMock(id=an_id(0xA0000080))), list_own=AsyncMock(return_value=[])
