@@ -182,7 +182,7 @@ class DeviceRefused(Fault):
 
 
 class CommandNotSupported(DeviceRefused):
-    """The device can never execute this command, for example a level for a lamp without levels. Nothing was sent to it."""
+    """The device can never execute this command, for example a level for a lamp without levels. Nothing was sent."""
 
     code = 4004
 

@@ -17,7 +17,7 @@ class NoticeKind(StrEnum):
     REACHABILITY = "reachability"
     """A module went offline or online."""
     SAFETY = "safety"
-    """An emergency light or its controller reported: failures, tests, alert."""
+    """An emergency light or its controller reported failures, tests or an alert."""
     PLANT = "plant"
     """The name, status or topology of a plant changed. The application should read the plant again."""
     PEOPLE = "people"

@@ -80,7 +80,7 @@ class EmergencyTestKind(StrEnum):
     FUNCTION = "function"
     """A monthly test: the lamp lights for some seconds."""
     DURATION = "duration"
-    """A yearly test: the lamp lights for its rated time. The battery must have charged for 24 hours before."""
+    """A yearly test: the lamp lights for its rated time. Before the test, the battery must charge for 24 hours."""
 
 
 class EmergencyTest(msgspec.Struct, frozen=True, gc=False):

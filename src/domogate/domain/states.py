@@ -47,7 +47,7 @@ class _State(msgspec.Struct, frozen=True, gc=False, tag_field="of", kw_only=True
 
     @property
     def is_moving(self) -> bool:
-        """Whether it changes by itself now, on the way to a target."""
+        """Whether the state changes by itself now, until it reaches its target."""
         return False
 
 
@@ -60,7 +60,7 @@ class Color(msgspec.Struct, frozen=True, gc=False):
 
 
 class LightTarget(msgspec.Struct, frozen=True, gc=False):
-    """An ordered level and colour that a light does not have yet. It gets them at `ends_at`; None: when it is switched on."""
+    """A level and colour that were ordered and that the light gets at `ends_at`. None means when it is switched on."""
 
     level: int | None
     color: Color | None
@@ -68,13 +68,13 @@ class LightTarget(msgspec.Struct, frozen=True, gc=False):
 
 
 class LightState(_State, tag="light", frozen=True, gc=False):
-    """`level` of a light that is off: the level that it will have when it is switched on. None: it has no levels."""
+    """The state of a light. If it is off, `level` is the level that it gets when it is switched on. None: it has no levels."""
 
     on: bool
     level: int | None = None
     color: Color | None = None
     target: LightTarget | None = None
-    """It is stored, so that a restart does not lose an order; no API shows it."""
+    """The target of an order. It is stored, so that a restart does not lose the order. No API shows it."""
 
     @property
     def is_moving(self) -> bool:
@@ -86,7 +86,7 @@ class AutomationState(_State, tag="automation", frozen=True, gc=False):
 
     position: int
     target: int | None = None
-    """Only while it moves. It is stored, so that a restart does not lose an order; no API shows it."""
+    """The target of an order, while the shutter moves. It is stored for a restart. No API shows it."""
 
     @property
     def is_moving(self) -> bool:

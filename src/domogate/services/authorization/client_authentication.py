@@ -23,7 +23,7 @@ class ClientAuthenticator:
         return await self._identities.find_client(client_id)
 
     async def authenticate(self, client_id: str, secret: str | None, address: str = "") -> Client:
-        """An unknown client and a wrong secret get the same error (RFC 6749 §5.2, invalid_client).
+        """Authenticate a client. An unknown client and a wrong secret get the same error (RFC 6749 §5.2, invalid_client).
 
         A public client has no secret (RFC 6749 §2.1); if it sends one, it is refused. After many wrong
         secrets, further wrong secrets raise ClientThrottled.

@@ -29,7 +29,7 @@ class ExchangeStore(TokenStore, PeopleStore, Protocol):
 
 
 class Exchange:
-    """The two grant types of the token endpoint."""
+    """Issues tokens for the two grant types of the token endpoint."""
 
     def __init__(
         self,

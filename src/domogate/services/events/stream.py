@@ -98,7 +98,7 @@ class Stream:
 
     @property
     def waiting(self) -> int:
-        """The number of events that the client has not taken yet."""
+        """The number of events that the client has not received yet."""
         return len(self._queue)
 
     # called by the hub; these methods never wait

@@ -113,5 +113,5 @@ class LoginThrottles:
 
 
 def at_address(email: str, address: str) -> str:
-    """Return the name of an account at one address, for throttles that count for each pair."""
+    """Return the account name for throttles that count for each pair of account and address."""
     return f"{email} {network_of(address)}"

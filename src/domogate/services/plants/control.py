@@ -68,7 +68,7 @@ class Control:
         self._numbers = itertools.count(1)
 
     def find_fresh(self, view: ModuleView) -> State | None:
-        """Return the state if its driver confirmed it recently and it does not move. None: call `read_state`."""
+        """Return the state if its driver confirmed it recently and it does not move. If None is returned, call `read_state`."""
         state = view.state
         if not view.reachable or self._clock.now() - view.confirmed_at > self._max_ages[view.module.kind]:
             return None

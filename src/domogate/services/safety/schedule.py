@@ -44,7 +44,7 @@ class PlannedTest(msgspec.Struct, frozen=True):
 
 
 def add_months(at: float, months: int) -> float:
-    """Return the same day and time (UTC) in a later month, or the last day of that month if it has no such day."""
+    """Return the same day and time (UTC) so many months later, or the last day of that month if it has no such day."""
     moment = datetime.fromtimestamp(clamp(at), UTC)
     years, month = divmod(moment.month - 1 + months, 12)
     year = moment.year + years

@@ -23,7 +23,7 @@ class TicketAction(StrEnum):
 
 
 class _Payload(msgspec.Struct, frozen=True):
-    """The claims of Decision 0018, with their types."""
+    """The claims of a permit, with their types (Decision 0018)."""
 
     iss: str
     aud: str
