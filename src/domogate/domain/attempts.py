@@ -59,3 +59,15 @@ class Attempt(msgspec.Struct, frozen=True):
     account_limit: Limit
     address_limit: Limit
     familiar_kept: float
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """The seconds until the next attempt. 0 or less means now."""
+
+    of_account: float
+    of_address: float
+    """All accounts have to wait so long at this address."""
+
+    @property
+    def seconds(self) -> float:
+        return max(0.0, self.of_account, self.of_address)

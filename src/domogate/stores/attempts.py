@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, bindparam, delete, func, select
 
-from domogate.domain.attempts import Attempt, Count
+from domogate.domain.attempts import Attempt, Count, Wait
 from domogate.stores.engine import Transaction
 from domogate.stores.tables import attempts
 
@@ -51,17 +51,17 @@ class _Counts:
             self._tx.connection.execute(_REMOVE, {"gone": key})
 
 
-def admit(tx: Transaction, attempt: Attempt, at: float) -> float:
+def admit(tx: Transaction, attempt: Attempt, at: float) -> Wait:
     counts = _Counts(tx, attempt, at)
-    wait = max(limit.wait(counts.find(key), at) for key, limit in counts.limits)
-    if wait > 0:
+    wait = Wait(*(limit.wait(counts.find(key), at) for key, limit in counts.limits))
+    if wait.seconds > 0:
         return wait
     for key, limit in counts.limits:
         count = limit.one_more(counts.find(key), at)
         counts.save(key, count, limit.forgotten_at(count))
     # Each attempt removes more rows than it adds, so that the table stays small between two prunings.
     tx.connection.execute(_SOME_EXPIRED, {"at": at})
-    return 0.0
+    return wait
 
 
 def take_back(tx: Transaction, attempt: Attempt, at: float) -> None:

@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from domogate.domain.attempts import Attempt
+from domogate.domain.attempts import Attempt, Wait
 from domogate.services.people import LoginThrottle
 from support.clocks import ManualClock
 from support.examples import examples
@@ -19,14 +19,15 @@ ANNA, BRUNO = "anna@example.com", "bruno@example.com"
 class FakeAttempts:
     """The part of the store that a throttle needs. It returns `wait` and records the calls."""
 
-    def __init__(self, wait: float = 0.0) -> None:
+    def __init__(self, wait: float = 0.0, of_address: float = 0.0) -> None:
         self.wait = wait
+        self.of_address = of_address
         self.admitted: list[Attempt] = []
         self.succeeded: list[Attempt] = []
 
-    async def admit_attempt(self, attempt: Attempt, at: float) -> float:
+    async def admit_attempt(self, attempt: Attempt, at: float) -> Wait:
         self.admitted.append(attempt)
-        return self.wait
+        return Wait(self.wait, self.of_address)
 
     async def succeed_attempt(self, attempt: Attempt, at: float) -> None:
         self.succeeded.append(attempt)
@@ -120,6 +121,19 @@ class TestAdmitting:
         store.wait = 0.0
         assert await throttle.admit(ANNA, ELSEWHERE) == 0
         assert await throttle.admit(BRUNO, HOME) == 0
+
+    async def test_a_wait_of_the_address_is_known_for_every_account(
+        self, throttle: LoginThrottle, store: FakeAttempts, clock: ManualClock
+    ) -> None:
+        store.of_address = 8.0
+        assert await throttle.admit(ANNA, HOME) == 8.0
+        for number in range(100):
+            assert await throttle.admit(f"{number}@example.com", HOME) == 8.0
+        assert len(store.admitted) == 1
+        store.of_address = 0.0
+        assert await throttle.admit(ANNA, ELSEWHERE) == 0
+        clock.at += 8
+        assert await throttle.admit(ANNA, HOME) == 0
 
     async def test_a_clock_that_is_set_back_makes_nobody_wait_longer(
         self, throttle: LoginThrottle, store: FakeAttempts, clock: ManualClock

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from domogate.domain.attempts import Attempt
+from domogate.domain.attempts import Attempt, Wait
 from domogate.domain.authorization import (
     AuthorizationCode,
     OneTimeLink,
@@ -62,8 +62,8 @@ class TokenStore(GrantStore, Protocol):
 class SessionStore(Protocol):
     """Login sessions, login attempts and one-time links."""
 
-    async def admit_attempt(self, attempt: Attempt, at: float) -> float:
-        """Return 0 and count the attempt as failed, or return the seconds to wait and count nothing."""
+    async def admit_attempt(self, attempt: Attempt, at: float) -> Wait:
+        """If there is nothing to wait for, count the attempt as failed; otherwise count nothing."""
         ...
 
     async def take_back_attempt(self, attempt: Attempt, at: float) -> None:

@@ -5,8 +5,9 @@ sometimes type something else into the e-mail field, for example their password.
 """
 
 import hashlib
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from domogate.common.networks import network_of
 from domogate.domain.attempts import Attempt, Limit
@@ -66,22 +67,25 @@ class LoginThrottle:
         """Return 0 if the attempt may proceed, otherwise the seconds to wait."""
         attempt = self.attempt(account, address)
         now = self._clock.now()
-        # Attempts during a wait are not counted, so they need no write.
-        known = self._waiting.get(attempt.familiar, now) - now
-        if 0 < known <= self._account_limit.longest_wait:
-            return known
-        self._waiting.pop(attempt.familiar, None)
+        # Attempts during a wait are not counted, so they do not need the store.
+        for key, limit in ((attempt.familiar, self._account_limit), (attempt.address, self._address_limit)):
+            known = self._waiting.get(key, now) - now
+            if 0 < known <= limit.longest_wait:
+                return known
+            self._waiting.pop(key, None)
         wait = await self._store.admit_attempt(attempt, now)
-        if wait > 0:
-            self._waiting[attempt.familiar] = now + wait
-            if len(self._waiting) > self._capacity:
-                self._waiting.popitem(last=False)
-        return wait
+        for key, seconds in ((attempt.familiar, wait.of_account), (attempt.address, wait.of_address)):
+            if seconds > 0:
+                self._waiting[key] = now + seconds
+        while len(self._waiting) > self._capacity:
+            self._waiting.popitem(last=False)
+        return wait.seconds
 
     async def succeed(self, account: str, address: str) -> None:
         """Reset the count of the account, and remember that its owner uses this address."""
         attempt = self.attempt(account, address)
         self._waiting.pop(attempt.familiar, None)
+        self._waiting.pop(attempt.address, None)
         await self._store.succeed_attempt(attempt, self._clock.now())
 
     def _key(self, *parts: str) -> str:
@@ -101,6 +105,7 @@ class LoginThrottles:
         self.codes_at_address = LoginThrottle(store, clock, purpose="code at an address", familiar_kept=_HOUR)
         # This throttle counts codes for each account: a person who knows the password could guess the code from many addresses.
         self.codes = LoginThrottle(store, clock, purpose="code", account_attempts=_CODES_PER_ACCOUNT, half_life=_DAY)
+        self.queue = LoginQueue()
 
     def succeeded(self, email: str, address: str) -> Sequence[Attempt]:
         """Return the attempts that a complete login marks as successful."""
@@ -115,3 +120,29 @@ class LoginThrottles:
 def at_address(email: str, address: str) -> str:
     """Return the account name for throttles that count for each pair of account and address."""
     return f"{email} {network_of(address)}"
+
+
+class LoginQueue:
+    """Limits the logins that are in progress, because each keeps memory and waits for its turn to hash a password.
+
+    One address gets at most half of the places, so that it cannot keep all others out.
+    """
+
+    def __init__(self, most: int = 200) -> None:
+        self._most = most
+        self._by_network: Counter[str] = Counter()
+
+    @contextmanager
+    def enter(self, address: str) -> Iterator[bool]:
+        """Yield False if there is no place; the caller must not check the password then."""
+        network = network_of(address)
+        if self._by_network.total() >= self._most or self._by_network[network] >= self._most // 2:
+            yield False
+            return
+        self._by_network[network] += 1
+        try:
+            yield True
+        finally:
+            self._by_network[network] -= 1
+            if not self._by_network[network]:
+                del self._by_network[network]

@@ -18,6 +18,7 @@ from domogate.services.people.second_factor_changes import SecondFactorChanges
 from domogate.services.people.session_records import CODE, PASSWORD
 
 _TIME_FOR_SECOND_FACTOR = 600.0
+_WAIT_FOR_A_PLACE = 5.0
 
 
 class Sessions(SecondFactorChanges):
@@ -27,7 +28,14 @@ class Sessions(SecondFactorChanges):
         self, email: str, password: str, otp: str | None, address: str, agent: str, *, replaces: str | None = None
     ) -> LoginComplete | SecondFactorNeeded | LoginFailed | LoginThrottled:
         """`replaces` is the cookie that the browser already has. Its session ends when the login succeeds."""
-        email = email.strip()
+        with self._throttles.queue.enter(address) as has_place:
+            if not has_place:
+                return self._refuse_for_now(_WAIT_FOR_A_PLACE, address, AuditAction.LOGIN)
+            return await self._log_in(email.strip(), password, otp, address, agent, replaces)
+
+    async def _log_in(
+        self, email: str, password: str, otp: str | None, address: str, agent: str, replaces: str | None
+    ) -> LoginComplete | SecondFactorNeeded | LoginFailed | LoginThrottled:
         throttles = self._throttles
         wait = await throttles.passwords.admit(email, address)
         if wait > 0 and await throttles.passwords_at_address.admit(at_address(email, address), address) > 0:

@@ -20,6 +20,36 @@ from support.stores import ANNA, CARLA
 pytestmark = pytest.mark.slow
 
 
+class TestManyAtOnce:
+    async def test_only_some_logins_wait_for_the_check_of_their_password(
+        self, setup: AuthSetup, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Others are told to wait. One address cannot take all places."""
+        checked = asyncio.Event()
+
+        async def verify(_password: str, _password_hash: str | None) -> bool:
+            await checked.wait()
+            return True
+
+        monkeypatch.setattr(setup.env.hasher, "verify_password", verify)
+
+        def start(number: int, address: str) -> asyncio.Task[Any]:
+            return asyncio.create_task(setup.sessions.log_in(f"{number}@example.com", "x", None, address, AGENT))
+
+        of_one_address = [start(number, ADDRESS) for number in range(150)]
+        of_others = [start(number, f"198.51.{number // 250}.{number % 250}") for number in range(150, 300)]
+        refused = [task for task in (*of_one_address, *of_others) if await self.ends_early(task)]
+        assert {await task for task in refused} == {LoginThrottled(5)}
+        assert (sum(task in refused for task in of_one_address), sum(task in refused for task in of_others)) == (50, 50)
+        checked.set()
+        await asyncio.gather(*of_one_address, *of_others)
+        assert isinstance(await log_in(setup), LoginComplete), "there are places again"
+
+    async def ends_early(self, task: asyncio.Task[Any]) -> bool:
+        await asyncio.sleep(0)
+        return task.done()
+
+
 class TestLoggingIn:
     async def test_gives_a_cookie_by_which_the_person_is_found(self, setup: AuthSetup) -> None:
         entered = await enter(setup)
