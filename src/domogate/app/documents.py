@@ -1,4 +1,4 @@
-"""The OpenAPI documents of the gateway: those of the families, and those of its own surfaces."""
+"""The OpenAPI documents of the gateway: one for each family and one for each other API."""
 
 from typing import Any
 

@@ -68,7 +68,7 @@ class Gateway:
         self.store.on_damage = self._note_damage
         self.damage: DatabaseUnusable | None = None
         self.damaged = asyncio.Event()
-        """Set when the database turns out to be damaged. The gateway must stop then."""
+        """Set if the database is found to be damaged. The gateway must stop then."""
         self.metrics = Metrics()
         self.keyring = build_keyring(settings, self.store, self.clock)
         self.signer = build_signer(settings, self.keyring, self.clock)

@@ -12,9 +12,9 @@ from domogate.settings import BadSettings, Mistake, Settings
 
 
 async def serve(settings: Settings, on_ready: Callable[[Gateway], Awaitable[None]] | None = None) -> None:
-    """Run until SIGTERM or SIGINT, then drain. `on_ready` is called once requests are accepted.
+    """Run until SIGTERM or SIGINT, then drain. `on_ready` is called as soon as requests are accepted.
 
-    Raises BadSettings, or DatabaseUnusable if the database turns out to be damaged.
+    Raises BadSettings, or DatabaseUnusable if the database is found to be damaged.
     """
     setup_logs(settings.log_level, settings.log_format)
     _allow_connections(settings.connections_most)

@@ -81,7 +81,7 @@ async def rotate_signing_keys(tools: Tools, *, now: bool = False) -> KeyRotation
 
 
 async def back_up_unwritable(settings: Settings, path: Path, *, replace: bool, replace_larger: bool) -> str | None:
-    """A backup of a database that this process may read but not write. Raises DatabaseUnusable, ValueError."""
+    """Make a backup of a database that this process may read but not write. Raises DatabaseUnusable, ValueError."""
 
     def run() -> str | None:
         source = sqlite_file(settings)

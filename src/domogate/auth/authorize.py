@@ -220,9 +220,9 @@ class AuthorizeEndpoint:
     # --- the answer ---------------------------------------------------------------------------------------------------
 
     def _send_back(self, back: ReturnAddress, parameters: Mapping[str, str]) -> Response:
-        """With `state` and `iss`. The latter prevents a mix-up with another provider (RFC 9207).
+        """Adds `state` and `iss` to the response. `iss` prevents a mix-up with another provider (RFC 9207).
 
-        `iss` is never the last parameter: some applications take the rest of the address as the last one that they know.
+        `iss` is never the last parameter: some applications take everything after their last known parameter as its value.
         """
         state = {} if back.state is None else {"state": back.state}
         *others, last = {**parameters, **state}.items()

@@ -14,7 +14,7 @@ def parse_duration(text: str) -> float:
 
 
 def parse_time(text: str) -> float:
-    """Seconds since the epoch, from '2026-11-15T08:30:00Z', '2026-11-15' or a number of seconds."""
+    """Seconds since the epoch of '2026-11-15T08:30:00Z', '2026-11-15' or a number of seconds."""
     return _or_mistake(times.parse_time, text)
 
 

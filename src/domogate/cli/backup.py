@@ -23,7 +23,8 @@ async def back_up(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write. It contains secrets.")],
     force: Force = False,
     replace_larger: Annotated[
-        bool, typer.Option("--replace-larger", help="Like --force, but also replace a backup that holds more than the new one.")
+        bool,
+        typer.Option("--replace-larger", help="Like --force, but also replace a backup that holds more than the new backup."),
     ] = False,
 ) -> None:
     """Write a consistent copy of the store to a file. The gateway may be running.

@@ -1,4 +1,4 @@
-"""What a device can never do: values outside the bounds of Spec 8, and commands to lights that do not fit the light."""
+"""Refuses commands that a device can never execute: values outside Spec 8, and values that a light does not have."""
 
 import msgspec
 
@@ -32,16 +32,16 @@ def check_light(command: SetLight, *, has_levels: bool, has_colors: bool) -> Non
 
 
 def light_after(command: SetLight, before: LightState) -> LightState:
-    """The light after the command. Values that the command does not name stay as they are (Decision 0067).
+    """The state of the light after the command. Values that the command does not name stay as they are (Decision 0067).
 
-    Level 0 without `on` switches the light off, and the light keeps its level. The level and the value of the colour are one
-    brightness.
+    Level 0 without `on` switches the light off, and the light keeps its level. The level and the value of the colour are the
+    same brightness.
     """
     brightness = command.brightness
     on = command.on if command.on is not None else before.on and brightness != 0
     level = brightness or before.level
     if on and level == 0:
-        level = 100  # it was off, and its level is not known
+        level = 100  # The light was off, and its level is not known.
     color = command.color or before.color
     if color is not None and level is not None and brightness is not None:
         color = msgspec.structs.replace(color, value=float(level))

@@ -24,7 +24,7 @@ It waits at most `LONGEST_SHARE` seconds, because a batch may also take long if 
 """
 RETRY = 1.0
 BURST = 10
-"""So many changes of a module are reported at once. Further ones wait for each other."""
+"""Number of changes of a module that are reported at once. Further changes wait for each other."""
 HOLD = 1.0
 """Seconds for which the changes of a module wait for the answer to an order."""
 
@@ -40,7 +40,7 @@ class Reportable(Protocol):
     def has_changes(self) -> bool: ...
     @property
     def is_urgent(self) -> bool:
-        """Whether more has changed than measured values."""
+        """Whether other values than measured values have changed."""
         ...
 
     def report(self, now: float) -> Report: ...
@@ -74,7 +74,7 @@ class ReportQueues:
 
     @contextmanager
     def hold(self, module: Reportable) -> Iterator[None]:
-        """While the module executes an order, its changes wait: the answer to the order reports them once."""
+        """While the module executes an order, its changes wait. The answer to the order reports them once."""
         loop = asyncio.get_running_loop()
         until = self._held_until[module.id] = loop.time() + HOLD
         if module.plant_id in self._queues:
@@ -84,7 +84,7 @@ class ReportQueues:
             yield
         finally:
             timer.cancel()
-            if self._held_until.get(module.id) == until:  # else another order holds it
+            if self._held_until.get(module.id) == until:  # Otherwise another order holds the module.
                 del self._held_until[module.id]
             self.add(module)
 
@@ -102,8 +102,8 @@ class ReportQueues:
 class ReportQueue:
     """The modules of one plant that have changes.
 
-    A change is reported at once, up to `BURST` changes in quick succession, and then one in each `pause`. A change of measured
-    values alone waits until `pause` seconds after the last report.
+    A change is reported at once. After `BURST` changes in a short time, there is one report in each `pause`. If only measured
+    values have changed, the report waits until `pause` seconds after the last report.
     """
 
     def __init__(self, plant_id: Id, sink: ReportSink, clock: Clock, pause: float) -> None:
@@ -115,7 +115,7 @@ class ReportQueue:
         self._waiting: dict[Id, Reportable] = {}
         self._sent_at: dict[Id, float] = {}
         self._recovered_at: dict[Id, float] = {}
-        """When a module may report `BURST` changes at once again."""
+        """The time from which a module may report `BURST` changes at once again."""
         self._sending: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._sleeping_until = 0.0
@@ -179,7 +179,7 @@ class ReportQueue:
     async def _send_batch(self, modules: Sequence[Reportable]) -> float:
         """Returns the time to wait before the next batch."""
         begun = self._time()
-        # No await between taking the changes and sending them: an order confirmed there would be overwritten.
+        # No await between taking the changes and sending them: an order that is confirmed in between would be overwritten.
         changed = [module for module in modules if self._waiting.pop(module.id, None) is not None and module.has_changes]
         for module in changed:
             if module.is_urgent:

@@ -1,4 +1,4 @@
-"""The ports of the gateway: bound before it is built, so that the actual port is known, and listening when it serves."""
+"""The ports of the gateway. They are bound before the gateway is built, so that the real port is known. They listen later."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,10 @@ import msgspec
 
 BACKLOG = 2048
 _RECEIVE_BUFFER = 65_536
-"""Bytes that the system takes from a client ahead of us. One read brings no more, and that much may wait in memory."""
+"""Bytes that the system receives from a client before the gateway reads them.
+
+One read returns at most this number, so at most this number is in memory.
+"""
 
 
 class CannotListen(OSError):
@@ -24,7 +27,7 @@ class CannotListen(OSError):
 
 
 class Listening(msgspec.Struct, frozen=True):
-    """Bound ports that accept no connection before `run`. If port 0 was requested, `port` is the actual port."""
+    """Bound ports that accept no connection before `run`. If port 0 was requested, `port` is the port that the system chose."""
 
     host: str
     port: int
@@ -35,7 +38,7 @@ class Listening(msgspec.Struct, frozen=True):
 
 @contextlib.asynccontextmanager
 async def listen(host: str, port: int, metrics_host: str, metrics_port: int | None) -> AsyncIterator[Listening]:
-    """Bind the ports, so that the actual port is known before the gateway is built. Raises CannotListen."""
+    """Bind the ports, so that the real port is known before the gateway is built. Raises CannotListen."""
     with contextlib.ExitStack() as opened:
         sockets = await _bind(host, port, "port", opened)
         metrics = [] if metrics_port is None else await _bind(metrics_host, metrics_port, "metrics_port", opened)
@@ -56,9 +59,9 @@ async def _bind(host: str, port: int, setting: str, opened: contextlib.ExitStack
         try:
             listener = opened.enter_context(socket.socket(family, kind, protocol))
         except OSError:
-            continue  # a machine without IPv6
+            continue  # The machine has no IPv6.
         listener.setblocking(False)
-        if port:  # with port 0 it would allow another process to get the same port
+        if port:  # With port 0 this option would allow another process to get the same port.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
@@ -67,7 +70,7 @@ async def _bind(host: str, port: int, setting: str, opened: contextlib.ExitStack
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL and len(found) > 1:
                 listener.close()
-                continue  # ::1 of localhost where IPv6 is off
+                continue  # localhost has the address ::1, but IPv6 is off.
             raise CannotListen(_why_not(error, host, port, setting, host_setting), error.errno or 0) from error
         sockets.append(listener)
     if not sockets:
@@ -77,18 +80,18 @@ async def _bind(host: str, port: int, setting: str, opened: contextlib.ExitStack
 
 def accept(listener: socket.socket) -> None:
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)  # accepted sockets inherit it
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)  # Accepted sockets inherit this option.
         listener.listen(BACKLOG)
-    except OSError as error:  # two gateways that start at the same time can both get this far
+    except OSError as error:  # Two gateways that start at the same time can both reach this line.
         host, port = listener.getsockname()[:2]
         raise CannotListen(_why_not(error, host, port, "port", "host"), error.errno or 0) from error
 
 
 def _why_not(error: OSError, host: str, port: int, setting: str, host_setting: str) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"{setting}: {port} on {host} is already in use by another process; choose another{_hint(setting)}."
+        return f"{setting}: {port} on {host} is already in use by another process; choose another port{_hint(setting)}."
     if error.errno == errno.EACCES:
-        return f"{setting}: {port} may not be used by this user; choose one from 1024 on{_hint(setting)}."
+        return f"{setting}: {port} may not be used by this user; choose a port from 1024 on{_hint(setting)}."
     if error.errno == errno.EADDRNOTAVAIL:
         return f"{host_setting}: {host!r} is not an address of this machine{_hint(host_setting)}."
     return f"{host_setting}, {setting}: cannot listen on {host} port {port}: {error.strerror}."

@@ -1,7 +1,7 @@
-"""Repeated failures of one cause are one line with a count.
+"""Logs repeated failures with the same cause as one line with a count.
 
-The first failure is logged whole, with its traceback. Equal failures within the next seconds are counted, and then one line
-says how many there were. While a failure goes on, there is such a line for each period, and the periods grow.
+The first failure is logged completely, with its traceback. Equal failures within the next seconds are counted, and then one
+line says how many there were. While a failure goes on, there is one such line for each period, and the periods grow.
 """
 
 import logging
@@ -16,14 +16,14 @@ from typing import Any
 import structlog
 
 _PERIODS = (10.0, 60.0, 600.0)
-"""Seconds between two lines about one cause: at first, then, and from then on."""
+"""Seconds between two lines about one cause: the first time, the second time, and all later times."""
 _MOST_CAUSES = 200
 _LONGEST_REASON = 200
 _NUMBERS = re.compile(r"\d+")
 
 EventDict = MutableMapping[str, Any]
 Cause = tuple[str, str, str, str]
-"""Logger, event, driver and error."""
+"""The logger, the event, the driver and the error."""
 
 
 class _Repeated:
@@ -41,7 +41,7 @@ class _Repeated:
 
 
 class LogRepeats:
-    """Decides which failures are logged. Other lines always are."""
+    """Decides which failures are logged. All other lines are logged."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -62,12 +62,12 @@ class LogRepeats:
 
     def filter(self, record: logging.LogRecord) -> bool:
         """A filter of the standard library, for the lines of other libraries."""
-        if isinstance(record.msg, dict):  # from structlog, which has been through `limit`
+        if isinstance(record.msg, dict):  # From structlog: `limit` has already seen this line.
             return True
         return not self._is_repeated(record.levelno, (record.name, str(record.msg), "", _error_of(record.exc_info)))
 
     def _is_repeated(self, level: int, cause: Cause) -> bool:
-        """Count the line. False: log it."""
+        """Count the line. Returns False if it must be logged."""
         if level < (logging.WARNING if cause[3] else logging.ERROR):
             return False
         with self._lock:
@@ -84,7 +84,7 @@ class LogRepeats:
         return known is not None
 
     def flush(self, *, everything: bool = False) -> None:
-        """Log the counts that are due. A cause that was not repeated for a whole period is forgotten."""
+        """Log the counts that are due. If a cause was not repeated for a whole period, it is removed."""
         due: list[tuple[Cause, _Repeated]] = []
         with self._lock:
             now = self._now()
@@ -104,7 +104,7 @@ class LogRepeats:
         self._say(due)
 
     def _set_timer(self) -> None:
-        """One timer for the next line that is due, in a thread that does not keep the process alive."""
+        """Set one timer for the next line that is due. Its thread does not keep the process alive."""
         if self._timer is not None or not self._causes:
             return
         next_at = min(known.line_at for known in self._causes.values())
@@ -123,7 +123,7 @@ class LogRepeats:
 
 
 def _error_of(exc_info: Any) -> str:
-    """Kind and first line of the error, without numbers: they differ from case to case."""
+    """The kind and the first line of the error, without numbers, because numbers differ from case to case."""
     if exc_info is True:
         exc_info = sys.exc_info()
     error = exc_info[1] if isinstance(exc_info, tuple) else exc_info

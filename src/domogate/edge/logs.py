@@ -1,7 +1,7 @@
 """The log: lines of structlog and of the standard library's loggers, as text or as JSON.
 
-Texts that look like a token, a key or a password are redacted. No code should log a secret; this is a second safeguard.
-Repeated failures of one cause are one line with a count.
+Texts that look like a token, a key or a password are redacted. No code should log a secret; redaction is a second safeguard.
+Repeated failures with the same cause are one line with a count.
 """
 
 import atexit

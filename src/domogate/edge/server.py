@@ -203,7 +203,7 @@ class DrainingServer(uvicorn.Server):
             _log.warning("requests were cancelled because they did not end in time", requests=len(running))
             for request in running:
                 request.cancel()
-            # Wait for them, so that they do not run while the caller shuts down.
+            # Wait for these requests, so that they do not run while the caller shuts down.
             await asyncio.wait(running, timeout=1)
 
     async def _wait_tasks_to_complete(self) -> None:

@@ -182,7 +182,7 @@ def _read(file: Path) -> str:
 
 
 def _is_credential(file: Path) -> bool:
-    """systemd sets the mode of its credentials. An access list can add bits for the group there."""
+    """systemd sets the mode of its credentials. An access list can add permissions for the group."""
     folder = os.environ.get("CREDENTIALS_DIRECTORY")
     return folder is not None and file.parent == Path(folder)
 

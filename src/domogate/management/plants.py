@@ -162,7 +162,7 @@ async def withdraw_invitation(services: ManagementServices, call: OperatorCall) 
 @OPERATIONS.add(
     "PATCH",
     "/plants/{plantId}/invitations/{email}",
-    "Replace the limits of an invitation that was not accepted yet; null lifts them",
+    "Replace the limits of an invitation that was not accepted yet; null removes them",
     errors=(422,),
 )
 async def change_invitation(services: ManagementServices, call: OperatorCall, body: MemberChange) -> PlantOut:

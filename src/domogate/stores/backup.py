@@ -22,7 +22,7 @@ _COUNTED = ("plants", "modules", "users")
 
 
 class Content(msgspec.Struct, frozen=True):
-    """How much a database holds, and the change that identifies its history."""
+    """The number of records in a database, and the change that identifies its history."""
 
     counts: dict[str, int]
     newest: tuple[int, float, str] | None
@@ -37,19 +37,20 @@ class Content(msgspec.Struct, frozen=True):
 
 
 def back_up(source: Path, path: Path, *, replace: bool = False, replace_larger: bool = False) -> str | None:
-    """Write a consistent copy to `path` while the store is in use. It appears there only when it is complete and on disk.
+    """Write a consistent copy to `path` while the store is in use. The file appears only when it is complete and on disk.
 
-    Only with `replace` an existing file is replaced, and only with `replace_larger` a backup that holds more than the new one.
-    Returns the id of the secret key that a restore needs. Raises ValueError, FileExistsError.
+    An existing file is replaced only with `replace`. A backup that holds more than the new backup is replaced only with
+    `replace_larger`. Returns the id of the secret key that a restore needs. Raises ValueError, FileExistsError.
     """
     replace = replace or replace_larger
     if path.exists() and not replace:
-        raise FileExistsError(f"{path} exists already: a backup never overwrites anything")
+        raise FileExistsError(f"{path} already exists: a backup never overwrites a file")
     with _unfinished_copy(path) as unfinished:
         with _reading_source(source, unfinished) as database, closing(sqlite3.connect(unfinished)) as copy:
-            # In one step, because with several steps SQLite restarts after every write of others. Writers are not blocked.
+            # In one step: with several steps, SQLite starts again after every write of another connection. Writers are not
+            # blocked.
             database.backup(copy, pages=-1)
-            copy.execute("PRAGMA journal_mode = DELETE")  # so that the backup is one file
+            copy.execute("PRAGMA journal_mode = DELETE")  # so that the backup is a single file
             if "gateways" in list_tables(copy):
                 copy.execute("DELETE FROM gateways")
             copy.commit()
@@ -76,7 +77,7 @@ def restore(backup_path: Path, data_file: Path) -> None:
     _check(backup_path)
     for leftover in (data_file, Path(f"{data_file}-wal"), Path(f"{data_file}-shm")):
         if leftover.exists() and leftover.stat().st_size:
-            raise FileExistsError(f"{leftover} exists already: move it away before restoring")
+            raise FileExistsError(f"{leftover} already exists: move it away before restoring")
     data_file.parent.mkdir(parents=True, exist_ok=True)
     with _unfinished_copy(data_file) as unfinished:
         with backup_path.open("rb") as source, unfinished.open("wb") as copy:
@@ -98,7 +99,7 @@ def _check(path: Path) -> None:
 
 
 def _refuse_to_replace_larger(path: Path, fresh: Path) -> None:
-    """A file that is not a backup holds nothing that counts here."""
+    """A file that is not a backup may be replaced: it holds nothing that counts here."""
     try:
         with _reading(path) as connection:
             old = _read_content(connection)
@@ -111,8 +112,8 @@ def _refuse_to_replace_larger(path: Path, fresh: Path) -> None:
         )
     if larger:
         raise ValueError(
-            f"{path} holds more ({old}) than the new backup ({new}), and was not replaced. Is --data right?\nTo replace it all"
-            " the same: --replace-larger"
+            f"{path} holds more ({old}) than the new backup ({new}), and was not replaced. Check --data.\n"
+            "To replace it nevertheless, use --replace-larger."
         )
 
 
@@ -123,9 +124,9 @@ def _read_content(connection: sqlite3.Connection) -> Content:
 
 
 def _is_same_store(connection: sqlite3.Connection, old: Content, new: Content) -> bool:
-    """Whether the new backup continues the history of the old one, so that fewer plants or users were removed on purpose."""
+    """Whether the new backup continues the history of the old one. Then missing plants or users were removed on purpose."""
     oldest = connection.execute("SELECT min(cursor) FROM changes").fetchone()[0]
-    if oldest is None or old.cursor < oldest:  # that part of the history was pruned
+    if oldest is None or old.cursor < oldest:  # This part of the history was pruned.
         return old.key_id == new.key_id
     same = connection.execute("SELECT cursor, at, event FROM changes WHERE cursor = ?", (old.cursor,)).fetchone()
     return bool(same == old.newest)
@@ -152,7 +153,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _reading_source(source: Path, unfinished: Path) -> Iterator[sqlite3.Connection]:
-    """The database in use. On a read-only file system SQLite cannot read its log, so a copy of both is read.
+    """The database in use. On a read-only file system SQLite cannot read its log, so a copy of both files is read.
 
     SQLite needs the file -shm to read the log. If that file is missing, no process uses the database.
     """
@@ -178,7 +179,7 @@ def _reading_source(source: Path, unfinished: Path) -> Iterator[sqlite3.Connecti
 
 @contextmanager
 def _unfinished_copy(path: Path) -> Iterator[Path]:
-    """A new private file beside `path`. It is locked: another backup removes only copies without a lock."""
+    """A new private file beside `path`. It is locked, because another backup removes copies without a lock."""
     _remove_unfinished(path)
     unfinished = path.with_name(f".{path.name}.{new_id()}")
     try:
@@ -210,7 +211,7 @@ def _remove_unless_held(path: Path) -> None:
 def _lock(file: BinaryIO) -> None:
     """Raises OSError if another process holds the lock."""
     if sys.platform == "win32":
-        file.close()  # Windows itself does not remove open files, nor rename them
+        file.close()  # Windows does not remove or rename open files.
     else:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -220,7 +221,7 @@ def _create_privately(path: Path) -> int:
 
 
 def _publish(unfinished: Path, path: Path, *, replace: bool) -> None:
-    """Sync the file, then give it its name. A hard link fails if a file with that name was created meanwhile."""
+    """Sync the file, then give it its name. The hard link fails if another process has created a file with that name."""
     _sync(unfinished)
     if replace:
         unfinished.replace(path)
@@ -228,10 +229,10 @@ def _publish(unfinished: Path, path: Path, *, replace: bool) -> None:
         try:
             path.hardlink_to(unfinished)
         except FileExistsError:
-            raise FileExistsError(f"{path} exists already") from None
+            raise FileExistsError(f"{path} already exists") from None
         except OSError:  # a file system without hard links
             unfinished.rename(path)
-    with suppress(OSError):  # not every system can sync a folder
+    with suppress(OSError):  # Not every system can sync a folder.
         _sync(path.parent)
 
 

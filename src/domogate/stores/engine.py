@@ -91,7 +91,7 @@ class Database(ABC):
     reading: Engine
 
     def __init__(self, name: str) -> None:
-        """`name`: for the list of used databases and for messages. It has no credentials."""
+        """`name` is for the list of used databases and for messages. It contains no credentials."""
         self.name = name
         self._upserts: dict[str, Insert] = {}
         self._bulks: dict[Executable, Bulk] = {}
@@ -140,7 +140,7 @@ class Database(ABC):
         """Remove old values from the write-ahead log, if no other connection uses it."""
 
     def explain(self, error: Exception) -> Exception:
-        """The error itself, or a DatabaseUnusable if the error means that the database is damaged."""
+        """Return the error itself, or a DatabaseUnusable if the error means that the database is damaged."""
         return error
 
     def close(self) -> None:
@@ -296,14 +296,14 @@ def _parse(url: str) -> URL:
 
 
 def find_sqlite_file(url: str) -> Path | None:
-    """None: not a SQLite database."""
+    """None if the URL is not a SQLite database."""
     parsed = _parse(url)
     return _file_of(parsed) if parsed.get_backend_name() == "sqlite" else None
 
 
 def _file_of(url: URL) -> Path:
     if not url.database or url.database == ":memory:":
-        raise ValueError("a SQLite database must be a file: every connection to :memory: would see another one")
+        raise ValueError("a SQLite database must be a file: every connection to :memory: would see a different database")
     return Path(url.database)
 
 

@@ -1,7 +1,7 @@
-"""Checks a database before the store uses it: lost, empty, damaged, or of another program.
+"""Checks a database before the store uses it: is it lost, empty, damaged, or of another program?
 
-The data folder has a list of the databases that it was used with. A database of this list that is missing or empty is lost: the
-store does not begin again with nothing (Decision 0066).
+The data folder has a list of the databases that it was used with. A database in this list that is missing or empty is lost: the
+store does not start with an empty database instead (Decision 0066).
 """
 
 import os
@@ -20,9 +20,9 @@ _MAGIC = b"SQLite format 3\0"
 _DAMAGE = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
 
 GROWING_TABLES = ("audit", "changes", "hourly_readings", "orders", "parked", "raw_readings")
-"""Tables that grow with time. They are checked last, and not in a large file."""
+"""Tables that grow with time. They are checked last, and are not checked in a large file."""
 LARGE_FILE = 1 << 30
-"""Checking a file of this size takes several seconds."""
+"""In bytes. Checking a file of this size takes several seconds."""
 
 
 class DatabaseUnusable(RuntimeError):
@@ -30,7 +30,7 @@ class DatabaseUnusable(RuntimeError):
 
 
 class UsedDatabases:
-    """The list in the data folder. Without a folder nothing is listed."""
+    """The list in the data folder. Without a folder there is no list."""
 
     def __init__(self, folder: Path | None) -> None:
         self.file = None if folder is None else folder / LIST_NAME
@@ -45,7 +45,7 @@ class UsedDatabases:
             file.write(f"{name}\n" if file.tell() else f"{_LIST_HEAD}{name}\n")
 
     def refuse(self, name: str, problem: str) -> DatabaseUnusable:
-        """The error for a database that is listed, but lost."""
+        """The error for a database that is in the list, but is lost."""
         assert self.file is not None
         restore = "with pg_restore" if "://" in name else f"with: domogate restore BACKUP --data {self.file.parent}"
         return DatabaseUnusable(
@@ -64,9 +64,9 @@ class UsedDatabases:
 
 
 def inspect_header(path: Path, used: UsedDatabases) -> int:
-    """Check size and header of a SQLite file, and return its size. A missing or empty file is right in a new folder.
+    """Check the size and the header of a SQLite file. Returns its size.
 
-    Raises DatabaseUnusable.
+    In a new folder the file may be missing or empty. Raises DatabaseUnusable.
     """
     size = path.stat().st_size if path.exists() else 0
     if size:
@@ -77,9 +77,9 @@ def inspect_header(path: Path, used: UsedDatabases) -> int:
 
 
 def inspect_file(path: Path, used: UsedDatabases, *, seconds: float) -> None:
-    """Check a SQLite file before it is opened for writing. The check of its content ends after about so many seconds.
+    """Check a SQLite file before it is opened for writing. Raises DatabaseUnusable.
 
-    Raises DatabaseUnusable.
+    The check of its content ends after about this number of seconds.
     """
     size = inspect_header(path, used)
     if not size:
@@ -87,7 +87,7 @@ def inspect_file(path: Path, used: UsedDatabases, *, seconds: float) -> None:
     if not is_writable(path):
         raise DatabaseUnusable(
             f"{path} cannot be written: its file system is read-only, or it belongs to another user.\n"
-            "`domogate backup` works all the same."
+            "`domogate backup` works nevertheless."
         )
     try:
         with closing(connect_readonly(path)) as connection:
@@ -109,7 +109,7 @@ def _check_lost(path: Path, used: UsedDatabases) -> None:
     if log.exists() and log.stat().st_size:
         # SQLite would delete the log, which has the last changes of the lost database.
         raise DatabaseUnusable(
-            f"{problem}, but its log {log.name} is there. Nothing was changed.\n"
+            f"{problem}, but its log {log.name} exists. Nothing was changed.\n"
             "If the database was moved, put it back beside its log. If it is lost, move the log away and restore a backup"
             f" with: domogate restore BACKUP --data {path.parent}"
         )
@@ -122,7 +122,7 @@ def _check_header(path: Path, size: int) -> None:
         raise _damaged(path, "it does not begin as a SQLite file")
     log = Path(f"{path}-wal")
     if log.exists() and log.stat().st_size:
-        return  # the log may complete the file
+        return  # The log may complete the file.
     page_size, pages = struct.unpack(">H", head[16:18])[0], struct.unpack(">I", head[28:32])[0]
     page_size = 65_536 if page_size == 1 else page_size
     # The number of pages is valid if these two counters are equal.
@@ -148,7 +148,7 @@ def _check_content(connection: sqlite3.Connection, path: Path, tables: set[str],
 
 
 def explain_damage(path: Path, error: Exception) -> Exception:
-    """The error itself, or a DatabaseUnusable if the error means that the file is damaged."""
+    """Return the error itself, or a DatabaseUnusable if the error means that the file is damaged."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(cause, sqlite3.DatabaseError) and getattr(cause, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
         return _damaged(path, str(cause))
@@ -172,5 +172,5 @@ def list_tables(connection: sqlite3.Connection) -> set[str]:
 
 
 def is_writable(path: Path) -> bool:
-    """Whether this process may write the file and its folder. On a read-only file system it may not, as root either."""
+    """Whether this process may write the file and its folder. On a read-only file system, root may not write either."""
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)

@@ -23,7 +23,7 @@ from domogate.stores.sealing import open_seals
 from domogate.stores.writer import Writer
 
 _CHECK_SECONDS, _SHORT_CHECK_SECONDS = 5.0, 0.2
-"""The longest check of a SQLite file at the start of a gateway, and of a command."""
+"""Seconds for the check of a SQLite file at the start of a gateway, and of a command."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,8 +45,8 @@ class SqlSubject:
     ) -> None:
         """`gateway=False` is for the command line: other processes do not wait until it has applied changes.
 
-        Without a sealer the secrets of a new database are not encrypted, and an encrypted database is not opened.
-        `folder`: the data folder, which has the list of used databases.
+        Without a sealer, the secrets of a new database are not encrypted, and an encrypted database cannot be opened. `folder`
+        is the data folder, which has the list of used databases.
         """
         self._url = url
         self._used = UsedDatabases(folder)
@@ -62,7 +62,7 @@ class SqlSubject:
         self._presence: Presence | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.on_damage: Callable[[DatabaseUnusable], None] = lambda _: None
-        """Called on the event loop's thread when a read or a write finds that the database is damaged."""
+        """Called on the event loop's thread if a read or a write finds that the database is damaged."""
         self.commits = 0
         """The number of transactions committed so far."""
 
@@ -102,7 +102,7 @@ class SqlSubject:
         writer.start()
 
     def _open(self) -> None:
-        """Check the database, migrate it, and note that this folder is in use with it."""
+        """Check the database, migrate it, and write it to the list of used databases."""
         file = find_sqlite_file(self._url)
         if file is not None:
             inspect_file(file, self._used, seconds=_CHECK_SECONDS if self._gateway else _SHORT_CHECK_SECONDS)
@@ -132,10 +132,10 @@ class SqlSubject:
         await asyncio.to_thread(readers.shutdown)
 
     def _explain(self, error: Exception) -> Exception:
-        """On any thread: the error in our words, if the database is damaged."""
+        """Runs on any thread. Returns our own error if the database is damaged."""
         explained = error if self._database is None else self._database.explain(error)
         if isinstance(explained, DatabaseUnusable) and self._loop is not None:
-            with suppress(RuntimeError):  # the loop is closed
+            with suppress(RuntimeError):  # The loop is closed.
                 self._loop.call_soon_threadsafe(self.on_damage, explained)
         return explained
 

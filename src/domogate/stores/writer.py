@@ -249,7 +249,7 @@ class Writer:
         for unit in batch:
             if unit.error is not None:
                 unit.error = self._explain(unit.error)
-        # Callers that came meanwhile count too, so that two alternating groups become one.
+        # Callers that came in the meantime count too, so two alternating groups become one.
         self._expected = len(batch) + len(self._pending)
         self._hand_over(changes, foreign, batch)
 

@@ -67,7 +67,7 @@ class TestShutters:
     def test_a_simple_one_opens_and_closes_and_nothing_between(self) -> None:
         assert command_frames(shutter(), MoveShutter(position=100)) == ["*2*1*21##"]
         assert command_frames(shutter(), MoveShutter(position=0)) == ["*2*2*21##"]
-        with pytest.raises(DeviceRefused, match="knows no positions"):
+        with pytest.raises(DeviceRefused, match="does not know positions"):
             shutter().plan(MoveShutter(position=50))
         with pytest.raises(DeviceRefused):
             shutter(position=True).plan(MoveShutter(position=101))

@@ -1,4 +1,4 @@
-"""The people of a home, for its owner: who has access, invitations, limits, withdrawals (Decision 0059)."""
+"""The page on which an owner sees the people of a home, invites people, and changes or ends their access (Decision 0059)."""
 
 import math
 from collections.abc import Sequence
@@ -104,7 +104,7 @@ class PeoplePages:
             return see_other(f"{ACCOUNT_PATH}?done=stale")
         guest = _find_in(plant.plant, form.get("email"))
         if guest is None:
-            return see_other(_path_of(plant))  # the person has just left: show the current state
+            return see_other(_path_of(plant))  # The person left at the same time: show the current state.
         try:
             limits = read_limits(form, list_places(plant.topology, guest.limits), self._context.clock.now(), guest.limits)
             await self._context.people.limit_by_owner(

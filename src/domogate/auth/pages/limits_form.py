@@ -14,12 +14,12 @@ from domogate.domain.plants import Ambient, Floor, Module, Topology
 
 _NOT_SHARED_ALONE = frozenset((DeviceKind.SCENE, DeviceKind.GATEWAY))
 _DELETED = "–"
-"""The name of a place that does not exist any more."""
+"""Shown instead of the name of a place that does not exist any more."""
 _TIME = "%Y-%m-%dT%H:%M"
 
 
 class WrongPeriod(Exception):
-    """`problems` has the key of a text for the field that is wrong."""
+    """`problems` has the key of a text for each wrong field."""
 
     def __init__(self, field: str, key: str) -> None:
         super().__init__(key)
@@ -43,7 +43,10 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def list_places(topology: Topology, limits: Limits | None = None) -> list[Place]:
-    """Floors with their rooms, other rooms, devices in no room; then the places that only the present limits have."""
+    """The floors with their rooms, then the rooms without a floor, then the devices without a room.
+
+    At the end are the places that only the present limits have.
+    """
     found = []
     for floor in topology.floors:
         found.append(Place("floor", floor.id, floor.name))
@@ -66,7 +69,7 @@ def fill_form(limits: Limits | None) -> Form:
 
 
 def read_limits(form: Form, places: Iterable[Place], now: float, before: Limits | None = None) -> Limits:
-    """`before`: the limits that the form showed. Raises WrongPeriod."""
+    """`before` are the limits that the form showed. Raises WrongPeriod."""
     before = before or Limits()
     begin, end = _read_time(form, "begin", before.valid_from), _read_time(form, "end", before.valid_until)
     if end is not None and end <= max(begin or 0.0, now):
@@ -77,7 +80,7 @@ def read_limits(form: Form, places: Iterable[Place], now: float, before: Limits 
 
 
 def describe_limits(language: Language, limits: Limits | None, topology: Topology) -> str:
-    """For example "Kitchen · from 2026-11-20 14:00". Empty for the whole home at any time."""
+    """For example "Kitchen · from 2026-11-20 14:00". Empty if the person may use the whole home at any time."""
     if limits is None:
         return ""
     names = _names(topology)
@@ -104,7 +107,7 @@ def _places_of(limits: Limits) -> list[tuple[str, Id]]:
 
 
 def _read_time(form: Form, field: str, before: float | None) -> float | None:
-    """A browser sends `2026-11-20T14:00` without a time zone: it is in the zone of the gateway, as the page says.
+    """A browser sends `2026-11-20T14:00` without a time zone. The time is in the zone of the gateway, as the page says.
 
     A time that the person did not change keeps its seconds.
     """

@@ -57,7 +57,7 @@ class Mqtt:
         self._clock = clock
         self._brokers = {broker.name: broker for broker in brokers}
         self.sessions: dict[str, BrokerSession] = {}
-        """By the name of the broker, while the driver is started."""
+        """The sessions by the name of the broker, while the driver is started."""
         self._plants: dict[Id, dict[Id, _Entry]] = {}
         self._reports = ReportQueues(clock, REPORT_PAUSE)
         self._tasks: list[asyncio.Task[None]] = []

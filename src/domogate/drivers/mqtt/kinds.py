@@ -176,7 +176,7 @@ _COMMANDS_BY_KIND: Mapping[DeviceKind, tuple[type, Callable[[Any], Properties]]]
 
 
 def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Properties:
-    """The properties that the command wants, without those that hold `always`; `lights.py` has those of lights.
+    """The properties that the command wants, without the properties in `always`. `lights.py` has the properties of lights.
 
     Raises Unsupported, CommandNotSupported.
     """

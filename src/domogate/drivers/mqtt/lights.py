@@ -1,4 +1,4 @@
-"""Commands to lights: what must be sent, and what is kept until the light is switched on (Decision 0067)."""
+"""Commands to lights: the properties to send, and the values to keep until the light is switched on (Decision 0067)."""
 
 from domogate.domain.commands import SetLight
 from domogate.domain.states import LightState, LightTarget
@@ -8,7 +8,7 @@ from domogate.drivers.mqtt.properties import Properties
 
 
 def needs_report(module: DrivenModule, command: SetLight) -> bool:
-    """Whether the light must report first: it is not known whether it is on, or whether it has levels and colours."""
+    """Whether the light must report first, because it is not known whether it is on, or whether it has levels and colours."""
     if module.codec.confirmed_by_broker or module.has_reported("on"):
         return False
     if module.codec.settable is None:
@@ -17,7 +17,7 @@ def needs_report(module: DrivenModule, command: SetLight) -> bool:
 
 
 def plan_light(module: DrivenModule, command: SetLight) -> tuple[Properties, LightTarget | None]:
-    """What must be sent, and the level and colour to keep for a light that is off. Raises CommandNotSupported."""
+    """The properties to send, and the level and colour to keep for a light that is off. Raises CommandNotSupported."""
     has_levels, has_colors = _can_set(module, "level"), _can_set(module, "hue")
     check_light(command, has_levels=has_levels, has_colors=has_colors)
     before = module.state if isinstance(module.state, LightState) else LightState(on=True)
@@ -28,7 +28,10 @@ def plan_light(module: DrivenModule, command: SetLight) -> tuple[Properties, Lig
 
 
 def light_properties(command: SetLight, before: LightState, *, has_levels: bool = True) -> Properties:
-    """What must be sent. A level or colour for a light that stays off is not sent: it would switch the light on."""
+    """The properties to send.
+
+    The level or colour of a light that stays off is not sent, because it would switch the light on.
+    """
     after = light_after(command, before)
     if not after.on:
         return Properties(on=False) if before.on or command.on is False or not command.brightness else Properties()
@@ -42,6 +45,6 @@ def light_properties(command: SetLight, before: LightState, *, has_levels: bool 
 
 
 def _can_set(module: DrivenModule, what: str) -> bool:
-    """A device of a dialect without a list of commands can set what it reports."""
+    """If the dialect has no list of commands, a device can set the properties that it reports."""
     settable = module.codec.settable
     return module.has_reported(what) if settable is None else what in settable

@@ -81,7 +81,7 @@ class DrivenModule:
         self._properties = Properties()
         before = self.state
         self.preset = before.target if isinstance(before, LightState) and not before.on else None
-        """The level and colour that were ordered while the light was off; they are sent when it is switched on."""
+        """The level and colour that were ordered while the light was off. They are sent when the light is switched on."""
         self._readings: dict[str, Reading] = {}
         self._history_at: dict[str, float] = {}
         self._reported = _reported(attached)
@@ -203,7 +203,7 @@ class DrivenModule:
                 self.state = LightState(on=False, level=level, color=color, target=self.preset)
 
     def set_preset(self, preset: LightTarget) -> None:
-        """The light is off. It gets this level and colour when it is switched on."""
+        """Keep this level and colour of a light that is off. They are sent when the light is switched on."""
         self.preset = preset
         self._update_state()
 

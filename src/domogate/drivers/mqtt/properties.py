@@ -93,7 +93,7 @@ class Codec(Protocol):
 
     @property
     def settable(self) -> frozenset[str] | None:
-        """The properties that can be set; None: a device can set those that it reports."""
+        """The properties that can be set. None if a device can set all properties that it reports."""
         ...
 
     @property

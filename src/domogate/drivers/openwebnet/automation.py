@@ -100,7 +100,7 @@ class Shutter(PointDevice):
             request: Request = DimensionWriting(WHO, self.where_text, _GO_TO, (str(wanted),), _NO_PRIORITY)
             return Plan((request,), lambda: self._is_moving_to(wanted))
         if wanted not in (0, 100):
-            raise CommandNotSupported("this shutter can only open (100) or close (0): its actuator knows no positions")
+            raise CommandNotSupported("this shutter can only open (100) or close (0): its actuator does not know positions")
         request = Normal(WHO, _UP if wanted else _DOWN, self.where_text)
         return Plan((request,), lambda: self._is_moving_to(wanted))
 

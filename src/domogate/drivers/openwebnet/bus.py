@@ -238,7 +238,7 @@ class Bus:
             except NoAnswer as error:
                 if plan.is_confirmed is None:
                     raise DeviceTimeout(f"it is not known whether the device executed it: {error}") from error
-                break  # it is not sent again; the device may still confirm it
+                break  # The command is not sent again. The device may still confirm it.
         if plan.is_confirmed is not None:
             await self._wait_confirmed(module, plan.is_confirmed, before, order.deadline)
         if plan.is_confirmed is None or plan.on_done is not None:

@@ -102,7 +102,7 @@ class Light(Actuator):
         self._color: Color | None = None
         self._level: int | None = None
         self._preset: LightTarget | None = None
-        """The level and colour that were ordered while the light was off; they are sent when it is switched on."""
+        """The level and colour that were ordered while the light was off. They are sent when the light is switched on."""
         if isinstance(last, LightState):
             self._color = last.color if self.has_color else None
             self._level = last.level or None if self.has_levels else None
@@ -169,7 +169,7 @@ class Light(Actuator):
         return self._plan_level(after.level)
 
     def _plan_off(self, command: SetLight, after: LightState, *, send: bool) -> Plan:
-        """The bus cannot set the level of a light that is off: it is sent when the light is switched on."""
+        """The bus cannot set the level of a light that is off. The level is sent when the light is switched on."""
 
         def keep_preset(at: float) -> None:
             level = _tens(after.level) if self.levels == 10 and after.level else after.level

@@ -20,7 +20,7 @@ class DrivenModule:
         self.absence = absence
         self.has_changes = False
         self.is_urgent = True
-        """Measured values come rarely: they need no pause."""
+        """Measured values arrive rarely, so they need no pause."""
         self.received = 0
         """Number of frames about this module. A state counts as confirmed only after a new frame."""
         self.received_at = 0.0

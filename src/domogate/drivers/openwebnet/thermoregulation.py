@@ -182,7 +182,7 @@ class Zone(Device):
             raise self.refusal(command)
         check_bounds("set point", command.set_point, LOWEST, HIGHEST)
         if command.activation_time is not None:
-            raise CommandNotSupported("zones of this bus have no timed modes: they take no activation time")
+            raise CommandNotSupported("zones of this bus have no modes with an end, so they take no activation time")
         if command.mode is ThermostatMode.BOOST:
             raise CommandNotSupported("zones of this bus have no boost")
         if command.program is not None and (self.zone != CENTRAL or command.program not in PROGRAMS):
@@ -207,7 +207,7 @@ class Zone(Device):
             raise CommandNotSupported("in automatic mode the program sets the set point")
         wanted = command.set_point if command.set_point is not None else self._set_point
         if wanted is None:
-            raise CommandNotSupported("manual mode needs a set point, and that of the zone is not known yet")
+            raise CommandNotSupported("manual mode needs a set point, and the set point of the zone is not known yet")
         value = encode_set_point(wanted)
         request = DimensionWriting(WHO, self.where_text, _SET_POINT, (value, str(digit)))
         set_point = decode_temperature(value)

@@ -28,7 +28,7 @@ class Light(Device[LightState]):
         target = self.state.target
         self._from = self._to = self.state = msgspec.structs.replace(self.state, target=None)
         self._transition: Transition | None = None
-        if target is not None and target.ends_at is not None:  # a restart interrupted the transition
+        if target is not None and target.ends_at is not None:  # A restart interrupted the transition.
             self._to = LightState(on=self.state.on, level=target.level, color=target.color)
             left = self.time_scale.simulated(target.ends_at) - start.now
             self._transition = Transition(min(max(left, 0.0), self._lasts), start.now)
@@ -127,7 +127,7 @@ class Shutter(Device[AutomationState]):
         self._whole_way: float = self.options.get("travel", self.WHOLE_WAY)
         self._from = self._to = self.state.position
         self._transition: Transition | None = None
-        if self.state.target is not None:  # a restart interrupted the movement
+        if self.state.target is not None:  # A restart interrupted the movement.
             self._change_to(self.state.target, start.now)
 
     def first_state(self) -> AutomationState:

@@ -122,7 +122,7 @@ class EmergencyUnit(Emergency):
             kind: slots.at(start.now if (test := done[kind]) is None else start.time_scale.simulated(test.began_at))
             for kind, slots in self._tests.items()
         }
-        if first.testing is not None:  # a restart interrupted this test: it is due again
+        if first.testing is not None:  # A restart interrupted this test: it is due again.
             self._slot_of[first.testing] = self._tests[first.testing].at(start.now) - 1
         self._running_test: _RunningTest | None = None
         self._due = False
@@ -135,7 +135,7 @@ class EmergencyUnit(Emergency):
             self.given = False
             self._repaired_at = start.now + _DAY
         if not self.given:
-            # A test that a restart interrupted does not count; it is repeated.
+            # A test that a restart interrupted does not count. It is repeated.
             self.state = msgspec.structs.replace(
                 first, charge=round(self._charge), charging_since=start.time_scale.real(self._charging_since), testing=None
             )

@@ -40,10 +40,10 @@ def _renew_keys_of_emails() -> None:
 
 
 def _renew_users(connection: sa.Connection) -> None:
-    """Two users can have spellings of one address that differ in how accents are composed: é, or e with an accent.
+    """Two users can have one address in two spellings, because an accent can be composed (é) or separate (e with an accent).
 
-    The address goes to the active one, or else to the one with the composed spelling. The other one gets an address that
-    cannot receive mail. An operator can give them another one in the estate file, or delete them.
+    The active user keeps the address, or otherwise the user with the composed spelling. The other user gets an address that
+    cannot receive mail. An operator can give this user another address in the estate file, or delete the user.
     """
     users = sa.table("users", *map(sa.column, ("id", "email", "email_key", "password_hash", "email_verified")))
     rows = connection.execute(sa.select(users)).all()
@@ -59,14 +59,14 @@ def _renew_users(connection: sa.Connection) -> None:
         if (email, key) != (row.email, row.email_key):
             changed.append({"of_id": row.id, "email": email, "email_key": key, "email_verified": verified})
     of_user = users.c.id == sa.bindparam("of_id")
-    for values in changed:  # a new key can be the former key of another user
+    for values in changed:  # A new key can be the old key of another user.
         connection.execute(sa.update(users).where(of_user).values(email_key=users.c.id), {"of_id": values["of_id"]})
     for values in changed:
         connection.execute(sa.update(users).where(of_user), values)
 
 
 def _renew_invitations(connection: sa.Connection) -> None:
-    """Of two invitations of one address to a plant, the one with the composed spelling stays."""
+    """If a plant has two invitations of one address, the invitation with the composed spelling is kept."""
     invitations = sa.table("invitations", *map(sa.column, ("plant_id", "email", "email_key")))
     rows = connection.execute(sa.select(invitations)).all()
     kept: set[tuple[str, str]] = set()
