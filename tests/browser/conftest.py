@@ -64,10 +64,10 @@ class ApplicationSite:
 @pytest.fixture
 def serve_auth_setup(tmp_path_factory: pytest.TempPathFactory) -> ServeAuthSetup:
     @asynccontextmanager
-    async def opened(**options: Any) -> AsyncIterator[AuthSetup]:
+    async def opened(host: str = "127.0.0.1", **options: Any) -> AsyncIterator[AuthSetup]:
         later = DelayedApp()
         async with serving(later) as gateway, serving(ApplicationSite()) as application:
-            base_url = f"http://127.0.0.1:{gateway.port}"
+            base_url = f"http://{host}:{gateway.port}"
             redirect_uri = f"http://localhost:{application.port}/back"
             folder = tmp_path_factory.mktemp("house")
             async with open_auth_setup(folder, base_url, redirect_uri=redirect_uri, **options) as built:

@@ -7,15 +7,19 @@ from typing import Any
 import pytest
 
 from domogate.backends.mail import PrintedMail
+from domogate.domain.authorization import Session
+from domogate.domain.ids import new_id
+from domogate.domain.passkeys import UsedChallenge
 from domogate.domain.people import Standing, User
 from domogate.identity.secret_keys import SecretKeys
 from domogate.services.people import People
 from domogate.stores import SqlStore, sqlite_url
-from support.clocks import ManualClock
+from support.clocks import NOW, ManualClock
 from support.command_line import CommandLine
 from support.people_setup import GOOD_PASSWORD, FakeHasher
 from support.small_estate import EMAIL, INVITED, PLANT, SMALL_ESTATE
 from support.smtp_sink import smtp_sink
+from support.stores import a_passkey
 
 NEW = "dora@example.com"
 
@@ -68,6 +72,24 @@ def bind(domogate: CommandLine, email: str) -> None:
         store = SqlStore(sqlite_url(domogate.data / "domogate.sqlite3"), clock=ManualClock(), sealer=SecretKeys(domogate.data))
         await store.start()
         assert await store.bind_external_account("https://id.example", "anna-at-id", email, 1_800_000_000.0) is not None
+        await store.stop()
+
+    asyncio.run(whole())
+
+
+def add_passkeys(domogate: CommandLine, email: str, *names: str) -> None:
+    """As the account page does."""
+
+    async def whole() -> None:
+        store = SqlStore(sqlite_url(domogate.data / "domogate.sqlite3"), clock=ManualClock(), sealer=SecretKeys(domogate.data))
+        await store.start()
+        user = await store.find_user_by_email(email)
+        assert user is not None
+        session = Session(new_id(), "hash", user.id, NOW, NOW, NOW, NOW + 60)
+        await store.add_session(session)
+        for number, name in enumerate(names):
+            passkey = a_passkey(number, user, name=name)
+            assert await store.add_passkey(passkey, UsedChallenge(passkey.id, NOW + 300), session.id)
         await store.stop()
 
     asyncio.run(whole())
@@ -165,8 +187,11 @@ class TestUserShow:
         assert "argon2" not in printed + json.dumps(told)
 
     def test_an_unknown_user_is_an_error_with_a_hint(self, small: CommandLine) -> None:
-        for words in (("show",), ("password-link",), ("operator",), ("second-factor-reset",), ("logout",), ("delete", "--yes")):
-            assert "user list" in small.refused("user", words[0], "nobody@example.com", *words[1:])
+        for word, *more in (
+            *(["show"], ["password-link"], ["operator"], ["second-factor-reset"], ["logout"]),
+            *(["passkey-remove", "1"], ["delete", "--yes"]),
+        ):
+            assert "user list" in small.refused("user", word, "nobody@example.com", *more)
 
 
 class TestUserOperator:
@@ -194,6 +219,25 @@ class TestUserSecondFactor:
         small.good("user", "second-factor-reset", EMAIL)
         assert find(small, EMAIL)["second_factor"] is False
         assert "no second factor" in small.refused("user", "second-factor-reset", EMAIL)
+
+
+class TestUserPasskeys:
+    def test_they_are_shown_and_removed(self, small: CommandLine) -> None:
+        assert find(small, EMAIL)["passkeys"] == []
+        add_passkeys(small, EMAIL, "Phone", "Key")
+        shown = find(small, EMAIL)
+        assert ([one["name"] for one in shown["passkeys"]], shown["second_factor"]) == (["Phone", "Key"], True)
+        assert "Phone" in small.good("user", "show", EMAIL)
+        small.good("user", "passkey-remove", EMAIL, shown["passkeys"][0]["id"])
+        assert [one["name"] for one in find(small, EMAIL)["passkeys"]] == ["Key"]
+        assert "no passkey" in small.refused("user", "passkey-remove", EMAIL, shown["passkeys"][0]["id"])
+        assert "user show" in small.refused("user", "passkey-remove", EMAIL, "Phone")
+
+    def test_the_reset_of_the_second_factor_removes_them(self, small: CommandLine) -> None:
+        add_passkeys(small, EMAIL, "Phone")
+        small.good("user", "second-factor-reset", EMAIL)
+        shown = find(small, EMAIL)
+        assert (shown["passkeys"], shown["second_factor"]) == ([], False)
 
 
 class TestUserExternalAccounts:

@@ -7,6 +7,7 @@ import pytest
 
 from domogate.domain.commands import Order, SetLight
 from domogate.domain.ids import Id
+from domogate.domain.passkeys import UsedChallenge
 from domogate.domain.people import MANAGE_SCOPE, Grant, GrantType, Scope, TokenKind, User
 from domogate.domain.webhooks import Webhook
 from domogate.http_api.operations import Operation
@@ -15,7 +16,7 @@ from domogate.management.surface import SURFACE
 from support.clocks import NOW
 from support.management_setup import ManagementApi, problem
 from support.safety_site import SITE, site_estate
-from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, LAMP, SCENE, an_id
+from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, LAMP, SCENE, a_passkey, an_id
 
 pytestmark = pytest.mark.slow
 
@@ -30,6 +31,7 @@ EXAMPLES = {
     "moduleId": LAMP.id,
     "orderId": "an order",
     "webhookId": an_id(600),
+    "passkeyId": an_id(800),
 }
 OTHER_EXAMPLES = {
     "runScene": {"moduleId": SCENE.id},
@@ -76,17 +78,22 @@ async def everything(api: ManagementApi) -> bytes:
     """Everything that an operation could change."""
     store = api.env.store
     estate = await store.export_estate()
-    sessions = [await store.list_sessions(user.id) for user in estate.users]
+    logins = [(await store.list_sessions(user.id), await store.list_passkeys(user.id)) for user in estate.users]
     orders, faults = await store.list_orders(None, None, None, None, 100), await store.list_injections()
     logged, webhooks = await store.list_logbook(SITE.id, limit=100), await store.list_webhooks()
-    return msgspec.json.encode([estate, await store.list_signing_keys(), sessions, orders, faults, logged, webhooks])
+    return msgspec.json.encode([estate, await store.list_signing_keys(), logins, orders, faults, logged, webhooks])
+
+
+async def add_passkey(api: ManagementApi) -> None:
+    session = await api.env.open_session(BRUNO.id)
+    assert await api.env.store.add_passkey(a_passkey(800, BRUNO), UsedChallenge("challenge", NOW), session.id)
 
 
 class TestEveryOperation:
     """Every operation gives the same refusal as a problem, and changes nothing."""
 
     async def refuse(self, api: ManagementApi, token: str, status: int, challenge: str = "") -> None:
-        await api.env.open_session(BRUNO.id)
+        await add_passkey(api)
         await api.env.store.import_estate(site_estate([]), prune=False)
         await api.env.store.add_webhook(WEBHOOK)
         before = await everything(api)
@@ -109,8 +116,10 @@ class TestEveryOperation:
         await api.env.people.set_operator(ANNA.id, True)
         await api.env.store.add_grant(Grant(Id(EXAMPLES["grantId"]), BRUNO.id, APP.id, ("light.read",)))
         await api.env.people.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, totp_secret="A" * 16))
+        await add_passkey(api)
         await api.env.store.bind_external_account("https://id.example", "bruno-at-id", BRUNO.email, NOW)
         last = (
+            "resetSecondFactor",
             "removeWebhook",
             "withdrawInvitation",
             "changePlant",

@@ -3,10 +3,11 @@
 import pytest
 
 from domogate.domain.ids import new_id
+from domogate.domain.passkeys import UsedChallenge
 from domogate.domain.people import Grant, Standing
 from support.management_setup import ManagementApi
 from support.people_setup import GOOD_PASSWORD, token_of
-from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, an_id
+from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, a_passkey, an_id
 
 pytestmark = pytest.mark.slow
 
@@ -129,6 +130,23 @@ class TestChanging:
 
     async def test_the_second_factor_is_removed_once(self, api: ManagementApi) -> None:
         await api.refused("DELETE", f"/users/{ANNA.id}/second-factor", status=409)
+
+    async def test_passkeys_are_listed_and_removed(self, api: ManagementApi) -> None:
+        path = f"/users/{ANNA.id}/passkeys"
+        assert (await api.ok("GET", path))["items"] == []
+        session = await api.env.open_session(ANNA.id)
+        for number in (1, 2):
+            passkey = a_passkey(number, created_at=1_800_000_000.0)
+            await api.env.store.add_passkey(passkey, UsedChallenge(passkey.id, 1_800_000_300.0), session.id)
+        (one, _) = (await api.ok("GET", path))["items"]
+        assert {**one, "id": ""} == {"id": "", "name": "Phone", "createdAt": "2027-01-15T08:00:00Z", "usedAt": None}
+        assert (await api.ok("GET", f"/users/{ANNA.id}"))["secondFactor"] is True
+        await api.refused("DELETE", f"/users/{BRUNO.id}/passkeys/{one['id']}", status=404)
+        await api.ok("DELETE", f"{path}/{one['id']}", status=204)
+        await api.refused("DELETE", f"{path}/{one['id']}", status=404)
+        await api.ok("DELETE", f"/users/{ANNA.id}/second-factor", status=204)
+        assert (await api.ok("GET", path))["items"] == []
+        assert (await api.ok("GET", f"/users/{ANNA.id}"))["secondFactor"] is False
 
     async def test_accounts_of_other_issuers_are_listed_and_unbound(self, api: ManagementApi) -> None:
         path = f"/users/{ANNA.id}/external-accounts"

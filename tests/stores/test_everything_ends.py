@@ -31,8 +31,8 @@ KEPT = {
     *("spare_parts", "series", "injections"),
     # one row for each user, removed with the user
     *("pseudonyms", "totp_steps"),
-    # ten rows for each user, and one for each user and issuer, removed with the second factor or the user
-    *("recovery_codes", "external_accounts"),
+    # ten rows of each for a user, and one for each user and issuer, removed with the second factor or the user
+    *("recovery_codes", "passkeys", "external_accounts"),
     # one row
     "secret_key",
     # as long as the law or the operator says

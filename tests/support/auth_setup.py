@@ -1,5 +1,7 @@
 """Everything under /auth on a real store, with known passwords, for tests of the pages."""
 
+import html
+import json
 import re
 import secrets
 from collections.abc import AsyncIterator
@@ -22,10 +24,11 @@ from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.ids import new_id
 from domogate.domain.people import Client, Grant, Scope, Standing, User
 from domogate.domain.webhooks import Webhook
+from domogate.identity.passkeys import WebAuthnVerifier, find_relying_party
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
 from domogate.services.authorization import Authorization
-from domogate.services.people import LINK_PATH, LoginThrottle, SecondFactor, Sessions
+from domogate.services.people import LINK_PATH, LoginThrottle, Passkeys, SecondFactor, Sessions
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.webhooks.administration import WebhookAdministration
 from support.forms import forms_of
@@ -74,6 +77,14 @@ class AuthSetup:
             second_factor_required=second_factor_required,
             audit=self.audit,
         )
+        self.keyring = KeyRing(self.store, self.clock)
+        self.signer = TokenSigner(self.keyring, self.clock, f"{base_url}/auth", base_url, 3600.0, 3600.0)
+        relying_party = find_relying_party(base_url)
+        self.passkeys = (
+            None
+            if relying_party is None
+            else Passkeys(self.store, self.sessions, WebAuthnVerifier(relying_party), self.signer, self.clock)
+        )
         of.mail.sends = mails_links
         self.mail = of.mail
         with patch("domogate.auth.pages.pages.Renderer", compiled):
@@ -86,9 +97,9 @@ class AuthSetup:
                 base_url=base_url,
                 mails_links=mails_links,
                 terms_url=terms_url,
+                passkeys=self.passkeys,
             )
         self.client = Client("sunrise", APP_NAME, redirect_uris=(redirect_uri,), scopes=tuple(SCOPES))
-        self.keyring = KeyRing(self.store, self.clock)
 
     async def open(self) -> None:
         await self.keyring.start()
@@ -98,19 +109,20 @@ class AuthSetup:
 
     def app(self) -> Starlette:
         issuer = f"{self.base_url}/auth"
-        signer = TokenSigner(self.keyring, self.clock, issuer, self.base_url, 3600.0, 3600.0)
         verifier = TokenVerifier(self.keyring, self.store, self.clock, issuer, self.base_url)
         identities = IdentityCache(self.store)
         self.store.listen(identities.apply)
         authorization = Authorization(
             self.store,
             identities,
-            signer,
+            self.signer,
             verifier,
             self.clock,
             issuer=issuer,
         )
-        return auth.build(signer=signer, authorization=authorization, sessions=self.sessions, pages=self.pages, issuer=issuer)
+        return auth.build(
+            signer=self.signer, authorization=authorization, sessions=self.sessions, pages=self.pages, issuer=issuer
+        )
 
     async def user(self, who: User) -> User:
         found = await self.store.find_user(who.id)
@@ -149,8 +161,8 @@ class AuthSetup:
         await self.store.add_link(OneTimeLink(hash_secret(token), who.id, purpose, self.clock.now() + LINK_LIFETIME))
         return f"{LINK_PATH}{token}"
 
-    async def redeem(self, callback: str, **credentials: str) -> None:
-        """Redeem the code as the application does."""
+    async def redeem(self, callback: str, **credentials: str) -> dict[str, Any]:
+        """The tokens that the application gets for the code."""
         form = {
             "grant_type": "authorization_code",
             "client_id": self.client.id,
@@ -162,6 +174,8 @@ class AuthSetup:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(self.app()), base_url=self.base_url) as application:
             answer = await application.post("/auth/token", data=form)
         assert answer.status_code == 200, answer.text
+        tokens: dict[str, Any] = answer.json()
+        return tokens
 
     def code(self, secret: str = SECRET, offset: int = 0) -> str:
         return pyotp.TOTP(secret).generate_otp(int(self.clock.now()) // 30 + offset)
@@ -219,6 +233,13 @@ class PageBrowser:
     async def log_in(self, email: str = ANNA.email, password: str = PASSWORD, return_to: str = "") -> httpx.Response:
         await self.get(f"/auth/login?{httpx.QueryParams({'return_to': return_to})}" if return_to else "/auth/login")
         return await self.send("/auth/login", email=email, password=password)
+
+    def passkey_options(self, action: str) -> dict[str, Any]:
+        """What the script of the page asks the browser for, in the form to `action`."""
+        found = re.search(rf'action="{re.escape(action)}" data-passkey="\w+" data-options="([^"]*)"', self.answer.text)
+        assert found, self.answer.text
+        options: dict[str, Any] = json.loads(html.unescape(found[1]))
+        return options
 
     @property
     def cookie(self) -> str:

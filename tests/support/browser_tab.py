@@ -24,7 +24,23 @@ _FIND_BARRIERS = """
 """Only these values leave the browser: the whole report is a hundred times longer."""
 
 ServeAuthSetup = Callable[..., AbstractAsyncContextManager[AuthSetup]]
-"""Serves the pages; the options are those of AuthSetup."""
+"""Serves the pages. `host` is their host name; the other options are those of AuthSetup. Passkeys need the host localhost."""
+
+
+async def add_device(page: Page, **options: bool) -> None:
+    """An authenticator that is part of the computer. It confirms each request at once, as if the person did."""
+    devtools = await page.context.new_cdp_session(page)
+    await devtools.send("WebAuthn.enable")
+    device = {
+        "protocol": "ctap2",
+        "transport": "internal",
+        "hasResidentKey": True,
+        "hasUserVerification": True,
+        "isUserVerified": True,
+        "automaticPresenceSimulation": True,
+        **options,
+    }
+    await devtools.send("WebAuthn.addVirtualAuthenticator", {"options": device})
 
 
 class BrowserTab:

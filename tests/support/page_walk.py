@@ -14,13 +14,16 @@ from playwright.async_api import Page
 from domogate.auth.pages.account import NOTICES
 from domogate.auth.pages.guests import NOTICES as PEOPLE_NOTICES
 from domogate.auth.pages.language import LANGUAGES, Language
+from domogate.auth.pages.passkeys import NOTICES as PASSKEY_NOTICES
 from domogate.auth.pages.rendering import Renderer
 from domogate.domain.authorization import LinkPurpose
 from domogate.domain.ids import new_id
+from domogate.domain.passkeys import MOST_PASSKEYS, UsedChallenge
 from domogate.domain.people import Standing, User
 from support.auth_setup import PASSWORD, SCOPES, SECRET, AuthSetup
+from support.browser_tab import add_device
 from support.people_setup import LINK_LIFETIME
-from support.stores import ANNA, BRUNO, CARLA, HOUSE
+from support.stores import ANNA, BRUNO, CARLA, HOUSE, a_passkey
 
 Look = Callable[[str], Awaitable[None]]
 """Called at each stop with its name."""
@@ -135,6 +138,7 @@ class PageWalk:
         await self.people()
         await self.consent()
         await self.second_factor()
+        await self.passkeys()
         await self.nothing_yet()
         await self.demanded_second_factor()
 
@@ -147,6 +151,8 @@ class PageWalk:
         await self.setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
         await self.log_in(ANNA.email)
         await self.stop("account-terms-without-link", "account.greeting", name="Anna")
+        await self.open("/auth/account/passkeys")
+        await self.stop("passkeys-not-here", "passkeys.title")
 
     async def prepare(self) -> None:
         setup = self.setup
@@ -308,6 +314,63 @@ class PageWalk:
         await self.stop("second-factor-switch-off", "switch_off.title")
         await self.send(current="not it")
         await self.stop("second-factor-switch-off-wrong", "switch_off.title")
+
+    async def passkeys(self) -> None:
+        path, title, hello = "/auth/account/passkeys", "passkeys.title", "account.greeting"
+        await add_device(self.page)
+        await self.log_in(CARLA.email, NEW)
+        await self.open(path)
+        await self.stop("passkeys-none", title)
+        await self.send(path)
+        await self.stop("recovery-codes-first", "recovery.title")
+        for notice in sorted(PASSKEY_NOTICES):
+            await self.open(f"{path}?done={notice}")
+            await self.stop(f"passkeys-{notice}", title)
+        await self.open("/auth/account")
+        await self.stop("account-passkey", hello, name=CARLA.name)
+        await self.open("/auth/account/recovery-codes")
+        await self.stop("recovery-codes-renew", "recovery.title")
+        self.setup.clock.at += 300
+        await self.open("/auth/account/recovery-codes")
+        await self.send(current="not it")
+        await self.stop("recovery-codes-renew-wrong", "recovery.title")
+        await self.open(path)
+        await self.page.locator("#current").fill(NEW)
+        await self.page.get_by_role("button").click()
+        await self.page.locator("[data-problem=InvalidStateError]").wait_for()
+        await self.stop("passkeys-known-device", title)
+        (passkey,) = await self.setup.store.list_passkeys(CARLA.id)
+        await self.open(f"{path}/change?passkey={passkey.id}")
+        await self.stop("passkey", "passkeys.one_title")
+        await self.send(f"{path}/change", name="")
+        await self.stop("passkey-without-name", "passkeys.one_title")
+        await self.send(f"{path}/remove", current="not it")
+        await self.stop("passkey-wrong-password", "passkeys.one_title")
+        await self.log_in(CARLA.email, NEW)
+        await self.stop("code-passkey", "code.title_passkey")
+        await self.send("/auth/login/code/passkey")
+        await self.stop("account-by-passkey", hello, name=CARLA.name)
+        session, *_ = await self.setup.store.list_sessions(CARLA.id)
+        for number in range(1, MOST_PASSKEYS):
+            challenge = UsedChallenge(str(number), self.setup.clock.now())
+            await self.setup.store.add_passkey(a_passkey(number, CARLA), challenge, session.id)
+        await self.open(path)
+        await self.stop("passkeys-full", title)
+        await self.setup.change(CARLA, totp_secret=SECRET)
+        await self.open("/auth/account")
+        await self.stop("account-passkey-and-app", hello, name=CARLA.name)
+        await self.open("/auth/account/second-factor")
+        await self.stop("second-factor-beside-passkey", "switch_off.title")
+        await self.log_in(CARLA.email, NEW)
+        await self.stop("code-or-passkey", "code.title")
+        await self.page.context.clear_cookies()
+        await self.open("/auth/login")
+        await self.send("/auth/login/passkey")
+        await self.setup.store.remove_passkeys(CARLA.id)
+        await self.page.context.clear_cookies()
+        await self.open("/auth/login")
+        await self.send("/auth/login/passkey")
+        await self.stop("login-removed-passkey", "login.title")
 
     async def nothing_yet(self) -> None:
         await self.log_in(DORA.email)

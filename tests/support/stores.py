@@ -17,6 +17,7 @@ from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.events import Change, Event, PlantAspect, PlantChanged
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
+from domogate.domain.passkeys import Passkey
 from domogate.domain.people import Client, Grant, GrantType, Standing, Subscription, User
 from domogate.domain.plants import (
     Ambient,
@@ -135,6 +136,14 @@ def a_refresh_token(grant: Grant, name: str = "first", **more: Any) -> RefreshTo
 def a_session(number: int, user: User = ANNA, **more: Any) -> Session:
     times = {"auth_time": NOW, "created_at": NOW, "seen_at": NOW, "expires_at": NOW + 1000}
     return Session(an_id(number), f"hash of cookie {number}", user.id, **{**times, **more})
+
+
+def a_passkey(number: int, user: User = ANNA, **more: Any) -> Passkey:
+    made: dict[str, Any] = {
+        "id": an_id(number), "user_id": user.id, "credential_id": f"credential-{number}", "user_handle": "handle",
+        "public_key": "key", "sign_count": 0, "name": "Phone", "created_at": NOW + number,
+    }  # fmt: skip
+    return Passkey(**{**made, **more})
 
 
 LAMP = Module(an_id(21), an_id(22), "Lamp", DeviceKind.LIGHT)

@@ -6,11 +6,12 @@ from typing import Annotated, Any
 import typer
 
 from domogate.app import Tools, open_tools
-from domogate.cli._command import Yes, changing, command, confirm, group
+from domogate.cli._command import Mistake, Yes, changing, command, confirm, group
 from domogate.cli._links import LINK_FLAGS, ShowLink, tell_link
 from domogate.cli._names import Email, find_user
 from domogate.cli._output import AsJson, iso, note, print_json, print_list, print_records, yes_or_no
 from domogate.cli._ready import at_noted_address
+from domogate.domain.ids import DASHED_UUID
 from domogate.domain.people import Standing, User
 from domogate.settings import Settings
 
@@ -61,7 +62,7 @@ async def list_users(settings: Settings, as_json: AsJson = False) -> None:
 
 @command(commands, "show")
 async def show_user(settings: Settings, email: Email, as_json: AsJson = False) -> None:
-    """Show a user with plants, grants to applications, browser sessions and accounts of other issuers."""
+    """Show a user with plants, grants to applications, browser sessions, passkeys and accounts of other issuers."""
     async with open_tools(settings) as tools:
         user = await find_user(tools, email)
         shown = await _described(tools, user)
@@ -71,7 +72,13 @@ async def show_user(settings: Settings, email: Email, as_json: AsJson = False) -
     typer.echo(f"{shown['email']}  {shown['name']}\nid {shown['id']}")
     flags = f"operator: {yes_or_no(shown['operator'])}, second factor: {yes_or_no(shown['second_factor'])}"
     typer.echo(f"{_state(user)}, standing: {shown['standing']}, {flags}")
-    lists = {"plants": "plants", "applications": "grants", "sessions": "sessions", "external accounts": "external_accounts"}
+    lists = {
+        "plants": "plants",
+        "applications": "grants",
+        "sessions": "sessions",
+        "passkeys": "passkeys",
+        "external accounts": "external_accounts",
+    }
     for title, rows in ((title, shown[key]) for title, key in lists.items()):
         typer.echo(f"\n{title}: {len(rows) or 'none'}")
         if rows:
@@ -116,11 +123,30 @@ async def set_operator(
 
 @command(commands, "second-factor-reset")
 async def reset_second_factor(settings: Settings, email: Email) -> None:
-    """Remove the second factor of a user who lost it. The user is logged out, and can log in with only the password."""
+    """Remove the second factor of a user who lost it: authenticator app, passkeys and recovery codes.
+
+    The user is logged out, and can log in with only the password.
+    """
     async with changing(settings) as tools:
         user = await find_user(tools, email)
         await tools.people.reset_second_factor(user.id)
     note(f"Removed the second factor of {user.email}.")
+
+
+@command(commands, "passkey-remove")
+async def remove_passkey(
+    settings: Settings,
+    email: Email,
+    passkey: Annotated[str, typer.Argument(metavar="ID", help="Id of the passkey, as `user show` prints it.")],
+) -> None:
+    """Remove one passkey of a user, for example of a lost device."""
+    async with changing(settings) as tools:
+        user = await find_user(tools, email)
+        passkey_id = DASHED_UUID.parse_id(passkey)
+        if passkey_id is None:
+            raise Mistake(f"{passkey!r} is not the id of a passkey; `domogate user show {email}` prints it.")
+        await tools.people.remove_passkey(user.id, passkey_id)
+    note(f"Removed the passkey of {user.email}.")
 
 
 @command(commands, "external-unbind")
@@ -167,7 +193,7 @@ def _shown(user: User) -> dict[str, Any]:
         "active": user.active,
         "standing": user.standing,
         "operator": user.operator,
-        "second_factor": user.totp_secret is not None,
+        "second_factor": user.has_second_factor,
     }
 
 
@@ -186,6 +212,10 @@ async def _described(tools: Tools, user: User) -> dict[str, Any]:
         "sessions": [
             {"id": one.id, "seen": iso(one.seen_at), "address": one.address, "agent": one.agent}
             for one in await tools.store.list_sessions(user.id)
+        ],
+        "passkeys": [
+            {"id": one.id, "name": one.name, "since": iso(one.created_at), "used": iso(one.used_at)}
+            for one in await tools.store.list_passkeys(user.id)
         ],
         "external_accounts": [
             {"issuer": one.issuer, "subject": one.subject, "bound": iso(one.bound_at)}

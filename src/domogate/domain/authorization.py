@@ -24,7 +24,7 @@ class Session(msgspec.Struct, frozen=True):
     address: str = ""
     agent: str = ""
     factors: tuple[str, ...] = ("pwd",)
-    """The authentication methods, as in RFC 8176: pwd, otp."""
+    """The authentication methods, as in RFC 8176: pwd, otp, pop (a passkey), mfa."""
 
 
 class AuthorizationCode(msgspec.Struct, frozen=True):

@@ -36,13 +36,20 @@ class User(msgspec.Struct, frozen=True):
     operator: bool = False
     """True if the user may use the management API."""
     totp_secret: str | None = None
-    """The secret of the second factor in Base32 (RFC 6238). If it is set, a login needs a code."""
+    """The secret of the authenticator app in Base32 (RFC 6238). If it is set, a login needs a second factor."""
     email_verified: bool = False
     """True when the user set the password with a link that was sent to this address (Decision 0029)."""
+    has_passkey: bool = False
+    """Read from the user's passkeys; it is not stored with the user."""
 
     @property
     def active(self) -> bool:
         return self.password_hash is not None
+
+    @property
+    def has_second_factor(self) -> bool:
+        """Whether the password alone is not enough to log in."""
+        return self.totp_secret is not None or self.has_passkey
 
 
 class ExternalAccount(msgspec.Struct, frozen=True):

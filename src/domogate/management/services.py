@@ -15,6 +15,7 @@ from domogate.ports import (
     GrantStore,
     LogbookStore,
     OrderStore,
+    PasskeyStore,
     PeopleStore,
     PlantStore,
     SessionStore,
@@ -77,6 +78,7 @@ class Devices(msgspec.Struct, frozen=True):
 class ManagementStore(
     PeopleStore,
     ExternalAccountStore,
+    PasskeyStore,
     ClientStore,
     GrantStore,
     SessionStore,

@@ -27,7 +27,7 @@ class UserOut(OutputModel, frozen=True):
 
 
 def user_out(user: User) -> UserOut:
-    return UserOut.of(user, second_factor=user.totp_secret is not None)
+    return UserOut.of(user, second_factor=user.has_second_factor)
 
 
 class NewUser(InputModel, frozen=True):
@@ -61,6 +61,13 @@ class SessionOut(OutputModel, frozen=True):
     address: str
     agent: str
     factors: tuple[str, ...]
+
+
+class PasskeyOut(OutputModel, frozen=True):
+    id: str
+    name: str
+    created_at: datetime
+    used_at: datetime | None
 
 
 class ExternalAccountOut(OutputModel, frozen=True):
@@ -143,9 +150,25 @@ async def issue_password_link(services: ManagementServices, call: OperatorCall, 
     return LinkOut.of(await services.people.issue_password_link(user_id, show_link=body.show_link, by=call.caller))
 
 
-@OPERATIONS.add("DELETE", "/users/{userId}/second-factor", "Remove the second factor of a user who lost it", errors=(409,))
+@OPERATIONS.add(
+    "DELETE",
+    "/users/{userId}/second-factor",
+    "Remove the second factor of a user who lost it: authenticator app, passkeys and recovery codes",
+    errors=(409,),
+)
 async def reset_second_factor(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.reset_second_factor(call.id_of("userId"), by=call.caller)
+
+
+@OPERATIONS.add("GET", "/users/{userId}/passkeys", "The passkeys of the user")
+async def list_passkeys(services: ManagementServices, call: OperatorCall) -> Listing[PasskeyOut]:
+    user = await services.people.get_user(call.id_of("userId"))
+    return Listing([PasskeyOut.of(passkey) for passkey in await services.store.list_passkeys(user.id)])
+
+
+@OPERATIONS.add("DELETE", "/users/{userId}/passkeys/{passkeyId}", "Remove a passkey, for example of a lost device")
+async def remove_passkey(services: ManagementServices, call: OperatorCall) -> None:
+    await services.people.remove_passkey(call.id_of("userId"), call.id_of("passkeyId"), by=call.caller)
 
 
 @OPERATIONS.add("GET", "/users/{userId}/external-accounts", "The accounts of other issuers that are bound to the user")

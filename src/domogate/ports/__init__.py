@@ -7,6 +7,7 @@ from domogate.ports.backends import Delivered, EchoBackend, Undelivered, Webhook
 from domogate.ports.clock import Clock
 from domogate.ports.devices import AttachedModule, DeviceHost, Driver, Fabric, Picture, ReportSink
 from domogate.ports.identity import Admission, Admitted, Audit, Hasher, Signer, Verifier
+from domogate.ports.passkeys import NewCredential, PasskeyRefused, PasskeyVerifier, UnverifiedAnswer
 from domogate.ports.sealing import SealBroken, Sealer, SecretKeyMissing
 from domogate.ports.stores.audit import AuditStore
 from domogate.ports.stores.authorization import AuthorizationStore, GrantStore, SessionStore, TokenStore
@@ -14,7 +15,7 @@ from domogate.ports.stores.devices import FaultStore, OrderStore, ReadingStore, 
 from domogate.ports.stores.estate import EstateStore, ImportSummary
 from domogate.ports.stores.feed import FeedStore, Listener
 from domogate.ports.stores.keys import SigningKey, SigningKeyStore, SubscriptionStore, Usage
-from domogate.ports.stores.people import ClientStore, ExternalAccountStore, PeopleStore
+from domogate.ports.stores.people import ClientStore, ExternalAccountStore, PasskeyStore, PeopleStore
 from domogate.ports.stores.plants import MemberStore, PlantStore, StoredPlant, StoredState
 from domogate.ports.stores.safety import LogbookStore, SparePartStore, StoredEntry
 from domogate.ports.stores.sealing import SecretKeyRotation, SecretKeyStore
@@ -46,7 +47,11 @@ __all__ = [
     "Listener",
     "LogbookStore",
     "MemberStore",
+    "NewCredential",
     "OrderStore",
+    "PasskeyRefused",
+    "PasskeyStore",
+    "PasskeyVerifier",
     "PeopleStore",
     "Picture",
     "PlantStore",
@@ -71,6 +76,7 @@ __all__ = [
     "TicketStore",
     "TokenStore",
     "Undelivered",
+    "UnverifiedAnswer",
     "Usage",
     "Verifier",
     "WebhookSender",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Row, bindparam, delete, select
+from sqlalchemy import Connection, Row, bindparam, delete, exists, select
 
 from domogate.domain.events import UserChanged
 from domogate.domain.formats import email_key
@@ -16,16 +16,19 @@ from domogate.stores.grants import remove_grants
 from domogate.stores.members import changing_plants, list_plants_inviting, list_plants_of_user, take_up_invitations
 from domogate.stores.sealing import seal, unseal
 from domogate.stores.subject import SqlSubject, reads, writes
-from domogate.stores.tables import grants, invitations, members, plants, users
+from domogate.stores.tables import grants, invitations, members, passkeys, plants, users
 
-_USER = select(users).where(users.c.id == bindparam("user_id"))
-_USER_BY_EMAIL = select(users).where(users.c.email_key == bindparam("key"))
+_USERS = select(users, exists().where(passkeys.c.user_id == users.c.id).label("has_passkey"))
+_USER = _USERS.where(users.c.id == bindparam("user_id"))
+_USER_BY_EMAIL = _USERS.where(users.c.email_key == bindparam("key"))
 _OPERATORS = select(users.c.id).where(users.c.operator.is_(True), users.c.id != bindparam("but")).limit(1)
 
 
 def user_to_row(tx: Transaction, user: User) -> dict[str, Any]:
     totp_secret = seal(tx, users.c.totp_secret, user.id, user.totp_secret)
-    return to_row(user, email_key=email_key(user.email), standing=user.standing.value, totp_secret=totp_secret)
+    row = to_row(user, email_key=email_key(user.email), standing=user.standing.value, totp_secret=totp_secret)
+    del row["has_passkey"]  # it is read from their passkeys
+    return row
 
 
 def _from_row(connection: Connection, row: Row[Any]) -> User:
@@ -47,7 +50,7 @@ def find_user_by_email(connection: Connection, email: str) -> User | None:
 
 def list_users(connection: Connection) -> Sequence[User]:
     """Return all users, ordered by e-mail."""
-    found = [_from_row(connection, row) for row in connection.execute(select(users))]
+    found = [_from_row(connection, row) for row in connection.execute(_USERS)]
     return sorted(found, key=lambda user: email_key(user.email))
 
 

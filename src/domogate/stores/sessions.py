@@ -8,10 +8,12 @@ from sqlalchemy import Connection, Row, bindparam, delete, insert, select, updat
 from domogate.domain.attempts import Attempt
 from domogate.domain.authorization import LinkPurpose, OneTimeLink, Session
 from domogate.domain.ids import Id
+from domogate.domain.passkeys import PasskeyUse
 from domogate.stores import attempts
 from domogate.stores.codec import decode_texts, from_row, to_json, to_row
 from domogate.stores.engine import Transaction
 from domogate.stores.grants import require_user
+from domogate.stores.passkeys import use_passkey
 from domogate.stores.recovery_codes import count_recovery_codes, replace_recovery_codes, use_recovery_code
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import links, sessions, totp_steps, users
@@ -41,6 +43,7 @@ def add_session(
     *,
     totp_step: int | None = None,
     recovery_code: str | None = None,
+    passkey: PasskeyUse | None = None,
     succeeded: Sequence[Attempt] = (),
     taken_back: Attempt | None = None,
 ) -> bool:
@@ -48,6 +51,8 @@ def add_session(
     if totp_step is not None and not use_totp_step(tx, session.user_id, totp_step):
         return False
     if recovery_code is not None and not use_recovery_code(tx, session.user_id, recovery_code):
+        return False
+    if passkey is not None and not use_passkey(tx, passkey, session.created_at):
         return False
     tx.connection.execute(insert(sessions), _to_row(session))
     for attempt in succeeded:

@@ -17,6 +17,7 @@ from domogate.stores.keys import SqlKeys
 from domogate.stores.logbook import SqlLogbook
 from domogate.stores.members import SqlMembers
 from domogate.stores.orders import SqlOrders
+from domogate.stores.passkeys import SqlPasskeys
 from domogate.stores.people import SqlPeople
 from domogate.stores.plants import SqlPlants
 from domogate.stores.retention import SqlRetention
@@ -36,6 +37,7 @@ class SqlStore(
     SqlFaults,
     SqlPeople,
     SqlExternalAccounts,
+    SqlPasskeys,
     SqlClients,
     SqlTokens,
     SqlSessions,

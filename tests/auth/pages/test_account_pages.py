@@ -346,12 +346,12 @@ class TestTheSecondFactor:
         first = CODE_SHOWN.findall(shown.text)
         assert len(set(first)) == 10
         assert shown.headers["cache-control"] == "no-store"
-        page = await browser.get("/auth/account/second-factor")
+        page = await browser.get("/auth/account/recovery-codes")
         assert "Unused recovery codes: 10." in page.text
         assert CODE_SHOWN.findall(page.text) == []
         setup.clock.at += 300
         token = forms_of(page.text)[0].fields["csrf"]
-        path = "/auth/account/second-factor/recovery-codes"
+        path = "/auth/account/recovery-codes"
         for refused in ({"csrf": token}, {"csrf": token, "current": "not it"}, {"csrf": "wrong", "current": PASSWORD}):
             assert (await browser.http.post(path, data=refused)).status_code in (400, 403)
         renewed = await browser.http.post(path, data={"csrf": token, "current": PASSWORD})

@@ -116,7 +116,8 @@ class AccountPages:
             own_plants=[plant for plant in plants if plant.owner.user_id == person.user.id],
             shared_plants=[plant for plant in plants if plant.owner.user_id != person.user.id],
             terms_url=self._context.terms_url,
-            second_factor_required=self._context.sessions.second_factor_required,
+            has_passkeys=self._context.passkeys is not None,
+            codes_left=await self._context.sessions.count_recovery_codes(person.user) if person.user.has_second_factor else 0,
         )
 
     async def revoke(self, request: Request, person: LoggedIn, form: Form) -> Response:

@@ -14,6 +14,7 @@ from domogate.auth.pages.browser import (
     VISIT_COOKIE,
     Cookies,
     Form,
+    is_own_form,
     new_visit,
     parse_return_to,
     visit_token,
@@ -22,15 +23,15 @@ from domogate.auth.pages.language import Language, choose_language
 from domogate.auth.pages.rendering import Renderer, form_target
 from domogate.auth.redirects import see_other
 from domogate.domain.ids import Id
-from domogate.ports import ClientStore, Clock, GrantStore, PeopleStore, PlantStore, SessionStore
-from domogate.services.people import LoggedIn, LoginComplete, People, Sessions, form_token_of
+from domogate.ports import ClientStore, Clock, GrantStore, PasskeyStore, PeopleStore, PlantStore, SessionStore
+from domogate.services.people import LoggedIn, LoginComplete, LoginThrottled, Passkeys, People, Sessions, form_token_of
 from domogate.services.webhooks.administration import WebhookAdministration
 
 LOGIN_PATH = "/auth/login"
 ACCOUNT_PATH = "/auth/account"
 
 
-class PageStore(PeopleStore, ClientStore, GrantStore, SessionStore, PlantStore, Protocol):
+class PageStore(PeopleStore, PasskeyStore, ClientStore, GrantStore, SessionStore, PlantStore, Protocol):
     """The parts of the store that the pages use."""
 
 
@@ -47,6 +48,10 @@ class PageContext(msgspec.Struct, frozen=True):
     terms_url: str | None = None
     mails_links: bool = False
     """Whether a link can be mailed to a person who is not logged in."""
+    passkeys: Passkeys | None = None
+    """None if browsers offer no passkeys at the address of this gateway."""
+    script_source: str = ""
+    """The URL of the script that passkeys need."""
 
     async def end_webhooks(self, request: Request, user_id: Id, form: Form, reason: str) -> None:
         """Ends the person's webhooks after a new password or a logout everywhere, unless the person chose to keep them
@@ -91,11 +96,13 @@ class PageContext(msgspec.Struct, frozen=True):
         status: int = 200,
         wait: int | None = None,
         form_targets: tuple[str, ...] = (),
+        passkey_options: dict[str, Any] | None = None,
         **values: Any,
     ) -> Response:
         """Render a page for `person`.
 
         If `person` is None, the form token comes from the visit cookie. `wait` is the number of seconds until the next try.
+        `passkey_options` is what the script asks the browser for.
         """
         visit: str | None = None
         token = person.form_token if person is not None else values.pop("form_token", "") or visit_token(request)
@@ -109,6 +116,8 @@ class PageContext(msgspec.Struct, frozen=True):
             status=status,
             headers={} if wait is None else {"retry-after": str(wait)},
             wait=wait,
+            script_source=None if passkey_options is None else self.script_source,
+            passkey_options=None if passkey_options is None else msgspec.json.encode(passkey_options).decode(),
             form_targets=form_targets,
             form_token=token,
             return_to=return_to,
@@ -118,6 +127,18 @@ class PageContext(msgspec.Struct, frozen=True):
         if visit is not None:
             self.cookies.set(response, VISIT_COOKIE, visit)
         return response
+
+    async def find_refusal(self, request: Request, person: LoggedIn, form: Form) -> dict[str, Any] | None:
+        """What a page shows instead of a critical change, or None if the person may make it.
+
+        The person must enter the password again, except within five minutes of a login.
+        """
+        if not is_own_form(form, person.form_token):
+            return {"status": 400, "problem": "login.stale"}
+        refused = await self.sessions.confirm_person(person, form.get("current"), address_of(request))
+        if isinstance(refused, LoginThrottled):
+            return {"status": 429, "wait": refused.seconds}
+        return None if refused is None else {"status": 403, "problem": "password.wrong"}
 
     async def recovery_codes_page(self, request: Request, person: LoggedIn, then: str) -> Response:
         """Makes new recovery codes and shows them once. The person continues at `then`."""

@@ -1,4 +1,4 @@
-"""The login pages: the password, then the second factor if the person has one or the gateway requires one."""
+"""The login pages: the password, then the second factor if there is one or the gateway requires one; or only a passkey."""
 
 from typing import Any
 
@@ -11,8 +11,10 @@ from domogate.auth.pages.browser import (
     COOKIE,
     LONGEST_EMAIL,
     PENDING_COOKIE,
+    VISIT_COOKIE,
     agent_of,
     is_own_form,
+    new_visit,
     parse_return_to,
     read_form,
     visit_token,
@@ -21,14 +23,23 @@ from domogate.auth.pages.context import ACCOUNT_PATH, LOGIN_PATH, PageContext
 from domogate.auth.pages.enrolment import build_enrolment
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import route_by_method
-from domogate.services.people import LoginComplete, LoginThrottled, PendingLogin, SecondFactorNeeded, is_secret
+from domogate.services.people import (
+    LoginComplete,
+    LoginExpired,
+    LoginFailed,
+    LoginThrottled,
+    PendingLogin,
+    SecondFactorNeeded,
+    form_token_of,
+    is_secret,
+)
 
 CODE_PATH = f"{LOGIN_PATH}/code"
 SET_UP_PATH = f"{LOGIN_PATH}/set-up"
 
 
 class LoginPages:
-    """/auth/login, /auth/login/code, /auth/login/set-up"""
+    """/auth/login and its second steps"""
 
     def __init__(self, context: PageContext) -> None:
         self._context = context
@@ -36,7 +47,9 @@ class LoginPages:
     def routes(self) -> list[Route]:
         return [
             route_by_method(LOGIN_PATH, get=self.show, post=self.log_in),
+            Route(f"{LOGIN_PATH}/passkey", self.log_in_by_passkey, methods=["POST"]),
             route_by_method(CODE_PATH, get=self.show_code, post=self.enter_code),
+            Route(f"{CODE_PATH}/passkey", self.use_passkey, methods=["POST"]),
             route_by_method(SET_UP_PATH, get=self.show_set_up, post=self.set_up),
         ]
 
@@ -74,10 +87,34 @@ class LoginPages:
             return await self._login_page(request, return_to, 429, email=email, wait=outcome.seconds)
         return await self._login_page(request, return_to, 403, email=email, problem="login.wrong")
 
+    async def log_in_by_passkey(self, request: Request) -> Response:
+        form = await read_form(request)
+        return_to = parse_return_to(form.get("return_to"))
+        passkeys = self._context.passkeys
+        if passkeys is None or not is_own_form(form, visit_token(request)):
+            return await self._login_page(request, return_to, 400, problem="login.stale")
+        outcome = await passkeys.log_in(
+            form.get("answer"),
+            visit_token(request),
+            address_of(request),
+            agent_of(request),
+            replaces=request.cookies.get(COOKIE),
+        )
+        if isinstance(outcome, LoginComplete):
+            return self._context.finish_login(outcome, return_to)
+        return await self._login_page(request, return_to, **_passkey_problem(outcome))
+
     async def _login_page(
         self, request: Request, return_to: str | None, status: int = 200, *, email: str = "", again: bool = False, **values: Any
     ) -> Response:
-        return await self._page(request, "login.html", return_to, status, email=email, again=again, **values)
+        if self._context.passkeys is None:
+            return await self._page(request, "login.html", return_to, status, email=email, again=again, **values)
+        visit = request.cookies.get(VISIT_COOKIE) or new_visit()
+        form_token = form_token_of(visit)
+        values |= {"form_token": form_token, "passkey_options": await self._context.passkeys.ask_for_any(form_token)}
+        response = await self._page(request, "login.html", return_to, status, email=email, again=again, **values)
+        self._context.cookies.set(response, VISIT_COOKIE, visit)
+        return response
 
     async def _page(
         self,
@@ -129,11 +166,36 @@ class LoginPages:
             return await self._code_page(request, pending, return_to, 429, wait=outcome.seconds)
         return await self._code_page(request, pending, return_to, 403, problem="code.wrong")
 
+    async def use_passkey(self, request: Request) -> Response:
+        form = await read_form(request)
+        return_to = parse_return_to(form.get("return_to"))
+        pending = await self._find_pending(request, set_up=False)
+        passkeys = self._context.passkeys
+        if pending is None or passkeys is None:
+            return await self._login_page(request, return_to, 400, problem="login.stale")
+        if not is_own_form(form, pending.form_token):
+            return await self._code_page(request, pending, return_to, 400, problem="login.stale")
+        outcome = await passkeys.complete(
+            pending, form.get("answer"), address_of(request), agent_of(request), replaces=request.cookies.get(COOKIE)
+        )
+        if isinstance(outcome, LoginComplete):
+            return self._context.finish_login(outcome, return_to)
+        return await self._code_page(request, pending, return_to, **_passkey_problem(outcome))
+
     async def _code_page(
         self, request: Request, pending: PendingLogin, return_to: str | None, status: int = 200, **values: Any
     ) -> Response:
+        user, passkeys = pending.user, self._context.passkeys
         return await self._page(
-            request, "code.html", return_to, status, form_token=pending.form_token, email=pending.user.email, **values
+            request,
+            "code.html",
+            return_to,
+            status,
+            form_token=pending.form_token,
+            email=user.email,
+            has_app=user.totp_secret is not None,
+            passkey_options=await passkeys.ask_for_one_of(pending) if passkeys is not None and user.has_passkey else None,
+            **values,
         )
 
     # --- setting up a second factor that the gateway requires ----------------------------------------------------------
@@ -191,3 +253,12 @@ class LoginPages:
         """The login that still needs a code or, with `set_up`, the set-up of a second factor."""
         pending = await self._context.sessions.find_pending(request.cookies.get(PENDING_COOKIE))
         return pending if pending is not None and pending.set_up is set_up else None
+
+
+def _passkey_problem(outcome: LoginFailed | LoginExpired | LoginThrottled) -> dict[str, Any]:
+    """What the page shows."""
+    if isinstance(outcome, LoginThrottled):
+        return {"status": 429, "wait": outcome.seconds}
+    if isinstance(outcome, LoginExpired):
+        return {"status": 400, "problem": "login.stale"}
+    return {"status": 403, "problem": "passkey.wrong"}

@@ -14,14 +14,16 @@ from domogate.auth.pages.context import PageContext, PageStore
 from domogate.auth.pages.forgotten_password import ForgottenPasswordPages
 from domogate.auth.pages.guests import PeoplePages
 from domogate.auth.pages.login import LoginPages
+from domogate.auth.pages.passkeys import PasskeyPages
 from domogate.auth.pages.password import PasswordPages
 from domogate.auth.pages.password_links import PasswordLinkPages
-from domogate.auth.pages.rendering import STYLE_PATH, Renderer, host_of
+from domogate.auth.pages.recovery_codes import RecoveryCodePages
+from domogate.auth.pages.rendering import SCRIPT_PATH, STYLE_PATH, Renderer, form_target, host_of
 from domogate.auth.pages.second_factor import SecondFactorPages
 from domogate.auth.redirects import see_other
 from domogate.domain.people import Client, IdentityScope
 from domogate.ports import Clock
-from domogate.services.people import LoggedIn, People, Sessions
+from domogate.services.people import LoggedIn, Passkeys, People, Sessions
 from domogate.services.webhooks.administration import WebhookAdministration
 
 _AUTHORIZE_PATH = "/auth/authorize"
@@ -44,20 +46,35 @@ class Pages:
         secure_cookies: bool | None = None,
         terms_url: str | None = None,
         mails_links: bool = False,
+        passkeys: Passkeys | None = None,
     ) -> None:
-        """`secure_cookies` None means: secure if `base_url` is https. `mails_links`: whether links can be mailed to people."""
+        """`secure_cookies` None means: secure if `base_url` is https. `mails_links`: whether links can be mailed to people.
+
+        `passkeys` is None if browsers offer no passkeys at `base_url`.
+        """
         secure = base_url.startswith("https:") if secure_cookies is None else secure_cookies
         self._context = PageContext(
-            sessions, store, people, webhooks, clock, Renderer(), Cookies(secure=secure), terms_url, mails_links
+            sessions,
+            store,
+            people,
+            webhooks,
+            clock,
+            Renderer(),
+            Cookies(secure=secure),
+            terms_url,
+            mails_links,
+            passkeys,
+            script_source=f"{form_target(base_url)}{SCRIPT_PATH}",
         )
 
     def routes(self) -> list[Route]:
         kinds = (
             *(LoginPages, ForgottenPasswordPages, AccountPages, PeoplePages, PasswordPages, SecondFactorPages),
-            PasswordLinkPages,
+            *(PasskeyPages, RecoveryCodePages, PasswordLinkPages),
         )
         style = Route(STYLE_PATH, self._context.renderer.serve_style, methods=["GET"])
-        return [style, *(route for kind in kinds for route in kind(self._context).routes())]
+        script = Route(SCRIPT_PATH, self._context.renderer.serve_script, methods=["GET"])
+        return [style, script, *(route for kind in kinds for route in kind(self._context).routes())]
 
     def redirect_to_login(self, request: Request, *, return_to: str, login_hint: str | None = None) -> Response:
         """`return_to` is the path under /auth/ to which the person returns after the login, with its query."""

@@ -1,4 +1,4 @@
-"""Renders templates. Values are escaped, and the content security policy allows no script."""
+"""Renders templates. Values are escaped. The content security policy allows no script but our own, where a page needs it."""
 
 import hashlib
 import re
@@ -14,8 +14,10 @@ from starlette.responses import Response
 from domogate.auth.pages.language import Language
 
 STYLE_PATH = "/auth/pages/style.css"
+SCRIPT_PATH = "/auth/pages/passkeys.js"
 _CSP = (
-    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action {targets}; frame-ancestors 'none'; base-uri 'none'"
+    "default-src 'none'; {script}style-src 'self'; img-src 'self' data:; form-action {targets}; frame-ancestors 'none'; "
+    "base-uri 'none'"
 )
 _PAGE_HEADERS = {
     "cache-control": "no-store",
@@ -26,7 +28,7 @@ _PAGE_HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "x-robots-tag": "noindex",
 }
-_STYLE_HEADERS = {
+_FILE_HEADERS = {
     "cache-control": "public, max-age=31536000, immutable",
     "x-content-type-options": "nosniff",
     "cross-origin-resource-policy": "same-origin",
@@ -58,13 +60,15 @@ def compile_templates() -> dict[str, jinja2.Template]:
 
 
 class Renderer:
-    """Renders all templates and serves the style sheet."""
+    """Renders all templates and serves the style sheet and the script."""
 
     def __init__(self) -> None:
         # Compile at the start: compiling during a request would delay all other requests.
         self._templates = compile_templates()
         self._style = (_FOLDER / "style.css").read_bytes()
-        self._style_url = f"{STYLE_PATH}?v={hashlib.sha256(self._style).hexdigest()[:12]}"
+        self._script = (_FOLDER / "passkeys.js").read_bytes()
+        self._style_url = _versioned(STYLE_PATH, self._style)
+        self._script_url = _versioned(SCRIPT_PATH, self._script)
 
     def page(
         self,
@@ -75,22 +79,36 @@ class Renderer:
         status: int = 200,
         form_targets: tuple[str, ...] = (),
         headers: dict[str, str] | None = None,
+        script_source: str | None = None,
         **values: Any,
     ) -> Response:
-        """`form_targets` are the other sites that a form may redirect to (see `form_target`)."""
+        """`form_targets` are the other sites that a form may redirect to (see `form_target`).
+
+        `script_source` is the URL of our script, for a page that needs it. No other script runs.
+        """
         body = self._templates[template].render(
             t=language.say,
             language=language,
             style_url=self._style_url,
+            script_url=self._script_url if script_source else None,
             request_id=request.scope.get(_REQUEST_ID, ""),
             **values,
         )
-        policy = _CSP.format(targets=" ".join(("'self'", *form_targets)))
+        script = f"script-src {script_source}; " if script_source else ""
+        policy = _CSP.format(script=script, targets=" ".join(("'self'", *form_targets)))
         all_headers = {**_PAGE_HEADERS, "content-security-policy": policy, "content-language": language.code}
         return Response(body, status, all_headers | (headers or {}), media_type="text/html")
 
     async def serve_style(self, _request: Request) -> Response:
-        return Response(self._style, headers=_STYLE_HEADERS, media_type="text/css")
+        return Response(self._style, headers=_FILE_HEADERS, media_type="text/css")
+
+    async def serve_script(self, _request: Request) -> Response:
+        return Response(self._script, headers=_FILE_HEADERS, media_type="text/javascript")
+
+
+def _versioned(path: str, content: bytes) -> str:
+    """The URL changes with the content, so browsers may keep the file."""
+    return f"{path}?v={hashlib.sha256(content).hexdigest()[:12]}"
 
 
 def form_target(url: str) -> str | None:

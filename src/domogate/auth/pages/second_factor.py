@@ -1,7 +1,4 @@
-"""Pages to switch the second factor on and off, and to make recovery codes.
-
-The person must enter the password again, except within five minutes of a login.
-"""
+"""Pages to switch the authenticator app on and off."""
 
 from typing import Any
 
@@ -10,11 +7,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from domogate.auth.forms import address_of
-from domogate.auth.pages.browser import Form, is_own_form, read_form
+from domogate.auth.pages.browser import read_form
 from domogate.auth.pages.context import ACCOUNT_PATH, PageContext
 from domogate.auth.pages.enrolment import build_enrolment
 from domogate.auth.redirects import see_other
-from domogate.services.people import LoggedIn, LoginComplete, LoginThrottled, is_secret
+from domogate.services.people import LoggedIn, LoginComplete, is_secret
 
 FACTOR_PATH = f"{ACCOUNT_PATH}/second-factor"
 
@@ -30,7 +27,6 @@ class SecondFactorPages:
             Route(FACTOR_PATH, self.show, methods=["GET"]),
             Route(f"{FACTOR_PATH}/on", self.switch_on, methods=["POST"]),
             Route(f"{FACTOR_PATH}/off", self.switch_off, methods=["POST"]),
-            Route(f"{FACTOR_PATH}/recovery-codes", self.renew_recovery_codes, methods=["POST"]),
         ]
 
     async def show(self, request: Request) -> Response:
@@ -38,7 +34,7 @@ class SecondFactorPages:
         if person is None:
             return self._context.to_login(request)
         if person.user.totp_secret is not None:
-            return await self._switch_off_page(request, person)
+            return self._switch_off_page(request, person)
         return self._switch_on_page(request, person, self._context.sessions.second_factor.new_secret())
 
     async def switch_on(self, request: Request) -> Response:
@@ -49,7 +45,7 @@ class SecondFactorPages:
         secret = form.get("secret")
         if person.user.totp_secret is not None or not is_secret(secret):
             return see_other(FACTOR_PATH)
-        refused = await self._find_refusal(request, person, form)
+        refused = await self._context.find_refusal(request, person, form)
         if refused is not None:
             return self._switch_on_page(request, person, secret, **refused)
         outcome = await self._context.sessions.switch_on_second_factor(person, secret, form.get("code"), address_of(request))
@@ -64,31 +60,12 @@ class SecondFactorPages:
         person = await self._context.find_person(request)
         if person is None:
             return see_other(self._context.login_url(FACTOR_PATH))
-        refused = await self._find_refusal(request, person, form)
+        refused = await self._context.find_refusal(request, person, form)
         if refused is not None:
-            return await self._switch_off_page(request, person, **refused)
+            return self._switch_off_page(request, person, **refused)
         if not await self._context.sessions.switch_off_second_factor(person, address_of(request)):
-            return await self._switch_off_page(request, person, status=403)
+            return self._switch_off_page(request, person, status=403)
         return see_other(f"{ACCOUNT_PATH}?done=second_factor_off")
-
-    async def renew_recovery_codes(self, request: Request) -> Response:
-        form = await read_form(request)
-        person = await self._context.find_person(request)
-        if person is None or person.user.totp_secret is None:
-            return see_other(FACTOR_PATH)
-        refused = await self._find_refusal(request, person, form)
-        if refused is not None:
-            return await self._switch_off_page(request, person, **refused)
-        return await self._context.recovery_codes_page(request, person, ACCOUNT_PATH)
-
-    async def _find_refusal(self, request: Request, person: LoggedIn, form: Form) -> dict[str, Any] | None:
-        """The page to show instead of the change, or None if the person may make the change."""
-        if not is_own_form(form, person.form_token):
-            return {"status": 400, "problem": "login.stale"}
-        refused = await self._context.sessions.confirm_person(person, form.get("current"), address_of(request))
-        if isinstance(refused, LoginThrottled):
-            return {"status": 429, "wait": refused.seconds}
-        return None if refused is None else {"status": 403, "problem": "password.wrong"}
 
     def _switch_on_page(
         self, request: Request, person: LoggedIn, secret: str, *, problem: str | None = None, **values: Any
@@ -105,16 +82,13 @@ class SecondFactorPages:
             **values,
         )
 
-    async def _switch_off_page(
-        self, request: Request, person: LoggedIn, *, problem: str | None = None, **values: Any
-    ) -> Response:
+    def _switch_off_page(self, request: Request, person: LoggedIn, *, problem: str | None = None, **values: Any) -> Response:
         return self._context.render(
             request,
             "switch_off.html",
             person=person,
             problem=problem,
-            demanded=self._context.sessions.second_factor_required,
+            demanded=self._context.sessions.second_factor_required and not person.user.has_passkey,
             asks_password=not self._context.sessions.is_recent(person),
-            codes_left=await self._context.sessions.count_recovery_codes(person.user),
             **values,
         )

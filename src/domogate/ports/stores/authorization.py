@@ -13,6 +13,7 @@ from domogate.domain.authorization import (
     Session,
 )
 from domogate.domain.ids import Id
+from domogate.domain.passkeys import PasskeyUse
 from domogate.domain.people import Grant
 
 
@@ -81,12 +82,14 @@ class SessionStore(Protocol):
         *,
         totp_step: int | None = None,
         recovery_code: str | None = None,
+        passkey: PasskeyUse | None = None,
         succeeded: Sequence[Attempt] = (),
         taken_back: Attempt | None = None,
     ) -> bool:
         """Store the session and the results of its login in one write, and consume the recovery code (given as its hash).
 
-        Return False and write nothing if `totp_step` was used before or the user does not have the recovery code.
+        Return False and write no session if `totp_step` was used before, the user does not have the recovery code, the passkey
+        was removed or has counted more signatures, or its challenge was used before.
         """
         ...
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from domogate.domain.ids import Id
+from domogate.domain.passkeys import Passkey, UsedChallenge
 from domogate.domain.people import Client, ExternalAccount, User
 
 
@@ -58,6 +59,24 @@ class ExternalAccountStore(Protocol):
     async def list_external_accounts(self, user_id: Id) -> Sequence[ExternalAccount]: ...
     async def unbind_external_accounts(self, user_id: Id) -> int:
         """Unbind all accounts of the user. Return their number."""
+        ...
+
+
+class PasskeyStore(Protocol):
+    """Passkeys. `SessionStore.add_session` notes their use."""
+
+    async def add_passkey(self, passkey: Passkey, challenge: UsedChallenge, session_id: Id) -> bool:
+        """Return False if the user's session has ended, the challenge was used, or the credential is known.
+
+        Also if the user has MOST_PASSKEYS already.
+        """
+        ...
+
+    async def find_passkey(self, credential_id: str) -> Passkey | None: ...
+    async def list_passkeys(self, user_id: Id) -> Sequence[Passkey]: ...
+    async def rename_passkey(self, user_id: Id, passkey_id: Id, name: str) -> bool: ...
+    async def remove_passkeys(self, user_id: Id, passkey_id: Id | None = None) -> int:
+        """Remove one passkey, or all of the user. Return their number."""
         ...
 
 

@@ -8,7 +8,7 @@ from domogate.ports.stores.devices import FaultStore, OrderStore, ReadingStore, 
 from domogate.ports.stores.estate import EstateStore
 from domogate.ports.stores.feed import FeedStore
 from domogate.ports.stores.keys import SigningKeyStore, SubscriptionStore
-from domogate.ports.stores.people import ClientStore, ExternalAccountStore, PeopleStore
+from domogate.ports.stores.people import ClientStore, ExternalAccountStore, PasskeyStore, PeopleStore
 from domogate.ports.stores.plants import MemberStore, PlantStore
 from domogate.ports.stores.safety import LogbookStore, SparePartStore
 from domogate.ports.stores.sealing import SecretKeyStore
@@ -25,6 +25,7 @@ class Store(
     FaultStore,
     PeopleStore,
     ExternalAccountStore,
+    PasskeyStore,
     ClientStore,
     AuthorizationStore,
     WebhookStore,

@@ -10,12 +10,14 @@ from domogate.services.people.login_throttle import LoginThrottle
 from domogate.services.people.logins import (
     LoggedIn,
     LoginComplete,
+    LoginExpired,
     LoginFailed,
     LoginThrottled,
     PendingLogin,
     SecondFactorNeeded,
     form_token_of,
 )
+from domogate.services.people.passkeys import Passkeys
 from domogate.services.people.people import Invited, InvitedAs, People, TooOften
 from domogate.services.people.rules import check_email, check_name, check_password
 from domogate.services.people.second_factor import SecondFactor, is_secret
@@ -32,10 +34,12 @@ __all__ = [
     "IssuedLink",
     "LoggedIn",
     "LoginComplete",
+    "LoginExpired",
     "LoginFailed",
     "LoginThrottle",
     "LoginThrottled",
     "Mail",
+    "Passkeys",
     "PendingLogin",
     "People",
     "SecondFactor",

@@ -16,6 +16,7 @@ from domogate.ports import (
     GrantStore,
     Hasher,
     MemberStore,
+    PasskeyStore,
     PeopleStore,
     PlantStore,
     SessionStore,
@@ -32,7 +33,7 @@ _LINK_IS_DEAD = "This link has been used or is too old. Ask for a new one."
 
 
 class PeopleServiceStore(
-    PeopleStore, ExternalAccountStore, GrantStore, SessionStore, PlantStore, MemberStore, ClientStore, Protocol
+    PeopleStore, ExternalAccountStore, PasskeyStore, GrantStore, SessionStore, PlantStore, MemberStore, ClientStore, Protocol
 ):
     """The parts of the store that `People` uses."""
 
@@ -211,14 +212,28 @@ class Accounts:
         return changed
 
     async def reset_second_factor(self, user_id: Id, *, by: Actor = COMMAND_LINE) -> User:
-        """Remove the second factor of a user who lost it. All sessions end. The next login needs only the password."""
-        if (await self.get_user(user_id)).totp_secret is None:
+        """Remove the authenticator app, all passkeys and the recovery codes of a user who lost them. All sessions end."""
+        if not (await self.get_user(user_id)).has_second_factor:
             raise Conflict("This user has no second factor.")
+        await self._store.remove_passkeys(user_id)
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, totp_secret=None))
         await self._store.replace_recovery_codes(user_id, ())
         await self._store.end_sessions(user_id)
         self.note(AuditAction.SECOND_FACTOR_CHANGED, by, user_ref(user_id), second_factor="no")
         return changed
+
+    async def rename_passkey(self, user_id: Id, passkey_id: Id, name: str, *, by: Actor) -> None:
+        if not await self._store.rename_passkey(user_id, passkey_id, check_name(name)):
+            raise NotFound(f"The user has no passkey {passkey_id}.")
+        self.note(AuditAction.SECOND_FACTOR_CHANGED, by, user_ref(user_id), passkey="renamed")
+
+    async def remove_passkey(self, user_id: Id, passkey_id: Id, *, by: Actor = COMMAND_LINE) -> None:
+        """If no second factor is left, the recovery codes are removed too."""
+        if not await self._store.remove_passkeys(user_id, passkey_id):
+            raise NotFound(f"The user has no passkey {passkey_id}.")
+        if not (await self.get_user(user_id)).has_second_factor:
+            await self._store.replace_recovery_codes(user_id, ())
+        self.note(AuditAction.SECOND_FACTOR_CHANGED, by, user_ref(user_id), passkey="removed")
 
     async def unbind_external_accounts(self, user_id: Id, *, by: Actor = COMMAND_LINE) -> int:
         """For a user who has a new account at another issuer. The next token binds the new account by e-mail."""

@@ -18,7 +18,7 @@ class LoggedIn(msgspec.Struct, frozen=True):
 
 
 class PendingLogin(msgspec.Struct, frozen=True):
-    """The password was right. The person must still enter a code, or set up a second factor if `set_up` is True."""
+    """The password was right. The person must still prove a second factor, or set one up if `set_up` is True."""
 
     session: Session
     user: User
@@ -32,14 +32,18 @@ class LoginComplete(msgspec.Struct, frozen=True):
 
 
 class SecondFactorNeeded(msgspec.Struct, frozen=True):
-    """Continue with this cookie and `enter_code`, or `set_up_pending` if `set_up` is True. It gives no other access."""
+    """Continue with this cookie. `set_up` is True if the user has no second factor yet. It gives no other access."""
 
     cookie: str
     set_up: bool
 
 
 class LoginFailed(msgspec.Struct, frozen=True):
-    """The user is unknown or has no password, or the password or code is wrong. The caller does not learn which."""
+    """The user is unknown or has no password, or the password, code or passkey is wrong. The caller does not learn which."""
+
+
+class LoginExpired(msgspec.Struct, frozen=True):
+    """The challenge of the page is not valid: the page was open for too long, or in another browser."""
 
 
 class LoginThrottled(msgspec.Struct, frozen=True):

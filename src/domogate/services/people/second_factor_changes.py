@@ -1,9 +1,10 @@
-"""Changes of the second factor: an authenticator app with its recovery codes."""
+"""Changes of the second factor: an authenticator app, and recovery codes. Passkeys are in `passkeys.py`."""
 
 from collections.abc import Sequence
 
 import msgspec
 
+from domogate.domain.authorization import Session
 from domogate.domain.people import User
 from domogate.services.audit import AuditAction, AuditResult
 from domogate.services.people.logins import LoggedIn, LoginComplete, LoginFailed, PendingLogin
@@ -12,7 +13,7 @@ from domogate.services.people.session_records import CODE, PASSWORD, SessionReco
 
 
 class SecondFactorChanges(SessionRecords):
-    """Switches the second factor on and off. The caller must have asked for the password again."""
+    """Switches the authenticator app on and off. The caller must have asked for the password again."""
 
     async def set_up_pending(
         self, pending: PendingLogin, secret: str, code: str, address: str, agent: str, *, replaces: str | None = None
@@ -29,19 +30,22 @@ class SecondFactorChanges(SessionRecords):
     async def switch_on_second_factor(
         self, person: LoggedIn, secret: str, code: str, address: str
     ) -> LoginComplete | LoginFailed:
-        """Switch the second factor on. End all other sessions, because they were started without it."""
         user = await self._add_second_factor(person.user, secret, code, address)
-        if user is None:
-            return LoginFailed()
+        return LoginFailed() if user is None else await self.renew(person.session, user, (CODE,), address)
+
+    async def renew(self, session: Session, user: User, factors: Sequence[str], address: str) -> LoginComplete | LoginFailed:
+        """Start a new session after the person proved `factors`. End all others, because they were started without them."""
         await self._store.end_sessions(user.id)
-        return await self._start_session(user, address, person.session.agent, (PASSWORD, CODE), None)
+        all_factors = tuple(dict.fromkeys((*session.factors, *factors)))
+        return await self._start_session(user, address, session.agent, all_factors, None)
 
     async def switch_off_second_factor(self, person: LoggedIn, address: str) -> bool:
-        """Switch the second factor off. Return False if the gateway requires a second factor."""
-        if self.second_factor_required:
+        """Switch the app off. Return False if the gateway requires a second factor and the person has no passkey."""
+        if self.second_factor_required and not person.user.has_passkey:
             return False
-        await self._store.change_user(person.user.id, lambda user: msgspec.structs.replace(user, totp_secret=None))
-        await self._store.replace_recovery_codes(person.user.id, ())
+        changed = await self._store.change_user(person.user.id, lambda user: msgspec.structs.replace(user, totp_secret=None))
+        if changed is not None and not changed.has_second_factor:
+            await self._store.replace_recovery_codes(person.user.id, ())
         if person.user.totp_secret is not None:
             self.note(AuditAction.SECOND_FACTOR_CHANGED, person.user.id, "off", AuditResult.OK, address)
         return True
@@ -50,7 +54,8 @@ class SecondFactorChanges(SessionRecords):
         def add(user: User) -> User:
             # An existing second factor is never replaced, because the password alone must not be enough to remove it. The
             # password must not have changed either: a person with the old password could lock out the owner.
-            may = user.totp_secret is None and user.password_hash == proven.password_hash
+            unchanged = user.password_hash == proven.password_hash and user.has_passkey == proven.has_passkey
+            may = user.totp_secret is None and unchanged
             return msgspec.structs.replace(user, totp_secret=secret) if may else user
 
         step = self.second_factor.find_step(secret, code)

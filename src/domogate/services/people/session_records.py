@@ -4,6 +4,7 @@ A cookie has 256 random bits, and the store keeps its SHA-256. Every login makes
 browser had before. So a cookie that an attacker set or saw before the login is useless afterwards.
 """
 
+import math
 from collections.abc import Sequence
 
 import msgspec
@@ -17,15 +18,22 @@ from domogate.ports import Audit, Clock, Hasher
 from domogate.services.audit import NOBODY, AuditAction, AuditResult, user_ref
 from domogate.services.people.links import LoginStore
 from domogate.services.people.login_throttle import LoginThrottle, LoginThrottles
-from domogate.services.people.logins import LoggedIn, LoginComplete, LoginFailed, PendingLogin, form_token_of
+from domogate.services.people.logins import (
+    LoggedIn,
+    LoginComplete,
+    LoginFailed,
+    LoginThrottled,
+    PendingLogin,
+    form_token_of,
+)
 from domogate.services.people.second_factor import SecondFactor
 
 _TOUCH_EVERY = 60.0
 _AGENT_KEPT = 300
 _RECENT_LOGIN = 300.0
 
-PASSWORD, CODE = "pwd", "otp"
-"""The authentication methods (RFC 8176)."""
+PASSWORD, CODE, PASSKEY, MULTIPLE = "pwd", "otp", "pop", "mfa"
+"""The authentication methods (RFC 8176). A passkey proves possession of a key and verifies the person."""
 
 
 class SessionRecords:
@@ -75,7 +83,7 @@ class SessionRecords:
         if found is None or cookie is None or self._is_complete(*found):
             return None
         session, user = found
-        return PendingLogin(session, user, user.totp_secret is None, form_token_of(cookie))
+        return PendingLogin(session, user, not user.has_second_factor, form_token_of(cookie))
 
     async def list_of(self, user: User) -> Sequence[Session]:
         """Return the active sessions of the person, most recently used first."""
@@ -110,9 +118,13 @@ class SessionRecords:
 
     # --- the audit log ------------------------------------------------------------------------------------------------
 
-    def note(self, action: str, who: str, what: str, result: str, address: str) -> None:
+    def note(self, action: str, who: str, what: str, result: str, address: str, **detail: str) -> None:
         if self._audit is not None:
-            self._audit.note(action, who=who, what=what, result=result, address=address)
+            self._audit.note(action, who=who, what=what, result=result, address=address, detail=detail)
+
+    def refuse_for_now(self, wait: float, address: str, action: str) -> LoginThrottled:
+        self.note(action, NOBODY, "an account", AuditResult.SLOWED, address)
+        return LoginThrottled(math.ceil(wait))
 
     def _note_failure(self, action: str, user: User | None, address: str) -> None:
         self.note(action, NOBODY, "unknown user" if user is None else user_ref(user.id), AuditResult.WRONG, address)
@@ -132,7 +144,8 @@ class SessionRecords:
         return now < session.expires_at and now < session.seen_at + self._idle_lifetime
 
     def _is_complete(self, session: Session, user: User) -> bool:
-        return CODE in session.factors or (user.totp_secret is None and not self.second_factor_required)
+        proven = CODE in session.factors or MULTIPLE in session.factors
+        return proven or (not user.has_second_factor and not self.second_factor_required)
 
     async def _start_session(
         self,

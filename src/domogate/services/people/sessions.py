@@ -1,9 +1,9 @@
 """Logins: the password, and the second factor if the person has one or the gateway requires one."""
 
-import math
-
+from domogate.domain.attempts import Attempt
+from domogate.domain.passkeys import PasskeyUse
 from domogate.domain.people import User
-from domogate.services.audit import NOBODY, AuditAction, AuditResult
+from domogate.services.audit import AuditAction, AuditResult
 from domogate.services.people.login_throttle import at_address
 from domogate.services.people.logins import (
     LoggedIn,
@@ -30,7 +30,7 @@ class Sessions(SecondFactorChanges):
         """`replaces` is the cookie that the browser already has. Its session ends when the login succeeds."""
         with self._throttles.queue.enter(address) as has_place:
             if not has_place:
-                return self._refuse_for_now(_WAIT_FOR_A_PLACE, address, AuditAction.LOGIN)
+                return self.refuse_for_now(_WAIT_FOR_A_PLACE, address, AuditAction.LOGIN)
             return await self._log_in(email.strip(), password, otp, address, agent, replaces)
 
     async def _log_in(
@@ -39,16 +39,16 @@ class Sessions(SecondFactorChanges):
         throttles = self._throttles
         wait = await throttles.passwords.admit(email, address)
         if wait > 0 and await throttles.passwords_at_address.admit(at_address(email, address), address) > 0:
-            return self._refuse_for_now(wait, address, AuditAction.LOGIN)
+            return self.refuse_for_now(wait, address, AuditAction.LOGIN)
         user = await self._store.find_user_by_email(email)
         right = await self._hasher.verify_password(password, None if user is None else user.password_hash)
-        if wait > 0 and (user is None or not right or user.totp_secret is None):
-            return self._refuse_for_now(wait, address, AuditAction.LOGIN)
+        if wait > 0 and (user is None or not right or not user.has_second_factor):
+            return self.refuse_for_now(wait, address, AuditAction.LOGIN)
         if user is None or not right:
             self._note_failure(AuditAction.LOGIN, user, address)
             return LoginFailed()
-        set_up = user.totp_secret is None and self.second_factor_required
-        if user.totp_secret is None and not set_up:
+        set_up = not user.has_second_factor and self.second_factor_required
+        if not user.has_second_factor and not set_up:
             return await self._start_session(
                 user, address, agent, (PASSWORD,), replaces, self._throttles.succeeded(user.email, address)
             )
@@ -73,11 +73,30 @@ class Sessions(SecondFactorChanges):
             await self._store.end_session(pending.session.id)
         return outcome
 
+    async def log_in_proven(
+        self,
+        user: User,
+        passkey: PasskeyUse,
+        factors: tuple[str, ...],
+        counted: Attempt,
+        address: str,
+        agent: str,
+        *,
+        replaces: str | None,
+    ) -> LoginComplete | LoginFailed:
+        """Log in with a verified passkey. If two logins use the same challenge, at any gateway, only one succeeds."""
+        cookie, session = self._new_session(user, address, agent, factors, self._lifetime)
+        succeeded = [*self._throttles.succeeded(user.email, address), counted]
+        if await self._store.add_session(session, passkey=passkey, succeeded=succeeded):
+            return await self._complete(cookie, session, user, replaces)
+        self._note_failure(AuditAction.LOGIN, user, address)
+        return LoginFailed()
+
     async def confirm_password(self, person: LoggedIn, password: str, address: str) -> LoginFailed | LoginThrottled | None:
         """Return None if the password is right. It is asked before critical changes: another person may use the browser."""
         wait = await self._throttles.passwords.admit(person.user.email, address)
         if wait > 0:
-            return self._refuse_for_now(wait, address, AuditAction.LOGIN)
+            return self.refuse_for_now(wait, address, AuditAction.LOGIN)
         user = await self._store.find_user(person.user.id)
         if not await self._hasher.verify_password(password, None if user is None else user.password_hash):
             self._note_failure(AuditAction.LOGIN, person.user, address)
@@ -96,15 +115,15 @@ class Sessions(SecondFactorChanges):
     async def _enter_code(
         self, user: User, code: str, address: str, agent: str, replaces: str | None
     ) -> LoginComplete | LoginFailed | LoginThrottled:
-        if user.totp_secret is None:
+        if not user.has_second_factor:
             return LoginFailed()
         recovery = parse_recovery_code(code)
         wait = await self._throttles.codes_at_address.admit(at_address(user.email, address), address)
         if wait <= 0 and recovery is None:  # a recovery code is too long to guess
             wait = await self._throttles.codes.admit(user.email, address)
         if wait > 0:
-            return self._refuse_for_now(wait, address, AuditAction.SECOND_FACTOR)
-        step = None if recovery else self.second_factor.find_step(user.totp_secret, code)
+            return self.refuse_for_now(wait, address, AuditAction.SECOND_FACTOR)
+        step = None if recovery or user.totp_secret is None else self.second_factor.find_step(user.totp_secret, code)
         if recovery is not None or step is not None:
             cookie, session = self._new_session(user, address, agent, (PASSWORD, CODE), self._lifetime)
             # If two logins use the same code at the same time, at any gateway, only one gets a session.
@@ -119,7 +138,3 @@ class Sessions(SecondFactorChanges):
                 return await self._complete(cookie, session, user, replaces)
         self._note_failure(AuditAction.SECOND_FACTOR, user, address)
         return LoginFailed()
-
-    def _refuse_for_now(self, wait: float, address: str, action: str) -> LoginThrottled:
-        self.note(action, NOBODY, "an account", AuditResult.SLOWED, address)
-        return LoginThrottled(math.ceil(wait))

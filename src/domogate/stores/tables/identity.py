@@ -116,6 +116,20 @@ recovery_codes = Table(
     PrimaryKeyConstraint("user_id", "code_hash"),
 )
 
+passkeys = Table(
+    "passkeys",
+    metadata,
+    col.key("id"),
+    col.reference("user_id", "users.id", cascade=True),
+    *col.strings("credential_id", "user_handle", "public_key"),
+    Column("sign_count", BigInteger, nullable=False),
+    *col.strings("name"),
+    *col.doubles("created_at"),
+    *col.optional_doubles("used_at"),
+    Index("ix_passkeys_credential_id", "credential_id", unique=True),
+    Index("ix_passkeys_user_id", "user_id"),
+)
+
 # An account of another issuer, and the user to whom it was bound when it was first used.
 external_accounts = Table(
     "external_accounts",

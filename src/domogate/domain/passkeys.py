@@ -1,0 +1,45 @@
+"""Passkeys: key pairs of a person's devices. The gateway has only the public keys (WebAuthn)."""
+
+import msgspec
+
+from domogate.domain.ids import Id
+
+MOST_PASSKEYS = 10
+"""Of one user."""
+
+
+class Passkey(msgspec.Struct, frozen=True):
+    """A passkey of a user. Its three binary values are in base64url without padding."""
+
+    id: Id
+    user_id: Id
+    credential_id: str
+    """Chosen by the authenticator. No two passkeys of the gateway have the same."""
+    user_handle: str
+    """Random. The authenticator returns it at login; it says nothing about the person."""
+    public_key: str
+    """A COSE key (RFC 9052)."""
+    sign_count: int
+    name: str
+    created_at: float
+    used_at: float | None = None
+
+
+class UsedChallenge(msgspec.Struct, frozen=True):
+    """A challenge that an authenticator signed. It cannot be used again."""
+
+    id: str
+    expires_at: float
+
+
+class PasskeyUse(msgspec.Struct, frozen=True):
+    """One verified login with a passkey. `sign_count` is the authenticator's new count of signatures; 0 if it has none."""
+
+    passkey_id: Id
+    sign_count: int
+    challenge: UsedChallenge
+
+
+def is_later_count(new: int, former: int) -> bool:
+    """Whether a copy of the authenticator is not suspected (WebAuthn §6.1.1). Authenticators without a count send 0."""
+    return new > former or new == former == 0

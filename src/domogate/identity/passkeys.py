@@ -1,0 +1,149 @@
+"""Passkeys by the library `webauthn`: options for browsers, and the check of the answers."""
+
+import json
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+import webauthn
+from webauthn.helpers import options_to_json_dict, parse_client_data_json
+from webauthn.helpers.structs import (
+    AttestationFormat,
+    AuthenticatorSelectionCriteria,
+    PublicKeyCredentialDescriptor,
+    ResidentKeyRequirement,
+    UserVerificationRequirement,
+)
+
+from domogate.domain.passkeys import Passkey
+from domogate.domain.people import User
+from domogate.ports import NewCredential, PasskeyRefused, UnverifiedAnswer
+
+_TIMEOUT_MS = 300_000
+_LONGEST_ANSWER = 16_384
+_LONGEST_KEY = 2_048
+_CREDENTIAL_ID = re.compile(r"[A-Za-z0-9_-]{1,1364}", re.ASCII).fullmatch
+"""At most 1023 bytes (WebAuthn §4)."""
+_ATTESTATIONS = (AttestationFormat.NONE, AttestationFormat.PACKED)
+"""None is requested. Browsers may keep a packed attestation that the passkey itself signed."""
+
+
+class RelyingParty(msgspec.Struct, frozen=True):
+    """The address to which browsers bind passkeys (WebAuthn §4)."""
+
+    id: str
+    origin: str
+
+
+def find_relying_party(base_url: str) -> RelyingParty | None:
+    """None if browsers offer no passkeys there: they need https, or localhost, and a name that is not an IP address."""
+    parts = urlsplit(base_url)
+    host = parts.hostname or ""
+    is_local = host == "localhost" or host.endswith(".localhost")
+    if not host.isascii() or _is_address(host) or not (parts.scheme == "https" or (is_local and parts.scheme == "http")):
+        return None
+    is_usual_port = parts.port in (None, {"https": 443, "http": 80}[parts.scheme])
+    return RelyingParty(host, f"{parts.scheme}://{host}" + ("" if is_usual_port else f":{parts.port}"))
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+class WebAuthnVerifier:
+    """Every use must verify the user (by fingerprint, face or PIN), so that a passkey alone counts as two factors."""
+
+    def __init__(self, relying_party: RelyingParty) -> None:
+        self._relying_party = relying_party
+
+    def creation_options(self, user: User, user_handle: str, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
+        options = webauthn.generate_registration_options(
+            rp_id=self._relying_party.id,
+            rp_name="Domogate",
+            user_id=_decode(user_handle),
+            user_name=user.email,
+            user_display_name=user.name or user.email,
+            challenge=challenge,
+            timeout=_TIMEOUT_MS,
+            authenticator_selection=AuthenticatorSelectionCriteria(
+                resident_key=ResidentKeyRequirement.REQUIRED, user_verification=UserVerificationRequirement.REQUIRED
+            ),
+            exclude_credentials=_descriptors(known),
+        )
+        return options_to_json_dict(options)
+
+    def request_options(self, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
+        options = webauthn.generate_authentication_options(
+            rp_id=self._relying_party.id,
+            challenge=challenge,
+            timeout=_TIMEOUT_MS,
+            allow_credentials=_descriptors(known),
+            user_verification=UserVerificationRequirement.REQUIRED,
+        )
+        return options_to_json_dict(options)
+
+    def read_answer(self, text: str) -> UnverifiedAnswer:
+        if len(text) > _LONGEST_ANSWER:
+            raise PasskeyRefused("the answer is too long")
+        try:
+            answer = json.loads(text)
+            response = answer["response"]
+            client_data = parse_client_data_json(_decode(response["clientDataJSON"]))
+            credential_id, user_handle = answer["id"], response.get("userHandle")
+            # Our pages cannot be framed, so an answer from a frame of another site is not for them.
+            if client_data.cross_origin or not _CREDENTIAL_ID(credential_id) or not isinstance(user_handle, str | None):
+                raise ValueError
+        except Exception as error:  # the library raises many kinds for malformed bytes
+            raise PasskeyRefused("the answer is malformed") from error
+        return UnverifiedAnswer(text, credential_id, client_data.challenge, user_handle or None)
+
+    def verify_new(self, answer: UnverifiedAnswer) -> NewCredential:
+        try:
+            new = webauthn.verify_registration_response(
+                credential=answer.text,
+                expected_challenge=answer.challenge,
+                expected_rp_id=self._relying_party.id,
+                expected_origin=self._relying_party.origin,
+                require_user_verification=True,
+            )
+        except Exception as error:  # as above
+            raise PasskeyRefused("the new passkey cannot be verified") from error
+        credential_id, public_key = _encode(new.credential_id), _encode(new.credential_public_key)
+        if new.fmt not in _ATTESTATIONS or credential_id != answer.credential_id or len(public_key) > _LONGEST_KEY:
+            raise PasskeyRefused("the new passkey is not of a supported kind")
+        return NewCredential(credential_id, public_key, new.sign_count)
+
+    def verify_use(self, answer: UnverifiedAnswer, passkey: Passkey) -> int:
+        try:
+            used = webauthn.verify_authentication_response(
+                credential=answer.text,
+                expected_challenge=answer.challenge,
+                expected_rp_id=self._relying_party.id,
+                expected_origin=self._relying_party.origin,
+                credential_public_key=_decode(passkey.public_key),
+                credential_current_sign_count=0,  # the caller checks the count
+                require_user_verification=True,
+            )
+        except Exception as error:  # as above
+            raise PasskeyRefused("the passkey cannot be verified") from error
+        return used.new_sign_count
+
+
+def _descriptors(known: Sequence[Passkey]) -> list[PublicKeyCredentialDescriptor]:
+    return [PublicKeyCredentialDescriptor(id=_decode(passkey.credential_id)) for passkey in known]
+
+
+def _encode(value: bytes) -> str:
+    return urlsafe_b64encode(value).decode().rstrip("=")
+
+
+def _decode(text: str) -> bytes:
+    return urlsafe_b64decode(f"{text}===")

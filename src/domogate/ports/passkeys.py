@@ -1,0 +1,46 @@
+"""Questions to authenticators in browsers, and the check of their answers (WebAuthn)."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from domogate.domain.passkeys import Passkey
+from domogate.domain.people import User
+
+
+class PasskeyRefused(Exception):
+    """The answer of an authenticator is malformed, or does not prove what it should."""
+
+
+class UnverifiedAnswer(msgspec.Struct, frozen=True):
+    """An answer of an authenticator, before its signature is checked. The id and the handle are in base64url."""
+
+    text: str
+    credential_id: str
+    challenge: bytes
+    user_handle: str | None
+
+
+class NewCredential(msgspec.Struct, frozen=True):
+    credential_id: str
+    public_key: str
+    sign_count: int
+
+
+class PasskeyVerifier(Protocol):
+    """Knows the address of this gateway, to which passkeys are bound. The methods that read answers raise PasskeyRefused."""
+
+    def creation_options(self, user: User, user_handle: str, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
+        """Options of `navigator.credentials.create()` as JSON. The device must not have one of the `known` passkeys."""
+        ...
+
+    def request_options(self, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
+        """Options of `navigator.credentials.get()` as JSON, for one of the `known` passkeys; for any if there are none."""
+        ...
+
+    def read_answer(self, text: str) -> UnverifiedAnswer: ...
+    def verify_new(self, answer: UnverifiedAnswer) -> NewCredential: ...
+    def verify_use(self, answer: UnverifiedAnswer, passkey: Passkey) -> int:
+        """Return the authenticator's count of signatures. The caller checks the challenge and the count."""
+        ...

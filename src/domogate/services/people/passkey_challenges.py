@@ -1,0 +1,45 @@
+"""Challenges for authenticators. A challenge needs no row in the store until it was used, so strangers cannot fill a table.
+
+A challenge has 256 random bits and its end. A MAC binds them to a form of one browser. All gateways make the same MAC.
+"""
+
+import msgspec
+
+from domogate.common.secrets import hash_secret, new_secret
+from domogate.domain.passkeys import UsedChallenge
+from domogate.ports import Clock, Signer
+from domogate.services.authorization.secrets import TextMac
+
+CHALLENGE_LIFETIME = 300.0
+
+
+class ReadChallenge(msgspec.Struct, frozen=True):
+    """A challenge of ours. `user_handle` is empty if the challenge was not for a new passkey."""
+
+    used: UsedChallenge
+    user_handle: str
+
+
+class PasskeyChallenges:
+    """Makes challenges and recognises them."""
+
+    def __init__(self, signer: Signer, clock: Clock) -> None:
+        self._mac = TextMac(signer, "passkey challenge")
+        self._clock = clock
+
+    async def new(self, form_token: str, user_handle: str = "") -> bytes:
+        """`form_token`: that of the browser and of the step of the login. `user_handle`: of the new passkey."""
+        expires_at = int(self._clock.now() + CHALLENGE_LIFETIME)
+        words = f"{new_secret()}.{expires_at}.{user_handle}"
+        return f"{words}.{await self._mac.sign(f'{form_token} {words}')}".encode()
+
+    async def read(self, challenge: bytes, form_token: str) -> ReadChallenge | None:
+        """None if we did not make the challenge for this form, or if it has expired."""
+        text = challenge.decode("ascii", "replace")
+        words, _, mac = text.rpartition(".")
+        if not form_token or not await self._mac.verify(f"{form_token} {words}", mac):
+            return None
+        _, expires_at, user_handle = words.split(".")
+        if float(expires_at) <= self._clock.now():
+            return None
+        return ReadChallenge(UsedChallenge(hash_secret(text), float(expires_at)), user_handle)

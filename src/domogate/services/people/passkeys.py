@@ -1,0 +1,196 @@
+"""Passkeys of people: add one, and log in with one, alone or after the password."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from domogate.common.networks import network_of
+from domogate.common.secrets import new_secret
+from domogate.domain.ids import new_id
+from domogate.domain.passkeys import Passkey, PasskeyUse, is_later_count
+from domogate.domain.people import User
+from domogate.ports import Clock, PasskeyRefused, PasskeyStore, PasskeyVerifier, Signer, UnverifiedAnswer
+from domogate.services.audit import NOBODY, AuditAction, AuditResult, user_ref
+from domogate.services.people.links import LoginStore
+from domogate.services.people.login_throttle import LoginThrottle
+from domogate.services.people.logins import (
+    LoggedIn,
+    LoginComplete,
+    LoginExpired,
+    LoginFailed,
+    LoginThrottled,
+    PendingLogin,
+)
+from domogate.services.people.passkey_challenges import PasskeyChallenges, ReadChallenge
+from domogate.services.people.rules import check_name
+from domogate.services.people.session_records import MULTIPLE, PASSKEY
+from domogate.services.people.sessions import Sessions
+
+_ATTEMPTS = 100
+"""Wrong answers of one address before it has to wait. A signature cannot be guessed; this bounds the work."""
+
+
+class PasskeyLoginStore(LoginStore, PasskeyStore, Protocol):
+    """Users, sessions and passkeys."""
+
+
+class Passkeys:
+    """Adds passkeys and logs people in with them. Each use verifies the person, so a passkey alone counts as two factors."""
+
+    def __init__(
+        self, store: PasskeyLoginStore, sessions: Sessions, verifier: PasskeyVerifier, signer: Signer, clock: Clock
+    ) -> None:
+        self._store = store
+        self._sessions = sessions
+        self._verifier = verifier
+        self._clock = clock
+        self._challenges = PasskeyChallenges(signer, clock)
+        self._throttle = LoginThrottle(store, clock, purpose="passkey", account_attempts=_ATTEMPTS)
+
+    # --- questions for the browser ------------------------------------------------------------------------------------
+
+    async def ask_for_new(self, person: LoggedIn) -> dict[str, Any]:
+        """All passkeys of a user have the same user handle, so that a device keeps one of them."""
+        known = await self._store.list_passkeys(person.user.id)
+        user_handle = known[0].user_handle if known else new_secret()
+        challenge = await self._challenges.new(person.form_token, user_handle)
+        return self._verifier.creation_options(person.user, user_handle, known, challenge)
+
+    async def ask_for_any(self, form_token: str) -> dict[str, Any]:
+        """For a login without a password: the person chooses the passkey, and the passkey identifies the person."""
+        return self._verifier.request_options((), await self._challenges.new(form_token))
+
+    async def ask_for_one_of(self, pending: PendingLogin) -> dict[str, Any]:
+        """For the step after the password."""
+        known = await self._store.list_passkeys(pending.user.id)
+        return self._verifier.request_options(known, await self._challenges.new(pending.form_token))
+
+    # --- answers of the browser ---------------------------------------------------------------------------------------
+
+    async def add(
+        self, person: LoggedIn, answer: str, name: str, address: str
+    ) -> LoggedIn | LoginComplete | LoginFailed | LoginExpired:
+        """LoginComplete, with a new session, if this is the person's first second factor: all other sessions end.
+
+        The caller has asked for the password again. Raises Invalid for the name.
+        """
+        check_name(name)
+        read = await self._read(answer, person.form_token)
+        if not isinstance(read, tuple):
+            return read
+        unverified, challenge = read
+        try:
+            new = self._verifier.verify_new(unverified)
+        except PasskeyRefused:
+            return LoginFailed()
+        passkey = Passkey(
+            id=new_id(),
+            user_id=person.user.id,
+            credential_id=new.credential_id,
+            user_handle=challenge.user_handle,
+            public_key=new.public_key,
+            sign_count=new.sign_count,
+            name=name,
+            created_at=self._clock.now(),
+        )
+        if not await self._store.add_passkey(passkey, challenge.used, person.session.id):
+            return LoginFailed()
+        self._sessions.note(AuditAction.SECOND_FACTOR_CHANGED, person.user.id, "passkey added", AuditResult.OK, address)
+        if person.user.has_second_factor:
+            return person
+        user = msgspec.structs.replace(person.user, has_passkey=True)
+        return await self._sessions.renew(person.session, user, (PASSKEY, MULTIPLE), address)
+
+    async def log_in(
+        self, answer: str, form_token: str, address: str, agent: str, *, replaces: str | None = None
+    ) -> LoginComplete | LoginFailed | LoginExpired | LoginThrottled:
+        """Without a password. `replaces` is the cookie that the browser already has."""
+        return await self._log_in(None, answer, form_token, (), address, agent, replaces)
+
+    async def complete(
+        self, pending: PendingLogin, answer: str, address: str, agent: str, *, replaces: str | None = None
+    ) -> LoginComplete | LoginFailed | LoginExpired | LoginThrottled:
+        """The step after the password."""
+        factors = pending.session.factors
+        outcome = await self._log_in(pending.user, answer, pending.form_token, factors, address, agent, replaces)
+        if isinstance(outcome, LoginComplete):
+            await self._store.end_session(pending.session.id)
+        return outcome
+
+    # --- private ------------------------------------------------------------------------------------------------------
+
+    async def _log_in(
+        self,
+        expected: User | None,
+        answer: str,
+        form_token: str,
+        factors: Sequence[str],
+        address: str,
+        agent: str,
+        replaces: str | None,
+    ) -> LoginComplete | LoginFailed | LoginExpired | LoginThrottled:
+        read = await self._read(answer, form_token)
+        if not isinstance(read, tuple):
+            return read
+        unverified, challenge = read
+        # Counted for the address alone: guesses by others must not refuse the person.
+        network = network_of(address)
+        wait = await self._throttle.admit(network, address)
+        if wait > 0:
+            return self._sessions.refuse_for_now(wait, address, AuditAction.LOGIN)
+        try:
+            user, passkey, sign_count = await self._verify(unverified, expected)
+        except _NotProven as refused:
+            self._sessions.note(
+                AuditAction.LOGIN, NOBODY, refused.what, AuditResult.WRONG, address, reason=f"passkey: {refused.reason}"
+            )
+            return LoginFailed()
+        return await self._sessions.log_in_proven(
+            user,
+            PasskeyUse(passkey.id, sign_count, challenge.used),
+            (*factors, PASSKEY, MULTIPLE),
+            self._throttle.attempt(network, address),
+            address,
+            agent,
+            replaces=replaces,
+        )
+
+    async def _read(self, answer: str, form_token: str) -> tuple[UnverifiedAnswer, ReadChallenge] | LoginFailed | LoginExpired:
+        """Needs no store: strangers can send anything."""
+        try:
+            unverified = self._verifier.read_answer(answer)
+        except PasskeyRefused:
+            return LoginFailed()
+        challenge = await self._challenges.read(unverified.challenge, form_token)
+        return LoginExpired() if challenge is None else (unverified, challenge)
+
+    async def _verify(self, answer: UnverifiedAnswer, expected: User | None) -> tuple[User, Passkey, int]:
+        """The count of signatures is the third value. Raises _NotProven."""
+        passkey = await self._store.find_passkey(answer.credential_id)
+        user = None if passkey is None else await self._store.find_user(passkey.user_id)
+        if passkey is None or user is None or not user.active:
+            raise _NotProven("unknown", "unknown user" if expected is None else user_ref(expected.id))
+        what = user_ref(user.id)
+        if expected is not None and user.id != expected.id:
+            raise _NotProven("of another user", user_ref(expected.id))
+        # If the gateway named the passkey, the authenticator may leave the handle out (WebAuthn §7.2).
+        if answer.user_handle != passkey.user_handle and (expected is None or answer.user_handle is not None):
+            raise _NotProven("user handle", what)
+        try:
+            sign_count = self._verifier.verify_use(answer, passkey)
+        except PasskeyRefused:
+            raise _NotProven("not verified", what) from None
+        if not is_later_count(sign_count, passkey.sign_count):
+            raise _NotProven("count of signatures went back", what)
+        # The user as of the password, so that a password that was changed meanwhile ends the login.
+        return expected or user, passkey, sign_count
+
+
+class _NotProven(Exception):
+    """`reason` and `what` are for the audit log. The person is not told."""
+
+    def __init__(self, reason: str, what: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.what = what

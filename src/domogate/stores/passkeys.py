@@ -1,0 +1,75 @@
+"""Passkeys of users."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
+
+from domogate.domain.events import UserChanged
+from domogate.domain.ids import Id
+from domogate.domain.passkeys import MOST_PASSKEYS, Passkey, PasskeyUse, UsedChallenge
+from domogate.stores.codec import from_row, to_row
+from domogate.stores.engine import Transaction
+from domogate.stores.subject import SqlSubject, reads, writes
+from domogate.stores.tables import passkeys, sessions
+from domogate.stores.tickets import use_ticket
+
+_BY_CREDENTIAL = select(passkeys).where(passkeys.c.credential_id == bindparam("credential_id"))
+_OF_USER = select(passkeys).where(passkeys.c.user_id == bindparam("user_id")).order_by(passkeys.c.created_at, passkeys.c.id)
+_SESSION = select(sessions.c.id).where(sessions.c.id == bindparam("session_id"), sessions.c.user_id == bindparam("user_id"))
+
+
+def add_passkey(tx: Transaction, passkey: Passkey, challenge: UsedChallenge, session_id: Id) -> bool:
+    if tx.connection.execute(_SESSION, {"session_id": session_id, "user_id": passkey.user_id}).first() is None:
+        return False
+    if find_passkey(tx.connection, passkey.credential_id) is not None:
+        return False
+    if len(list_passkeys(tx.connection, passkey.user_id)) >= MOST_PASSKEYS or not _use_challenge(tx, challenge):
+        return False
+    tx.connection.execute(insert(passkeys), to_row(passkey))
+    tx.emit(UserChanged(user_id=passkey.user_id))
+    return True
+
+
+def _use_challenge(tx: Transaction, challenge: UsedChallenge) -> bool:
+    """A challenge is a signed short-lived permission, as a ticket is, so both are kept in one table."""
+    return use_ticket(tx, f"passkey challenge {challenge.id}", challenge.expires_at)
+
+
+def use_passkey(tx: Transaction, use: PasskeyUse, at: float) -> bool:
+    """Return False if the passkey was removed, its count went back, or the challenge was used before."""
+    later = passkeys.c.sign_count < use.sign_count if use.sign_count else passkeys.c.sign_count == 0
+    using = update(passkeys).where(passkeys.c.id == use.passkey_id, later).values(sign_count=use.sign_count, used_at=at)
+    return _use_challenge(tx, use.challenge) and tx.connection.execute(using).rowcount == 1
+
+
+def find_passkey(connection: Connection, credential_id: str) -> Passkey | None:
+    row = connection.execute(_BY_CREDENTIAL, {"credential_id": credential_id}).first()
+    return None if row is None else from_row(Passkey, row)
+
+
+def list_passkeys(connection: Connection, user_id: Id) -> Sequence[Passkey]:
+    """Return the passkeys, oldest first."""
+    return [from_row(Passkey, row) for row in connection.execute(_OF_USER, {"user_id": user_id})]
+
+
+def rename_passkey(tx: Transaction, user_id: Id, passkey_id: Id, name: str) -> bool:
+    one = update(passkeys).where(passkeys.c.user_id == user_id, passkeys.c.id == passkey_id)
+    return tx.connection.execute(one.values(name=name)).rowcount == 1
+
+
+def remove_passkeys(tx: Transaction, user_id: Id, passkey_id: Id | None = None) -> int:
+    removing = delete(passkeys).where(passkeys.c.user_id == user_id)
+    removed = tx.connection.execute(removing if passkey_id is None else removing.where(passkeys.c.id == passkey_id)).rowcount
+    if removed:
+        tx.emit(UserChanged(user_id=user_id))
+    return removed
+
+
+class SqlPasskeys(SqlSubject):
+    """PasskeyStore."""
+
+    add_passkey = writes(add_passkey)
+    find_passkey = reads(find_passkey)
+    list_passkeys = reads(list_passkeys)
+    rename_passkey = writes(rename_passkey)
+    remove_passkeys = writes(remove_passkeys)
