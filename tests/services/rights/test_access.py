@@ -182,3 +182,12 @@ class TestEvents:
         assert access.may_get(self.notice(module_id=PLUG.id))
         assert not access.may_get(self.notice(module_id=None))
         assert not access.may_get(self.notice(module_id=an_id(404)))
+
+    def test_about_people_are_sent_to_a_guest_only_if_they_are_about_the_guest(self) -> None:
+        guest, member = self.access(limits=Limits(valid_until=NOW + 10)), self.access()
+        assert (guest.guest_id, member.guest_id) == (BRUNO.id, None)
+        for people, is_sent in (((BRUNO.id,), True), ((CARLA.id, BRUNO.id), True), ((CARLA.id,), False), ((), False)):
+            changed = PlantChanged(plant_id=HOUSE.id, user_ids=(), members=people)
+            notice = Notice(5, NOW, changed, (NoticeKind.PEOPLE,))
+            assert (guest.may_get(notice), member.may_get(notice)) == (is_sent, True)
+        assert guest.may_get(self.notice(module_id=None))

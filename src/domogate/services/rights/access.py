@@ -54,7 +54,7 @@ class Access(msgspec.Struct, frozen=True, gc=False):
     scopes: frozenset[str]
     until: float
     """From this time on the rights may be different, even without a change in the store. It is always in the future."""
-    joined: int = 0
+    joined: int
     """The cursor of the newest change when the person joined the plant (Decision 0056)."""
     begun: float = 0.0
     """The time at which the period of a guest began."""
