@@ -196,7 +196,7 @@ class AuthorizeEndpoint:
         if answer == DENY:
             self._authorization.consents.note_denial(person.user, asked.consent.client, address_of(request))
             raise OAuthFault(OAuthError.ACCESS_DENIED, "The person refused access.")
-        # With any access the application learns who the person is, so openid cannot be refused alone.
+        # Every scope tells the application who the person is, so the person cannot refuse only openid.
         kept = decision.ticked | {IdentityScope.OPENID}
         granted = tuple(scope for scope in asked.consent.scopes if scope in kept)
         if not granted:

@@ -30,7 +30,7 @@ FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 SILENT_FOR, APPLIED_WITHIN = 5.0, 30.0
 """Seconds for which a command waits for running gateways: without a message, and in total.
 
-The total is longer than a killed gateway counts as running, so a dead gateway does not make the command fail.
+A killed gateway counts as running for a shorter time than the total, so it does not make the command fail.
 """
 
 TRACEBACK = "DOMOGATE_TRACEBACK"

@@ -59,7 +59,7 @@ class Acceptor:
                 try:
                     connection, address = await self._loop.sock_accept(self._listener)
                 except ConnectionAbortedError:
-                    continue  # The client left before.
+                    continue  # The client has already left.
                 except OSError:
                     self._connections.count_system_error()
                     await asyncio.sleep(_PAUSE)

@@ -95,7 +95,7 @@ class Edge:
         request_id = given_id if given_id is not None and find_safe(given_id) else next_request_id()
         scope[REQUEST_ID] = text_id = request_id.decode()
         current_request_id.set(text_id)
-        # Added to requests without Origin too: a cache must not use that answer for a request with an Origin.
+        # Vary is also needed for requests without Origin: a cache must not use that answer for a request with an Origin.
         added: tuple[Header, ...] = ((b"x-request-id", request_id), _VARY_ORIGIN)
         allowed = origin is not None and await self._is_allowed_origin(origin)
         if origin is not None and allowed:

@@ -179,7 +179,7 @@ class TestZones:
             (SetThermostat(program=1), "central unit"),
             (SetThermostat(mode=AUTOMATIC, set_point=20), "program sets"),
             (SetThermostat(mode=MANUAL), "needs a set point"),
-            (SetThermostat(), "can do nothing of this command"),
+            (SetThermostat(), "cannot execute any part"),
         ],
     )
     def test_what_they_refuse(self, command: SetThermostat, words: str) -> None:

@@ -28,9 +28,9 @@ READ_BATCH, READ_PAUSE = 10, 0.001
 Reading all at once would delay other tasks by milliseconds.
 """
 POLL_DELAY, POLL_INTERVAL = 1.0, 0.1
-"""Seconds to wait for retained messages, and between two polls.
+"""Seconds to wait for retained messages, and seconds between two polls.
 
-Then modules without a message are polled one by one, because radio networks are slow.
+After the wait, modules without a message are polled one by one, because radio networks are slow.
 """
 NEVER_SEEN_AFTER, CHECK_EVERY = 30.0, 5.0
 

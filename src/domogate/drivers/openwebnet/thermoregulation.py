@@ -200,7 +200,7 @@ class Zone(Device):
             return self._plan_what(digit * 100 + 11 if command.function else 311, command.mode, command.function)
         if command.function is not None:
             return self._plan_what(1 if command.function is ThermostatFunction.HEATING else 0, None, command.function)
-        raise CommandNotSupported("a zone of this bus can do nothing of this command")
+        raise CommandNotSupported("a zone of this bus cannot execute any part of this command")
 
     def _plan_set_point(self, command: SetThermostat, digit: int) -> Plan:
         if command.mode is ThermostatMode.AUTOMATIC:

@@ -1,4 +1,4 @@
-"""Why modules are unreachable, orders, injected faults; readings in a sixth of the space, with hourly summaries."""
+"""Orders, injected faults, reasons of unreachable modules; readings in a sixth of the space, with hourly summaries."""
 
 import sqlalchemy as sa
 from alembic import op
