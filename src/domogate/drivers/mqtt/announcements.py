@@ -70,9 +70,7 @@ _Kind = tuple[str, DeviceKind | None, dict[str, Any], str]
 
 
 def _kinds_of(exposes: list[dict[str, Any]]) -> Iterator[_Kind]:
-    """For each possible module of a device: the suffix of its name, its kind, its options, and why it cannot be a module, if
-    so.
-    """
+    """The possible modules of a device: suffix of the name, kind, options, and the reason if it cannot be a module."""
     by_type: dict[str, list[dict[str, Any]]] = {}
     for one in exposes:
         by_type.setdefault(str(one.get("type")), []).append(one)
