@@ -24,7 +24,8 @@ from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.ids import new_id
 from domogate.domain.people import Client, Grant, Scope, Standing, User
 from domogate.domain.webhooks import Webhook
-from domogate.identity.passkeys import WebAuthnVerifier, find_relying_party
+from domogate.identity.passkeys import WebAuthnVerifier
+from domogate.identity.relying_party import find_relying_party
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
 from domogate.services.authorization import Authorization

@@ -12,6 +12,7 @@ from domogate.app.parts import (
     SystemClock,
     build_history,
     build_keyring,
+    build_passkeys,
     build_people,
     build_signer,
     new_subscription,
@@ -35,7 +36,6 @@ from domogate.identity.admission import KeyAdmission
 from domogate.identity.external import ExternalIssuer
 from domogate.identity.fetching import JsonFetcher
 from domogate.identity.hashing import PasswordHasher
-from domogate.identity.passkeys import WebAuthnVerifier, find_relying_party
 from domogate.identity.tokens import TokenVerifier
 from domogate.ports import Clock
 from domogate.services.audit import AuditLog
@@ -43,7 +43,7 @@ from domogate.services.authorization import Authorization
 from domogate.services.authorization.origins import Origins
 from domogate.services.driving import Driving
 from domogate.services.events.hub import Hub
-from domogate.services.people import LoginThrottle, Passkeys, Sessions
+from domogate.services.people import LoginThrottle, Sessions
 from domogate.services.plants.control import Control
 from domogate.services.plants.fault_injection import FaultExpiry, FaultInjector
 from domogate.services.plants.read_model import ReadModel
@@ -100,12 +100,7 @@ class Gateway:
             second_factor_required=settings.second_factor_required,
             audit=self.audit,
         )
-        relying_party = find_relying_party(settings.base_url)
-        self.passkeys = (
-            None
-            if relying_party is None
-            else Passkeys(self.store, self.sessions, WebAuthnVerifier(relying_party), self.signer, self.clock)
-        )
+        self.passkeys = build_passkeys(settings, self.store, self.sessions, self.signer, self.clock)
         self.origins = Origins(self.store)
         self.identities = IdentityCache(self.store)
         self.read_model = ReadModel(self.store, max_modules=settings.world_modules)

@@ -8,14 +8,15 @@ import msgspec
 
 from domogate.backends.mail import PrintedMail, SmtpMail
 from domogate.domain.people import Subscription
+from domogate.identity.relying_party import find_relying_party
 from domogate.identity.rotation import KeyPlace, list_key_places, rotate_keys
 from domogate.identity.secret_keys import SecretKeys
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as _new_subscription
-from domogate.ports import Clock, Hasher, Sealer, Store
+from domogate.ports import Clock, Hasher, Sealer, Signer, Store
 from domogate.services.audit import AuditLog
-from domogate.services.people import Mail, People
+from domogate.services.people import Mail, Passkeys, People, Sessions
 from domogate.services.plants.history import History
 from domogate.settings import Settings
 from domogate.stores import SqlStore, sqlite_url
@@ -71,6 +72,17 @@ def build_people(settings: Settings, store: Store, hasher: Hasher, clock: Clock,
         link_lifetime=settings.link_lifetime,
         audit=audit,
     )
+
+
+def build_passkeys(settings: Settings, store: Store, sessions: Sessions, signer: Signer, clock: Clock) -> Passkeys | None:
+    """Return None if browsers offer no passkeys at the address of this gateway."""
+    relying_party = find_relying_party(settings.base_url)
+    if relying_party is None:
+        return None
+    # Imported here, because its library takes a fifth of a second to load.
+    from domogate.identity.passkeys import WebAuthnVerifier
+
+    return Passkeys(store, sessions, WebAuthnVerifier(relying_party), signer, clock)
 
 
 def _build_mail(settings: Settings) -> Mail:

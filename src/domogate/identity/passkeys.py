@@ -4,11 +4,8 @@ import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
-from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
 
-import msgspec
 import webauthn
 from webauthn.helpers import options_to_json_dict, parse_client_data_json
 from webauthn.helpers.structs import (
@@ -21,6 +18,7 @@ from webauthn.helpers.structs import (
 
 from domogate.domain.passkeys import Passkey
 from domogate.domain.people import User
+from domogate.identity.relying_party import RelyingParty
 from domogate.ports import NewCredential, PasskeyRefused, UnverifiedAnswer
 
 _TIMEOUT_MS = 300_000
@@ -30,32 +28,6 @@ _CREDENTIAL_ID = re.compile(r"[A-Za-z0-9_-]{1,1364}", re.ASCII).fullmatch
 """At most 1023 bytes (WebAuthn §4)."""
 _ATTESTATIONS = (AttestationFormat.NONE, AttestationFormat.PACKED)
 """None is requested. Browsers may keep a packed attestation that the passkey itself signed."""
-
-
-class RelyingParty(msgspec.Struct, frozen=True):
-    """The address to which browsers bind passkeys (WebAuthn §4)."""
-
-    id: str
-    origin: str
-
-
-def find_relying_party(base_url: str) -> RelyingParty | None:
-    """None if browsers offer no passkeys there: they need https, or localhost, and a name that is not an IP address."""
-    parts = urlsplit(base_url)
-    host = parts.hostname or ""
-    is_local = host == "localhost" or host.endswith(".localhost")
-    if not host.isascii() or _is_address(host) or not (parts.scheme == "https" or (is_local and parts.scheme == "http")):
-        return None
-    is_usual_port = parts.port in (None, {"https": 443, "http": 80}[parts.scheme])
-    return RelyingParty(host, f"{parts.scheme}://{host}" + ("" if is_usual_port else f":{parts.port}"))
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 class WebAuthnVerifier:
