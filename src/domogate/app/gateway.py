@@ -265,7 +265,7 @@ class Gateway:
         return Edge(
             Surfaces(surfaces),
             is_allowed_origin=self.origins.is_allowed,
-            is_ready=lambda: self._ready,
+            is_ready=lambda: self._ready and self.store.is_reachable,
             metrics=self.metrics,
             access_log=settings.access_log,
             surfaces=frozenset(name.decode() for name in surfaces),

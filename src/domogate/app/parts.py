@@ -22,6 +22,9 @@ from domogate.settings import Settings
 from domogate.stores import SqlStore, sqlite_url
 
 DAY = 86_400.0
+_SHARE_OF_STORE, _SHORTEST_STORE_DEADLINE = 0.8, 1.0
+"""The database of a gateway has this part of the device deadline, but at least so many seconds."""
+_COMMAND_DEADLINE = 60.0
 
 
 class SystemClock:
@@ -38,7 +41,9 @@ def open_store(settings: Settings, clock: Clock, *, gateway: bool) -> SqlStore:
     # Only the owner may read the folder, because it contains the secret key and personal data.
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     url = settings.database or sqlite_url(sqlite_file(settings))
-    return SqlStore(url, clock=clock, gateway=gateway, sealer=build_sealer(settings), folder=settings.data)
+    deadline = max(_SHORTEST_STORE_DEADLINE, _SHARE_OF_STORE * settings.device_deadline) if gateway else _COMMAND_DEADLINE
+    sealer = build_sealer(settings)
+    return SqlStore(url, clock=clock, gateway=gateway, sealer=sealer, folder=settings.data, deadline=deadline)
 
 
 def build_sealer(settings: Settings) -> Sealer:

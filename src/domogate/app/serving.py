@@ -1,14 +1,18 @@
 """Runs a gateway until it is stopped."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import msgspec
+import structlog
 
 from domogate.app.gateway import Gateway
 from domogate.edge import server
 from domogate.edge.files import count_allowed_connections
 from domogate.edge.logs import setup_logs
 from domogate.settings import BadSettings, Mistake, Settings
+
+_log = structlog.get_logger(__name__)
 
 
 async def serve(settings: Settings, on_ready: Callable[[Gateway], Awaitable[None]] | None = None) -> None:
@@ -57,9 +61,18 @@ async def serve(settings: Settings, on_ready: Callable[[Gateway], Awaitable[None
                 stop=gateway.damaged,
             )
         finally:
-            await gateway.stop()
+            await _stop(gateway, settings.drain)
         if gateway.damage is not None:
             raise gateway.damage
+
+
+async def _stop(gateway: Gateway, seconds: float) -> None:
+    """Stop within this time. Parts that still wait for the database then cannot write any more, and are given up."""
+    try:
+        async with asyncio.timeout(seconds):
+            await gateway.stop()
+    except TimeoutError:
+        _log.error("the gateway did not stop in time, and ends without writing its buffers", seconds=seconds)
 
 
 def _allow_connections(most: int) -> None:

@@ -19,7 +19,7 @@ from domogate.ports.stores.people import ClientStore, ExternalAccountStore, Pass
 from domogate.ports.stores.plants import MemberStore, PlantStore, StoredPlant, StoredState
 from domogate.ports.stores.safety import LogbookStore, SparePartStore, StoredEntry
 from domogate.ports.stores.sealing import SecretKeyRotation, SecretKeyStore
-from domogate.ports.stores.store import Store
+from domogate.ports.stores.store import Store, StoreTimeout
 from domogate.ports.stores.tickets import TicketStore
 from domogate.ports.stores.webhooks import WebhookStore
 
@@ -69,6 +69,7 @@ __all__ = [
     "SparePartStore",
     "StateStore",
     "Store",
+    "StoreTimeout",
     "StoredEntry",
     "StoredPlant",
     "StoredState",

@@ -98,7 +98,7 @@ class SqlAudit(SqlSubject):
     """Implements AuditStore."""
 
     append_audit = writes(append_audit)
-    list_audit = reads(list_audit)
+    list_audit = reads(list_audit, long=True)
     prune_audit = repeats(prune_audit)
 
     async def find_pseudonym(self, user_id: Id) -> str:

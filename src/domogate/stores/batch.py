@@ -1,4 +1,4 @@
-"""Runs the writes of concurrent callers in one transaction.
+"""Runs the writes of concurrent callers in one transaction, and reads what other processes wrote before it.
 
 Changes of orders that follow each other in a batch are merged: one statement adds all new orders, one marks the sent orders,
 and one ends orders. Each caller gets the same result as if the callers had come one after the other. Reports are merged too.
@@ -7,17 +7,19 @@ and one ends orders. Each caller gets the same result as if the callers had come
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
+from math import inf
 from typing import Any
 
 import msgspec
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, insert, select, update
 
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
+from domogate.domain.events import Change
 from domogate.domain.states import Report
-from domogate.stores.codec import NUL, decode_command
-from domogate.stores.engine import Transaction, chunked
+from domogate.stores.codec import NUL, decode_command, decode_event
+from domogate.stores.engine import Database, Transaction, chunked, newest_cursor
 from domogate.stores.recorder import Prepared, Recorder, prepare
-from domogate.stores.tables import orders
+from domogate.stores.tables import changes, orders
 
 _OF_ID: ColumnElement[bool] = orders.c.id == bindparam("of_id")
 _FIND_ALL = select(orders).where(orders.c.id.in_(bindparam("ids", expanding=True)))
@@ -49,17 +51,17 @@ class MarkSent(msgspec.Struct, frozen=True):
 OrderChange = AddOrders | MarkSent | OrderEnd
 
 
-def change_orders(tx: Transaction, changes: Sequence[OrderChange]) -> list[Any]:
+def change_orders(tx: Transaction, order_changes: Sequence[OrderChange]) -> list[Any]:
     """Make all changes in order. Return one answer for each change.
 
     The answer is the records that already existed (new orders), whether to send the order (sending), or None (end).
     """
-    known = _find_all(tx.connection, _ids_to_know(changes))
+    known = _find_all(tx.connection, _ids_to_know(order_changes))
     texts: dict[str, str] = {}
     marked: list[dict[str, Any]] = []
     ended: list[dict[str, Any]] = []
     answers: list[Any] = []
-    for change in changes:
+    for change in order_changes:
         if isinstance(change, AddOrders):
             existing = []
             for record, text in zip(change.records, change.commands, strict=True):
@@ -91,9 +93,9 @@ def change_orders(tx: Transaction, changes: Sequence[OrderChange]) -> list[Any]:
     return answers
 
 
-def _ids_to_know(changes: Iterable[OrderChange]) -> set[str]:
+def _ids_to_know(order_changes: Iterable[OrderChange]) -> set[str]:
     ids: set[str] = set()
-    for change in changes:
+    for change in order_changes:
         if isinstance(change, AddOrders):
             ids.update([record.order.id for record in change.records])
         elif isinstance(change, MarkSent) and NUL not in change.order_id:
@@ -129,7 +131,7 @@ def order_from_row(row: Row[Any]) -> OrderRecord:
 class Unit:
     """The write of one caller, and the future for its answer. Reports and orders can be merged; other work is a callable."""
 
-    __slots__ = ("change", "error", "future", "reports", "result", "work")
+    __slots__ = ("change", "error", "future", "reports", "result", "seconds", "timer", "work")
 
     def __init__(
         self,
@@ -144,8 +146,12 @@ class Unit:
         self.change = change
         self.result: Any = None
         self.error: Exception | None = None
+        self.seconds = inf
+        self.timer: asyncio.TimerHandle | None = None
 
     def answer(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
         if self.future.done():
             return
         if self.error is not None:
@@ -225,3 +231,62 @@ class Batch:
         if savepoint is not None:
             savepoint.commit()
         return None
+
+
+# the change feed
+
+SELECT_CHANGES = select(changes.c.cursor, changes.c.at, changes.c.event).order_by(changes.c.cursor)
+_BETWEEN = SELECT_CHANGES.where(changes.c.cursor > bindparam("after"), changes.c.cursor <= bindparam("until"))
+
+
+def changes_from_rows(rows: Iterable[Row[Any]]) -> list[Change]:
+    return [Change(row.cursor, row.at, decode_event(row.event)) for row in rows]
+
+
+class Feed:
+    """The position of this process in the change feed: the cursor of the last change that the listeners got.
+
+    Only the writer thread uses it. In each write transaction, changes that other processes committed are read and passed on
+    before the own changes. While this process does not write, it polls for changes of other processes.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._connection: Connection | None = None
+        self._token: object = None
+        self.delivered = 0
+
+    def start(self) -> None:
+        """Begin after the newest change. Snapshots that are read from now on include all changes up to it."""
+        with self._database.reading.begin() as connection:
+            self.delivered = newest_cursor(connection)
+
+    def read_missing(self, connection: Connection, newest: int) -> list[Change]:
+        """Return the changes of other processes up to `newest`. They count as delivered from now on."""
+        if newest <= self.delivered:
+            return []
+        missing = changes_from_rows(connection.execute(_BETWEEN, {"after": self.delivered, "until": newest}))
+        self.delivered = newest
+        return missing
+
+    def advance(self, own: Sequence[Change]) -> None:
+        if own:
+            self.delivered = own[-1].cursor
+
+    def poll(self) -> list[Change]:
+        """Return the changes that other processes committed. The call is cheap if there are none."""
+        if self._connection is None:
+            self._connection = self._database.reading.connect()
+        token = self._database.change_token(self._connection)
+        if token == self._token:
+            return []
+        with self._connection.begin():
+            missing = self.read_missing(self._connection, newest_cursor(self._connection))
+        self._token = token
+        return missing
+
+    def close(self) -> None:
+        """Also called after an error. The next poll connects again."""
+        connection, self._connection, self._token = self._connection, None, None
+        if connection is not None:
+            connection.close()

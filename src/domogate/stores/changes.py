@@ -8,11 +8,11 @@ from sqlalchemy import Connection, bindparam, delete, func, select
 from domogate.domain.events import Change
 from domogate.domain.ids import Id
 from domogate.ports import Listener
-from domogate.stores import presence
+from domogate.stores.batch import SELECT_CHANGES, changes_from_rows
 from domogate.stores.engine import Transaction, chunked, newest_cursor
+from domogate.stores.presence import all_applied
 from domogate.stores.subject import SqlSubject, reads, repeats
 from domogate.stores.tables import changes
-from domogate.stores.writer import SELECT_CHANGES, changes_from_rows
 
 PRUNE_CHUNK = 1_000
 
@@ -74,7 +74,7 @@ class SqlFeed(SqlSubject):
         while True:
             # Checked before the query, so that there is one more try after a query that took longer than the deadline.
             is_last = loop.time() >= deadline
-            if await self._read(presence.all_applied, cursor, self._clock.now(), own_id):
+            if await self._read(all_applied, cursor, self._clock.now(), own_id):
                 return True
             if is_last:
                 return False

@@ -6,12 +6,13 @@ Transactions of `reading` are read-only snapshots.
 
 import os
 import sqlite3
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from importlib.util import find_spec
+from contextlib import closing, contextmanager
 from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -31,6 +32,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 from sqlalchemy.sql.compiler import SQLCompiler
 
@@ -43,13 +45,36 @@ T = TypeVar("T")
 
 READERS = 4
 _BUSY_SECONDS = 30.0
-# Parameters contain hashes and keys, and errors are logged.
-_COMMON: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
-# All Domogate processes use the same number. Only the process that holds this lock may write.
-_WRITE_LOCK = 0x646F6D6F67617465
+_STEPS_BETWEEN_CHECKS = 100_000
+# Errors are logged, and parameters contain hashes and keys.
+ENGINE_OPTIONS: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
+_WRITER_BUSY_SECONDS = 1.0
+"""The writer asks again after this time, unless its callers have given up."""
 
 _NEWEST = select(func.max(changes.c.cursor))
 _INSERT_CHANGES = insert(changes)
+
+
+class _Limit(threading.local):
+    until = inf
+
+
+_limit = _Limit()
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Statements of this thread that last longer fail, as far as the database can end them."""
+    before = _limit.until
+    _limit.until = time.monotonic() + seconds
+    try:
+        yield
+    finally:
+        _limit.until = before
+
+
+def time_is_up() -> bool:
+    return time.monotonic() >= _limit.until
 
 
 def sqlite_url(path: Path) -> str:
@@ -99,6 +124,14 @@ class Database(ABC):
     @abstractmethod
     def lock(self, connection: Connection) -> None:
         """Wait until no other process is in a write transaction. So cursors have the order of the commits."""
+
+    @abstractmethod
+    def prepare_writer(self, connection: Connection) -> None:
+        """Called for each new connection of the writer."""
+
+    @abstractmethod
+    def is_busy(self, error: Exception) -> bool:
+        """Whether the error means that another process holds the lock for writing."""
 
     @abstractmethod
     def change_token(self, connection: Connection) -> object:
@@ -165,7 +198,9 @@ class SqliteDatabase(Database):
 
     @staticmethod
     def _engine(url: URL, begin: str, *, query_only: bool, size: int) -> Engine:
-        engine = create_engine(url, poolclass=QueuePool, pool_size=size, connect_args={"timeout": _BUSY_SECONDS}, **_COMMON)
+        engine = create_engine(
+            url, poolclass=QueuePool, pool_size=size, connect_args={"timeout": _BUSY_SECONDS}, **ENGINE_OPTIONS
+        )
 
         @event.listens_for(engine, "connect")
         def prepare(connection: sqlite3.Connection, _record: Any) -> None:
@@ -174,6 +209,8 @@ class SqliteDatabase(Database):
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute(f"PRAGMA query_only = {'ON' if query_only else 'OFF'}")
+            if query_only:
+                connection.set_progress_handler(time_is_up, _STEPS_BETWEEN_CHECKS)
 
         @event.listens_for(engine, "begin")
         def begin_transaction(connection: Connection) -> None:
@@ -187,6 +224,13 @@ class SqliteDatabase(Database):
     def lock(self, connection: Connection) -> None:
         """Does nothing, because BEGIN IMMEDIATE has already taken the lock."""
 
+    def prepare_writer(self, connection: Connection) -> None:
+        _driver_of(connection).execute(f"PRAGMA busy_timeout = {_WRITER_BUSY_SECONDS * 1000:.0f}")
+
+    def is_busy(self, error: Exception) -> bool:
+        cause = error.orig if isinstance(error, DBAPIError) else None
+        return isinstance(cause, sqlite3.OperationalError) and cause.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+
     def erase_freed(self, connection: Connection) -> None:
         connection.exec_driver_sql("PRAGMA secure_delete = ON")
 
@@ -197,12 +241,15 @@ class SqliteDatabase(Database):
 
     def change_token(self, connection: Connection) -> object:
         # The driver executes it directly, because inside a transaction the pragma returns an old value.
-        driver = connection.connection.driver_connection
-        assert driver is not None
-        return driver.execute("PRAGMA data_version").fetchone()[0]
+        return _driver_of(connection).execute("PRAGMA data_version").fetchone()[0]
 
     def insert(self, table: Table) -> Any:
         return sqlite.insert(table)
+
+
+def _driver_of(connection: Connection) -> sqlite3.Connection:
+    """The connection of the driver: a statement on it does not begin a transaction."""
+    return cast(sqlite3.Connection, connection.connection.driver_connection)
 
 
 def _enter_wal(connection: sqlite3.Connection) -> None:
@@ -219,37 +266,6 @@ def _enter_wal(connection: sqlite3.Connection) -> None:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= give_up:
                 raise
         time.sleep(0.01)
-
-
-class PostgresDatabase(Database):
-    """A PostgreSQL server. Snapshots are REPEATABLE READ. An advisory lock admits one writer at a time."""
-
-    def __init__(self, url: URL) -> None:
-        super().__init__(_name_of(url))
-        if find_spec("psycopg") is None:
-            raise ValueError("a PostgreSQL database needs the driver psycopg: install domogate[postgres]")
-        url = url.set(drivername="postgresql+psycopg")
-        self.writing = create_engine(url, pool_size=1, pool_pre_ping=True, **_COMMON)
-        reading = create_engine(url, pool_size=READERS + 1, pool_pre_ping=True, **_COMMON)
-        self.reading = reading.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-
-    def lock(self, connection: Connection) -> None:
-        connection.execute(select(func.pg_advisory_xact_lock(_WRITE_LOCK)))
-
-    def erase_freed(self, connection: Connection) -> None:
-        """Does nothing. The server overwrites freed space later."""
-
-    def clear_log(self) -> None:
-        """Does nothing, because the log belongs to the server."""
-
-    def change_token(self, connection: Connection) -> object:
-        with connection.begin():
-            return newest_cursor(connection)
-
-    def insert(self, table: Table) -> Any:
-        from sqlalchemy.dialects import postgresql  # This code is not needed with SQLite.
-
-        return postgresql.insert(table)
 
 
 class Transaction:
@@ -307,13 +323,6 @@ def _file_of(url: URL) -> Path:
     return Path(url.database)
 
 
-def _name_of(url: URL) -> str:
-    """Host, port and database of a server."""
-    host = url.host or url.query.get("host") or "localhost"
-    port = url.port or url.query.get("port") or 5432
-    return f"postgresql://{host}:{port}/{url.database or ''}"
-
-
 def open_database(url: str) -> Database:
     """Open a SQLite or PostgreSQL database. Raises ValueError for any other URL."""
     parsed = _parse(url)
@@ -321,6 +330,8 @@ def open_database(url: str) -> Database:
         case "sqlite":
             return SqliteDatabase(parsed)
         case "postgresql":
+            from domogate.stores.postgres import PostgresDatabase  # not needed with SQLite
+
             return PostgresDatabase(parsed)
         case other:
             raise ValueError(f"a database of kind {other!r} is not supported: use sqlite or postgresql")

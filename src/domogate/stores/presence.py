@@ -1,4 +1,4 @@
-"""The running gateways of this database, and the cursor that each has applied. A command line waits for them."""
+"""The running gateways, and how far each has applied the change feed. A command waits until all have applied its changes."""
 
 from sqlalchemy import Connection, delete, exists, select
 

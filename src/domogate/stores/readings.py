@@ -208,8 +208,8 @@ def list_summaries(
 class SqlReadings(SqlSubject):
     """Implements StateStore, and the queries of ReadingStore."""
 
-    list_readings = reads(list_readings)
-    list_summaries = reads(list_summaries)
+    list_readings = reads(list_readings, long=True)
+    list_summaries = reads(list_summaries, long=True)
 
     async def record(self, reports: Sequence[Report]) -> None:
         if reports:

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, case, delete, func, select, tu
 from domogate.stores.engine import Transaction
 from domogate.stores.readings import SqlReadings
 from domogate.stores.recorder import HOUR_MS, to_moment
+from domogate.stores.subject import LONG
 from domogate.stores.tables import hourly_readings as hourly
 from domogate.stores.tables import raw_readings as raw
 from domogate.stores.tables import series
@@ -129,6 +130,6 @@ class SqlRetention(SqlReadings):
         for prune in (prune_raw, prune_hourly):
             while await self._write(prune, _hour_of(before)):
                 pass
-        excess = await self._read(count_readings) - most
+        excess = await self._read_within(LONG, count_readings) - most
         while excess > 0 and (removed := await self._write(prune_excess, excess)):
             excess -= removed

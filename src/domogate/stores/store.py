@@ -51,10 +51,10 @@ class SqlStore(
 ):
     """Implements Store."""
 
-    import_estate = writes(import_estate)
-    export_estate = reads(export_estate)
+    import_estate = writes(import_estate, long=True)
+    export_estate = reads(export_estate, long=True)
     find_secret_key_id = reads(find_secret_key_id)
-    rotate_secret_key = writes(rotate_secret_key)
+    rotate_secret_key = writes(rotate_secret_key, long=True)
 
     async def backup(self, path: Path, *, replace: bool = False, replace_larger: bool = False) -> str | None:
         assert self._database is not None, "the store is not started"

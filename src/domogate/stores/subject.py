@@ -5,25 +5,33 @@ A subject is a class that lists its methods. Each method is a function with the 
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial, wraps
+from math import inf
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+import structlog
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
-from domogate.ports import Clock, Listener, Sealer
+from domogate.ports import Clock, Listener, Sealer, StoreTimeout
 from domogate.stores.engine import READERS, Database, Transaction, find_sqlite_file, open_database
 from domogate.stores.inspection import DatabaseUnusable, UsedDatabases, inspect_file
 from domogate.stores.migrate import is_empty, migrate
 from domogate.stores.presence import Presence
+from domogate.stores.readers import Readers
 from domogate.stores.sealing import open_seals
 from domogate.stores.writer import Writer
 
 _CHECK_SECONDS, _SHORT_CHECK_SECONDS = 5.0, 0.2
 """Seconds for the check of a SQLite file at the start of a gateway, and of a command."""
+
+LONG = 3600.0
+"""Seconds for reads and writes of a large part of the database, such as an import."""
+_CLOSE_SECONDS = 1.0
+
+_log = structlog.get_logger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,12 +50,15 @@ class SqlSubject:
         max_batch: int = 256,
         sealer: Sealer | None = None,
         folder: Path | None = None,
+        deadline: float = 60.0,
     ) -> None:
         """`gateway=False` is for the command line: other processes do not wait until it has applied changes.
 
-        Without a sealer, the secrets of a new database are not encrypted, and an encrypted database cannot be opened. `folder`
-        is the data folder, which has the list of used databases.
+        Without a sealer the secrets of a new database are not encrypted, and an encrypted database is not opened.
+        `folder`: the data folder, which has the list of used databases. `deadline`: the seconds that a read or a write may
+        take, if it does not declare more.
         """
+        self._deadline = deadline
         self._url = url
         self._used = UsedDatabases(folder)
         self._sealer = sealer
@@ -58,7 +69,7 @@ class SqlSubject:
         self._listeners: list[tuple[Listener, bool]] = []
         self._database: Database | None = None
         self._writer: Writer | None = None
-        self._readers: ThreadPoolExecutor | None = None
+        self._readers: Readers | None = None
         self._presence: Presence | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.on_damage: Callable[[DatabaseUnusable], None] = lambda _: None
@@ -78,10 +89,10 @@ class SqlSubject:
         """
         if self._writer is not None:
             raise RuntimeError("the store is already started")
-        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="domogate-store-reader")
-        loop = self._loop = asyncio.get_running_loop()
+        readers = self._readers = Readers(READERS)
+        self._loop = asyncio.get_running_loop()
         try:
-            await loop.run_in_executor(self._readers, self._open)
+            await readers.run(self._open, inf)
             assert self._database is not None
             self._presence = Presence(self._database, self._clock) if self._gateway else None
             writer = Writer(
@@ -93,8 +104,9 @@ class SqlSubject:
                 presence=self._presence,
                 poll=self._poll,
                 max_batch=self._max_batch,
+                deadline=self._deadline,
             )
-            await loop.run_in_executor(self._readers, writer.open)
+            await readers.run(writer.open, LONG)
         except BaseException:
             await self.stop()
             raise
@@ -113,23 +125,31 @@ class SqlSubject:
             migrate(database)
             open_seals(database, self._sealer)
         except DBAPIError as error:
-            raise database.explain(error) from error
+            explained = database.explain(error)
+            if explained is error and file is None and isinstance(error, OperationalError):
+                reason = str(error.orig).split("\n", 1)[0]
+                explained = DatabaseUnusable(f"the database {database.name} cannot be used: {reason}")
+            raise explained from error
         self._used.add(database.name)
 
     async def stop(self) -> None:
-        """Finish the queued writes, then close the database."""
+        """Finish the queued writes, then close the database. A database that does not answer is not waited for."""
         writer, self._writer = self._writer, None
         readers, self._readers = self._readers, None
         database, self._database = self._database, None
         if readers is None:
             return
-        loop = asyncio.get_running_loop()
-        if writer is not None:
-            writer.close()
-            await loop.run_in_executor(readers, writer.join)
+        if writer is not None and not await writer.stop():
+            _log.error("the database did not answer; ending without waiting for it")
         if database is not None:
-            await loop.run_in_executor(readers, database.close)
-        await asyncio.to_thread(readers.shutdown)
+            with suppress(StoreTimeout):
+                await readers.run(database.close, _CLOSE_SECONDS)
+        await readers.close(_CLOSE_SECONDS)
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether the database answered when it was last asked."""
+        return self._writer is not None and self._writer.is_reachable
 
     def _explain(self, error: Exception) -> Exception:
         """Runs on any thread. Returns our own error if the database is damaged."""
@@ -145,7 +165,12 @@ class SqlSubject:
         return self._writer
 
     async def _read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run the query in one snapshot, on a reader thread."""
+        """Run the query in one snapshot, on a reader thread. Raises StoreTimeout."""
+        return await self._read_within(self._deadline, query, *args, **kwargs)
+
+    async def _read_within(
+        self, seconds: float, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         database, readers = self._database, self._readers
         if database is None or readers is None:
             raise RuntimeError("the store is not running")
@@ -157,10 +182,10 @@ class SqlSubject:
             except DBAPIError as error:
                 raise self._explain(error) from error
 
-        return await asyncio.get_running_loop().run_in_executor(readers, run)
+        return await readers.run(run, seconds)
 
     async def _write(self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run the work in a write transaction, on the writer thread. Concurrent callers share a commit."""
+        """Run the work in a write transaction, on the writer thread. Concurrent callers share a commit. Raises StoreTimeout."""
         result: T = await self._running().submit(partial(_call, work, args, kwargs))
         return result
 
@@ -174,22 +199,28 @@ def _call(work: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any],
     return work(tx, *args, **kwargs)
 
 
-def reads(query: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
-    """Make a method of a subject from a query."""
+def reads(
+    query: Callable[Concatenate[Connection, P], T], *, long: bool = False
+) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
+    """Make a method of a subject from a query. `long`: it may read a large part of the database."""
 
     @wraps(query)
     async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._read(query, *args, **kwargs)
+        return await self._read_within(LONG if long else self._deadline, query, *args, **kwargs)
 
     return method
 
 
-def writes(work: Callable[Concatenate[Transaction, P], T]) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
-    """Make a method of a subject from a function that writes."""
+def writes(
+    work: Callable[Concatenate[Transaction, P], T], *, long: bool = False
+) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
+    """Make a method of a subject from a function that writes. `long`: it may change a large part of the database."""
 
     @wraps(work)
     async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._write(work, *args, **kwargs)
+        bound = partial(_call, work, args, kwargs)
+        result: T = await self._running().submit(bound, seconds=LONG if long else None)
+        return result
 
     return method
 

@@ -8,84 +8,31 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import structlog
-from sqlalchemy import Connection, Row, bindparam, select
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from domogate.domain.events import Change, StateChanged
 from domogate.domain.states import Report
 from domogate.ports import Clock, Listener
-from domogate.stores.batch import Batch, OrderChange, Unit
-from domogate.stores.codec import decode_event
-from domogate.stores.engine import Database, Transaction, newest_cursor
+from domogate.stores.batch import Batch, Feed, OrderChange, Unit
+from domogate.stores.engine import Database, Transaction, newest_cursor, time_is_up, time_limit
 from domogate.stores.presence import HEARTBEAT, Presence
+from domogate.stores.readers import GRACE, expire
 from domogate.stores.recorder import Recorder
-from domogate.stores.tables import changes
-
-SELECT_CHANGES = select(changes.c.cursor, changes.c.at, changes.c.event).order_by(changes.c.cursor)
-_BETWEEN = SELECT_CHANGES.where(changes.c.cursor > bindparam("after"), changes.c.cursor <= bindparam("until"))
-
-
-def changes_from_rows(rows: Iterable[Row[Any]]) -> list[Change]:
-    return [Change(row.cursor, row.at, decode_event(row.event)) for row in rows]
-
-
-class Feed:
-    """The position of this process in the change feed: the cursor of the last change that the listeners got.
-
-    Only the writer thread uses it. In each write transaction, changes that other processes committed are read and passed on
-    before the own changes. While this process does not write, it polls for changes of other processes.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._connection: Connection | None = None
-        self._token: object = None
-        self.delivered = 0
-
-    def start(self) -> None:
-        """Begin after the newest change. Snapshots that are read from now on include all changes up to it."""
-        with self._database.reading.begin() as connection:
-            self.delivered = newest_cursor(connection)
-
-    def read_missing(self, connection: Connection, newest: int) -> list[Change]:
-        """Return the changes of other processes up to `newest`. They count as delivered from now on."""
-        if newest <= self.delivered:
-            return []
-        missing = changes_from_rows(connection.execute(_BETWEEN, {"after": self.delivered, "until": newest}))
-        self.delivered = newest
-        return missing
-
-    def advance(self, own: Sequence[Change]) -> None:
-        if own:
-            self.delivered = own[-1].cursor
-
-    def poll(self) -> list[Change]:
-        """Return the changes that other processes committed. The call is cheap if there are none."""
-        if self._connection is None:
-            self._connection = self._database.reading.connect()
-        token = self._database.change_token(self._connection)
-        if token == self._token:
-            return []
-        with self._connection.begin():
-            missing = self.read_missing(self._connection, newest_cursor(self._connection))
-        self._token = token
-        return missing
-
-    def close(self) -> None:
-        """Also called after an error. The next poll connects again."""
-        connection, self._connection, self._token = self._connection, None, None
-        if connection is not None:
-            connection.close()
-
 
 QUIET = 0.002
 """In seconds. The writer stops waiting for more callers if none came for this time."""
 LONGEST = 0.005
 """In seconds. The writer never waits longer than this for more callers."""
+
+_REPORT_SECONDS = 60.0
+"""The deadline of reports: nobody waits for them, and they should outlast an import of another process."""
+_POLL_SECONDS, _LEAVE_SECONDS = 1.5, 2.0
 
 _log = structlog.get_logger(__name__)
 
@@ -104,6 +51,7 @@ class Writer:
         presence: Presence | None,
         poll: float,
         max_batch: int,
+        deadline: float,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -113,6 +61,8 @@ class Writer:
         self._presence = presence
         self._poll = poll
         self._max_batch = max_batch
+        self._deadline = deadline
+        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._feed = Feed(database)
         self._recorder = Recorder(database)
         self._connection: Connection | None = None
@@ -127,7 +77,8 @@ class Writer:
         # Only the writer thread uses these values.
         self._expected = 1
         self._announced = 0.0
-        self._polls_fail = False
+        self.is_reachable = True
+        """Whether the last transaction or poll began."""
         self.written = 0
         """The cursor of the last change of this process."""
         self.applied = 0
@@ -149,24 +100,36 @@ class Writer:
         work: Callable[[Transaction], Any] | None = None,
         reports: Sequence[Report] = (),
         change: OrderChange | None = None,
+        seconds: float | None = None,
     ) -> asyncio.Future[Any]:
+        """The answer of the write. It is a StoreTimeout after so many seconds; the write may still be done then."""
         future: asyncio.Future[Any] = self._loop.create_future()
+        unit = Unit(future, work, reports, change)
+        if seconds is not None:
+            unit.seconds = seconds
+        elif work is None and change is None:
+            unit.seconds = max(_REPORT_SECONDS, self._deadline)
+        else:
+            unit.seconds = self._deadline
+        unit.timer = self._loop.call_later(unit.seconds + GRACE, expire, future, unit.seconds)
         with self._arrived:
             if self._closing:
+                unit.timer.cancel()
                 raise RuntimeError("the store is stopped")
-            self._pending.append(Unit(future, work, reports, change))
+            self._pending.append(unit)
             if len(self._pending) >= self._wanted:
                 self._arrived.notify()
         return future
 
-    def close(self) -> None:
-        """Refuse new writes. Queued writes are still executed."""
+    async def stop(self) -> bool:
+        """Refuse new writes and do the queued ones. False: the database did not answer in time."""
         with self._arrived:
             self._closing = True
             self._arrived.notify()
-
-    def join(self) -> None:
-        self._thread.join()
+        await asyncio.wait((self._ended,), timeout=self._deadline + _LEAVE_SECONDS)
+        if self._ended.done():
+            self._thread.join()
+        return self._ended.done()
 
     def _deliver(self, changes: Sequence[Change], foreign: bool, answered: Sequence[Unit]) -> None:
         if changes:
@@ -198,7 +161,12 @@ class Writer:
                 self._poll_feed()
             if self._presence is not None and (self._applied_foreign or time.monotonic() - self._announced > HEARTBEAT):
                 self._attempt(self._announce)
-        self._attempt(self._leave)
+        if self.is_reachable:
+            self._attempt(self._leave)
+        else:
+            self._disconnect()
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._ended.set_result, None)
 
     def _gather(self) -> list[Unit]:
         """Take the queued writes. If the last batch had several callers, wait a short time until the same number has come
@@ -227,20 +195,23 @@ class Writer:
         changes: list[Change] = []
         foreign = False
         try:
-            connection, newest = self._begin()
-            changes += self._feed.read_missing(connection, newest)
-            foreign = bool(changes)
-            self._recorder.forget_after([change.event for change in changes])
-            tx = Transaction(self._database, connection, self._clock.now())
-            Batch(batch, self._recorder).run(tx)
-            if all(unit.error is not None for unit in batch):
-                connection.rollback()
-            else:
-                own = tx.write_changes(newest)
-                self._commit(connection)
-                self._feed.advance(own)
-                changes += own
-                self.written = own[-1].cursor if own else self.written
+            with time_limit(max(unit.seconds for unit in batch)):
+                connection, newest = self._begin_for(batch)
+                changes += self._feed.read_missing(connection, newest)
+                foreign = bool(changes)
+                self._recorder.forget_after([change.event for change in changes])
+                # Writes whose callers have given up are not done any more.
+                batch = [unit for unit in batch if not unit.future.done()]
+                tx = Transaction(self._database, connection, self._clock.now())
+                Batch(batch, self._recorder).run(tx)
+                if all(unit.error is not None for unit in batch):
+                    connection.rollback()
+                else:
+                    own = tx.write_changes(newest)
+                    self._commit(connection)
+                    self._feed.advance(own)
+                    changes += own
+                    self.written = own[-1].cursor if own else self.written
         except Exception as error:
             # The commit failed or the transaction was lost: the result of every write of the batch is uncertain.
             for unit in batch:
@@ -253,6 +224,20 @@ class Writer:
         self._expected = len(batch) + len(self._pending)
         self._hand_over(changes, foreign, batch)
 
+    def _begin_for(self, batch: list[Unit]) -> tuple[Connection, int]:
+        """Another process may hold the lock for long, for example during an import. Ask again while a caller waits."""
+        while True:
+            try:
+                begun = self._begin()
+            except Exception as error:
+                self.is_reachable = self._database.is_busy(error)
+                if not self.is_reachable or all(unit.future.done() for unit in batch):
+                    raise
+                self._disconnect()
+            else:
+                self.is_reachable = True
+                return begun
+
     def _begin(self) -> tuple[Connection, int]:
         """Begin a write transaction and return the newest cursor.
 
@@ -263,7 +248,7 @@ class Writer:
             self._database.lock(connection)
             return connection, newest_cursor(connection)
         except DBAPIError as error:
-            if not error.connection_invalidated:
+            if not error.connection_invalidated or time_is_up():
                 raise
         self._disconnect()
         connection = self._connect()
@@ -273,19 +258,21 @@ class Writer:
     def _connect(self) -> Connection:
         if self._connection is None:
             self._connection = self._database.writing.connect()
+            self._database.prepare_writer(self._connection)
         return self._connection
 
     def _poll_feed(self) -> None:
         try:
-            changes = self._feed.poll()
+            with time_limit(min(_POLL_SECONDS, self._deadline)):
+                changes = self._feed.poll()
         except Exception as error:
             self._explain(error)
-            if not self._polls_fail:
+            if self.is_reachable:
                 _log.exception("cannot read the database; retrying", every=self._poll)
-            self._polls_fail = True
+            self.is_reachable = False
             self._attempt(self._feed.close)
             return
-        self._polls_fail = False
+        self.is_reachable = True
         if changes:
             self._recorder.forget_after([change.event for change in changes])
             self._hand_over(changes, True, ())
@@ -309,9 +296,10 @@ class Writer:
     def _write_without_change(self, work: Callable[[Connection], None]) -> None:
         """Commit a write that is not a change. The listeners do not get it."""
         try:
-            connection = self._connect()
-            work(connection)
-            self._commit(connection)
+            with time_limit(min(_LEAVE_SECONDS, self._deadline)):
+                connection = self._connect()
+                work(connection)
+                self._commit(connection)
         except Exception:
             self._disconnect()
             raise

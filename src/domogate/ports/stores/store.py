@@ -16,6 +16,10 @@ from domogate.ports.stores.tickets import TicketStore
 from domogate.ports.stores.webhooks import WebhookStore
 
 
+class StoreTimeout(Exception):
+    """The database did not answer in time. A write may still be done."""
+
+
 class Store(
     PlantStore,
     MemberStore,

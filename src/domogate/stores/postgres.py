@@ -1,0 +1,106 @@
+"""A database on a PostgreSQL server."""
+
+from collections.abc import Generator
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, Engine, Table, create_engine, event, func, select
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.engine import URL
+
+from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, newest_cursor, time_is_up
+
+if TYPE_CHECKING:
+    import psycopg
+
+# All Domogate processes use the same number. Only the process that holds this lock may write.
+_WRITE_LOCK = 0x646F6D6F67617465
+_CONNECT_SECONDS = "2"
+"""The least that the driver allows."""
+
+
+class PostgresDatabase(Database):
+    """A server. Snapshots are REPEATABLE READ. An advisory lock admits one writer at a time.
+
+    A server that stopped keeps its connections open and does not answer. So a statement is given up when the time limit of its
+    thread is over, and its connection is closed.
+    """
+
+    def __init__(self, url: URL) -> None:
+        super().__init__(_name_of(url))
+        if find_spec("psycopg") is None:
+            raise ValueError("a PostgreSQL database needs the driver psycopg: install domogate[postgres]")
+        url = url.set(drivername="postgresql+psycopg")
+        if "connect_timeout" not in url.query:
+            url = url.update_query_dict({"connect_timeout": _CONNECT_SECONDS})
+        self.writing = self._engine(url, 1)
+        reading = self._engine(url, READERS + 1)
+        self.reading = reading.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+    @staticmethod
+    def _engine(url: URL, size: int) -> Engine:
+        engine = create_engine(url, pool_size=size, pool_pre_ping=True, **ENGINE_OPTIONS)
+
+        @event.listens_for(engine, "do_connect")
+        def connect(_dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
+            return _limited_connection().connect(*arguments, **options)
+
+        return engine
+
+    def lock(self, connection: Connection) -> None:
+        connection.execute(select(func.pg_advisory_xact_lock(_WRITE_LOCK)))
+
+    def prepare_writer(self, connection: Connection) -> None:
+        """Nothing to do: statements obey the time limit of their thread."""
+
+    def is_busy(self, error: Exception) -> bool:  # noqa: ARG002 - waiting for the lock is a statement like others
+        return False
+
+    def erase_freed(self, connection: Connection) -> None:
+        """Does nothing. The server overwrites freed space later."""
+
+    def clear_log(self) -> None:
+        """Does nothing, because the log belongs to the server."""
+
+    def change_token(self, connection: Connection) -> object:
+        with connection.begin():
+            return newest_cursor(connection)
+
+    def insert(self, table: Table) -> Any:
+        return postgresql.insert(table)
+
+
+@cache
+def _limited_connection() -> "type[psycopg.Connection[Any]]":
+    """A connection that obeys the time limit of its thread."""
+    import psycopg  # an extra, which is not installed with SQLite
+
+    def give_up_in_time(waiting: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        """Pass on what the driver waits for. It gets control several times a second."""
+        try:
+            wanted = next(waiting)
+            while True:
+                ready = yield wanted
+                if not ready and time_is_up():
+                    raise TimeoutError
+                wanted = waiting.send(ready)
+        except StopIteration as done:
+            return done.value
+
+    class LimitedConnection(psycopg.Connection[Any]):
+        def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return super().wait(give_up_in_time(gen), *args, **kwargs)
+            except TimeoutError:
+                self.pgconn.finish()
+                raise psycopg.OperationalError("the server did not answer in time") from None
+
+    return LimitedConnection
+
+
+def _name_of(url: URL) -> str:
+    """Host, port and database of a server."""
+    host = url.host or url.query.get("host") or "localhost"
+    port = url.port or url.query.get("port") or 5432
+    return f"postgresql://{host}:{port}/{url.database or ''}"

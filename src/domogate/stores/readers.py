@@ -1,0 +1,99 @@
+"""Threads for reads. A caller waits no longer than its deadline, and a thread that hangs does not keep the process alive."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from math import inf
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+from domogate.ports import StoreTimeout
+from domogate.stores.engine import time_limit
+
+T = TypeVar("T")
+
+GRACE = 0.25
+"""Seconds after the deadline: a process that was paused gets its answer first."""
+
+
+class _Job:
+    __slots__ = ("future", "loop", "seconds", "work")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, work: Callable[[], Any], seconds: float) -> None:
+        self.loop = loop
+        self.future: asyncio.Future[Any] = loop.create_future()
+        self.work = work
+        self.seconds = seconds
+
+    def run(self) -> None:
+        """On a thread. The work is skipped if its caller has given up."""
+        if self.future.done():
+            return
+        try:
+            with time_limit(self.seconds):
+                result = self.work()
+        except BaseException as error:
+            self._end(self._fail, error)
+        else:
+            self._end(self._succeed, result)
+
+    def _end(self, end: Callable[[Any], None], outcome: Any) -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            self.loop.call_soon_threadsafe(end, outcome)
+
+    def _succeed(self, result: Any) -> None:
+        if not self.future.done():
+            self.future.set_result(result)
+
+    def _fail(self, error: BaseException) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)
+
+
+class Readers:
+    """A few threads. They end after `close`."""
+
+    def __init__(self, threads: int) -> None:
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._threads = [
+            threading.Thread(target=self._serve, name=f"domogate-store-reader-{number}", daemon=True)
+            for number in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    async def run(self, work: Callable[[], T], seconds: float) -> T:
+        """The result of the work. Raises StoreTimeout if it is not there in time."""
+        loop = asyncio.get_running_loop()
+        job = _Job(loop, work, seconds)
+        timer = None if seconds == inf else loop.call_later(seconds + GRACE, expire, job.future, seconds)
+        self._jobs.put(job)
+        try:
+            result: T = await job.future
+            return result
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    async def close(self, seconds: float) -> None:
+        """Threads end when they have done their jobs. Wait for them, but not longer than so many seconds."""
+        for _ in self._threads:
+            self._jobs.put(None)
+        end = time.monotonic() + seconds
+
+        def join() -> None:
+            for thread in self._threads:
+                thread.join(max(0.0, end - time.monotonic()))
+
+        await asyncio.to_thread(join)
+
+    def _serve(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job.run()
+
+
+def expire(future: asyncio.Future[Any], seconds: float) -> None:
+    if not future.done():
+        future.set_exception(StoreTimeout(f"the database did not answer within {seconds:g} s"))

@@ -1,0 +1,86 @@
+"""A database server that is stopped, but not gone: requests are answered in time, and SIGTERM ends the gateway."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from support.gateway import Gateway, eventually, running, start
+from support.postgres import PostgresServer, postgres_server
+from support.spec_operations import E1, E8
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+DEADLINE, DRAIN = 2.0, 3.0
+SLACK = 4.0
+"""Seconds for a busy machine. Without deadlines a request has no answer at all."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with postgres_server() as server:
+        try:
+            yield server
+        finally:
+            server.resume()
+
+
+@pytest.fixture
+def gateway(server: PostgresServer, tmp_path: Path) -> Iterator[Gateway]:
+    settings = {
+        "DOMOGATE_DATABASE": server.empty_database(),
+        "DOMOGATE_SECRET_KEY": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+        "DOMOGATE_DEVICE_DEADLINE": str(DEADLINE),
+        "DOMOGATE_DRAIN": str(DRAIN),
+    }
+    with running(start("demo", tmp_path, settings)) as started:
+        try:
+            yield started
+        finally:
+            server.resume()
+
+
+def ask_with_unknown_key(gateway: Gateway) -> httpx.Response:
+    """A request that must read the database."""
+    headers = {"Ocp-Apim-Subscription-Key": f"unknown {time.monotonic()}"}
+    return httpx.get(f"{gateway.base_url}/homeauto/v1.0/plants", headers=headers, timeout=60)
+
+
+def status_of(gateway: Gateway, path: str) -> int:
+    return httpx.get(f"{gateway.base_url}{path}", timeout=60).status_code
+
+
+class TestAHungServer:
+    def test_every_request_is_answered_in_time_and_all_is_well_afterwards(
+        self, gateway: Gateway, server: PostgresServer
+    ) -> None:
+        who, target = gateway.case(E1)
+        reader, light = gateway.case(E8)
+        assert gateway.send(E1, target, who=who).status_code == 200
+        assert gateway.send(E8, light, who=reader).status_code == 200
+        server.pause()
+        for _ in range(2):
+            begun = time.monotonic()
+            assert gateway.send(E1, target, who=who).status_code == 500
+            assert time.monotonic() - begun < DEADLINE + SLACK
+            begun = time.monotonic()
+            assert ask_with_unknown_key(gateway).status_code == 500
+            assert time.monotonic() - begun < DEADLINE + SLACK
+        assert gateway.send(E8, light, who=reader).status_code in (200, 404)  # from memory, or the device was asked
+        assert status_of(gateway, "/healthz") == 200
+        eventually(lambda: status_of(gateway, "/readyz") == 503, "the gateway is not ready")
+        server.resume()
+        eventually(lambda: status_of(gateway, "/readyz") == 200, "the gateway is ready again")
+        eventually(lambda: gateway.send(E1, target, who=who).status_code == 200, "orders are executed again")
+        assert ask_with_unknown_key(gateway).status_code == 401
+
+    def test_sigterm_ends_the_gateway(self, gateway: Gateway, server: PostgresServer) -> None:
+        who, target = gateway.case(E1)
+        assert gateway.send(E1, target, who=who).status_code == 200
+        server.pause()
+        begun = time.monotonic()
+        gateway.process.terminate()
+        gateway.process.wait(60)
+        assert time.monotonic() - begun < 2 * DRAIN + SLACK

@@ -1,0 +1,149 @@
+"""Every read and write of the store ends by its deadline, and nothing waits for a thread that hangs."""
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, text
+
+from domogate.domain.states import LightState, Report
+from domogate.ports import StoreTimeout
+from domogate.stores import SqlStore, sqlite_url, writer
+from domogate.stores.subject import reads
+from support.clocks import NOW, ManualClock
+from support.stores import ANNA, BRUNO, HOUSE, LAMP, SMALL, HeldStore, OpenStore
+
+DEADLINE = 0.4
+SLACK = 10.0
+"""Seconds for a busy machine."""
+ENDLESS = text("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "domogate.db"
+
+
+@pytest.fixture
+def locked(file: Path) -> Iterator[sqlite3.Connection]:
+    """A connection of another process, which can hold the lock for writing."""
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        yield connection
+
+
+class TestAWriteThatHangs:
+    async def test_its_caller_gives_up_and_the_next_one_that_has_not_begun_is_not_done(
+        self, open_store: OpenStore, database_url: str
+    ) -> None:
+        store = await open_store(database_url, HeldStore, deadline=DEADLINE)
+        assert isinstance(store, HeldStore)
+        held = await store.hold(store.save_user(ANNA))
+        queued = asyncio.create_task(store.save_user(BRUNO))
+        begun = time.monotonic()
+        for waiting in (held, queued):
+            with pytest.raises(StoreTimeout, match=r"within 0\.4 s"):
+                await waiting
+        assert time.monotonic() - begun < SLACK
+        store.released.set()
+        await store.newest_cursor()
+        await store.save_user(ANNA)
+        assert [user.id for user in await store.list_users()] == [ANNA.id]
+
+    async def test_stopping_does_not_wait_for_it(self, file: Path) -> None:
+        store = HeldStore(sqlite_url(file), clock=ManualClock(), deadline=DEADLINE)
+        await store.start()
+        held = await store.hold(store.save_user(ANNA))
+        begun = time.monotonic()
+        await store.stop()
+        assert time.monotonic() - begun < DEADLINE + SLACK
+        with pytest.raises(StoreTimeout):
+            await held
+        store.released.set()
+
+
+class TestALockOfAnotherProcess:
+    async def test_a_write_is_done_when_the_lock_is_free_in_time(
+        self, open_store: OpenStore, file: Path, locked: sqlite3.Connection
+    ) -> None:
+        store = await open_store(sqlite_url(file), deadline=30.0)
+        locked.execute("BEGIN IMMEDIATE")
+        saving = asyncio.create_task(store.save_user(ANNA))
+        await asyncio.sleep(1.5)  # longer than one attempt
+        assert not saving.done()
+        locked.execute("ROLLBACK")
+        await saving
+        assert store.is_reachable
+
+    async def test_a_caller_gives_up_by_its_deadline_and_a_report_waits_longer(
+        self, open_store: OpenStore, file: Path, locked: sqlite3.Connection
+    ) -> None:
+        store = await open_store(sqlite_url(file), deadline=DEADLINE)
+        await store.import_estate(SMALL, prune=False)
+        locked.execute("BEGIN IMMEDIATE")
+        saving = asyncio.create_task(store.save_user(ANNA))
+        recording = asyncio.create_task(store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=7))]))
+        with pytest.raises(StoreTimeout):
+            await saving
+        await asyncio.sleep(1.5)
+        assert not recording.done()
+        locked.execute("ROLLBACK")
+        await recording
+        stored = await store.find_plant(HOUSE.id)
+        assert stored is not None
+        assert stored.states[LAMP.id].state == LightState(on=True, level=7)
+
+    async def test_a_report_gives_up_too(
+        self, open_store: OpenStore, file: Path, locked: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(writer, "_REPORT_SECONDS", DEADLINE)
+        store = await open_store(sqlite_url(file), deadline=DEADLINE)
+        await store.import_estate(SMALL, prune=False)
+        locked.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreTimeout):
+            await store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True))])
+        locked.execute("ROLLBACK")
+
+
+class TestAReadThatHangs:
+    async def test_a_long_query_is_interrupted_and_its_thread_reads_again(self, open_store: OpenStore, file: Path) -> None:
+        store = await open_store(sqlite_url(file), deadline=DEADLINE)
+        count = reads(lambda connection: connection.execute(ENDLESS).scalar())
+        for _ in range(3):
+            # More queries than there are threads.
+            answers = await asyncio.gather(*(count(store) for _ in range(6)), return_exceptions=True)
+            assert all(isinstance(answer, Exception) for answer in answers)
+        async with asyncio.timeout(SLACK):
+            while True:
+                try:
+                    assert await store.list_users() == []
+                    break
+                except StoreTimeout:
+                    pass
+
+    async def test_a_thread_that_hangs_costs_nobody_else_an_answer(self, open_store: OpenStore, database_url: str) -> None:
+        store = await open_store(database_url, deadline=DEADLINE)
+        released = threading.Event()
+
+        def hang(_connection: Connection) -> None:
+            released.wait(30)
+
+        with pytest.raises(StoreTimeout):
+            await reads(hang)(store)
+        assert await store.list_users() == []
+        released.set()
+
+    async def test_stopping_does_not_wait_for_it(self, file: Path) -> None:
+        store = SqlStore(sqlite_url(file), clock=ManualClock(), deadline=DEADLINE)
+        await store.start()
+        released = threading.Event()
+        with pytest.raises(StoreTimeout):
+            await reads(lambda _connection: released.wait(60))(store)
+        begun = time.monotonic()
+        await store.stop()
+        assert time.monotonic() - begun < SLACK
+        released.set()
