@@ -44,6 +44,7 @@ def openapi_document(family: Family, *, base_url: str, version: str) -> dict[str
         paths.setdefault(path, {})[operation.method.lower()] = described
     tokens = " or ".join(_TOKEN_WORDS[kind] for kind in sorted(family.tokens))
     return openapi_frame(
+        name=family.slug,
         title=family.name,
         description=f"The {family.name} family ({family.lifecycle.word}). Authorization carries {tokens}.",
         base_url=base_url,

@@ -39,6 +39,7 @@ def describe_surface(surface: Surface, *, base_url: str, version: str) -> dict[s
         described = _describe(operation, surface, schemas)
         paths.setdefault(f"{surface.prefix}{operation.path}", {})[operation.method.lower()] = described
     document = openapi_frame(
+        name=surface.name,
         title=surface.name,
         description=surface.description,
         base_url=base_url,

@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import msgspec
 
+_JSON = "application/json"
 KEY_SCHEME = {"type": "apiKey", "in": "header", "name": "Ocp-Apim-Subscription-Key"}
 
 _REF = "#/components/schemas/{name}"
@@ -35,6 +38,8 @@ class Schemas:
             if public in self.components:
                 raise ValueError(f"two models are called {public} in one document")
             self.components[public] = schema | ({"title": public} if schema.get("title") == name else {})
+            for member in schema.get("properties", {}).values():
+                _describe_default(member)
 
     def of(self, model: Any) -> dict[str, Any]:
         schema: dict[str, Any] = self._schema_of[repr(model)]
@@ -42,7 +47,15 @@ class Schemas:
 
     def json_of(self, model: Any) -> dict[str, Any]:
         """Return the OpenAPI `content` of a JSON body of this model."""
-        return {"application/json": {"schema": self.of(model)}}
+        return {_JSON: {"schema": self.of(model)}}
+
+
+def _describe_default(member: dict[str, Any]) -> None:
+    """Say the default in words: some generators take a member with a default for one that must be sent."""
+    default = member.pop("default", None)
+    if default:
+        text = f"Default: `{msgspec.json.encode(default).decode()}`."
+        member["description"] = f"{member['description']} {text}" if "description" in member else text
 
 
 def component_name(model: str) -> str:
@@ -51,8 +64,33 @@ def component_name(model: str) -> str:
     return f"{component_name(listing[1])}List" if listing else model.removesuffix("Out").removeprefix("Wire")
 
 
+@cache
+def _load_examples() -> dict[str, dict[str, dict[str, Any]]]:
+    """Requests and answers of the demo, by document and operation."""
+    text = files("domogate.wire").joinpath("examples.json").read_bytes()
+    return msgspec.json.decode(text, type=dict[str, dict[str, dict[str, Any]]])
+
+
+def _add_examples(document: str, paths: Mapping[str, Any]) -> None:
+    examples = _load_examples().get(document, {})
+    for methods in paths.values():
+        for described in methods.values():
+            example = examples.get(described["operationId"], {})
+            values = example.get("parameters", {})
+            for parameter in described["parameters"]:
+                if parameter["name"] in values:
+                    parameter["example"] = values[parameter["name"]]
+            if "body" in example:
+                described["requestBody"]["content"][_JSON]["example"] = example["body"]
+            if "answer" in example:
+                # The success is described first, and its media types in the order of preference.
+                content = next(iter(described["responses"].values()))["content"]
+                next(iter(content.values()))["example"] = example["answer"]
+
+
 def openapi_frame(
     *,
+    name: str,
     title: str,
     description: str,
     base_url: str,
@@ -61,7 +99,8 @@ def openapi_frame(
     schemas: Schemas,
     security: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the complete document for `paths`. `security` has the security schemes; a request needs all of them."""
+    """Return the complete document for `paths`, with examples. `security` has the schemes; a request needs all of them."""
+    _add_examples(name, paths)
     return {
         "openapi": "3.1.0",
         "info": {

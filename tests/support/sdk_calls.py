@@ -1,0 +1,195 @@
+"""One successful call of every operation of every document, on the demo estate, in an order in which all of them work.
+
+Texts in braces stand for values that an earlier answer gave, for example `{webhookId}`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+ANNA, DARIO, ELENA, FABIO = (f"{name}@example.com" for name in ("anna", "dario", "elena", "fabio"))
+
+HOUSE = "ca5a0001-0000-4000-8000-000000000000"
+KITCHEN = "ca5a0001-000a-4000-8000-000000000001"
+LAMP = "ca5a0001-0001-4000-8000-000000000001"
+PLUG = "ca5a0001-0001-4000-8000-000000000003"
+REMOTE = "ca5a0001-0002-4000-8000-000000000006"
+LOCK = "ca5a0001-0003-4000-8000-000000000002"
+CAMERA = "ca5a0001-0003-4000-8000-000000000003"
+THERMOSTAT = "ca5a0001-0100-4000-8000-000000000003"
+SCENE = "ca5a0001-0200-4000-8000-000000000002"
+OFFICE = "0ff1ce01-0000-4000-8000-000000000000"
+HOSPITAL = "405b0001-0000-4000-8000-000000000000"
+EXIT_SIGN = "405b0001-0003-4000-8000-000000000001"
+UNIT = "062520"
+
+NO_BODY = object()
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request that succeeds, and what later calls need of its answer."""
+
+    document: str
+    operation: str
+    path: dict[str, str] = field(default_factory=dict)
+    query: dict[str, Any] = field(default_factory=dict)
+    body: Any = NO_BODY
+    who: str = ANNA
+    status: int = 200
+    keep: dict[str, str] = field(default_factory=dict)
+    """Names of values, each with its place in the answer: `user.id`."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.document}.{self.operation}"
+
+
+def bare(identity: str) -> str:
+    """The id as home control writes it."""
+    return identity.replace("-", "")
+
+
+IN_HOUSE = {"plantId": HOUSE}
+IN_HOSPITAL = {"plantId": HOSPITAL}
+OF_THERMOSTAT = {"plantId": HOUSE, "moduleId": THERMOSTAT}
+OF_WEBHOOK = {"webhookId": "{webhookId}"}
+OF_NEW_USER = {"userId": "{userId}"}
+OF_FABIO = {"userId": "{fabioId}"}
+
+FAMILIES = (
+    Call(
+        "homectl",
+        "switchPlugs",
+        {"plantId": bare(HOUSE), "ambientId": bare(KITCHEN)},
+        body={"status": "on"},
+    ),
+    Call("homectl", "readRemote", {"plantId": bare(HOUSE), "moduleId": bare(REMOTE)}),
+    Call("homectl", "readTopology", {"plantId": bare(HOUSE)}),
+    Call("homectl", "readConsumptions", {"plantId": bare(HOUSE), "moduleId": bare(PLUG)}),
+    Call("homectl", "listPlants"),
+    Call("homeauto", "runScene", {"plantid": HOUSE, "moduleid": SCENE}, body={"status": "run"}),
+    Call("homeauto", "listPlants"),
+    Call("homeauto", "readTopology", IN_HOUSE),
+    Call("homeauto", "setLight", {"plantid": HOUSE, "moduleid": LAMP}, body={"status": "on", "level": 60}),
+    Call("homeauto", "readLight", {"plantid": HOUSE, "moduleid": LAMP}),
+    Call("doorentry-a", "readTopology", IN_HOUSE),
+    Call("doorentry-b", "listPlants"),
+    Call("doorentry-b", "openLock", {"plantId": HOUSE, "deviceId": LOCK}, keep={"lockTicket": "locks.0.ticket"}),
+    Call("thermostat", "setChronothermostat", OF_THERMOSTAT, body={
+        "function": "heating", "mode": "manual", "setPoint": {"value": 21.5, "unit": "C"},
+    }),
+    Call("thermostat", "readChronothermostat", OF_THERMOSTAT),
+    Call("thermostat", "readMeasures", OF_THERMOSTAT),
+    Call("thermostat", "listPrograms", OF_THERMOSTAT),
+    Call("thermostat", "listPlants"),
+    Call("thermostat", "readTopology", IN_HOUSE),
+    Call("thermostat", "subscribe", IN_HOUSE, body={"EndPointUrl": "{receiver}/thermostats"}, status=201,
+         keep={"subscriptionId": "subscriptionId"}),
+    Call("thermostat", "listSubscriptions"),
+    Call("thermostat", "unsubscribe", {**IN_HOUSE, "subscriptionId": "{subscriptionId}"}),
+    Call("touchpanel", "listPlants"),
+    Call("touchpanel", "switchOnCamera", {"plantId": HOUSE, "deviceId": CAMERA},
+         keep={"cameraTicket": "audiovideounits.0.ticket"}),
+    Call("multisocket", "listPlugs", IN_HOUSE),
+    Call("emergency-lighting", "listSites", who=ELENA),
+    Call("emergency-lighting", "listModules", {"siteId": HOSPITAL}, who=ELENA),
+    Call("emergency-lighting", "listSpareParts", {"reference": UNIT}, who=ELENA),
+    Call("echo", "createResource", body={"vehicleType": "train", "maxSpeed": 125.5, "avgSpeed": 90, "speedUnit": "mph"}),
+)  # fmt: skip
+
+OWN_SURFACES = (
+    Call("events", "listen", query={"plant": [HOUSE], "kind": ["state"], "present": True}),
+    Call("webhooks", "registerWebhook", status=201, keep={"webhookId": "id"},
+         body={"plantId": HOUSE, "url": "{receiver}/events", "kinds": ["state"]}),
+    Call("webhooks", "listWebhooks"),
+    Call("webhooks", "getWebhook", OF_WEBHOOK),
+    Call("webhooks", "renewWebhookSecret", OF_WEBHOOK),
+    Call("webhooks", "testWebhook", OF_WEBHOOK),
+    Call("webhooks", "listDeadLetters", OF_WEBHOOK, {"limit": 10}),
+    Call("webhooks", "replayDeadLetters", OF_WEBHOOK, body={}),
+    Call("management", "listWebhooks", query={"plantId": HOUSE}),
+    Call("management", "getWebhook", OF_WEBHOOK),
+    Call("management", "listDeadLetters", OF_WEBHOOK, {"limit": 10}),
+    Call("management", "replayDeadLetters", OF_WEBHOOK, body={}),
+    Call("webhooks", "removeWebhook", OF_WEBHOOK, status=204),
+    Call("webhooks", "registerWebhook", status=201, keep={"webhookId": "id"},
+         body={"plantId": HOUSE, "url": "{receiver}/events", "kinds": ["state"]}),
+    Call("management", "removeWebhook", OF_WEBHOOK, status=204),
+    Call("tickets", "redeem", body={"ticket": "{cameraTicket}"}, keep={"pictureToken": "picture.token"}),
+    Call("tickets", "picture"),
+)  # fmt: skip
+
+MANAGEMENT = (
+    Call("management", "listUsers", query={"limit": 2}),
+    Call("management", "createUser", body={"email": "sofia@example.com", "name": "Sofia Ricci", "operator": True}, status=201,
+         keep={"userId": "user.id"}),
+    Call("management", "getUser", OF_NEW_USER),
+    Call("management", "changeUser", OF_NEW_USER, body={"name": "Sofia Rizzo", "standing": "terms expired"}),
+    Call("management", "issuePasswordLink", OF_NEW_USER, body={"showLink": True}, status=201),
+    Call("management", "deleteUser", OF_NEW_USER, status=204),
+    Call("management", "listUsers", query={"email": FABIO}, keep={"fabioId": "items.0.id"}),
+    Call("management", "listPasskeys", OF_FABIO, keep={"passkeyId": "items.0.id"}),
+    Call("management", "removePasskey", {**OF_FABIO, "passkeyId": "{passkeyId}"}, status=204),
+    Call("management", "resetSecondFactor", OF_FABIO, status=204),
+    Call("management", "listExternalAccounts", OF_FABIO),
+    Call("management", "unbindExternalAccounts", OF_FABIO, status=204),
+    Call("management", "listSessions", OF_FABIO),
+    Call("management", "endSessions", OF_FABIO, status=204),
+    Call("management", "listGrants", OF_FABIO, keep={"grantId": "items.0.id"}),
+    Call("management", "revokeGrant", {**OF_FABIO, "grantId": "{grantId}"}, status=204),
+    Call("management", "revokeGrants", OF_FABIO, status=204),
+    Call("management", "listUsers", query={"email": ANNA}, keep={"annaId": "items.0.id"}),
+    Call("management", "listPlantsOfUser", {"userId": "{annaId}"}),
+    Call("management", "createClient", status=201, body={
+        "id": "lobby-display", "name": "Lobby display", "confidential": True, "redirectUris": ["https://lobby.example/callback"],
+        "scopes": ["openid", "topology.read", "light.read"],
+    }),
+    Call("management", "listClients", query={"limit": 2}),
+    Call("management", "getClient", {"clientId": "lobby-display"}),
+    Call("management", "changeClient", {"clientId": "lobby-display"}, body={"name": "Display in the lobby"}),
+    Call("management", "rotateClientSecret", {"clientId": "lobby-display"}, status=201),
+    Call("management", "deleteClient", {"clientId": "lobby-display"}, status=204),
+    Call("management", "listPlants", query={"limit": 2}),
+    Call("management", "getPlant", IN_HOUSE),
+    Call("management", "changePlant", {"plantId": OFFICE}, body={"status": "active"}),
+    Call("management", "invite", IN_HOUSE, status=201, body={"email": "sofia@example.com", "limits": {"modules": [LAMP]}}),
+    Call("management", "changeInvitation", {**IN_HOUSE, "email": "sofia@example.com"}, body={
+        "limits": {"ambients": [KITCHEN]},
+    }),
+    Call("management", "withdrawInvitation", {**IN_HOUSE, "email": "sofia@example.com"}, status=204),
+    Call("management", "allowUser", {**IN_HOUSE, **OF_FABIO}, status=204),
+    Call("management", "changeMember", {**IN_HOUSE, **OF_FABIO}, body={
+        "limits": {"ambients": [KITCHEN], "validUntil": "2099-12-31T12:00:00Z"},
+    }),
+    Call("management", "withdrawUser", {**IN_HOUSE, **OF_FABIO}, status=204),
+    Call("management", "listModules", IN_HOUSE, {"kind": "light", "limit": 2}),
+    Call("management", "getModule", {**IN_HOUSE, "moduleId": LAMP}),
+    Call("management", "commandModule", {**IN_HOUSE, "moduleId": LAMP}, body={"do": "set light", "on": True, "level": 40},
+         keep={"orderId": "id"}),
+    Call("management", "runScene", {**IN_HOUSE, "moduleId": SCENE}, status=204),
+    Call("management", "listReadings", OF_THERMOSTAT, {"measure": "temperature", "limit": 2}),
+    Call("management", "listOrders", query={"moduleId": LAMP, "limit": 2}),
+    Call("management", "getOrder", {"orderId": "{orderId}"}),
+    Call("management", "getSafety", IN_HOSPITAL),
+    Call("management", "getSafetyReport", IN_HOSPITAL, {"timezone": "Europe/Rome", "responsible": "Elena Ferri"}),
+    Call("management", "getSparePartsOrder", IN_HOSPITAL),
+    Call("management", "writeLogbook", IN_HOSPITAL, status=201, body={
+        "kind": "note", "by": "Elena Ferri", "words": "The exit sign was cleaned.", "moduleId": EXIT_SIGN,
+    }),
+    Call("management", "listLogbook", IN_HOSPITAL, {"limit": 2}),
+    Call("management", "injectFault", IN_HOUSE, body={"fault": "offline", "moduleId": LAMP, "seconds": 60}, status=201),
+    Call("management", "listFaults", query={"limit": 2}),
+    Call("management", "listFaultsOfPlant", IN_HOUSE, {"limit": 2}),
+    Call("management", "clearFaultsOfPlant", IN_HOUSE, {"moduleId": LAMP}),
+    Call("management", "clearFaults", query={"fault": "offline"}),
+    Call("management", "listDrivers"),
+    Call("management", "createSubscription", status=201, keep={"keyId": "subscription.id"},
+         body={"name": "Lobby display", "rate": "10/second", "dailyQuota": 5000}),
+    Call("management", "listSubscriptions", query={"limit": 2}),
+    Call("management", "revokeSubscription", {"subscriptionId": "{keyId}"}, status=204),
+    Call("management", "listSigningKeys"),
+    Call("management", "rotateSigningKeys", body={"emergency": False}, status=201),
+    Call("management", "listAudit", query={"limit": 2}),
+)  # fmt: skip
+
+CALLS = (*FAMILIES, *OWN_SURFACES, *MANAGEMENT)

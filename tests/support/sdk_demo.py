@@ -1,0 +1,74 @@
+"""The demo with an operator, a receiver of webhooks, and everything else that the calls need."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from domogate.app import Tools
+from domogate.domain.authorization import Session
+from domogate.domain.ids import new_id
+from domogate.domain.passkeys import Passkey, UsedChallenge
+from domogate.domain.people import MANAGE_SCOPE, Client, Grant, TokenKind
+from support.gateway import Gateway
+from support.http import KEY_HEADER
+from support.receivers import ThreadedReceiver
+from support.sdk_calls import ELENA, FABIO, Call
+from support.store_access import run_with_tools
+
+_NAME = re.compile(r"\{(\w+)\}")
+_CONSOLE = Client("console", "Console", None, scopes=(MANAGE_SCOPE,))
+
+
+class SdkDemo:
+    """Knows the credentials of each call, and the values that answers gave."""
+
+    def __init__(self, gateway: Gateway, receiver: ThreadedReceiver) -> None:
+        self.gateway = gateway
+        self.known: dict[str, str] = {"receiver": receiver.url}
+        self._operator_token = run_with_tools(gateway, self._prepare)
+
+    @staticmethod
+    async def _prepare(tools: Tools) -> str:
+        """Make Elena an operator, and give Fabio what operators remove. Returns Elena's token."""
+        now = tools.clock.now()
+        elena, fabio = [await tools.store.find_user_by_email(email) for email in (ELENA, FABIO)]
+        assert elena is not None
+        assert fabio is not None
+        await tools.people.set_operator(elena.id, True)
+        await tools.store.save_client(_CONSOLE)
+        await tools.people.change_user(fabio.id, lambda user: msgspec.structs.replace(user, totp_secret="A" * 16))
+        await tools.store.bind_external_account("https://id.example", "fabio-at-id", fabio.email, now)
+        await tools.store.add_grant(Grant(new_id(), fabio.id, "demo-app", ("light.read",), created_at=now))
+        session = Session(new_id(), new_id(), fabio.id, now, now, now, now + 3600, address="192.0.2.1", agent="A browser")
+        await tools.store.add_session(session)
+        passkey = Passkey(new_id(), fabio.id, new_id(), new_id(), new_id(), 0, "Phone", now)
+        assert await tools.store.add_passkey(passkey, UsedChallenge(new_id(), now + 60), session.id)
+        grant = Grant(new_id(), elena.id, _CONSOLE.id, _CONSOLE.scopes, created_at=now)
+        await tools.store.add_grant(grant)
+        return await tools.signer.mint_token(TokenKind.ACCESS, elena, _CONSOLE, grant)
+
+    def headers_for(self, call: Call) -> dict[str, str]:
+        if call.document == "management":
+            return {"Authorization": f"Bearer {self._operator_token}"}
+        if call.document == "tickets":
+            return {"Authorization": f"Bearer {self.known['pictureToken']}"} if call.operation == "picture" else {}
+        person = self.gateway.people[call.who]
+        token = person.access_token if call.document == "homectl" else person.id_token
+        return {KEY_HEADER: self.gateway.subscription_key, "Authorization": f"Bearer {token}"}
+
+    def fill(self, value: Any) -> Any:
+        """The value with the names in braces replaced."""
+        if isinstance(value, str):
+            return _NAME.sub(lambda name: self.known[name[1]], value)
+        if isinstance(value, Mapping):
+            return {name: self.fill(inner) for name, inner in value.items()}
+        return [self.fill(inner) for inner in value] if isinstance(value, list) else value
+
+    def keep(self, call: Call, answer: Any) -> None:
+        for name, place in call.keep.items():
+            found = answer
+            for step in place.split("."):
+                found = found[int(step)] if step.isdigit() else found[step]
+            self.known[name] = found
