@@ -26,6 +26,8 @@ LADDER = (*UNIT, "tests/test_docs.py")
 RIGHTS = ("tests/services/rights", "tests/services/events/test_hub.py", *CONTRACT)
 TOKENS = ("tests/identity",)
 TIMEOUT = 300.0
+SIZES = {"_CLIENTS", "_USERS", "_GRANTS", "cache_size"}
+"""Sizes of caches. They are not changed: one entry more or less gives the same answers."""
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
@@ -106,6 +108,7 @@ def _mutants_of(source: str, file: str, tests: tuple[str, ...]) -> Iterator[Muta
     tree = ast.parse(source)
     skipped = {id(child) for node in ast.walk(tree) if _is_text_or_type(node) for child in ast.walk(node)}
     skipped |= {id(option.value) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for option in node.keywords}
+    skipped |= {id(value) for node in ast.walk(tree) for value in _sizes(node)}
     lines = source.encode().splitlines(keepends=True)
     starts = [0]
     for line in lines:
@@ -134,6 +137,17 @@ def _is_text_or_type(node: ast.AST) -> bool:
     if isinstance(node, ast.Subscript):
         return isinstance(node.value, ast.Name) and node.value.id in ("Annotated", "Literal")
     return isinstance(node, ast.Assert | ast.JoinedStr)
+
+
+def _sizes(node: ast.AST) -> Iterator[ast.expr]:
+    """The values of constants and default arguments that are in SIZES."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in SIZES:
+            yield value
+        case ast.arguments():
+            for argument, default in zip(node.kwonlyargs, node.kw_defaults, strict=True):
+                if argument.arg in SIZES and default is not None:
+                    yield default
 
 
 def _changes(node: ast.expr | ast.stmt) -> Iterator[str]:

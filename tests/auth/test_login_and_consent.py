@@ -90,7 +90,7 @@ class TestLogin:
 
 
 class TestIdTokenHint:
-    async def test_of_who_is_logged_in_changes_nothing_even_when_it_has_expired(
+    async def test_of_the_logged_in_person_changes_nothing_even_when_it_has_expired(
         self, browser: Browser, provider: Provider
     ) -> None:
         tokens = await browser.get_tokens()
@@ -256,7 +256,7 @@ class TestTheAnswer:
         leads_to_login(answer)
         assert (await browser.follow_login(answer)).json()["page"] == "consent"
 
-    async def test_the_request_is_checked_anew_when_it_is_answered(self, browser: Browser, provider: Provider) -> None:
+    async def test_the_request_is_checked_again_when_it_is_answered(self, browser: Browser, provider: Provider) -> None:
         await browser.log_in()
         page = await browser.authorize()
         await provider.store.save_client(msgspec.structs.replace(WEB, redirect_uris=("https://web.example/new",)))

@@ -103,7 +103,9 @@ class TestIntrospect:
         }
 
     @pytest.mark.parametrize("name", ["access_token", "id_token", "refresh_token"])
-    async def test_the_username_is_for_who_may_know_the_email(self, browser: Browser, provider: Provider, name: str) -> None:
+    async def test_the_username_is_given_only_with_the_scope_for_the_email(
+        self, browser: Browser, provider: Provider, name: str
+    ) -> None:
         without = await browser.get_tokens()
         assert "username" not in (await introspect(browser, without[name])).json()
         tokens = await browser.get_tokens(scope="openid email")

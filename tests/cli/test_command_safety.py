@@ -87,7 +87,9 @@ class TestReport:
             (["--out", "-", "--format", "csv"], "one file for each table"),
         ],
     )
-    def test_a_wish_that_contradicts_itself_is_refused(self, hospital: CommandLine, arguments: list[str], told: str) -> None:
+    def test_options_that_contradict_each_other_are_refused(
+        self, hospital: CommandLine, arguments: list[str], told: str
+    ) -> None:
         assert told in hospital.refused("safety", "report", HOSPITAL, *arguments, code=2)
 
     @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def serving(tmp_path: Path) -> Iterator[Gateway]:
 
 class TestACommand:
     @pytest.mark.parametrize("arguments", [["version"], ["no-such-command"], ["key", "list", "--data", "/dev/null/x"]], ids=str)
-    def test_says_and_ends_as_one_that_was_started_anew(self, arguments: list[str], tmp_path: Path) -> None:
+    def test_prints_and_ends_like_a_newly_started_one(self, arguments: list[str], tmp_path: Path) -> None:
         environment = _environment({})
         with (tmp_path / "stdout").open("wb") as stdout, (tmp_path / "stderr").open("wb") as stderr:
             started = launch(arguments, environment, stdout, stderr, new_interpreter=True)

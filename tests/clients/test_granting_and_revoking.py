@@ -173,7 +173,7 @@ class TestRevocationOnTheAccountPage:
         assert set(call_all(gateway, DARIO, other, others).values()) <= {200, 204}
         assert other.ask_token(other.refresh_form(others["refresh_token"])).status_code == 200
 
-    def test_it_may_be_let_in_again_and_the_person_is_asked_anew(
+    def test_it_may_get_access_again_and_the_person_is_asked_again(
         self, gateway: Gateway, visit: MakeVisitor, app_of: MakeApp
     ) -> None:
         app, visitor = app_of("demo-app"), visit(DARIO)

@@ -81,7 +81,7 @@ class TestAGoodRequest:
         assert question_of(page) is None
         assert not is_logged_in(rp, browser)
 
-    def test_whoever_logs_in_again_has_to_prove_it(self, rp: RelyingParty, browser: Browser, login: Login) -> None:
+    def test_a_new_login_needs_the_password(self, rp: RelyingParty, browser: Browser, login: Login) -> None:
         browser.go("/auth/logout", {"id_token_hint": login.id_token})
         again = rp.log_in(browser)
         assert browser.seen[0] == LOGIN

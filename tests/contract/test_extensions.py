@@ -311,7 +311,7 @@ class TestAllOfThem:
         again = demo.send(operation, target, who=who, headers={"If-None-Match": etag})
         assert (again.status_code, again.content) == (304, b"")
 
-    def test_who_owes_something_owes_it_in_the_whole_thermostat_family(self, workshop: Gateway) -> None:
+    def test_a_user_in_bad_standing_is_refused_in_the_whole_thermostat_family(self, workshop: Gateway) -> None:
         who, target = workshop.case(X1)
         with standing(workshop, who, Standing.TERMS_EXPIRED):
             for operation in (X1, X3, X4, X9):

@@ -126,7 +126,7 @@ class TestE4PlugConsumption:
         ages = [(now - datetime.fromisoformat(item["timestamp"])).total_seconds() for item in consumptions]
         assert all(-2 < age < 86_400 for age in ages), f"made-up moments: {consumptions}"
 
-    def test_what_is_switched_off_draws_nothing_from_that_moment_on(self, demo: Gateway) -> None:
+    def test_a_plug_that_is_switched_off_draws_no_power(self, demo: Gateway) -> None:
         who, target = self.a_plug_that_is_on(demo)
         before = expect_ok(E4, demo.send(E4, target, who=who))["consumptions"]
         ambient = demo.case(E1)[1]

@@ -88,7 +88,7 @@ def people_and_keys(database: Path) -> dict[str, list[Any]]:
 
 
 class TestBackupUnderWrites:
-    def test_a_restored_backup_gives_the_answers_of_one_moment(self, tmp_path: Path) -> None:
+    def test_a_restored_backup_gives_the_answers_of_one_point_in_time(self, tmp_path: Path) -> None:
         restartable = RestartableGateway(tmp_path, clean_environment(STILL))
         with running(start("demo", tmp_path, STILL)) as demo:
             restartable.port = int(demo.base_url.rsplit(":", 1)[1])

@@ -35,7 +35,7 @@ def failing(*types: FailureType) -> EmergencyState:
 
 
 class TestTests:
-    def test_one_that_ended_is_logged_under_the_moment_of_its_end(self) -> None:
+    def test_one_that_ended_is_logged_with_the_time_of_its_end(self) -> None:
         (entry,) = log(WELL, heard(replace(WELL, function_test=FUNCTION)))
         assert entry == LogbookEntry(
             plant_id=SITE, at=130.0, kind=LogbookKind.TEST, module_id=UNIT, module="Exit sign", test=FUNCTION

@@ -58,7 +58,7 @@ class TestDeadlines:
                     break
             check_refusal(await answer, 408)
 
-    async def test_a_body_that_does_not_end_is_408_and_its_app_hears_of_it(self) -> None:
+    async def test_a_body_that_does_not_end_is_408_and_its_app_is_told(self) -> None:
         app = Recorder()
         async with serving(app, QUICK) as bound, raw_connection(bound.port) as connection:
             await connection.send(POST + b"Content-Length: 5\r\n\r\nhel")

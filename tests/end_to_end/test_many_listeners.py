@@ -9,7 +9,7 @@ from support.stream_load import run_streams
 pytestmark = pytest.mark.slow
 
 
-def test_everyone_hears_everything_once_also_over_reconnects(tmp_path: Path) -> None:
+def test_every_client_gets_every_event_once_also_over_reconnects(tmp_path: Path) -> None:
     """The soak measures the speed of reads meanwhile, on a quiet machine."""
     said: list[str] = []
     summary = run_streams(tmp_path, 2.5, 5, said.append, plants=60, listeners=120, rate=60, idle_for=0.2, times_idle=None)

@@ -80,7 +80,7 @@ class TestANewMember:
         assert 11 in levels_from(house, OWNER, 12, query), "the owner gets them all"
         assert levels_from(house, FRIEND, 12, query) == [12]
 
-    def test_who_comes_back_does_not_get_what_happened_between(self, house: Gateway) -> None:
+    def test_a_member_who_comes_back_does_not_get_events_of_the_time_between(self, house: Gateway) -> None:
         dim(house, 13)
         house.domogate("plant", "withdraw", HOUSE, FRIEND)
         dim(house, 14)

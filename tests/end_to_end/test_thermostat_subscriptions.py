@@ -73,7 +73,7 @@ class TestSubscribing:
         who, target = demo.case(X6)
         expect_refusal(X6, demo.send(X6, target, who=who, body=body), 400)
 
-    def test_who_may_not(self, demo: Gateway) -> None:
+    def test_a_user_without_rights_may_not(self, demo: Gateway) -> None:
         who, target = demo.case(X6)
         stranger = demo.a_stranger_to(demo.estate.plant(target["plant"]))
         mine = {**target, "subscription": NOBODY_S}

@@ -93,7 +93,7 @@ class TestALock:
         assert answer.headers["cache-control"] == "no-store"
         eventually(lambda: is_locked(gateway, about), "the lock closes by itself")
 
-    def test_opens_once_for_fifty_at_the_same_moment(self, gateway: Gateway) -> None:
+    def test_opens_once_for_fifty_at_the_same_time(self, gateway: Gateway) -> None:
         ticket, _ = ask(gateway, E11)
         with ThreadPoolExecutor(50) as pool:
             clients = [client(gateway.base_url) for _ in range(50)]

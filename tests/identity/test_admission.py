@@ -78,7 +78,7 @@ class TestAKnownKey:
         with pytest.raises(KeyRefused):
             await setup.admission.admit(key)
 
-    async def test_is_refused_from_the_moment_it_expires(self, setup: AdmissionSetup) -> None:
+    async def test_is_refused_as_soon_as_it_expires(self, setup: AdmissionSetup) -> None:
         key, _ = await setup.issue(expires_at=NOON + 60)
         await setup.admit(key)
         setup.clock.advance(59.5)
@@ -116,7 +116,7 @@ class TestRecognising:
         await setup.refusal(key)
         assert await setup.admission.recognise(key) == NOON + 60
 
-    async def test_a_key_without_an_end_is_good_for_ever(self, setup: AdmissionSetup) -> None:
+    async def test_a_key_without_an_end_does_not_expire(self, setup: AdmissionSetup) -> None:
         key, _ = await setup.issue()
         assert await setup.admission.recognise(key) == math.inf
 
@@ -131,7 +131,7 @@ class TestRecognising:
 
 
 class TestAKeyThatIsNotLetIn:
-    async def test_hears_the_same_whether_unknown_revoked_expired_or_no_key_at_all(self, setup: AdmissionSetup) -> None:
+    async def test_gets_the_same_refusal_whether_unknown_revoked_expired_or_not_a_key(self, setup: AdmissionSetup) -> None:
         revoked, subscription = await setup.issue()
         await setup.store.revoke_subscription(subscription.id, setup.clock.now())
         expired, _ = await setup.issue(expires_at=NOON)

@@ -108,7 +108,7 @@ class TestAGoodToken:
 
 
 class TestAVerifiedToken:
-    async def test_ends_at_its_expiry_to_the_moment(self) -> None:
+    async def test_ends_exactly_at_its_expiry(self) -> None:
         issuers = await new_issuers()
         token = issuers.access()
         await issuers.verify(token)

@@ -128,7 +128,7 @@ class TestARest:
             assert await hasher.verify_password("x", known)
         assert hours.slept == [pytest.approx(0.075)] * 2
 
-    async def test_is_not_waited_for_by_who_comes_later(
+    async def test_does_not_delay_later_callers(
         self, hasher: PasswordHasher, known: str, hours: FakeTime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.taking(0.1, hours, monkeypatch)

@@ -60,7 +60,7 @@ class TestKeys:
             clock.advance(1.0)
         assert source.rounds == 1 + 120 // REFETCH_PAUSE - 1
 
-    async def test_are_fetched_anew_behind_a_hit_when_they_are_old(self) -> None:
+    async def test_that_are_old_are_fetched_again_in_the_background(self) -> None:
         clock, source = ManualClock(), FakeIssuer(URL, FIRST)
         keys = remote(source, clock, keys_max_age=600.0)
         await keys.find("first", "ES256")
@@ -84,7 +84,7 @@ class TestKeys:
         await let_run()
         assert await keys.find("first", "ES256") is None
 
-    async def test_stay_in_use_while_the_issuer_is_down_but_not_for_ever(self) -> None:
+    async def test_stay_in_use_for_some_time_while_the_issuer_is_down(self) -> None:
         clock, source = ManualClock(), FakeIssuer(URL, FIRST)
         keys = remote(source, clock)
         await keys.find("first", "ES256")

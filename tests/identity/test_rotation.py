@@ -113,7 +113,7 @@ class TestAPlannedRotation:
         assert set(states.values()) == {KeyState.RETIRED}
 
     @pytest.mark.parametrize("ahead", [-1.0, 0.0, 299.0, float("inf"), float("nan")])
-    async def test_needs_to_be_ahead_of_whoever_keeps_the_key_set(self, ahead: float) -> None:
+    async def test_publishes_the_next_key_before_caches_of_the_key_set_expire(self, ahead: float) -> None:
         identity = await new_identity()
         with pytest.raises(ValueError, match="300 seconds ahead"):
             await rotate_keys(identity.store, identity.clock, ahead=ahead)
@@ -141,7 +141,7 @@ class TestAnEmergencyRotation:
         await identity.verify(new)
         assert [key["kid"] for key in (await identity.signer.jwks())["keys"]] == [rotation.kid]
 
-    async def test_is_seen_by_whoever_keeps_the_key_set_which_is_why_it_is_for_emergencies_only(self) -> None:
+    async def test_breaks_clients_that_cache_the_key_set_so_it_is_for_emergencies_only(self) -> None:
         identity = await new_identity()
         elsewhere = CachingClient(identity.signer.jwks, identity.clock)
         await elsewhere.verify(await identity.mint())

@@ -65,7 +65,7 @@ class TestAGoodToken:
         id_token = identity.forge(identity.claims(aud=["demo-app"], client_id=None), typ="JWT")
         assert (await identity.verify(id_token)).client_id == "demo-app"
 
-    async def test_of_a_clock_a_moment_ahead_is_accepted(self) -> None:
+    async def test_of_a_clock_slightly_ahead_is_accepted(self) -> None:
         identity = await new_identity()
         ahead = int(identity.clock.now()) + 2
         await identity.verify(identity.forge(identity.claims(iat=ahead, nbf=ahead)))
@@ -95,7 +95,7 @@ class TestAGoodToken:
 
 
 class TestAVerifiedToken:
-    async def test_ends_at_its_expiry_to_the_moment(self) -> None:
+    async def test_ends_exactly_at_its_expiry(self) -> None:
         identity = await new_identity()
         token = await identity.mint(lifetime=60.0)
         await identity.verify(token)

@@ -92,7 +92,7 @@ class TestWhatItSays:
         assert "charging, 40 %" in printed_text
         assert "under way" in printed_text
 
-    def test_the_order_list_and_who_has_no_part(self, printed_text: str) -> None:
+    def test_the_order_list_and_the_units_without_a_part(self, printed_text: str) -> None:
         assert "061089 Battery 1 Unit 2 (062520)" in printed_text
         assert "Unit 3 062525 Emergency lamp emergency lamp faulty" in printed_text
 

@@ -102,7 +102,7 @@ class TestSecondImport:
         assert recorded.events == []
         assert await filled_store.export_estate() == before
 
-    async def test_a_second_factor_and_who_operates_are_kept_unless_more_is_given(self, filled_store: SqlStore) -> None:
+    async def test_second_factors_and_operators_are_kept_unless_the_file_gives_more(self, filled_store: SqlStore) -> None:
         await filled_store.save_user(change(ANNA, operator=True, totp_secret="HERS"))
         await filled_store.import_estate(SMALL, prune=True)
         assert await filled_store.find_user(ANNA.id) == change(ANNA, operator=True, totp_secret="HERS")

@@ -92,7 +92,7 @@ class TestForeignChanges:
         await until(lambda: bool(recorded.events))
         assert recorded.cursors == [newest + 1]
 
-    async def test_two_stores_writing_at_once_hear_the_same_without_gap_or_repetition(
+    async def test_two_stores_writing_at_once_get_the_same_changes_without_gap_or_repetition(
         self, filled_store: SqlStore, open_store: OpenStore, database_url: str
     ) -> None:
         other = await open_store(database_url)

@@ -73,7 +73,7 @@ class TestAttempts:
             assert await admit(store, an_attempt(), NOW) == 1.0
         await fail(store, 1, an_attempt(), NOW + 1)
 
-    async def test_that_succeed_let_the_account_start_anew_but_not_the_address(self, both: list[SqlStore]) -> None:
+    async def test_that_succeed_reset_the_account_but_not_the_address(self, both: list[SqlStore]) -> None:
         for number in range(5):
             await fail(both[0], 1, an_attempt(account=str(number)))
         await fail(both[0], 2, an_attempt())
@@ -159,7 +159,7 @@ class TestCodesOfASecondFactor:
         assert [await filled_store.use_totp_step(ANNA.id, step) for step in (5, 4, 5, 6)] == [True, False, False, True]
         assert await filled_store.use_totp_step(BRUNO.id, 5)
 
-    async def test_nobody_uses_those_of_who_is_not_there(self, filled_store: SqlStore) -> None:
+    async def test_codes_of_an_unknown_user_cannot_be_used(self, filled_store: SqlStore) -> None:
         assert not await filled_store.use_totp_step(an_id(404), 5)
 
     async def test_that_were_used_add_no_session_and_nothing_that_goes_with_it(self, both: list[SqlStore]) -> None:

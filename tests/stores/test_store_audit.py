@@ -143,7 +143,7 @@ class TestPseudonyms:
         assert len(anna) == 32
         assert ANNA.id.replace("-", "") != anna
 
-    async def test_all_who_ask_at_once_get_the_same(
+    async def test_concurrent_callers_get_the_same(
         self, open_store: OpenStore, filled_store: SqlStore, database_url: str
     ) -> None:
         stores = [filled_store, await open_store(database_url)]

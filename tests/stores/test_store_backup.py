@@ -27,7 +27,7 @@ def on(level: int) -> Report:
 
 
 class TestBackup:
-    async def test_taken_under_writes_it_restores_to_one_moment(
+    async def test_taken_during_writes_it_restores_one_point_in_time(
         self, filled: SqlStore, open_store: OpenStore, tmp_path: Path
     ) -> None:
         levels: dict[int, int] = {}

@@ -42,7 +42,7 @@ class TestAllow:
         assert await people_of(filled_store) == ([BRUNO.email, CARLA.email], [])
 
     @pytest.mark.parametrize("user", [ANNA, BRUNO])
-    async def test_who_is_in_the_plant_already_changes_nothing(self, filled_store: SqlStore, user: User) -> None:
+    async def test_a_user_who_is_a_member_already_changes_nothing(self, filled_store: SqlStore, user: User) -> None:
         recorded = await listen(filled_store)
         assert not await filled_store.allow_user(HOUSE.id, user.id)
         assert recorded.events == []
@@ -149,11 +149,11 @@ class TestWithdraw:
             await filled_store.withdraw_user(HOUSE.id, ANNA.id)
         assert (await filled_store.list_plants_of(ANNA.id))[0] != ()
 
-    async def test_who_is_not_in_it_cannot_be_withdrawn(self, filled_store: SqlStore) -> None:
+    async def test_a_user_who_is_not_a_member_cannot_be_withdrawn(self, filled_store: SqlStore) -> None:
         assert not await filled_store.withdraw_user(HOUSE.id, CARLA.id)
         assert not await filled_store.withdraw_user(an_id(404), BRUNO.id)
 
-    async def test_who_was_withdrawn_may_come_back(self, filled_store: SqlStore) -> None:
+    async def test_a_withdrawn_user_may_come_back(self, filled_store: SqlStore) -> None:
         await filled_store.save_user(DORA)
         await filled_store.allow_user(HOUSE.id, DORA.id)
         await filled_store.withdraw_user(HOUSE.id, BRUNO.id)

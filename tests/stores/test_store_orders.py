@@ -213,7 +213,7 @@ class TestListing:
         found = await listed.list_orders(plant, module, state, before, limit)
         assert "".join(record.order.id for record in found) == expected
 
-    async def test_pages_lose_none_of_those_queued_at_one_moment(self, store: SqlStore) -> None:
+    async def test_pages_lose_none_of_those_queued_at_the_same_time(self, store: SqlStore) -> None:
         await store.add_orders([an_order(f"b{n}") for n in range(5)], NOW + 1, sent=False)
         await store.add_orders([an_order("a")], NOW, sent=False)
         first = await store.list_orders(HOUSE.id, None, None, None, 2)

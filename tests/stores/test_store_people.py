@@ -155,14 +155,14 @@ class TestChangingUsers:
         await filled_store.add_user(dora)
         assert await filled_store.list_users() == [ANNA, BRUNO, CARLA, dora]
 
-    async def test_of_many_who_claim_to_be_the_first_operator_one_is(self, both: list[SqlStore]) -> None:
+    async def test_exactly_one_of_many_concurrent_first_operators_succeeds(self, both: list[SqlStore]) -> None:
         people = [User(an_id(200 + number), f"{number}@example.com") for number in range(20)]
         claimed = await asyncio.gather(*(both[n % 2].claim_operator(user) for n, user in enumerate(people)))
         (operator,) = [user for user in await both[0].list_users() if user.operator]
         assert [user for user in claimed if user is not None] == [operator]
         assert len(await both[0].list_users()) == 4
 
-    async def test_who_is_known_by_that_email_becomes_it_as_they_are(self, filled_store: SqlStore) -> None:
+    async def test_a_known_user_becomes_the_first_operator_unchanged(self, filled_store: SqlStore) -> None:
         claimed = await filled_store.claim_operator(User(an_id(90), ANNA.email.upper(), "Somebody"))
         assert claimed == await filled_store.find_user(ANNA.id) == msgspec.structs.replace(ANNA, operator=True)
 

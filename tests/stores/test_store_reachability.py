@@ -80,7 +80,7 @@ class TestTurning:
         assert turns(recorded) == [(True, False)]
 
 
-class TestWhoeverReportedBefore:
+class TestAfterEarlierReports:
     async def test_a_restart_remembers_who_is_away(self, open_store: OpenStore, database_url: str) -> None:
         first = await open_store(database_url)
         await first.import_estate(SMALL, prune=False)
@@ -104,7 +104,7 @@ class TestWhoeverReportedBefore:
         await ours.record([STATED])
         assert turns(recorded) == [(True, False), (False, True), (False, False), (True, True), (True, False)]
 
-    async def test_a_module_that_was_imported_anew_is_what_the_import_says(self, filled_store: SqlStore) -> None:
+    async def test_a_module_that_was_imported_again_is_as_the_import_says(self, filled_store: SqlStore) -> None:
         await filled_store.record([GONE])
         await filled_store.import_estate(SMALL, prune=False)
         recorded = ChangeRecorder()

@@ -110,7 +110,7 @@ class DriverSuite(OrderSuite):
 
     # reads and readings
 
-    async def test_a_question_is_answered_with_the_state_of_now(self, bench: Bench) -> None:
+    async def test_a_question_is_answered_with_the_current_state(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
         await bench.attach_and_wait(lamp)
         assert is_off(await bench.ask(lamp))
@@ -137,7 +137,7 @@ class DriverSuite(OrderSuite):
 
     # the receiver of reports
 
-    async def test_a_listener_that_takes_its_time_holds_up_no_order_and_hears_the_newest_in_the_end(self, bench: Bench) -> None:
+    async def test_a_slow_receiver_of_reports_delays_no_order_and_gets_the_newest_report_in_the_end(self, bench: Bench) -> None:
         lamp, other = bench.lamp(1), bench.lamp(2)
         await bench.attach_and_wait(lamp, other)
         bench.recorder.gate = asyncio.Event()
@@ -152,7 +152,7 @@ class DriverSuite(OrderSuite):
         await bench.switch_by_hand(lamp, True)
         await bench.recorder.report_of(lamp, is_on)
 
-    async def test_a_listener_that_fails_does_not_stop_the_driver(self, bench: Bench) -> None:
+    async def test_a_receiver_of_reports_that_fails_does_not_stop_the_driver(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
         await bench.attach_and_wait(lamp)
         bench.recorder.error = OSError("disk full")

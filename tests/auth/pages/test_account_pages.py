@@ -25,7 +25,7 @@ async def open_account(browser: PageBrowser, email: str = ANNA.email) -> str:
 
 
 class TestTheAccount:
-    async def test_is_for_who_is_logged_in(self, browser: PageBrowser) -> None:
+    async def test_needs_a_login(self, browser: PageBrowser) -> None:
         answer = await browser.get("/auth/account")
         assert (answer.status_code, answer.headers["location"]) == (303, "/auth/login?return_to=%2Fauth%2Faccount")
 
@@ -282,7 +282,7 @@ class TestChangingThePassword:
         answer = await browser.send(current=PASSWORD, password=NEW, repeated=NEW, csrf="wrong")
         assert answer.status_code == 400
 
-    async def test_is_for_who_is_logged_in(self, browser: PageBrowser) -> None:
+    async def test_needs_a_login(self, browser: PageBrowser) -> None:
         for path in ("/auth/account/password", "/auth/account/second-factor"):
             answer = await browser.get(path)
             assert answer.headers["location"].startswith("/auth/login?return_to=%2Fauth%2Faccount%2F")

@@ -98,7 +98,7 @@ class TestTheLink:
         assert (await browser.log_in(password=PASSWORD)).status_code == 403
         assert (await browser.log_in(password=NEW)).status_code == 303
 
-    async def test_is_not_shown_to_who_asks(self, browser: PageBrowser, setup: AuthSetup) -> None:
+    async def test_is_not_shown_on_the_page(self, browser: PageBrowser, setup: AuthSetup) -> None:
         sent = await ask(browser)
         assert mailed_path(setup).partition("token=")[2] not in sent.text
 
@@ -116,7 +116,7 @@ class TestTheLink:
         assert not browser.cookie
 
     @pytest.mark.parametrize("email", [NOBODY, CARLA.email])
-    async def test_is_not_made_for_who_has_no_password_to_forget(
+    async def test_is_not_made_for_an_account_without_a_password(
         self, browser: PageBrowser, setup: AuthSetup, email: str
     ) -> None:
         assert (await ask(browser, email)).status_code == 200

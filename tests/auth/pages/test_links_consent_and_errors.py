@@ -65,7 +65,7 @@ class TestPasswordLinks:
         assert answer.status_code == 410
         assert (await browser.log_in(CARLA.email, NEW)).status_code == 303
 
-    async def test_does_not_open_for_ever(self, browser: PageBrowser, setup: AuthSetup) -> None:
+    async def test_expires(self, browser: PageBrowser, setup: AuthSetup) -> None:
         link = await setup.link(CARLA)
         setup.clock.at += LINK_LIFETIME
         answer = await browser.get(link)

@@ -23,7 +23,7 @@ class TestTheLoginPage:
         assert (passkey.method, passkey.action) == ("post", "/auth/login/passkey")
         assert {"csrf", "email", "password"} <= set(form.fields)
 
-    async def test_speaks_of_an_application_only_to_who_comes_from_one(self, browser: PageBrowser, setup: AuthSetup) -> None:
+    async def test_names_an_application_only_after_its_request(self, browser: PageBrowser, setup: AuthSetup) -> None:
         from_an_application = await browser.get("/auth/login?return_to=" + quote(setup.authorize_path(), safe=""))
         assert "Log in to continue to the application." in from_an_application.text
         assert "application" not in (await browser.get("/auth/login?return_to=/auth/account/password")).text
@@ -32,12 +32,12 @@ class TestTheLoginPage:
         page = await browser.get("/auth/login?login_hint=anna%40example.com")
         assert forms_of(page.text)[0].fields["email"] == "anna@example.com"
 
-    async def test_leads_who_is_logged_in_already_to_their_account(self, browser: PageBrowser) -> None:
+    async def test_redirects_a_logged_in_person_to_the_account(self, browser: PageBrowser) -> None:
         await browser.log_in()
         answer = await browser.get("/auth/login")
         assert (answer.status_code, answer.headers["location"]) == (303, "/auth/account")
 
-    async def test_asks_who_is_sent_there_although_logged_in_to_confirm_that_it_is_them(self, browser: PageBrowser) -> None:
+    async def test_asks_a_logged_in_person_to_confirm_if_an_application_asks_for_it(self, browser: PageBrowser) -> None:
         await browser.log_in()
         page = await browser.get("/auth/login?return_to=/auth/authorize")
         assert heading_of(page.text) == "Confirm that it is you"

@@ -153,7 +153,7 @@ class TestLoggingIn:
         fed.connection.connection_lost(None)
         assert "taken over" in await fed.connection.lost
 
-    async def test_whoever_waits_for_an_acknowledgement_hears_that_the_connection_is_lost(self) -> None:
+    async def test_a_caller_that_waits_for_an_acknowledgement_learns_that_the_connection_is_lost(self) -> None:
         fed = FedConnection()
         ack = fed.connection.publish("t", b"p", 5)
         fed.connection.connection_lost(OSError("reset"))

@@ -50,7 +50,7 @@ class TestPictures:
         pictures.set_on(True, 120.0)
         assert pictures.find_newest() == seen(3)
 
-    def test_one_may_come_a_moment_before_the_camera_says_that_it_is_on(self) -> None:
+    def test_one_may_come_shortly_before_the_camera_says_that_it_is_on(self) -> None:
         pictures = CameraPictures()
         pictures.receive(seen(1), 109.0)
         pictures.set_on(True, 110.0)

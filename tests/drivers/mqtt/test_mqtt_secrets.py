@@ -64,7 +64,7 @@ class TestSecrets:
                 assert "not authorized" in report.absence.evidence or "bad user name" in report.absence.evidence
                 assert "wrong-secret" not in report.absence.evidence
 
-    async def test_what_the_broker_does_not_let_it_hear_or_say_is_refused(self, tmp_path: Path) -> None:
+    async def test_a_topic_that_the_broker_does_not_permit_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "acl").write_text("user gateway\ntopic read #\ntopic write z/+/get\n\nuser device\ntopic readwrite #\n")
         users = {"gateway": "g", "device": "d"}
         with mosquitto(tmp_path, f"acl_file {tmp_path / 'acl'}", users=users) as broker:

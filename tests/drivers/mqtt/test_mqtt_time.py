@@ -79,7 +79,7 @@ async def test_a_broker_that_cuts_each_connection_is_not_sought_without_pause(
     assert pauses[19] <= 11 + broker_connection.FIRST_PAUSE, "one that lasted ends the series"
 
 
-async def test_reports_that_were_taken_late_hold_the_next_up_for_a_while_and_not_for_ever(
+async def test_reports_that_were_taken_late_delay_the_next_ones_only_for_a_while(
     monkeypatch: pytest.MonkeyPatch, virtual_time: None
 ) -> None:
     monkeypatch.undo()

@@ -57,7 +57,7 @@ class TestLightingAndAutomation:
             ("12", "11", False),
         ],
     )
-    def test_who_is_meant(self, many: str, point: str, meant: bool) -> None:
+    def test_which_points_an_address_includes(self, many: str, point: str, meant: bool) -> None:
         said_to, heard_by = parse_where(many), parse_where(point)
         assert said_to is not None
         assert heard_by is not None

@@ -185,7 +185,7 @@ class TestCommandLine:
             assert answers == [True, False, True, False, True, True, True, True]
             assert gateway.sessions["0"] == 1
 
-    async def test_a_silent_gateway_is_a_time_out_for_each_at_its_own_deadline_and_hears_nothing_late(self) -> None:
+    async def test_a_silent_gateway_is_a_timeout_for_each_at_its_own_deadline_and_gets_nothing_late(self) -> None:
         async with dialled(BusLight("11")) as (gateway, dialling):
             gateway.mute = True
             deadline = dialling.clock.now() + 0.5
@@ -221,7 +221,7 @@ class TestCommandLine:
             assert await dialling.send(STATUS)
             assert gateway.sessions["0"] == 1
 
-    async def test_whoever_gives_up_leaves_no_answer_behind_for_the_next(self) -> None:
+    async def test_a_caller_that_gives_up_leaves_no_answer_for_the_next(self) -> None:
         async with dialled(BusLight("11")) as (gateway, dialling):
             gateway.delay = 0.1
             with pytest.raises(TimeoutError):
@@ -237,7 +237,7 @@ class TestCommandLine:
                 await dialling.send(ON)
             assert gateway.told == ["*1*1*11##"]
 
-    async def test_a_session_that_the_gateway_closed_meanwhile_is_opened_anew(self) -> None:
+    async def test_a_session_that_the_gateway_closed_meanwhile_is_opened_again(self) -> None:
         async with dialled(BusLight("11")) as (gateway, dialling):
             assert await dialling.send(STATUS)
             await gateway.drop_connections()

@@ -68,7 +68,7 @@ class TestLoads:
             (DeviceKind.ACTIVATION, Activate(), ActivationState(active=True), ActivationState(active=False)),
         ],
     )
-    def test_relays_close_for_a_moment(self, kind: DeviceKind, command: Command, active: State, resting: State) -> None:
+    def test_relays_close_for_a_short_time(self, kind: DeviceKind, command: Command, active: State, resting: State) -> None:
         relay = make_device(kind, {"where": "14", "seconds": 30}, None)
         assert command_frames(relay, command) == ["*1*17*14##"]
         assert receive(relay, "*1*1*14##") == active

@@ -52,7 +52,7 @@ async def visit_all(*gateways: ReferenceGateway) -> list[dict[str, Any]]:
     return said
 
 
-async def test_ownd_connects_commands_and_hears_without_complaint_and_is_refused_with_a_wrong_password() -> None:
+async def test_ownd_connects_commands_and_gets_events_without_a_warning_and_is_refused_with_a_wrong_password() -> None:
     gateways = [
         ReferenceGateway("", "open"),
         ReferenceGateway("12345", "open"),

@@ -134,7 +134,7 @@ class TestZones:
         receive(device, "*#4*3*13*12##")
         assert state_of(device).mode is MANUAL
 
-    def test_a_zone_hears_its_central_unit_and_its_actuators(self) -> None:
+    def test_a_zone_takes_frames_of_its_central_unit_and_its_actuators(self) -> None:
         device = zone("#3")
         receive(device, "*#4*3*14*0200*3##", "*4*110#0225*#3##", "*#4*3#1*20*0##", "*#4*3#2*20*1##")
         assert (state_of(device).set_point, state_of(device).load_active) == (22.5, True)

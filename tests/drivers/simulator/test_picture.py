@@ -51,7 +51,7 @@ class TestThePicture:
         assert brightness(night, lamp) > 150
         assert brightness(night, lamp) > brightness(noon, lamp)
 
-    def test_shows_the_moment_and_the_name(self) -> None:
+    def test_shows_the_time_and_the_name(self) -> None:
         band = (0, HEIGHT - 16, WIDTH, HEIGHT)
         one, later, other = (
             decode(view(name, at)).crop(band) for name, at in (("Gate", NOON), ("Gate", NOON + 1.0), ("Garden", NOON))
@@ -62,7 +62,7 @@ class TestThePicture:
         assert one.crop(left).tobytes() != other.crop(left).tobytes()
         assert one.crop(right).tobytes() == other.crop(right).tobytes()
 
-    def test_is_the_same_for_the_same_seed_and_moment(self) -> None:
+    def test_is_the_same_for_the_same_seed_and_time(self) -> None:
         assert view("Gate", NOON, 7) == view("Gate", NOON, 7)
 
     def test_somebody_is_there_at_times_and_at_times_nobody_is(self) -> None:
@@ -71,7 +71,7 @@ class TestThePicture:
 
     @given(st.text(max_size=60), st.floats(0, 4e9), st.integers(0, 9))
     @settings(max_examples=40, deadline=None)
-    def test_can_be_drawn_for_every_name_and_moment(self, name: str, at: float, seed: int) -> None:
+    def test_can_be_drawn_for_every_name_and_time(self, name: str, at: float, seed: int) -> None:
         assert decode(view(name, at, seed)).size == (WIDTH, HEIGHT)
 
 

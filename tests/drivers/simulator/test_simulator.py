@@ -69,7 +69,7 @@ class TestAttaching:
         async with SimulatorSetup(AttachedModule(light.module, light.last)) as setup:
             assert [report.state for report in setup.reports] == [LightState(on=False, level=7)]
 
-    async def test_measures_that_an_estate_gave_without_a_time_are_of_now(self) -> None:
+    async def test_measures_that_an_estate_gave_without_a_time_get_the_current_time(self) -> None:
         given = PlugState(on=True, power=Reading(733.0, Unit.WATT, 0.0), energy=Reading(5.0, Unit.WATT_HOUR, 0.0))
         async with SimulatorSetup(make_attached(DeviceKind.PLUG, given)) as setup:
             (report,) = setup.reports

@@ -205,7 +205,7 @@ class TestAPersonsPlants:
         assert [received.event for received in listener.notices] == ["people", "state"]
         assert not listener.ended
 
-    async def test_that_they_lose_end_the_stream_and_the_rest_is_told_to_who_comes_again(
+    async def test_that_they_lose_end_the_stream_and_a_new_stream_gets_the_rest(
         self, setup: StreamSetup, home: SharedHome
     ) -> None:
         lamp = a_module(DeviceKind.LIGHT)

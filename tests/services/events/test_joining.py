@@ -41,7 +41,9 @@ class TestLastEventId:
         witness = await setup.listen(home.of_bruno, last_event_id=b"0")
         assert len(witness.notices) > 5, "the others get them all"
 
-    async def test_who_comes_back_does_not_get_what_happened_between(self, setup: StreamSetup, home: SharedHome) -> None:
+    async def test_a_member_who_comes_back_does_not_get_events_of_the_time_between(
+        self, setup: StreamSetup, home: SharedHome
+    ) -> None:
         await home.switch()
         await setup.store.withdraw_user(home.plant.id, home.bruno.id)
         await home.switch(4)

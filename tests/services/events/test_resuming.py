@@ -49,8 +49,8 @@ async def home(setup: StreamSetup) -> TwoPlants:
     return await TwoPlants(setup).build()
 
 
-class TestWhoComesAgain:
-    async def test_hears_what_was_missed_and_goes_on(self, setup: StreamSetup, home: TwoPlants) -> None:
+class TestAClientThatReconnects:
+    async def test_gets_the_missed_events_and_goes_on(self, setup: StreamSetup, home: TwoPlants) -> None:
         first = await setup.listen(home.credentials)
         await home.switch(times=3)
         await setup.quiet()
@@ -74,13 +74,13 @@ class TestWhoComesAgain:
         again = await setup.listen(home.credentials, EventFilter(present=True), first.last_id)
         assert [received.event for received in again.received] == ["ready"]
 
-    async def test_with_another_wish_hears_what_fits_that(self, setup: StreamSetup, home: TwoPlants) -> None:
+    async def test_with_another_filter_gets_the_events_of_that_filter(self, setup: StreamSetup, home: TwoPlants) -> None:
         await home.switch(0)
         await home.switch(1)
         listener = await setup.listen(home.credentials, EventFilter(plants=frozenset({home.plants[1].id})), b"0")
         assert {received.data["data"]["plantId"] for received in listener.notices} == {home.plants[1].id}
 
-    async def test_hears_by_the_rights_of_now(self, setup: StreamSetup, home: TwoPlants) -> None:
+    async def test_gets_events_by_its_current_rights(self, setup: StreamSetup, home: TwoPlants) -> None:
         await home.switch(0)
         plugs_only = await setup.grant_access(home.anna, [Scope.PLUG_READ])
         assert (await setup.listen(plugs_only, last_event_id=b"0")).notices == []
@@ -99,7 +99,7 @@ class TestWhoComesAgain:
         assert again.ids == witness.ids
         assert len(again.ids) == 20
 
-    async def test_while_things_happen_hears_each_once(
+    async def test_gets_each_event_once_while_new_ones_come(
         self, setup: StreamSetup, home: TwoPlants, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(streams, "PAGE", 3)
@@ -116,7 +116,7 @@ class TestWhoComesAgain:
         for comer in comers:
             assert comer.ids == witness.ids
 
-    async def test_loses_a_plant_meanwhile_hears_nothing_more_of_it(
+    async def test_gets_nothing_more_of_a_plant_that_it_lost_meanwhile(
         self, setup: StreamSetup, home: TwoPlants, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The right is withdrawn after a page was read and before it is given out."""
@@ -135,7 +135,7 @@ class TestWhoComesAgain:
         await until(lambda: listener.ended, "the end")
         assert (listener.notices, listener.end_code) == ([], "plant")
 
-    async def test_gains_a_plant_meanwhile_hears_of_it(
+    async def test_gets_events_of_a_plant_that_it_gained_meanwhile(
         self, setup: StreamSetup, home: TwoPlants, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         bruno = await setup.add_user("Bruno")

@@ -384,7 +384,7 @@ def runner() -> Iterator[asyncio.Runner]:
         yield opened
 
 
-def test_nobody_hears_what_they_may_not_and_all_hear_what_they_may(runner: asyncio.Runner) -> None:
+def test_every_stream_gets_exactly_the_events_that_it_may_get(runner: asyncio.Runner) -> None:
     opened = open_stream_setup()
     setup = runner.run(opened.__aenter__())
     try:

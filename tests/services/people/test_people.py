@@ -150,7 +150,7 @@ class TestTwoProcesses:
 
 
 class TestAProvedEmail:
-    async def test_is_that_of_who_set_a_password_by_a_link_that_was_mailed(self, env: PeopleSetup) -> None:
+    async def test_is_one_whose_mailed_link_was_used_to_set_a_password(self, env: PeopleSetup) -> None:
         env.mail.sends = True
         await env.people.issue_password_link(CARLA.id)
         (_, email, url) = env.mail.sent[0]
@@ -255,7 +255,7 @@ class TestStanding:
 
 
 class TestTheSecondFactor:
-    async def test_an_operator_takes_it_away_and_the_person_logs_in_anew(self, env: PeopleSetup) -> None:
+    async def test_an_operator_takes_it_away_and_the_person_logs_in_again(self, env: PeopleSetup) -> None:
         await env.people.change_user(ANNA.id, lambda user: msgspec.structs.replace(user, totp_secret="JBSWY3DPEHPK3PXP"))
         session = await env.open_session(ANNA.id)
         await env.people.reset_second_factor(ANNA.id)

@@ -44,7 +44,7 @@ class TestInviting:
             with pytest.raises(Conflict, match="already"):
                 await env.people.invite(HOUSE.id, email)
 
-    async def test_an_account_that_somebody_else_makes_at_this_moment_is_the_one(
+    async def test_an_account_that_is_created_at_the_same_time_is_used(
         self, env: PeopleSetup, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The invitation exists already: it must not be reported as failed, or without a link."""

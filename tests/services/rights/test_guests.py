@@ -9,6 +9,7 @@ from domogate.domain.commands import SceneStep, SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import NotYourPlant
 from domogate.domain.ids import Id
+from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.limits import Limits
 from domogate.domain.people import Scope, Standing
 from domogate.domain.plants import Ambient, Floor, Member, Module, Plant, SceneDetail, Topology
@@ -16,6 +17,7 @@ from domogate.ports import StoredPlant
 from domogate.services.plants.read_model import PlantView
 from domogate.services.rights.access import Access, get_access, list_own_plants
 from domogate.services.rights.grants import GrantHolder
+from domogate.services.rights.guests import view_for_guest
 from support.clocks import NOW
 from support.stores import ANNA, BRUNO, CARLA, HOUSE, an_id
 
@@ -111,6 +113,23 @@ class TestViews:
     def test_name_no_other_people(self) -> None:
         view = access_with(Limits(ambients=(ROOM_203.id,))).plant
         assert (view.plant.allowed, view.plant.invited) == ((), ())
+
+    def test_show_the_injected_faults_of_the_plant_and_of_their_own_modules(self) -> None:
+        on_plant = Injection(InjectedFault.INTERNAL)
+        on_lamp, on_desk = (Injection(InjectedFault.OFFLINE, module.id) for module in (LAMP, DESK))
+        stored = StoredPlant(plant_with(Limits(ambients=(ROOM_203.id,))), HOTEL, {}, 1, (on_plant, on_lamp, on_desk))
+        view = get_access(GrantHolder(BRUNO.id, EVERY_SCOPE, Standing.GOOD), HOUSE.id, PlantView(stored), NOW).plant
+        assert view.injections == (on_plant, on_lamp)
+
+    def test_are_dropped_when_they_weigh_more_than_twice_the_plant_and_a_hundred(self) -> None:
+        modules = tuple(a_module(number) for number in range(300, 310))
+        plant = PlantView(StoredPlant(HOUSE, Topology(modules=modules), {}, 1))
+        empty = [Limits(modules=(an_id(number),)) for number in range(400, 550)]  # each view weighs 1
+        for limits in empty:
+            view_for_guest(plant, limits)
+        assert list(plant.views_of_guests) == [limits.places for limits in empty[-120:]]
+        view_for_guest(plant, Limits(modules=tuple(module.id for module in modules)))  # it weighs 11
+        assert len(plant.views_of_guests) == 120 - 11 + 1
 
     def test_are_kept_for_the_next_request_but_not_without_bound(self) -> None:
         modules = tuple(a_module(number) for number in range(300, 700))

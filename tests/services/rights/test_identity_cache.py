@@ -51,7 +51,7 @@ class TestKnown:
         await store.delete_user(ANNA.id)
         assert await known.find_user(ANNA.id) is None
 
-    async def test_who_came_later_is_known_though_they_were_asked_for_before(self, store: SqlStore) -> None:
+    async def test_a_user_or_client_that_was_added_after_a_search_is_found(self, store: SqlStore) -> None:
         known = identity_cache(store)
         assert await known.find_client("app") is None
         assert await known.find_user(ANNA.id) is None

@@ -60,7 +60,7 @@ class TestDue:
         planned = plan_test(DURATION, EmergencyState(duration_test=a_test(DURATION, self.LAST)), None, self.LAST)
         assert planned.due_at == at("2027-01-31T10:00:00")
 
-    def test_it_is_overdue_only_once_that_moment_has_passed(self) -> None:
+    def test_it_is_overdue_only_after_that_time(self) -> None:
         assert self.standing(self.DUE) is TestStanding.DUE_SOON
         assert self.standing(self.DUE + 1) is TestStanding.OVERDUE
 

@@ -78,7 +78,7 @@ class TestAnAddressThatIsRefusedAllTheTime:
         await setup.redeem("garbage")
         assert (await setup.entries())[-1].result == "slowed"
 
-    async def test_a_device_that_fails_is_not_held_against_whoever_stands_before_it(self, setup: TicketSetup) -> None:
+    async def test_a_device_that_fails_does_not_count_against_the_address(self, setup: TicketSetup) -> None:
         for _ in range(ALLOWANCE - 1):
             await setup.redeem("garbage")
         await setup.store.set_module_options(GATE.id, {"simulate": "refusing"})

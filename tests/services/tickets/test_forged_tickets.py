@@ -162,7 +162,7 @@ class TestSomethingElseThatWeSigned:
         for claims in wrong:
             await expect_invalid(setup, await setup.forge(ticket, claims))
 
-    async def test_a_good_one_signed_anew_by_another_implementation_is_accepted(self, setup: TicketSetup) -> None:
+    async def test_a_good_one_signed_again_by_another_implementation_is_accepted(self, setup: TicketSetup) -> None:
         """Otherwise the refusals above would prove nothing."""
         assert (await setup.redeem(await setup.forge(await setup.mint(), {"module": DOOR.id}))).status_code == 200
 

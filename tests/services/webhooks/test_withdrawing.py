@@ -131,7 +131,9 @@ class TestRights:
         assert len(sender.got) == 3
         assert [action for action, _ in setup.notes.entries][-1] == "webhook ended"
 
-    async def test_who_owes_a_new_password_is_told_afterwards(self, setup: DeliverySetup, sender: RecordingSender) -> None:
+    async def test_a_user_who_must_renew_the_password_gets_the_events_afterwards(
+        self, setup: DeliverySetup, sender: RecordingSender
+    ) -> None:
         def owing(standing: Standing) -> Any:
             return lambda user: msgspec.structs.replace(user, standing=standing)
 

@@ -163,7 +163,7 @@ class TestSeveralGatewaysOnOneStore:
         guesses = (gateways[n % 2].log_in(ANNA.email, "not it", None, ADDRESS, AGENT) for n in range(30))
         assert (await asyncio.gather(*guesses)).count(LoginFailed()) == 6
 
-    async def test_a_success_at_one_lets_the_account_start_anew_at_all(self, gateways: list[Sessions]) -> None:
+    async def test_a_success_at_one_resets_the_account_at_all(self, gateways: list[Sessions]) -> None:
         for _ in range(5):
             await gateways[0].log_in(ANNA.email, "not it", None, ADDRESS, AGENT)
         assert isinstance(await gateways[1].log_in(ANNA.email, PASSWORD, None, ADDRESS, AGENT), LoginComplete)
