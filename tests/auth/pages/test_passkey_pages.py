@@ -60,11 +60,12 @@ class TestAdding:
         assert "not used yet" in page.text
         assert await setup.sessions.count_recovery_codes(ANNA) == 10
         account = await browser.get("/auth/account")
-        assert "Unused recovery codes: 10." in account.text
+        assert "10 unused" in account.text
         assert "Off: your passkey is the second step" in account.text
 
     async def test_another_one_keeps_codes_and_session(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await enroll(browser)
+        setup.clock.at += 1
         before = browser.cookie
         assert (await add(browser, Authenticator(), "My key")).headers["location"] == f"{ACCOUNT}?done=added"
         assert browser.cookie == before
