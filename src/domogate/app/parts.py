@@ -23,7 +23,7 @@ from domogate.stores import SqlStore, sqlite_url
 
 DAY = 86_400.0
 _SHARE_OF_STORE, _SHORTEST_STORE_DEADLINE = 0.8, 1.0
-"""The database of a gateway has this part of the device deadline, but at least so many seconds."""
+"""The deadline of the database is this share of the device deadline, but at least this number of seconds."""
 _COMMAND_DEADLINE = 60.0
 
 
@@ -80,7 +80,7 @@ def build_people(settings: Settings, store: Store, hasher: Hasher, clock: Clock,
 
 
 def build_passkeys(settings: Settings, store: Store, sessions: Sessions, signer: Signer, clock: Clock) -> Passkeys | None:
-    """Return None if browsers offer no passkeys at the address of this gateway."""
+    """Return None if browsers do not offer passkeys at the address of this gateway."""
     relying_party = find_relying_party(settings.base_url)
     if relying_party is None:
         return None

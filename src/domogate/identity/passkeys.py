@@ -1,4 +1,4 @@
-"""Passkeys by the library `webauthn`: options for browsers, and the check of the answers."""
+"""Passkeys with the library `webauthn`: options for browsers, and the check of their answers."""
 
 import json
 import re
@@ -27,11 +27,11 @@ _LONGEST_KEY = 2_048
 _CREDENTIAL_ID = re.compile(r"[A-Za-z0-9_-]{1,1364}", re.ASCII).fullmatch
 """At most 1023 bytes (WebAuthn §4)."""
 _ATTESTATIONS = (AttestationFormat.NONE, AttestationFormat.PACKED)
-"""None is requested. Browsers may keep a packed attestation that the passkey itself signed."""
+"""The gateway requests no attestation. Browsers may still send a packed attestation that the passkey itself signed."""
 
 
 class WebAuthnVerifier:
-    """Every use must verify the user (by fingerprint, face or PIN), so that a passkey alone counts as two factors."""
+    """Every use must verify the user (by fingerprint, face or PIN), so a passkey alone counts as two factors."""
 
     def __init__(self, relying_party: RelyingParty) -> None:
         self._relying_party = relying_party
@@ -70,10 +70,10 @@ class WebAuthnVerifier:
             response = answer["response"]
             client_data = parse_client_data_json(_decode(response["clientDataJSON"]))
             credential_id, user_handle = answer["id"], response.get("userHandle")
-            # Our pages cannot be framed, so an answer from a frame of another site is not for them.
+            # Our pages cannot be framed, so an answer from a frame of another site is refused.
             if client_data.cross_origin or not _CREDENTIAL_ID(credential_id) or not isinstance(user_handle, str | None):
                 raise ValueError
-        except Exception as error:  # the library raises many kinds for malformed bytes
+        except Exception as error:  # The library raises many kinds of exceptions for malformed bytes.
             raise PasskeyRefused("the answer is malformed") from error
         return UnverifiedAnswer(text, credential_id, client_data.challenge, user_handle or None)
 
@@ -86,7 +86,7 @@ class WebAuthnVerifier:
                 expected_origin=self._relying_party.origin,
                 require_user_verification=True,
             )
-        except Exception as error:  # as above
+        except Exception as error:  # See above.
             raise PasskeyRefused("the new passkey cannot be verified") from error
         credential_id, public_key = _encode(new.credential_id), _encode(new.credential_public_key)
         if new.fmt not in _ATTESTATIONS or credential_id != answer.credential_id or len(public_key) > _LONGEST_KEY:
@@ -101,10 +101,10 @@ class WebAuthnVerifier:
                 expected_rp_id=self._relying_party.id,
                 expected_origin=self._relying_party.origin,
                 credential_public_key=_decode(passkey.public_key),
-                credential_current_sign_count=0,  # the caller checks the count
+                credential_current_sign_count=0,  # The caller checks the count.
                 require_user_verification=True,
             )
-        except Exception as error:  # as above
+        except Exception as error:  # See above.
             raise PasskeyRefused("the passkey cannot be verified") from error
         return used.new_sign_count
 

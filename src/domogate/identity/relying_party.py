@@ -1,4 +1,4 @@
-"""The address of this gateway for passkeys. Separate from `passkeys.py`, which imports a large library."""
+"""The address of this gateway for passkeys. It is not in `passkeys.py`, because that file imports a large library."""
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -14,7 +14,10 @@ class RelyingParty(msgspec.Struct, frozen=True):
 
 
 def find_relying_party(base_url: str) -> RelyingParty | None:
-    """None if browsers offer no passkeys there: they need https, or localhost, and a name that is not an IP address."""
+    """None if browsers do not offer passkeys at this URL.
+
+    They need https or localhost, and a name that is not an IP address.
+    """
     parts = urlsplit(base_url)
     host = parts.hostname or ""
     is_local = host == "localhost" or host.endswith(".localhost")

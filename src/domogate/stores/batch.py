@@ -1,4 +1,4 @@
-"""Runs the writes of concurrent callers in one transaction, and reads what other processes wrote before it.
+"""Runs the writes of concurrent callers in one transaction. First it reads the changes that other processes wrote.
 
 Changes of orders that follow each other in a batch are merged: one statement adds all new orders, one marks the sent orders,
 and one ends orders. Each caller gets the same result as if the callers had come one after the other. Reports are merged too.

@@ -49,7 +49,7 @@ _STEPS_BETWEEN_CHECKS = 100_000
 # Errors are logged, and parameters contain hashes and keys.
 ENGINE_OPTIONS: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
 _WRITER_BUSY_SECONDS = 1.0
-"""The writer asks again after this time, unless its callers have given up."""
+"""The writer tries again after this time, unless its callers have given up."""
 
 _NEWEST = select(func.max(changes.c.cursor))
 _INSERT_CHANGES = insert(changes)
@@ -64,7 +64,7 @@ _limit = _Limit()
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Statements of this thread that last longer fail, as far as the database can end them."""
+    """Statements of this thread that take longer than this fail, if the database can end them."""
     before = _limit.until
     _limit.until = time.monotonic() + seconds
     try:
@@ -248,7 +248,7 @@ class SqliteDatabase(Database):
 
 
 def _driver_of(connection: Connection) -> sqlite3.Connection:
-    """The connection of the driver: a statement on it does not begin a transaction."""
+    """The connection of the database driver. A statement on it does not begin a transaction."""
     return cast(sqlite3.Connection, connection.connection.driver_connection)
 
 

@@ -31,12 +31,12 @@ def add_passkey(tx: Transaction, passkey: Passkey, challenge: UsedChallenge, ses
 
 
 def _use_challenge(tx: Transaction, challenge: UsedChallenge) -> bool:
-    """A challenge is a signed short-lived permission, as a ticket is, so both are kept in one table."""
+    """A challenge is a signed short-lived permission, like a ticket, so both are kept in one table."""
     return use_ticket(tx, f"passkey challenge {challenge.id}", challenge.expires_at)
 
 
 def use_passkey(tx: Transaction, use: PasskeyUse, at: float) -> bool:
-    """Return False if the passkey was removed, its count went back, or the challenge was used before."""
+    """Return False if the passkey was removed, if its count went back, or if the challenge was used before."""
     later = passkeys.c.sign_count < use.sign_count if use.sign_count else passkeys.c.sign_count == 0
     using = update(passkeys).where(passkeys.c.id == use.passkey_id, later).values(sign_count=use.sign_count, used_at=at)
     return _use_challenge(tx, use.challenge) and tx.connection.execute(using).rowcount == 1
@@ -48,7 +48,7 @@ def find_passkey(connection: Connection, credential_id: str) -> Passkey | None:
 
 
 def list_passkeys(connection: Connection, user_id: Id) -> Sequence[Passkey]:
-    """Return the passkeys, oldest first."""
+    """Return the passkeys. The oldest is first."""
     return [from_row(Passkey, row) for row in connection.execute(_OF_USER, {"user_id": user_id})]
 
 
@@ -66,7 +66,7 @@ def remove_passkeys(tx: Transaction, user_id: Id, passkey_id: Id | None = None) 
 
 
 class SqlPasskeys(SqlSubject):
-    """PasskeyStore."""
+    """Implements PasskeyStore."""
 
     add_passkey = writes(add_passkey)
     find_passkey = reads(find_passkey)

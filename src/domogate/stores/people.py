@@ -27,7 +27,7 @@ _OPERATORS = select(users.c.id).where(users.c.operator.is_(True), users.c.id != 
 def user_to_row(tx: Transaction, user: User) -> dict[str, Any]:
     totp_secret = seal(tx, users.c.totp_secret, user.id, user.totp_secret)
     row = to_row(user, email_key=email_key(user.email), standing=user.standing.value, totp_secret=totp_secret)
-    del row["has_passkey"]  # it is read from their passkeys
+    del row["has_passkey"]  # This value is read from the user's passkeys.
     return row
 
 

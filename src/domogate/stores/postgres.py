@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 # All Domogate processes use the same number. Only the process that holds this lock may write.
 _WRITE_LOCK = 0x646F6D6F67617465
 _CONNECT_SECONDS = "2"
-"""The least that the driver allows."""
+"""The smallest value that the database driver allows."""
 
 
 class PostgresDatabase(Database):
-    """A server. Snapshots are REPEATABLE READ. An advisory lock admits one writer at a time.
+    """A PostgreSQL server. Snapshots are REPEATABLE READ. An advisory lock admits one writer at a time.
 
     A server that stopped keeps its connections open and does not answer. So a statement is given up when the time limit of its
     thread is over, and its connection is closed.
@@ -52,7 +52,7 @@ class PostgresDatabase(Database):
         connection.execute(select(func.pg_advisory_xact_lock(_WRITE_LOCK)))
 
     def prepare_writer(self, connection: Connection) -> None:
-        """Nothing to do: statements obey the time limit of their thread."""
+        """Does nothing, because statements obey the time limit of their thread."""
 
     def is_busy(self, error: Exception) -> bool:  # noqa: ARG002 - waiting for the lock is a statement like others
         return False
@@ -77,7 +77,7 @@ def _limited_connection() -> "type[psycopg.Connection[Any]]":
     import psycopg  # an extra, which is not installed with SQLite
 
     def give_up_in_time(waiting: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Pass on what the driver waits for. It gets control several times a second."""
+        """Passes on what the driver waits for, and checks the time limit several times a second."""
         try:
             wanted = next(waiting)
             while True:

@@ -15,7 +15,7 @@ from domogate.stores.engine import time_limit
 T = TypeVar("T")
 
 GRACE = 0.25
-"""Seconds after the deadline: a process that was paused gets its answer first."""
+"""Seconds after the deadline. A process that was paused can still get its answer in this time."""
 
 
 class _Job:
@@ -28,7 +28,7 @@ class _Job:
         self.seconds = seconds
 
     def run(self) -> None:
-        """On a thread. The work is skipped if its caller has given up."""
+        """Runs on a thread. The work is skipped if its caller has given up."""
         if self.future.done():
             return
         try:
@@ -40,7 +40,7 @@ class _Job:
             self._end(self._succeed, result)
 
     def _end(self, end: Callable[[Any], None], outcome: Any) -> None:
-        with suppress(RuntimeError):  # the loop is closed
+        with suppress(RuntimeError):  # The loop is closed.
             self.loop.call_soon_threadsafe(end, outcome)
 
     def _succeed(self, result: Any) -> None:
@@ -65,7 +65,7 @@ class Readers:
             thread.start()
 
     async def run(self, work: Callable[[], T], seconds: float) -> T:
-        """The result of the work. Raises StoreTimeout if it is not there in time."""
+        """The result of the work. Raises StoreTimeout if there is no result in time."""
         loop = asyncio.get_running_loop()
         job = _Job(loop, work, seconds)
         timer = None if seconds == inf else loop.call_later(seconds + GRACE, expire, job.future, seconds)
@@ -78,7 +78,7 @@ class Readers:
                 timer.cancel()
 
     async def close(self, seconds: float) -> None:
-        """Threads end when they have done their jobs. Wait for them, but not longer than so many seconds."""
+        """Let the threads end after their jobs. Wait for them, at most this number of seconds."""
         for _ in self._threads:
             self._jobs.put(None)
         end = time.monotonic() + seconds

@@ -54,9 +54,9 @@ class SqlSubject:
     ) -> None:
         """`gateway=False` is for the command line: other processes do not wait until it has applied changes.
 
-        Without a sealer the secrets of a new database are not encrypted, and an encrypted database is not opened.
-        `folder`: the data folder, which has the list of used databases. `deadline`: the seconds that a read or a write may
-        take, if it does not declare more.
+        Without a sealer, the secrets of a new database are not encrypted, and an encrypted database cannot be opened. `folder`
+        is the data folder, which has the list of used databases. `deadline` is the number of seconds for a read or a write that
+        declares no longer time.
         """
         self._deadline = deadline
         self._url = url
@@ -133,7 +133,7 @@ class SqlSubject:
         self._used.add(database.name)
 
     async def stop(self) -> None:
-        """Finish the queued writes, then close the database. A database that does not answer is not waited for."""
+        """Finish the queued writes, then close the database. It does not wait for a database that does not answer."""
         writer, self._writer = self._writer, None
         readers, self._readers = self._readers, None
         database, self._database = self._database, None
@@ -202,7 +202,7 @@ def _call(work: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any],
 def reads(
     query: Callable[Concatenate[Connection, P], T], *, long: bool = False
 ) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
-    """Make a method of a subject from a query. `long`: it may read a large part of the database."""
+    """Make a method of a subject from a query. With `long`, it may read a large part of the database."""
 
     @wraps(query)
     async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -214,7 +214,7 @@ def reads(
 def writes(
     work: Callable[Concatenate[Transaction, P], T], *, long: bool = False
 ) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
-    """Make a method of a subject from a function that writes. `long`: it may change a large part of the database."""
+    """Make a method of a subject from a function that writes. With `long`, it may change a large part of the database."""
 
     @wraps(work)
     async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> T:

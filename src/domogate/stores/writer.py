@@ -31,7 +31,7 @@ LONGEST = 0.005
 """In seconds. The writer never waits longer than this for more callers."""
 
 _REPORT_SECONDS = 60.0
-"""The deadline of reports: nobody waits for them, and they should outlast an import of another process."""
+"""Seconds for reports. No caller waits for them, and they should wait longer than an import of another process takes."""
 _POLL_SECONDS, _LEAVE_SECONDS = 1.5, 2.0
 
 _log = structlog.get_logger(__name__)
@@ -78,7 +78,7 @@ class Writer:
         self._expected = 1
         self._announced = 0.0
         self.is_reachable = True
-        """Whether the last transaction or poll began."""
+        """Whether the last transaction or poll could begin."""
         self.written = 0
         """The cursor of the last change of this process."""
         self.applied = 0
@@ -102,7 +102,7 @@ class Writer:
         change: OrderChange | None = None,
         seconds: float | None = None,
     ) -> asyncio.Future[Any]:
-        """The answer of the write. It is a StoreTimeout after so many seconds; the write may still be done then."""
+        """The answer of the write, or StoreTimeout after this number of seconds. The write may still be executed then."""
         future: asyncio.Future[Any] = self._loop.create_future()
         unit = Unit(future, work, reports, change)
         if seconds is not None:
@@ -122,7 +122,7 @@ class Writer:
         return future
 
     async def stop(self) -> bool:
-        """Refuse new writes and do the queued ones. False: the database did not answer in time."""
+        """Refuse new writes and execute the queued writes. Returns False if the database did not answer in time."""
         with self._arrived:
             self._closing = True
             self._arrived.notify()
@@ -165,7 +165,7 @@ class Writer:
             self._attempt(self._leave)
         else:
             self._disconnect()
-        with suppress(RuntimeError):  # the loop is closed
+        with suppress(RuntimeError):  # The loop is closed.
             self._loop.call_soon_threadsafe(self._ended.set_result, None)
 
     def _gather(self) -> list[Unit]:
@@ -200,7 +200,7 @@ class Writer:
                 changes += self._feed.read_missing(connection, newest)
                 foreign = bool(changes)
                 self._recorder.forget_after([change.event for change in changes])
-                # Writes whose callers have given up are not done any more.
+                # Writes whose callers have given up are not executed.
                 batch = [unit for unit in batch if not unit.future.done()]
                 tx = Transaction(self._database, connection, self._clock.now())
                 Batch(batch, self._recorder).run(tx)
@@ -225,7 +225,10 @@ class Writer:
         self._hand_over(changes, foreign, batch)
 
     def _begin_for(self, batch: list[Unit]) -> tuple[Connection, int]:
-        """Another process may hold the lock for long, for example during an import. Ask again while a caller waits."""
+        """Begin a transaction. Another process may hold the lock for a long time, for example during an import.
+
+        So the writer tries again while a caller waits.
+        """
         while True:
             try:
                 begun = self._begin()

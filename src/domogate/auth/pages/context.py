@@ -49,7 +49,7 @@ class PageContext(msgspec.Struct, frozen=True):
     mails_links: bool = False
     """Whether a link can be mailed to a person who is not logged in."""
     passkeys: Passkeys | None = None
-    """None if browsers offer no passkeys at the address of this gateway."""
+    """None if browsers do not offer passkeys at the address of this gateway."""
     script_source: str = ""
     """The URL of the script that passkeys need."""
 
@@ -102,7 +102,7 @@ class PageContext(msgspec.Struct, frozen=True):
         """Render a page for `person`.
 
         If `person` is None, the form token comes from the visit cookie. `wait` is the number of seconds until the next try.
-        `passkey_options` is what the script asks the browser for.
+        `passkey_options` are the options that the script passes to the browser.
         """
         visit: str | None = None
         token = person.form_token if person is not None else values.pop("form_token", "") or visit_token(request)
@@ -129,7 +129,7 @@ class PageContext(msgspec.Struct, frozen=True):
         return response
 
     async def find_refusal(self, request: Request, person: LoggedIn, form: Form) -> dict[str, Any] | None:
-        """What a page shows instead of a critical change, or None if the person may make it.
+        """The page to show instead of a critical change, or None if the person may make the change.
 
         The person must enter the password again, except within five minutes of a login.
         """

@@ -1,4 +1,4 @@
-"""The login pages: the password, then the second factor if there is one or the gateway requires one; or only a passkey."""
+"""The login pages: the password, then a second factor if the person has one or the gateway requires one; or only a passkey."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ SET_UP_PATH = f"{LOGIN_PATH}/set-up"
 
 
 class LoginPages:
-    """/auth/login and its second steps"""
+    """/auth/login and the pages for the second factor."""
 
     def __init__(self, context: PageContext) -> None:
         self._context = context
@@ -256,7 +256,7 @@ class LoginPages:
 
 
 def _passkey_problem(outcome: LoginFailed | LoginExpired | LoginThrottled) -> dict[str, Any]:
-    """What the page shows."""
+    """The arguments with which the page shows the problem."""
     if isinstance(outcome, LoginThrottled):
         return {"status": 429, "wait": outcome.seconds}
     if isinstance(outcome, LoginExpired):

@@ -50,7 +50,7 @@ class Pages:
     ) -> None:
         """`secure_cookies` None means: secure if `base_url` is https. `mails_links`: whether links can be mailed to people.
 
-        `passkeys` is None if browsers offer no passkeys at `base_url`.
+        `passkeys` is None if browsers do not offer passkeys at `base_url`.
         """
         secure = base_url.startswith("https:") if secure_cookies is None else secure_cookies
         self._context = PageContext(

@@ -1,4 +1,4 @@
-"""Pages for passkeys: list, add, rename and remove them. The script `passkeys.js` asks the browser for a new one."""
+"""Pages to list, add, rename and remove passkeys. The script `passkeys.js` asks the browser for a new passkey."""
 
 from typing import Any
 
@@ -61,7 +61,7 @@ class PasskeyPages:
             return await self._list_page(request, person, name, status=403, problem="passkeys.problem_new")
         if not isinstance(outcome, LoginComplete):
             return _done("added")
-        # The first second factor: the person needs recovery codes, in case the device is lost.
+        # This is the first second factor: the person needs recovery codes in case the device is lost.
         response = await self._context.recovery_codes_page(request, outcome.person, f"{PASSKEYS_PATH}?done=added")
         self._context.set_session(response, outcome)
         return response
@@ -87,7 +87,7 @@ class PasskeyPages:
             await self._context.people.rename_passkey(person.user.id, passkey.id, name, by=_actor(request, person))
         except Invalid:
             return self._one_page(request, person, passkey, status=400, problem="passkeys.problem_name")
-        except NotFound:  # it was removed by another request
+        except NotFound:  # Another request removed the passkey.
             return see_other(PASSKEYS_PATH)
         return _done("renamed")
 
@@ -110,7 +110,7 @@ class PasskeyPages:
     # --- private ------------------------------------------------------------------------------------------------------
 
     async def _is_needed(self, person: LoggedIn) -> bool:
-        """Whether the gateway requires a second factor, and the person has only this one."""
+        """Whether the gateway requires a second factor, and the person has no other one."""
         if not self._context.sessions.second_factor_required or person.user.totp_secret is not None:
             return False
         return len(await self._context.store.list_passkeys(person.user.id)) == 1

@@ -1,4 +1,4 @@
-"""Renders templates. Values are escaped. The content security policy allows no script but our own, where a page needs it."""
+"""Renders templates. Values are escaped. The content security policy allows only our own script, on pages that need it."""
 
 import hashlib
 import re
@@ -107,7 +107,7 @@ class Renderer:
 
 
 def _versioned(path: str, content: bytes) -> str:
-    """The URL changes with the content, so browsers may keep the file."""
+    """The URL changes with the content, so browsers may cache the file."""
     return f"{path}?v={hashlib.sha256(content).hexdigest()[:12]}"
 
 
