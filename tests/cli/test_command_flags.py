@@ -96,8 +96,20 @@ class TestHelp:
     def test_without_arguments_it_shows_the_commands(self, domogate: CommandLine) -> None:
         shown = domogate.bare()
         for name in (
-            *("init", "serve", "demo", "estate", "user", "client", "plant", "key", "token", "signing-key", "audit"),
-            *("module", "order", "readings", "fault", "simulate", "discover", "openapi", "backup", "restore", "version"),
+            *("init", "serve", "demo", "clock", "estate", "user", "client", "plant", "key", "token", "signing-key", "audit"),
+            *(
+                "module",
+                "order",
+                "readings",
+                "fault",
+                "simulate",
+                "discover",
+                "openapi",
+                "backup",
+                "restore",
+                "version",
+                "clock",
+            ),
         ):
             assert name in shown.output
 

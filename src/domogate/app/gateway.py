@@ -6,6 +6,7 @@ from datetime import date
 
 from domogate import __version__, auth, events, management, tickets, webhooks
 from domogate.app.documents import SURFACES
+from domogate.app.gateway_metrics import register_metrics
 from domogate.app.parts import (
     DAY,
     SigningKeyAdministration,
@@ -41,6 +42,7 @@ from domogate.ports import Clock
 from domogate.services.audit import AuditLog
 from domogate.services.authorization import Authorization
 from domogate.services.authorization.origins import Origins
+from domogate.services.clock_check import ClockCheck
 from domogate.services.driving import Driving
 from domogate.services.events.hub import Hub
 from domogate.services.people import LoginThrottle, Sessions
@@ -71,6 +73,7 @@ class Gateway:
         self.damaged = asyncio.Event()
         """Set if the database is found to be damaged. The gateway must stop then."""
         self.metrics = Metrics()
+        self.clock_check = ClockCheck(self.store, self.clock)
         self.keyring = build_keyring(settings, self.store, self.clock)
         self.signer = build_signer(settings, self.keyring, self.clock)
         self.hasher = PasswordHasher()
@@ -143,17 +146,18 @@ class Gateway:
             self.audit,
             given_up=settings.webhook_given_up_days * DAY,
             dead_kept=settings.dead_letters_kept_days * DAY,
+            may_prune=lambda: self.clock_check.is_right,
         )
         self.webhooks = Webhooks(
             self.store, self.read_model, self.webhook_sender, self.clock, self.audit, formats, self.dispatcher
         )
         self.fault_injector = FaultInjector(self.store, self.clock, self.audit)
         self.fault_expiry = FaultExpiry(self.fault_injector, self.clock)
-        self.history = build_history(settings, self.store, self.clock)
+        self.history = build_history(settings, self.store, self.clock, self.clock_check)
         self._embedded_echo = EmbeddedEcho() if settings.echo_url is None else None
         self._echo: HttpEchoBackend | None = None
         self._ready = False
-        self._register_metrics()
+        register_metrics(self)
 
     async def start(self) -> ASGIApp:
         """Start all parts. Returns the ASGI application."""
@@ -266,6 +270,7 @@ class Gateway:
             Surfaces(surfaces),
             is_allowed_origin=self.origins.is_allowed,
             is_ready=lambda: self._ready and self.store.is_reachable,
+            find_warning=lambda: self.clock_check.problem,
             metrics=self.metrics,
             access_log=settings.access_log,
             surfaces=frozenset(name.decode() for name in surfaces),
@@ -329,24 +334,3 @@ class Gateway:
                 max_body=settings.max_body,
             ),
         }
-
-    def _register_metrics(self) -> None:
-        self.metrics.gauge(
-            "domogate_world_modules", "Modules that the read model holds in memory", lambda: self.read_model.held_modules
-        )
-        self.metrics.gauge("domogate_event_streams", "Event streams that are open", lambda: self.hub.open_streams)
-        self.metrics.counter("domogate_events_streamed", "Events that were passed to streams", lambda: self.hub.sent)
-        self.metrics.gauge("domogate_webhooks", "Webhooks that have not ended", lambda: self.dispatcher.webhooks)
-        self.metrics.counter(
-            "domogate_webhook_deliveries",
-            "Attempts to deliver by result; dead counts events that were given up",
-            lambda: self.dispatcher.counters.by_outcome(),
-            ("outcome",),
-        )
-        self.metrics.counter("domogate_commits", "Commits to the store", lambda: self.store.commits)
-        self.metrics.counter(
-            "domogate_tickets",
-            "Requests to redeem tickets and to fetch pictures, by result",
-            lambda: self.redemption.outcomes,
-            ("what", "outcome"),
-        )

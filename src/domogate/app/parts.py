@@ -16,6 +16,7 @@ from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as _new_subscription
 from domogate.ports import Clock, Hasher, Sealer, Signer, Store
 from domogate.services.audit import AuditLog
+from domogate.services.clock_check import ClockCheck
 from domogate.services.people import Mail, Passkeys, People, Sessions
 from domogate.services.plants.history import History
 from domogate.settings import Settings
@@ -103,10 +104,11 @@ def _build_mail(settings: Settings) -> Mail:
     )
 
 
-def build_history(settings: Settings, store: Store, clock: Clock) -> History:
+def build_history(settings: Settings, store: Store, clock: Clock, clock_check: ClockCheck | None = None) -> History:
     return History(
         store,
         clock,
+        clock_check,
         changes_kept=settings.changes_kept_days * DAY,
         readings_raw=settings.readings_raw_days * DAY,
         readings_kept=settings.readings_kept_days * DAY,

@@ -9,6 +9,7 @@ from domogate.cli import (
     audit,
     backup,
     client,
+    clock,
     demo,
     discover,
     estate,
@@ -47,7 +48,7 @@ cli = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 PANELS = {
-    "Run a gateway": (serve, demo, init, backup),
+    "Run a gateway": (serve, demo, init, backup, clock),
     "Plants, people and access": (estate, plant, user, client, key, token, signing_key, secret_key, audit),
     "Devices": (module, order, readings, fault, simulate, discover, webhook, safety),
     "Other": (openapi, version),

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import Any
 
+import msgspec
 import structlog
 
 from domogate.edge.metrics import Metrics
@@ -66,6 +67,7 @@ class Edge:
         metrics: Metrics | None,
         access_log: bool,
         surfaces: frozenset[str] = frozenset(),
+        find_warning: Callable[[], str | None] = lambda: None,
     ) -> None:
         """`surfaces` are the first path segments that name a request in the metrics if the request has no operation."""
         self._app = app
@@ -74,6 +76,7 @@ class Edge:
         self._metrics = metrics
         self._access_log = access_log
         self._surfaces = surfaces
+        self._find_warning = find_warning
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -153,7 +156,9 @@ class Edge:
         elif scope["path"] == "/healthz":
             await _answer(send, 200, (_JSON, _NO_STORE), b'{"status":"alive"}')
         elif self._is_ready():
-            await _answer(send, 200, (_JSON, _NO_STORE), b'{"status":"ready"}')
+            warning = self._find_warning()
+            body = {"status": "ready"} if warning is None else {"status": "ready", "warning": warning}
+            await _answer(send, 200, (_JSON, _NO_STORE), msgspec.json.encode(body))
         else:
             await _answer(send, 503, (_JSON, _NO_STORE, (b"retry-after", b"1")), b'{"status":"not ready"}')
 

@@ -11,6 +11,7 @@ from domogate.ports.passkeys import NewCredential, PasskeyRefused, PasskeyVerifi
 from domogate.ports.sealing import SealBroken, Sealer, SecretKeyMissing
 from domogate.ports.stores.audit import AuditStore
 from domogate.ports.stores.authorization import AuthorizationStore, GrantStore, SessionStore, TokenStore
+from domogate.ports.stores.clock import ClockStore
 from domogate.ports.stores.devices import FaultStore, OrderStore, ReadingStore, StateStore
 from domogate.ports.stores.estate import EstateStore, ImportSummary
 from domogate.ports.stores.feed import FeedStore, Listener
@@ -32,6 +33,7 @@ __all__ = [
     "AuthorizationStore",
     "ClientStore",
     "Clock",
+    "ClockStore",
     "Delivered",
     "DeviceHost",
     "Driver",

@@ -8,6 +8,7 @@ from domogate.stores.authorization import SqlTokens
 from domogate.stores.backup import back_up
 from domogate.stores.changes import SqlFeed
 from domogate.stores.clients import SqlClients
+from domogate.stores.clock import SqlClock
 from domogate.stores.engine import SqliteDatabase
 from domogate.stores.estate_export import export_estate
 from domogate.stores.estate_import import import_estate
@@ -48,6 +49,7 @@ class SqlStore(
     SqlAudit,
     SqlKeys,
     SqlFeed,
+    SqlClock,
 ):
     """Implements Store."""
 

@@ -218,6 +218,7 @@ class TestPruning:
     ) -> None:
         monkeypatch.setattr(history, "_FIRST_PRUNE", 0.0)
         monkeypatch.setattr(history, "_PRUNE_EVERY", 0.0)
+        monkeypatch.setattr(history, "_CHECK_EVERY", 0.0)
         store.failures = 1
         with capture_logs() as logs:
             await kept.start()

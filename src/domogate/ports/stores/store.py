@@ -4,6 +4,7 @@ from typing import Protocol
 
 from domogate.ports.stores.audit import AuditStore
 from domogate.ports.stores.authorization import AuthorizationStore
+from domogate.ports.stores.clock import ClockStore
 from domogate.ports.stores.devices import FaultStore, OrderStore, ReadingStore, StateStore
 from domogate.ports.stores.estate import EstateStore
 from domogate.ports.stores.feed import FeedStore
@@ -40,6 +41,7 @@ class Store(
     SubscriptionStore,
     SigningKeyStore,
     FeedStore,
+    ClockStore,
     SecretKeyStore,
     EstateStore,
     Protocol,

@@ -56,6 +56,7 @@ class AuditAction(StrEnum):
     MANAGEMENT = "management"
     ESTATE_IMPORTED = "estate imported"
     BACKUP = "backup"
+    CLOCK_CONFIRMED = "clock confirmed"
     # the log itself
     DROPPED = "entries dropped"
     REMOVED = ENTRIES_REMOVED

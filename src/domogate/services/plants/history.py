@@ -11,11 +11,13 @@ from domogate.common.tasks import cancel
 from domogate.domain.ids import Id
 from domogate.domain.states import Reading, ReadingSummary
 from domogate.ports import AuditStore, Clock, FeedStore, OrderStore, ReadingStore, TicketStore, TokenStore
+from domogate.services.clock_check import ClockCheck
 
 _log = structlog.get_logger(__name__)
 
 _FIRST_PRUNE = 60.0
 _PRUNE_EVERY = 3600.0
+_CHECK_EVERY = 60.0
 _HOUR, _DAY = 3600.0, 86_400.0
 _PAGE = 5_000
 """The number of rows of an export that are in memory at the same time."""
@@ -38,6 +40,8 @@ class History:
         self,
         store: HistoryStore,
         clock: Clock,
+        clock_check: ClockCheck | None = None,
+        /,
         *,
         changes_kept: float,
         readings_raw: float,
@@ -57,9 +61,11 @@ class History:
         self._most_readings = most_readings
         self._audit_kept = audit_kept
         self._token_lifetime = token_lifetime
+        self._clock_check = clock_check
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
+        await self._is_clock_right()
         self._task = asyncio.create_task(self._prune_regularly(), name="prune history")
 
     async def stop(self) -> None:
@@ -134,15 +140,28 @@ class History:
             yield self._store.prune_audit(now // _DAY * _DAY - self._audit_kept)
 
     async def _prune_regularly(self) -> None:
-        # The first run is soon after the start, because a gateway may restart often. It is not during the start.
+        # Soon after the start, so that a gateway that restarts often prunes too; but not during the start.
         pause = _FIRST_PRUNE
         while True:
-            await asyncio.sleep(pause)
+            # The clock is checked every minute, so that the time that the store last saw stays near.
+            await asyncio.sleep(min(pause, _CHECK_EVERY) if pause > 0 else _CHECK_EVERY)
+            pause -= _CHECK_EVERY
+            if not await self._is_clock_right() or pause > 0:
+                continue
             pause = _PRUNE_EVERY
             try:
                 await self.prune()
             except Exception as error:
                 _log.error("history not completely pruned; will retry in an hour", exc_info=error)
+
+    async def _is_clock_right(self) -> bool:
+        if self._clock_check is None:
+            return True
+        try:
+            return await self._clock_check.check()
+        except Exception as error:
+            _log.error("the clock was not compared with the store; will retry", exc_info=error)
+            return False
 
 
 def _summary_of_one(measure: str, reading: Reading) -> ReadingSummary:

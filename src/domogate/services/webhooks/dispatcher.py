@@ -2,7 +2,7 @@
 
 import asyncio
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 
 import structlog
@@ -50,6 +50,7 @@ class Dispatcher:
         given_up: float,
         dead_kept: float,
         poll: float = 5.0,
+        may_prune: Callable[[], bool] = lambda: True,
     ) -> None:
         """All times are in seconds. `poll`: how often webhooks are read from the store, to see changes of other processes."""
         self._store = store
@@ -58,6 +59,7 @@ class Dispatcher:
         self._audit = audit
         self._dead_kept = dead_kept
         self._poll = poll
+        self._may_prune = may_prune
         self.counters = DeliveryCounters()
         self._context = DeliveryContext(
             store=store,
@@ -255,7 +257,7 @@ class Dispatcher:
                 if loop.time() >= read_at:
                     read_at = loop.time() + self._poll
                     await self._read_webhooks()
-                if now >= prune_at:
+                if now >= prune_at and self._may_prune():
                     prune_at = now + _PRUNE_EVERY
                     await self._store.prune_pending(now - self._dead_kept)
             except Exception:

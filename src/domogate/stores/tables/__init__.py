@@ -5,7 +5,7 @@ Times are seconds since the epoch. Lists, and values whose form depends on a kin
 
 from domogate.stores.tables._metadata import metadata
 from domogate.stores.tables.devices import hourly_readings, injections, orders, raw_readings, series
-from domogate.stores.tables.feed import changes, gateways
+from domogate.stores.tables.feed import changes, clock, gateways
 from domogate.stores.tables.identity import (
     attempts,
     audit,
@@ -36,6 +36,7 @@ __all__ = [
     "authorization_codes",
     "changes",
     "clients",
+    "clock",
     "external_accounts",
     "floors",
     "gateways",

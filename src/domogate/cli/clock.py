@@ -1,0 +1,40 @@
+"""`domogate clock …`: the time that the gateway last saw, compared with the clock of this machine."""
+
+import typer
+
+from domogate.app import open_tools
+from domogate.cli._command import command, group
+from domogate.cli._output import AsJson, note, print_json
+from domogate.services.audit import AuditAction
+from domogate.services.clock_check import TOLERANCE, describe
+from domogate.services.people import COMMAND_LINE
+from domogate.settings import Settings
+
+commands = group("clock", "The clock: whether it is far from the time that the gateway last saw; confirm it.")
+
+
+@command(commands, "show")
+async def show(settings: Settings, as_json: AsJson = False) -> None:
+    """Say whether old data is pruned. While the clock is far from the time that the gateway last saw, nothing is pruned."""
+    async with open_tools(settings) as tools:
+        now, last = tools.clock.now(), await tools.store.find_last_time()
+    is_right = last is None or abs(now - last) <= TOLERANCE
+    if as_json:
+        print_json({"now": now, "last_seen": last, "pruning": is_right})
+    elif is_right:
+        typer.echo("The clock is right, as far as the gateway can tell. Old data is pruned.")
+    else:
+        assert last is not None
+        typer.echo(f"Nothing is pruned: {describe(now, last)}")
+
+
+@command(commands, "confirm")
+async def confirm(settings: Settings) -> None:
+    """Confirm that the clock of this machine is right, for example after the gateway was off for a long time.
+
+    A running gateway prunes old data again within a minute.
+    """
+    async with open_tools(settings) as tools:
+        await tools.store.confirm_clock(tools.clock.now())
+        tools.people.note(AuditAction.CLOCK_CONFIRMED, COMMAND_LINE, "clock")
+    note("The clock is confirmed. A running gateway prunes old data again within a minute.")

@@ -1,0 +1,56 @@
+"""Compares the clock of this machine with the time that the store last saw. Nothing is pruned while they are far apart.
+
+A clock that is 400 days ahead would remove all tokens and all history. A gateway that was off for long looks the same, so an
+operator confirms the clock then (Decision 0071).
+"""
+
+from datetime import UTC, datetime
+
+import structlog
+
+from domogate.ports import Clock, ClockStore
+
+TOLERANCE = 7 * 86_400.0
+"""In seconds. A gateway may be off for a week without a confirmation."""
+
+_log = structlog.get_logger(__name__)
+
+
+class ClockCheck:
+    """Whether the clock is right, according to the last check."""
+
+    def __init__(self, store: ClockStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self.problem: str | None = None
+        """Why nothing is pruned now."""
+
+    @property
+    def is_right(self) -> bool:
+        return self.problem is None
+
+    async def check(self) -> bool:
+        """Check the clock now. If it is right, store the time."""
+        now = self._clock.now()
+        last = await self._store.check_clock(now, TOLERANCE)
+        before, self.problem = self.problem, None if last is None else describe(now, last)
+        if self.problem is not None and before is None:
+            _log.error("nothing is pruned", reason=self.problem)
+        elif self.problem is None and before is not None:
+            _log.info("the clock is right or was confirmed; old data is pruned again")
+        return self.problem is None
+
+
+def describe(now: float, last: float) -> str:
+    days, direction = abs(now - last) / 86_400, "ahead of" if now > last else "behind"
+    return (
+        f"the clock of this machine ({_print(now)}) is {days:.0f} days {direction} the time that the gateway last saw "
+        f"({_print(last)}). Correct the clock. If it is right, run: domogate clock confirm"
+    )
+
+
+def _print(at: float) -> str:
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (OverflowError, ValueError, OSError):
+        return f"{at:.0f} s since 1970"

@@ -1,0 +1,37 @@
+"""The last time that a gateway with a right clock saw: one row."""
+
+from sqlalchemy import Connection, select
+
+from domogate.stores.engine import Transaction
+from domogate.stores.subject import SqlSubject, reads, writes
+from domogate.stores.tables import changes, clock
+
+_ROW = "gateways"
+_LAST_TIME = select(clock.c.seen_at).where(clock.c.id == _ROW)
+_NEWEST_CHANGE = select(changes.c.at).order_by(changes.c.cursor.desc()).limit(1)
+
+
+def find_last_time(connection: Connection) -> float | None:
+    """Without a row, as in a store of an earlier version, it is the time of the newest change."""
+    found = connection.execute(_LAST_TIME).scalar()
+    return found if found is not None else connection.execute(_NEWEST_CHANGE).scalar()
+
+
+def check_clock(tx: Transaction, now: float, tolerance: float) -> float | None:
+    last = find_last_time(tx.connection)
+    if last is not None and abs(now - last) > tolerance:
+        return last
+    confirm_clock(tx, now)
+    return None
+
+
+def confirm_clock(tx: Transaction, now: float) -> None:
+    tx.connection.execute(tx.upsert(clock), {"id": _ROW, "seen_at": now})
+
+
+class SqlClock(SqlSubject):
+    """Implements ClockStore."""
+
+    find_last_time = reads(find_last_time)
+    check_clock = writes(check_clock)
+    confirm_clock = writes(confirm_clock)

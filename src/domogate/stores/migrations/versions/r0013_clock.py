@@ -1,0 +1,12 @@
+"""The last time that a gateway with a right clock saw."""
+
+from alembic import op
+
+from domogate.stores import columns as col
+
+revision = "0013"
+down_revision = "0012"
+
+
+def upgrade() -> None:
+    op.create_table("clock", col.key("id"), *col.doubles("seen_at"))
