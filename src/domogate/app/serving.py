@@ -67,7 +67,7 @@ async def serve(settings: Settings, on_ready: Callable[[Gateway], Awaitable[None
 
 
 async def _stop(gateway: Gateway, seconds: float) -> None:
-    """Stop within this time. Parts that still wait for the database after it cannot write any more, and are given up."""
+    """Stop the gateway within this time. Parts that wait for the database longer cannot write any more, and are given up."""
     try:
         async with asyncio.timeout(seconds):
             await gateway.stop()

@@ -183,7 +183,7 @@ def _check(address: Address, allowed: AllowedAddresses, *, secure: bool) -> None
 
 
 async def _drain(answer: aiohttp.ClientResponse) -> None:
-    """If a body is read to its end, the connection can be used again. After a longer body the connection is closed."""
+    """A connection can be used again if its body was read to the end. If the body is too long, the connection is closed."""
     if await read_limited(answer, _MAX_ANSWER) is None:
         answer.close()
 

@@ -114,7 +114,7 @@ async def set_operator(
         YesOrNo, typer.Argument(metavar="YES_OR_NO", help="Whether the user may use the management API.")
     ] = YesOrNo.YES,
 ) -> None:
-    """Make a user an operator. `no` ends it. The last operator cannot be changed."""
+    """Make a user an operator. With `no`, the user is not an operator any more. The last operator cannot be changed."""
     async with changing(settings) as tools:
         user = await find_user(tools, email)
         await tools.people.set_operator(user.id, operator is YesOrNo.YES)

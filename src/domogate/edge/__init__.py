@@ -1,1 +1,1 @@
-"""Around all surfaces: protocol guards, request ids, CORS, health, metrics, logs and drain."""
+"""Everything that all surfaces share: protocol guards, request ids, CORS, health, metrics, logs and drain."""

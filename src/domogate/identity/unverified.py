@@ -22,7 +22,7 @@ class _Issued(msgspec.Struct, frozen=True):
 
 
 def read_header(unverified_token: bytes) -> UnverifiedHeader:
-    """Refuses cheaply what cannot be an accepted token: a refresh token, an encrypted token, a very long text."""
+    """Refuses texts that cannot be an accepted token, before any costly check: refresh tokens, encrypted tokens, long texts."""
     if len(unverified_token) > MAX_TOKEN:
         raise TokenRefused(f"The token is longer than {MAX_TOKEN} bytes.")
     parts = unverified_token.split(b".", 3)
