@@ -55,6 +55,7 @@ SUBSCRIPTIONS = (X6, X7, X8)
 ALL_OPERATIONS = (*OPERATIONS, *EXTENSIONS)
 WITH_EXTENSIONS = {**BY_NAME, **{operation.name: operation for operation in (*EXTENSIONS, *SUBSCRIPTIONS)}}
 X1_PATH = X1.path.replace("{plant}", "{plantId}").replace("{module}", "{moduleId}")
+X2_PATH = X2.path.replace("{plant}", "{plantid}").replace("{module}", "{moduleid}")
 """As its document writes it."""
 
 _BODIES: dict[str, Schema] = {

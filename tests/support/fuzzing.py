@@ -19,7 +19,7 @@ from schemathesis.engine.recorder import ScenarioRecorder
 from schemathesis.schemas import BaseSchema
 
 from support.extension_operations import WITH_EXTENSIONS as BY_NAME
-from support.extension_operations import X1_PATH
+from support.extension_operations import X1_PATH, X2_PATH
 from support.gateway import Gateway
 from support.http import KEY_HEADER
 from support.spec_operations import Operation, Target
@@ -27,7 +27,12 @@ from support.spec_operations import Operation, Target
 # The role of each path parameter; families use different names (Spec 4).
 ROLES = {"plantid": "plant", "siteid": "plant", "ambientid": "ambient", "moduleid": "module", "deviceid": "module"}
 _NO_SUBSCRIPTION = "7d9d3c1e-2f0a-4c55-9b1a-6d1f0a3b5c78"
-_BEYOND_SCHEMAS = ("activationTime", "programs", "setPoint")
+_BEYOND_SCHEMAS = {
+    # A past time, an unknown program, or a range that depends on the unit (Decision 0041).
+    X1_PATH: ("activationTime", "programs", "setPoint"),
+    # A light without levels or colours, or one that is to be on with level 0 (Decision 0067).
+    X2_PATH: ("level", "colorHSV"),
+}
 _UNTOUCHED = 4
 """One in this many generated ids is not replaced by an existing id."""
 # XML 1.0 §2.2
@@ -155,13 +160,13 @@ def _checks(operation: Operation) -> dict[str, Any]:
 
 
 def _is_excused(failure: Failure, case: schemathesis.Case[Any]) -> bool:
-    """Checks that a JSON Schema cannot express: characters of XML (E20, Decision 0017), times and temperatures (X1)."""
+    """Whether a JSON Schema cannot express the check: characters of XML (E20, Decision 0017), or values of X1 and X2."""
     if type(failure).__name__ != "RejectedPositiveData":
         return False
     if case.path == "/echo/resource":
         return _holds_no_xml(case.body)
-    # A past time, an unknown program, or a range that depends on the unit (Decision 0041).
-    return case.path == X1_PATH and isinstance(case.body, dict) and not case.body.keys().isdisjoint(_BEYOND_SCHEMAS)
+    beyond = _BEYOND_SCHEMAS.get(case.path, ())
+    return isinstance(case.body, dict) and not case.body.keys().isdisjoint(beyond)
 
 
 def _holds_no_xml(value: Any) -> bool:

@@ -112,7 +112,8 @@ class ReportQueue:
         self._clock = clock
         self._pause = pause
         self._time = asyncio.get_running_loop().time
-        self._waiting: dict[Id, Reportable] = {}
+        self._waiting: dict[Id, tuple[float, Reportable]] = {}
+        """Modules with the times from which they may report."""
         self._sent_at: dict[Id, float] = {}
         self._recovered_at: dict[Id, float] = {}
         """The time from which a module may report `BURST` changes at once again."""
@@ -123,8 +124,9 @@ class ReportQueue:
     def add(self, module: Reportable) -> None:
         if not module.has_changes:
             return
-        self._waiting[module.id] = module
-        if self._due_at(module) < self._sleeping_until:
+        due = self._due_at(module)
+        self._waiting[module.id] = (due, module)
+        if due < self._sleeping_until:
             self._wake.set()
         if self._sending is None:
             self._sending = asyncio.create_task(self._send(), name=f"reports of plant {self._plant_id}")
@@ -142,9 +144,9 @@ class ReportQueue:
         try:
             while self._waiting:
                 now = self._time()
-                due = [module for module in self._waiting.values() if self._due_at(module) <= now]
-                for start in range(0, len(due), BATCH):
-                    await asyncio.sleep(await self._send_batch(due[start : start + BATCH]))
+                modules = [module for due, module in self._waiting.values() if due <= now]
+                for start in range(0, len(modules), BATCH):
+                    await asyncio.sleep(await self._send_batch(modules[start : start + BATCH]))
                 await self._sleep()
         finally:
             self._sending = None
@@ -158,7 +160,7 @@ class ReportQueue:
     async def _sleep(self) -> None:
         """Sleep until the next module is due. `add` ends the sleep if a module is due earlier."""
         self._forget_old()
-        due = min(map(self._due_at, self._waiting.values()), default=0.0)
+        due = min((due for due, _ in self._waiting.values()), default=0.0)
         seconds = due - self._time()
         if seconds > CHECK_EVERY:
             self._wake.clear()
@@ -196,6 +198,6 @@ class ReportQueue:
             )
             for module, report in zip(changed, reports, strict=True):
                 module.take_back(report)
-                self._waiting[module.id] = module
+                self._waiting[module.id] = (0.0, module)
             return RETRY
         return min(LONGEST_SHARE, SHARE * (self._time() - begun))
