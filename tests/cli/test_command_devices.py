@@ -42,6 +42,7 @@ plants:
     name: Home
     type: house
     owner: ada@example.com
+    driver: simulator
     ambients:
       - id: 7b0f0c52-7a54-4a0c-9c3f-0d9f6a4f1a09
         name: Kitchen
@@ -61,6 +62,7 @@ plants:
     name: Shed
     type: house
     owner: ada@example.com
+    driver: simulator
     modules:
       - {{id: {OTHER_PLUG}, name: Shutter, kind: plug}}
 """

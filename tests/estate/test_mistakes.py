@@ -11,7 +11,7 @@ class TestHowAMistakeLooks:
         with pytest.raises(EstateMistakes) as caught:
             read_estate(house("floors:", "  - {id: 1, name: x}").replace("type: house", "type: castle"), "estate.yaml")
         assert caught.value.lines() == [
-            "estate.yaml:7:11 plants[0].type: 'castle' is not a type of plant; allowed: hotel, house, office, hospital",
+            "estate.yaml:6:11 plants[0].type: 'castle' is not a type of plant; allowed: hotel, house, office, hospital",
             "estate.yaml:10:14 plants[0].floors[0].id: '1' is not a UUID; "
             "allowed: 8-4-4-4-12 hexadecimal digits, such as 123e4567-e89b-42d3-a456-426614174000",
         ]

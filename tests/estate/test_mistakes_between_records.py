@@ -7,8 +7,42 @@ from domogate.domain.limits import Limits
 from domogate.drivers import check_options
 from domogate.drivers.mqtt import MqttBroker, MqttSettings
 from domogate.drivers.openwebnet import OpenWebNetGateway, OpenWebNetSettings
-from domogate.estate import read_estate
+from domogate.estate import print_estate, read_estate
 from support.estate_mistakes import LAMP, OTHER, house, mistakes, module, modules, the_mistake
+
+
+class TestDrivers:
+    """In these files the plant names no driver."""
+
+    def text(self, *records: str) -> str:
+        return modules(*records).replace("    driver: simulator\n", "")
+
+    def test_a_module_without_one_is_named_and_told_what_to_write(self) -> None:
+        told = the_mistake(self.text(f"id: {LAMP}, name: Hall lamp, kind: light"))
+        assert told.path == "plants[0].modules[0]"
+        assert told.problem == "the module 'Hall lamp' has no driver"
+        assert told.allowed is not None
+        assert "simulator for devices that do not exist" in told.allowed
+
+    def test_several_are_counted(self) -> None:
+        told = the_mistake(self.text(f"id: {LAMP}, name: A, kind: light", f"id: {OTHER}, name: B, kind: plug"))
+        assert told.problem == "the module 'A' has no driver, and 1 other modules of this plant have none either"
+
+    def test_a_scene_needs_none(self) -> None:
+        read = read_estate(self.text(f"id: {LAMP}, name: Scene, kind: scene"), "estate.yaml")
+        assert not read.estate.plants[0].topology.modules[0].is_simulated
+
+    def test_a_module_takes_that_of_its_plant_unless_it_names_one(self) -> None:
+        text = modules(f"id: {LAMP}, name: A, kind: light", f"id: {OTHER}, name: B, kind: plug, driver: mqtt")
+        estate = read_estate(text, "estate.yaml").estate
+        assert [module.driver for module in estate.plants[0].topology.modules] == ["simulator", "mqtt"]
+
+    def test_an_export_names_every_one(self) -> None:
+        lamp = f"id: {LAMP}, name: A, kind: light, driver: simulator"
+        text = self.text(lamp, f"id: {OTHER}, name: B, kind: plug, driver: mqtt")
+        printed = print_estate(read_estate(text, "estate.yaml").estate)
+        assert printed.count("driver: simulator") == printed.count("driver: mqtt") == 1
+        assert read_estate(printed, "again").estate == read_estate(text, "estate.yaml").estate
 
 
 class TestIdentity:

@@ -22,6 +22,7 @@ plants:
     name: Casa
     type: house
     owner: anna@example.com
+    driver: simulator
     allowed: [BRUNO@example.com]
     modules:
       - {id: ca5a0001-0000-4000-8000-000000000001, name: Lamp, kind: light, state: {on: true, level: 60}}

@@ -30,7 +30,7 @@ def plant(**keys: str) -> EstatePlant:
 
 
 def options(value: str) -> object:
-    module = f"[{{id: ca5a0001-0001-4000-8000-000000000001, name: M, kind: light, options: {{x: {value}}}}}]"
+    module = f"[{{id: ca5a0001-0001-4000-8000-000000000001, name: M, kind: light, driver: simulator, options: {{x: {value}}}}}]"
     return plant(modules=module).topology.modules[0].options["x"]
 
 

@@ -138,10 +138,10 @@ class TestReadings:
         listed = await api.ok("GET", READINGS)
         assert listed["next"] is None
         assert sorted(listed["items"], key=lambda one: one["value"]) == [
-            {"measure": "power", "unit": "watt", "at": "2027-01-15T07:00:00Z", "value": 0},
-            {"measure": "power", "unit": "watt", "at": "2027-01-15T07:00:00.500000Z", "value": 1},
-            {"measure": "energy", "unit": "watt_hour", "at": "2027-01-15T07:00:00Z", "value": 1000},
-            {"measure": "energy", "unit": "watt_hour", "at": "2027-01-15T07:00:00.500000Z", "value": 1001},
+            {"measure": "power", "unit": "watt", "at": "2027-01-15T07:00:00Z", "simulated": False, "value": 0},
+            {"measure": "power", "unit": "watt", "at": "2027-01-15T07:00:00.500000Z", "simulated": False, "value": 1},
+            {"measure": "energy", "unit": "watt_hour", "at": "2027-01-15T07:00:00Z", "simulated": False, "value": 1000},
+            {"measure": "energy", "unit": "watt_hour", "at": "2027-01-15T07:00:00.500000Z", "simulated": False, "value": 1001},
         ]
         assert {one["at"] for one in listed["items"][:2]} == {"2027-01-15T07:00:00Z"}
 
@@ -151,7 +151,7 @@ class TestReadings:
         first, *_, last = (await api.ok("GET", path))["items"]
         assert first == {
             "measure": "power", "unit": "watt", "at": "2027-01-15T07:00:00Z",
-            "count": 2, "mean": 0.5, "low": 0, "high": 1, "last": 1,
+            "simulated": False, "count": 2, "mean": 0.5, "low": 0, "high": 1, "last": 1,
         }  # fmt: skip
         assert last["at"] == "2027-01-15T07:02:00Z"
         assert await api.ok("GET", f"{READINGS}?resolution=60&measure=power") == await api.ok("GET", path)

@@ -27,6 +27,7 @@ class TestModules:
             "name": "Lamp",
             "kind": "light",
             "driver": "simulator",
+            "simulated": True,
             "ambientId": KITCHEN.id,
             "ambient": "Kitchen",
             "state": {"of": "light", "on": True, "level": 40, "color": None},

@@ -62,6 +62,29 @@ def printed_text() -> str:
     return words(REPORT)
 
 
+class TestASiteWithSimulatedDevices:
+    def test_says_so_on_every_page(self) -> None:
+        units = [(a_unit(number, driver="simulator"), after_tests()) for number in range(1, 120)]
+        pages = read_pages(printed(report_of(units)))
+        assert len(pages) > 3
+        assert all("SIMULATED: devices of this site do not exist" in page for page in pages)
+        assert "119 of 120 devices are simulated: they do not exist." in pages[0]
+        assert "All devices work" not in pages[0]
+
+    def test_one_simulated_unit_is_enough(self) -> None:
+        pages = read_pages(printed(report_of([(a_unit(1), after_tests()), (a_unit(2, driver="simulator"), after_tests())])))
+        assert all("SIMULATED" in page for page in pages)
+
+    def test_entries_of_a_former_simulation_are_marked(self) -> None:
+        report = report_of([(a_unit(1), after_tests())], [entry(LogbookKind.TEST, module="Unit 1", test=TEST, simulated=True)])
+        pages = read_pages(printed(report))
+        assert all("SIMULATED" in page for page in pages)
+        assert "gateway, SIMULATED" in " ".join(pages)
+
+    def test_a_site_without_them_does_not_mention_them(self, printed_text: str) -> None:
+        assert "SIMULATED" not in printed_text
+
+
 class TestWhatItSays:
     def test_the_title_page_says_whose_when_and_by_what(self) -> None:
         first = read_pages(printed(REPORT, responsible="Elena Rossi"))[0]

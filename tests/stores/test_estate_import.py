@@ -18,7 +18,7 @@ from domogate.domain.events import (
 from domogate.domain.people import User
 from domogate.domain.plants import Ambient, Invitation, Member, Module, PlantStatus, Topology, UnitDetail
 from domogate.domain.safety import SpareParts
-from domogate.domain.states import LightState, PlugState, Report
+from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.ports import StoredPlant, StoredState
 from domogate.stores import SqlStore
 from support.clocks import NOW, ManualClock
@@ -372,3 +372,20 @@ class TestPeopleOfPlants:
         await filled_store.import_estate(with_house(HOUSE, topology), prune=False)
         stored = (await house_in(filled_store)).topology
         assert stored.floors[0].ambients[0] == change(renamed, modules=(PLUG, LAMP))
+
+
+class TestAModuleThatIsNoLongerSimulated:
+    async def test_loses_its_invented_state_and_readings(self, store: SqlStore) -> None:
+        await store.import_estate(SMALL, prune=False)
+        power = Reading(60.0, Unit.WATT, NOW)
+        for module, state in ((LAMP, LAMP_IS_ON), (PLUG, PlugState(on=True))):
+            await store.record([Report(HOUSE.id, module.id, NOW, state, readings=(("power", power),))])
+        room = change(KITCHEN, modules=(PLUG, change(LAMP, driver="mqtt")))
+        topology = change(HOUSE_TOPOLOGY, floors=(change(GROUND, ambients=(room,)),))
+        # The file is an export, with the invented state.
+        await store.import_estate(with_house(HOUSE, topology, FirstState(LAMP.id, LAMP_IS_ON)), prune=False)
+        stored = await store.find_plant(HOUSE.id)
+        assert stored is not None
+        assert stored.states.keys() == {PLUG.id}
+        assert await store.list_readings(LAMP.id, 0.0, NOW + 1, 10) == []
+        assert await store.list_readings(PLUG.id, 0.0, NOW + 1, 10) == [("power", power)]

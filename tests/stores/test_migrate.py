@@ -15,7 +15,7 @@ import domogate.stores
 from domogate.domain.people import Client, Grant, GrantType, User
 from domogate.domain.plants import Invitation
 from domogate.domain.states import Reading, Report, Unit
-from domogate.ports import StoredState
+from domogate.ports import StoredState, UnnamedDrivers
 from domogate.stores import DatabaseTooNew, SqlStore, sqlite_url
 from domogate.stores.engine import open_database
 from domogate.stores.migrate import HEAD, find_revision, upgrade
@@ -129,6 +129,41 @@ def make_first_database(url: str) -> None:
                 connection.exec_driver_sql(statement)
     finally:
         database.close()
+
+
+LOGBOOK = """
+INSERT INTO logbook (plant_id, at, kind, module_id, module, words, "by")
+    VALUES ('{plant}', 1.0, 'failure', '{lamp}', 'Lamp', '', '');
+INSERT INTO logbook (plant_id, at, kind, module_id, module, words, "by")
+    VALUES ('{plant}', 2.0, 'note', '{lamp}', 'Lamp', 'x', 'Eva')
+"""
+
+
+class TestNamedDrivers:
+    async def test_modules_of_an_earlier_version_have_no_named_driver_until_they_are_imported(
+        self, open_store: OpenStore, empty_database_url: str
+    ) -> None:
+        make_first_database(empty_database_url)
+        store = await open_store(empty_database_url)
+        assert await store.find_unnamed_drivers() == UnnamedDrivers(2, "Casa Bianchi", "Lamp", LAMP.id)
+        await store.import_estate(await store.export_estate(), prune=False)
+        assert await store.find_unnamed_drivers() is None
+
+    async def test_entries_that_a_simulated_device_reported_are_marked(
+        self, open_store: OpenStore, empty_database_url: str
+    ) -> None:
+        make_first_database(empty_database_url)
+        database = open_database(empty_database_url)
+        try:
+            with database.writing.begin() as connection:
+                upgrade(connection, "0011")
+                for statement in LOGBOOK.format(plant=HOUSE.id, lamp=LAMP.id).split(";"):
+                    connection.exec_driver_sql(statement)
+        finally:
+            database.close()
+        store = await open_store(empty_database_url)
+        entries = await store.list_logbook(HOUSE.id, limit=10)
+        assert [(one.entry.kind, one.entry.simulated) for one in entries] == [("failure", True), ("note", False)]
 
 
 class TestUpgrade:

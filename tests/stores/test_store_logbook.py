@@ -20,13 +20,30 @@ from support.stores import HOUSE, LAMP, SMALL, OpenStore, an_id
 
 SITE = replace(HOUSE, id=an_id(70), internal_id=an_id(71), name="Clinic", allowed=(), invited=(), emergency_lighting=True)
 CONTROLLER = Module(
-    an_id(80), an_id(81), "Controller", DeviceKind.EMERGENCY_CONTROLLER, detail=ControllerDetail("088260", "E1", 1)
+    an_id(80),
+    an_id(81),
+    "Controller",
+    DeviceKind.EMERGENCY_CONTROLLER,
+    driver="mqtt",
+    detail=ControllerDetail("088260", "E1", 1),
 )
 UNIT = Module(
-    an_id(82), an_id(83), "Exit sign", DeviceKind.EMERGENCY_UNIT, detail=UnitDetail("062520"), controller_id=CONTROLLER.id
+    an_id(82),
+    an_id(83),
+    "Exit sign",
+    DeviceKind.EMERGENCY_UNIT,
+    driver="mqtt",
+    detail=UnitDetail("062520"),
+    controller_id=CONTROLLER.id,
 )
 OTHER = Module(
-    an_id(84), an_id(85), "Stairs", DeviceKind.EMERGENCY_UNIT, detail=UnitDetail("062525"), controller_id=CONTROLLER.id
+    an_id(84),
+    an_id(85),
+    "Stairs",
+    DeviceKind.EMERGENCY_UNIT,
+    driver="mqtt",
+    detail=UnitDetail("062525"),
+    controller_id=CONTROLLER.id,
 )
 WELL = EmergencyState(failures=(Failure(FailureType.BLOCK_OK),))
 DARK = EmergencyState(failures=(Failure(FailureType.BLOCK_FAULTY_EMERGENCY_LIGHT),))
@@ -94,6 +111,12 @@ class TestWhatUnitsReport:
         for alert in (False, True, True, False):
             await site.record([report(EmergencyState(alert=alert), module=CONTROLLER)])
         assert await kinds(site) == ["alert Controller", "alert ended Controller"]
+
+    async def test_entries_of_a_simulated_unit_are_marked(self, store: SqlStore) -> None:
+        await store.import_estate(clinic(unit=replace(UNIT, driver="simulator")), prune=False)
+        await store.record([report(DARK, NOW + 1), report(DARK, NOW + 2, OTHER)])
+        marks = [(entry.module, entry.simulated) for entry in await entries(store)]
+        assert marks == [("Exit sign", True), ("Stairs", False)]
 
     async def test_nothing_is_logged_of_other_kinds(self, site: SqlStore) -> None:
         await site.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=False), reachable=False)])

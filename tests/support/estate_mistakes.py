@@ -6,13 +6,13 @@ from domogate.estate import EstateMistakes, Mistake, read_estate
 from domogate.estate.checks import Drivers
 
 HEAD = """\
-users:
-  - {email: anna@example.com, password: anna-lights-the-lamp}
-  - {email: bruno@example.com}
+users: [{email: anna@example.com, password: anna-lights-the-lamp},
+  {email: bruno@example.com}]
 plants:
   - id: ca5a0001-0000-4000-8000-000000000000
     name: Casa
     type: house
+    driver: simulator
     owner: anna@example.com
 """
 LAMP = "ca5a0001-0001-4000-8000-000000000001"

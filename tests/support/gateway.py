@@ -254,6 +254,9 @@ def serve_estate(document: dict[str, Any], directory: Path, settings: Mapping[st
 def import_estate(
     document: dict[str, Any], directory: Path, data: Path, environment: Mapping[str, str] | None = None, *flags: str
 ) -> None:
+    """Plants that name no driver are simulated."""
+    plants = [{"driver": "simulator", **plant} for plant in document.get("plants", ())]
+    document = {**document, "plants": plants} if plants else document
     estate_file = directory / "estate.yaml"
     estate_file.write_text(yaml.safe_dump(document, allow_unicode=True, sort_keys=False))
     done = run_command(["estate", "import", str(estate_file), "--data", str(data), *flags], environment or _environment({}))

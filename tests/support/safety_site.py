@@ -69,10 +69,10 @@ def after_tests(state: EmergencyState = WELL, at: float = NOW - DAY) -> Emergenc
     return replace(state, function_test=a_test(ended_at=at), duration_test=a_test(EmergencyTestKind.DURATION, at))
 
 
-def a_unit(number: int, name: str | None = None, reference: str = "062520") -> Module:
+def a_unit(number: int, name: str | None = None, reference: str = "062520", driver: str = "mqtt") -> Module:
     return Module(
         unit_id(number), an_id(20_000 + number), f"Unit {number}" if name is None else name, DeviceKind.EMERGENCY_UNIT,
-        detail=UnitDetail(reference), controller_id=CONTROLLER_ID,
+        driver=driver, detail=UnitDetail(reference), controller_id=CONTROLLER_ID,
     )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def unit_id(number: int) -> Id:
 def site_estate(units: Sequence[tuple[Module, FirstState | EmergencyState | None]], **of_plant: str) -> Estate:
     """All units belong to one controller. The first unit is in a room."""
     controller = Module(
-        CONTROLLER_ID, an_id(9101), "Controller", DeviceKind.EMERGENCY_CONTROLLER,
+        CONTROLLER_ID, an_id(9101), "Controller", DeviceKind.EMERGENCY_CONTROLLER, driver="mqtt",
         detail=ControllerDetail("088260", "E2604-00117", 2),
     )  # fmt: skip
     states = [FirstState(CONTROLLER_ID, failing(FailureType.REMOTE_OK))]

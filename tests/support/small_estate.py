@@ -20,6 +20,7 @@ plants:
     name: Small house
     type: house
     owner: {EMAIL}
+    driver: simulator
     modules:
       - {{id: {LIGHT}, name: Desk, kind: light}}
       - {{id: {LAMPS[0]}, name: Lamp, kind: light}}

@@ -16,12 +16,13 @@ from domogate.app.tools import (
 )
 
 if TYPE_CHECKING:
-    from domogate.app.gateway import Gateway
+    from domogate.app.gateway import Gateway, UnnamedDriversError
     from domogate.app.serving import serve
 
 __all__ = [
     "Gateway",
     "Tools",
+    "UnnamedDriversError",
     "back_up_unwritable",
     "is_store_writable",
     "new_subscription",
@@ -33,10 +34,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Gateway":
-        from domogate.app.gateway import Gateway
+    if name in ("Gateway", "UnnamedDriversError"):
+        from domogate.app import gateway
 
-        return Gateway
+        return getattr(gateway, name)
     if name == "serve":
         from domogate.app.serving import serve
 

@@ -38,7 +38,7 @@ from domogate.identity.external import ExternalIssuer
 from domogate.identity.fetching import JsonFetcher
 from domogate.identity.hashing import PasswordHasher
 from domogate.identity.tokens import TokenVerifier
-from domogate.ports import Clock
+from domogate.ports import Clock, UnnamedDrivers
 from domogate.services.audit import AuditLog
 from domogate.services.authorization import Authorization
 from domogate.services.authorization.origins import Origins
@@ -59,6 +59,14 @@ from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.registration import Webhooks
 from domogate.settings import Settings
 from domogate.stores import DatabaseUnusable
+
+
+class UnnamedDriversError(Exception):
+    """Modules of an earlier version may be simulated although nobody wanted it."""
+
+    def __init__(self, unnamed: UnnamedDrivers) -> None:
+        super().__init__(f"{unnamed.count} modules have no named driver")
+        self.unnamed = unnamed
 
 
 class Gateway:
@@ -159,8 +167,11 @@ class Gateway:
         self._ready = False
         register_metrics(self)
 
-    async def start(self) -> ASGIApp:
-        """Start all parts. Returns the ASGI application."""
+    async def start(self, *, named_drivers: bool = False) -> ASGIApp:
+        """Start all parts. Returns the ASGI application.
+
+        Raises UnnamedDriversError if `named_drivers` and a module may be simulated only because nobody named its driver.
+        """
         self.store.listen(self.read_model.apply)
         for listener in (
             self.keyring,
@@ -176,6 +187,9 @@ class Gateway:
         self.store.listen(self.hub.apply)
         self.store.listen(self.dispatcher.apply)
         await self.store.start()
+        if named_drivers and (unnamed := await self.store.find_unnamed_drivers()) is not None:
+            await self.store.stop()
+            raise UnnamedDriversError(unnamed)
         await self.keyring.start()
         await self._fetcher.start()
         await self.audit.start()

@@ -15,10 +15,12 @@ from domogate.settings import BadSettings, Mistake, Settings
 _log = structlog.get_logger(__name__)
 
 
-async def serve(settings: Settings, on_ready: Callable[[Gateway], Awaitable[None]] | None = None) -> None:
+async def serve(
+    settings: Settings, on_ready: Callable[[Gateway], Awaitable[None]] | None = None, *, named_drivers: bool = False
+) -> None:
     """Run until SIGTERM or SIGINT, then drain. `on_ready` is called as soon as requests are accepted.
 
-    Raises BadSettings, or DatabaseUnusable if the database is found to be damaged.
+    Raises BadSettings, DatabaseUnusable if the database is found to be damaged, UnnamedDriversError if `named_drivers`.
     """
     setup_logs(settings.log_level, settings.log_format)
     _allow_connections(settings.connections_most)
@@ -33,7 +35,7 @@ async def serve(settings: Settings, on_ready: Callable[[Gateway], Awaitable[None
             lambda: connections.refused,
             ("limit",),
         )
-        application = await gateway.start()
+        application = await gateway.start(named_drivers=named_drivers)
 
         async def tell(_: object) -> None:
             if on_ready is not None:

@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from domogate.cli._command import command
+from domogate.cli._command import Mistake, command
 from domogate.cli._output import note
 from domogate.cli._ready import Ready, ReadyFile, note_address, withdraw, write_ready
+from domogate.ports import UnnamedDrivers
 from domogate.settings import Settings, check_exposure
 from domogate.settings.descriptions import list_flags
 
@@ -28,15 +29,29 @@ async def serve(settings: Settings, ready_file: ReadyFile = None) -> None:
         if ready_file is not None:
             write_ready(ready_file, Ready(base_url=gateway.settings.base_url, auth_url=gateway.settings.auth_url))
 
+    from domogate.app import UnnamedDriversError
     from domogate.app import serve as serve_gateway
 
     with withdraw(ready_file):
-        await serve_gateway(settings, on_ready)
+        try:
+            await serve_gateway(settings, on_ready, named_drivers=True)
+        except UnnamedDriversError as error:
+            raise Mistake(_say_what_to_name(error.unnamed, settings)) from None
+
+
+def _say_what_to_name(unnamed: UnnamedDrivers, settings: Settings) -> str:
+    others = f", and so do {unnamed.count - 1} other modules" if unnamed.count > 1 else ""
+    where = _where(settings)
+    return (
+        f"The module '{unnamed.module}' in '{unnamed.plant}' ({unnamed.module_id}) needs a driver{others}. An earlier version\n"
+        "simulated every module whose estate file named no driver, and its states, readings and test results were invented.\n"
+        f"Run `domogate estate export estate.yaml {where}`. In this file, `driver: simulator` means simulated devices: keep\n"
+        f"it, or write the real driver. Then run `domogate estate import estate.yaml {where}`, and start the gateway again."
+    )
 
 
 async def _say_what_is_missing(gateway: "Gateway") -> None:
-    # A database URL may contain a password, so it is not repeated.
-    where = f"--data {gateway.settings.data}" if gateway.settings.database is None else "--database URL"
+    where = _where(gateway.settings)
     users = await gateway.store.list_users()
     if not users:
         note("The store is empty. Describe your plants and users in an estate file, then run:")
@@ -46,3 +61,8 @@ async def _say_what_is_missing(gateway: "Gateway") -> None:
         note(f"Every request needs a subscription key, and there is no key yet. Run:\n  domogate key issue NAME {where}")
     if not any(user.operator for user in users):
         note(f"There is no operator yet. Create the first operator and a link to set the password:\n  domogate init {where}")
+
+
+def _where(settings: Settings) -> str:
+    """A database URL may hold a password: it is not repeated."""
+    return f"--data {settings.data}" if settings.database is None else "--database URL"

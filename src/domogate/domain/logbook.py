@@ -60,12 +60,16 @@ class LogbookEntry(msgspec.Struct, frozen=True, kw_only=True):
     words: str = ""
     by: str = ""
     """The name of the person who wrote the entry; empty if the gateway wrote it."""
+    simulated: bool = False
+    """A simulated device reported it: it did not happen."""
 
 
 _SAYS_OK = frozenset({FailureType.BLOCK_OK, FailureType.REMOTE_OK})
 
 
-def entries_of(before: EmergencyState | None, event: StateChanged, module: str) -> list[LogbookEntry]:
+def entries_of(
+    before: EmergencyState | None, event: StateChanged, module: str, *, simulated: bool = False
+) -> list[LogbookEntry]:
     """Return the entries for a report of a unit or controller. `before` is its previous state, or None before the first report.
 
     Tests and failures that are also in `before` give no entry. A test is identified by its kind and start time, a failure
@@ -74,9 +78,8 @@ def entries_of(before: EmergencyState | None, event: StateChanged, module: str) 
     entries: list[LogbookEntry] = []
 
     def log(kind: LogbookKind, at: float = event.at, **more: Any) -> None:
-        entries.append(
-            LogbookEntry(plant_id=event.plant_id, at=at, kind=kind, module_id=event.module_id, module=module, **more)
-        )
+        more |= {"module_id": event.module_id, "module": module, "simulated": simulated}
+        entries.append(LogbookEntry(plant_id=event.plant_id, at=at, kind=kind, **more))
 
     was = EmergencyState() if before is None else before
     now = event.state if isinstance(event.state, EmergencyState) else was

@@ -97,6 +97,10 @@ class UnitDetail(msgspec.Struct, frozen=True, gc=False, tag="emergency unit", ta
 Detail = SceneDetail | ThermostatDetail | ControllerDetail | UnitDetail
 
 
+SIMULATED_DRIVERS = frozenset({"simulator"})
+"""The drivers that declare themselves as simulated (`drivers/declaration.py`): their devices do not exist."""
+
+
 class Module(msgspec.Struct, frozen=True, gc=False):
     """A device or a scene. `detail` has data that only this kind of module has. `options` are for its driver."""
 
@@ -114,6 +118,11 @@ class Module(msgspec.Struct, frozen=True, gc=False):
     options: dict[str, Any] = {}
     controller_id: Id | None = None
     """For an emergency unit: the controller it is connected to."""
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether its states and readings are invented. A scene is not a device."""
+        return self.driver in SIMULATED_DRIVERS and self.kind is not DeviceKind.SCENE
 
     @property
     def hardware(self) -> Hardware:

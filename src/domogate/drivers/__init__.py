@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from domogate.domain.plants import SIMULATED_DRIVERS
 from domogate.drivers import mqtt, openwebnet, simulator
 from domogate.drivers.declaration import DeclaredSetting, DriverDeclaration, DriverSettings, OptionCheck
 from domogate.ports import Clock, Driver
@@ -10,6 +11,8 @@ from domogate.ports import Clock, Driver
 _LIST: tuple[DriverDeclaration[Any], ...] = (simulator.DRIVER, mqtt.DRIVER, openwebnet.DRIVER)
 
 DRIVERS: dict[str, DriverDeclaration[Any]] = {driver.name: driver for driver in _LIST}
+# Stored data is judged without drivers, so the domain has the same list.
+assert {name for name, driver in DRIVERS.items() if driver.simulated} == SIMULATED_DRIVERS
 
 
 def check_options(settings: Mapping[str, DriverSettings]) -> dict[str, OptionCheck]:

@@ -73,6 +73,8 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     build: Callable[[Clock, S], Driver]
     find_option_problems: OptionCheck
     connections: Connections[S] | None = None
+    simulated: bool = False
+    """Its devices do not exist: states and readings of its modules are marked as simulated everywhere."""
 
     def check_options(self, settings: S) -> OptionCheck:
         """The check of a module's options, with the connections that the settings name."""

@@ -13,13 +13,11 @@ from domogate.domain.passwords import PASSWORD_LENGTH, find_password_problem, is
 from domogate.estate.explain import Finding
 from domogate.estate.mistakes import Path, did_you_mean, listed, print_path, quoted
 from domogate.estate.plant_checks import check_plant
-from domogate.estate.records import every_module, kind_of, people_of, records, text, texts
+from domogate.estate.records import driver_of, every_module, kind_of, people_of, records, text, texts
 
 Record = dict[str, Any]
 Drivers = Mapping[str, Callable[[DeviceKind, Mapping[str, Any]], Iterator[tuple[tuple[str | int, ...], str]]]]
 """The known drivers, each with a function that checks module options. It yields the path and the problem of each mistake."""
-
-_DEFAULT_DRIVER = "simulator"
 
 
 def check_document(document: Any, drivers: Drivers | None) -> Iterator[Finding]:
@@ -123,11 +121,12 @@ def _identities(document: Record) -> Iterator[Finding]:
 
 
 def _drivers(document: Record, drivers: Drivers | None) -> Iterator[Finding]:
-    if drivers is None:
-        return
     for plant_path, plant in records(document, "plants"):
-        for path, module in every_module(plant_path, plant):
-            driver = text(module, "driver") or _DEFAULT_DRIVER
+        placed = [(path, module, driver_of(plant, module)) for path, module in every_module(plant_path, plant)]
+        yield from _missing_drivers([it for it in placed if it[2] is None and kind_of(*it[:2]) is not DeviceKind.SCENE])
+        for path, module, driver in placed:
+            if driver is None or drivers is None:
+                continue
             if driver not in drivers:
                 problem = f"there is no driver {quoted(driver)}"
                 yield Finding((*path, "driver"), problem, listed(sorted(drivers)), did_you_mean(driver, drivers))
@@ -137,6 +136,17 @@ def _drivers(document: Record, drivers: Drivers | None) -> Iterator[Finding]:
                 for at, problem in drivers[driver](kind, options):
                     inside = (*path, "options", *at) if "options" in module else path
                     yield Finding(inside, problem)
+
+
+def _missing_drivers(modules: list[tuple[Path, Record, str | None]]) -> Iterator[Finding]:
+    """One finding for each plant: a file of an earlier version has no driver at all."""
+    if not modules:
+        return
+    path, module, _ = modules[0]
+    name = f" {quoted(name)}" if (name := text(module, "name")) else ""
+    others = f", and {len(modules) - 1} other modules of this plant have none either" if len(modules) > 1 else ""
+    allowed = "'driver' in the module or in its plant, for example mqtt or openwebnet; simulator for devices that do not exist"
+    yield Finding(path, f"the module{name} has no driver{others}", allowed)
 
 
 def _spare_parts(document: Record) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """Writes an Estate as an estate file. Reading the file gives the same Estate."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant, FirstState
@@ -9,6 +9,7 @@ from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
 from domogate.domain.people import Client, Subscription, User
 from domogate.domain.plants import (
+    SIMULATED_DRIVERS,
     Ambient,
     ControllerDetail,
     Floor,
@@ -63,19 +64,30 @@ def _ids(noun: Plant | Floor | Ambient | Module) -> Record:
     return record
 
 
+class _Context(NamedTuple):
+    """The first states of a plant's modules, and the driver that all of them have; None: they differ."""
+
+    states: dict[Id, FirstState]
+    driver: str | None
+
+
 def _plant(described: EstatePlant) -> Record:
     plant, topology = described.plant, described.topology
-    states = {state.module_id: state for state in described.states}
+    drivers = {module.driver for module in topology.every_module() if module.kind is not DeviceKind.SCENE}
+    common = drivers.pop() if len(drivers) == 1 else None
+    context = _Context({state.module_id: state for state in described.states}, common)
     record = {**_ids(plant), **words.PLANT.write(plant)}
     if plant.emergency_lighting:
         record["emergencyLighting"] = True
     record["owner"] = plant.owner.email
+    if common is not None:
+        record["driver"] = common
     record |= _if_any(
         allowed=[words.write_person(member) for member in plant.allowed],
         invited=[words.write_person(invitation) for invitation in plant.invited],
-        floors=[_floor(floor, states) for floor in topology.floors],
-        ambients=_ambients(topology.ambients, states),
-        modules=_modules(topology.modules, states),
+        floors=[_floor(floor, context) for floor in topology.floors],
+        ambients=_ambients(topology.ambients, context),
+        modules=_modules(topology.modules, context),
     )
     return record
 
@@ -84,26 +96,26 @@ def _if_any(**lists: list[Any]) -> Record:
     return {key: items for key, items in lists.items() if items}
 
 
-def _floor(floor: Floor, states: dict[Id, FirstState]) -> Record:
-    return {**_ids(floor), "name": floor.name, **_if_any(ambients=_ambients(floor.ambients, states))}
+def _floor(floor: Floor, context: _Context) -> Record:
+    return {**_ids(floor), "name": floor.name, **_if_any(ambients=_ambients(floor.ambients, context))}
 
 
-def _ambients(ambients: Sequence[Ambient], states: dict[Id, FirstState]) -> list[Record]:
+def _ambients(ambients: Sequence[Ambient], context: _Context) -> list[Record]:
     records = []
     for ambient in ambients:
         record = {**_ids(ambient), "name": ambient.name}
         if ambient.type != "other":
             record["type"] = ambient.type
-        records.append({**record, **_if_any(modules=_modules(ambient.modules, states))})
+        records.append({**record, **_if_any(modules=_modules(ambient.modules, context))})
     return records
 
 
-def _modules(modules: Sequence[Module], states: dict[Id, FirstState]) -> list[Record]:
+def _modules(modules: Sequence[Module], context: _Context) -> list[Record]:
     """Units that directly follow their controller are written under it. Other units are written as modules of the plant."""
     records: list[Record] = []
     controller: Id | None = None
     for module in modules:
-        record = _module(module, states.get(module.id))
+        record = _module(module, context)
         if module.kind is DeviceKind.EMERGENCY_UNIT and module.controller_id == controller and controller is not None:
             del record["kind"]
             if not module.name:
@@ -117,8 +129,13 @@ def _modules(modules: Sequence[Module], states: dict[Id, FirstState]) -> list[Re
     return records
 
 
-def _module(module: Module, first: FirstState | None) -> Record:
-    record = {**_ids(module), "name": module.name, "kind": str(module.kind), **words.MODULE.write(module)}
+def _module(module: Module, context: _Context) -> Record:
+    record = {**_ids(module), "name": module.name, "kind": str(module.kind)}
+    by_gateway = module.kind is DeviceKind.SCENE and module.driver in SIMULATED_DRIVERS
+    if not by_gateway and (module.driver != context.driver or module.kind is DeviceKind.SCENE):
+        record["driver"] = module.driver
+    record |= {key: value for key, value in words.MODULE.write(module).items() if key != "driver"}
+    first = context.states.get(module.id)
     match module.detail:
         case SceneDetail(steps=steps):
             record |= _if_any(steps=words.STEPS.write(steps))

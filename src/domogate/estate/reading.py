@@ -18,6 +18,7 @@ from domogate.estate.checks import Drivers, check_document
 from domogate.estate.explain import Finding
 from domogate.estate.mistakes import EstateMistakes, Mistake, print_path
 from domogate.estate.nodes import Node, compose, locate
+from domogate.estate.records import driver_of
 from domogate.estate.schema import check_schema, guide
 from domogate.estate.shapes import IDENTITY
 from domogate.ports import Hasher
@@ -133,13 +134,14 @@ class _Builder:
 
     def _plant(self, record: Record) -> EstatePlant:
         states: list[FirstState] = []
+        driver = driver_of(record, {})
         topology = Topology(
             floors=tuple(
-                Floor(**_ids(floor), name=floor["name"], ambients=_ambients(floor, states))
+                Floor(**_ids(floor), name=floor["name"], ambients=_ambients(floor, driver, states))
                 for floor in record.get("floors", ())
             ),
-            ambients=_ambients(record, states),
-            modules=_modules(record, states),
+            ambients=_ambients(record, driver, states),
+            modules=_modules(record, driver, states),
         )
         is_site = any(module.kind is DeviceKind.EMERGENCY_CONTROLLER for module in topology.every_module())
         plant = words.PLANT.read(
@@ -156,20 +158,24 @@ class _Builder:
         return msgspec.structs.replace(self._members[email_key(words.email_of(person))], limits=words.read_limits(person))
 
 
-def _ambients(holder: Record, states: list[FirstState]) -> tuple[Ambient, ...]:
+def _ambients(holder: Record, driver: str | None, states: list[FirstState]) -> tuple[Ambient, ...]:
     return tuple(
-        Ambient(**_ids(record), name=record["name"], type=record.get("type", "other"), modules=_modules(record, states))
+        Ambient(**_ids(record), name=record["name"], type=record.get("type", "other"), modules=_modules(record, driver, states))
         for record in holder.get("ambients", ())
     )
 
 
-def _modules(holder: Record, states: list[FirstState]) -> tuple[Module, ...]:
+def _modules(holder: Record, driver: str | None, states: list[FirstState]) -> tuple[Module, ...]:
+    """`driver`: that of modules that name none. A scene that names none belongs to the gateway, and needs none."""
     modules = []
     for record in holder.get("modules", ()):
         kind = DeviceKind(record["kind"])
         controller = IDENTITY.read(record["controller"]) if "controller" in record else None
-        modules.append(_module(record, kind, controller, states))
-        modules += [_module(unit, DeviceKind.EMERGENCY_UNIT, modules[-1].id, states) for unit in record.get("units", ())]
+        of_kind = {} if driver is None or kind is DeviceKind.SCENE else {"driver": driver}
+        modules.append(_module(of_kind | record, kind, controller, states))
+        modules += [
+            _module(of_kind | unit, DeviceKind.EMERGENCY_UNIT, modules[-1].id, states) for unit in record.get("units", ())
+        ]
     return tuple(modules)
 
 

@@ -55,6 +55,11 @@ def kind_of(path: Path, module: Record) -> DeviceKind | None:
     return DeviceKind(word) if word in tuple(DeviceKind) else None
 
 
+def driver_of(plant: Record, module: Record) -> str | None:
+    """The driver that the module or its plant names."""
+    return text(module, "driver") or text(plant, "driver")
+
+
 def _modules(path: Path, holder: Record) -> Iterator[tuple[Path, Record]]:
     for module_path, module in records(holder, "modules", path):
         yield module_path, module

@@ -34,12 +34,14 @@ class ModuleOut(OutputModel, frozen=True):
     """A module and its last known state.
 
     `reportedAt` is null if the state comes from the estate file and no device has reported.
+    `simulated` is true if the device does not exist: its states and readings are invented.
     """
 
     id: str
     name: str
     kind: DeviceKind
     driver: str
+    simulated: bool
     ambient_id: str | None
     ambient: str | None
     state: StateOut | None
@@ -51,6 +53,7 @@ class ModuleOut(OutputModel, frozen=True):
 def module_out(view: ModuleView, ambient: Ambient | None) -> ModuleOut:
     return ModuleOut.of(
         view.module,
+        simulated=view.module.is_simulated,
         ambient_id=None if ambient is None else ambient.id,
         ambient=None if ambient is None else ambient.name,
         state=None if view.state is None else state_out(view.state),

@@ -22,11 +22,15 @@ _DAY = 86_400.0
 
 
 class MeasurementOut(OutputModel, frozen=True):
-    """One reading (`value`). If a resolution was asked for: a summary of the readings in the period that begins at `at`."""
+    """One reading (`value`). If a resolution was asked for: a summary of the readings in the period that begins at `at`.
+
+    `simulated` is true if the module is simulated: the reading is invented.
+    """
 
     measure: str
     unit: Unit
     at: datetime
+    simulated: bool
     value: float | UnsetType = UNSET
     count: int | UnsetType = UNSET
     mean: float | UnsetType = UNSET
@@ -47,7 +51,7 @@ class ReadingPage(Page, frozen=True, forbid_unknown_fields=True):
 
 @OPERATIONS.add("GET", "/plants/{plantId}/modules/{moduleId}/readings", "The readings of a module; the oldest is first")
 async def list_readings(services: ManagementServices, call: OperatorCall, query: ReadingPage) -> Listing[MeasurementOut]:
-    module_id = find_module(await find_plant(services, call), call).module.id
+    module = find_module(await find_plant(services, call), call).module
     until = services.clock.now() if query.until is None else parse_parameter("until", parse_time, query.until)
     since = until - _DAY if query.since is None else parse_parameter("since", parse_time, query.since)
     resolution = None if query.resolution is None else parse_parameter("resolution", parse_resolution, query.resolution)
@@ -55,13 +59,14 @@ async def list_readings(services: ManagementServices, call: OperatorCall, query:
         raise not_as_expected("query", "since is after until")
     if query.after is not None:
         since = _since(query.after, resolution)
-    found = await _find(services.devices.history, module_id, since, until, resolution, query)
+    found = await _find(services.devices.history, module.id, since, until, resolution, query)
     end = min(query.limit, len(found))
     # The cursor is a time. Readings of the same time stay on one page, so a page can be longer than its limit.
     while 0 < end < len(found) and found[end].at == found[end - 1].at:
         end += 1
     following = str(round(found[end].at * 1000)) if end < len(found) else None
-    return Listing([_measurement_out(one, is_summary=resolution is not None) for one in found[:end]], following)
+    out = [_measurement_out(one, module.is_simulated, is_summary=resolution is not None) for one in found[:end]]
+    return Listing(out, following)
 
 
 def _since(cursor: str, resolution: float | None) -> float:
@@ -89,8 +94,8 @@ async def _find(
     return found
 
 
-def _measurement_out(one: ReadingSummary, *, is_summary: bool) -> MeasurementOut:
+def _measurement_out(one: ReadingSummary, simulated: bool, *, is_summary: bool) -> MeasurementOut:
     at = to_datetime(one.at)
     if not is_summary:
-        return MeasurementOut(one.measure, one.unit, at, one.last)
-    return MeasurementOut(one.measure, one.unit, at, UNSET, one.count, one.mean, one.low, one.high, one.last)
+        return MeasurementOut(one.measure, one.unit, at, simulated, one.last)
+    return MeasurementOut(one.measure, one.unit, at, simulated, UNSET, one.count, one.mean, one.low, one.high, one.last)

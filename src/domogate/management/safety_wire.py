@@ -35,6 +35,7 @@ class SafetyUnitOut(OutputModel, frozen=True):
     heard_at: datetime | None
     charge: int | None
     charging_since: datetime | None
+    simulated: bool
     function_test: PlannedTestOut
     duration_test: PlannedTestOut
 
@@ -51,6 +52,7 @@ class SafetyControllerOut(OutputModel, frozen=True):
     alert: bool
     alert_changed_at: datetime | None
     alert_level: int
+    simulated: bool
     units: tuple[SafetyUnitOut, ...]
 
 
@@ -73,7 +75,10 @@ class TestCountsOut(OutputModel, frozen=True):
 
 
 class SafetySummaryOut(OutputModel, frozen=True):
-    """`complies` is true if everything works, and every test is recorded, passed and in time."""
+    """`complies` is true if everything works, and every test is recorded, passed and in time.
+
+    `simulated` is the number of controllers and units that do not exist: their failures and tests are invented.
+    """
 
     complies: bool
     controllers: StatusCountsOut
@@ -82,6 +87,7 @@ class SafetySummaryOut(OutputModel, frozen=True):
     charging: int
     function_tests: TestCountsOut
     duration_tests: TestCountsOut
+    simulated: int
 
 
 class SafetySiteOut(OutputModel, frozen=True):
@@ -93,7 +99,10 @@ class SafetySiteOut(OutputModel, frozen=True):
 
 
 class LogbookEntryOut(OutputModel, frozen=True):
-    """`by` is empty if the gateway wrote the entry. `module` is the name that the unit or controller had at that time."""
+    """`by` is empty if the gateway wrote the entry. `module` is the name that the unit or controller had at that time.
+
+    `simulated` is true if a simulated device reported it: it did not happen.
+    """
 
     number: int
     at: datetime
@@ -104,6 +113,7 @@ class LogbookEntryOut(OutputModel, frozen=True):
     failure: FailureType | None
     words: str
     by: str
+    simulated: bool
 
 
 class NewLogbookEntry(InputModel, frozen=True):
@@ -158,6 +168,7 @@ def _controller_out(controller: SafetyController) -> SafetyControllerOut:
         place=controller.place,
         status=STATUSES[controller.report.status],
         failures=_failures_out(controller.report),
+        simulated=controller.simulated,
         units=tuple(map(_unit_out, controller.units)),
     )
 

@@ -13,7 +13,7 @@ from domogate.ports.stores.audit import AuditStore
 from domogate.ports.stores.authorization import AuthorizationStore, GrantStore, SessionStore, TokenStore
 from domogate.ports.stores.clock import ClockStore
 from domogate.ports.stores.devices import FaultStore, OrderStore, ReadingStore, StateStore
-from domogate.ports.stores.estate import EstateStore, ImportSummary
+from domogate.ports.stores.estate import EstateStore, ImportSummary, UnnamedDrivers
 from domogate.ports.stores.feed import FeedStore, Listener
 from domogate.ports.stores.keys import SigningKey, SigningKeyStore, SubscriptionStore, Usage
 from domogate.ports.stores.people import ClientStore, ExternalAccountStore, PasskeyStore, PeopleStore
@@ -79,6 +79,7 @@ __all__ = [
     "TicketStore",
     "TokenStore",
     "Undelivered",
+    "UnnamedDrivers",
     "UnverifiedAnswer",
     "Usage",
     "Verifier",

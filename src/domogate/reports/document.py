@@ -50,9 +50,11 @@ class Cell(msgspec.Struct, frozen=True):
 class ReportDocument(FPDF):
     """An A4 page in portrait. All text is first cleaned for the font (`fonts.py`)."""
 
-    def __init__(self, typeface: Typeface, *, title: str, footer: str, made_at: float, made_by: str) -> None:
+    def __init__(self, typeface: Typeface, *, title: str, footer: str, made_at: float, made_by: str, warning: str = "") -> None:
+        """`warning` is printed at the top of every page."""
         super().__init__(orientation="portrait", unit="mm", format="A4")
         self._typeface = typeface
+        self._warning = typeface.clean(warning)
         self._footer = typeface.clean(footer)
         self._face = HELVETICA
         if typeface.regular is not None and typeface.bold is not None:
@@ -71,6 +73,13 @@ class ReportDocument(FPDF):
         self.add_page()
 
     # fpdf2 calls this method.
+
+    def header(self) -> None:
+        if self._warning:
+            self.set_y(5)
+            self._ink(ALARM, _BODY, bold=True)
+            self.cell(WIDTH, 4, self._warning, align="C")
+            self.set_y(MARGIN)
 
     def footer(self) -> None:
         self.set_y(-14)

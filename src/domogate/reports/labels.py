@@ -59,6 +59,8 @@ TESTS: dict[EmergencyTestKind, str] = {
 }
 
 NOT_YET = "no test recorded yet"
+SIMULATED = "SIMULATED"
+WARNING = "SIMULATED: devices of this site do not exist, and their tests and failures are invented. Not valid as a record."
 
 
 def print_moment(at: float | None, zone: tzinfo, *, day_only: bool = False) -> str:

@@ -10,7 +10,9 @@ from domogate.reports.labels import (
     FAILURES,
     KINDS,
     NOT_YET,
+    SIMULATED,
     STATUSES,
+    WARNING,
     print_due,
     print_entry,
     print_failures,
@@ -44,6 +46,7 @@ def print_report(report: SafetyReport, *, made_by: str, zone: tzinfo, responsibl
         footer=f"{plant.name} | {made_at} | {made_by}",
         made_at=report.site.seen_at,
         made_by=made_by,
+        warning=WARNING if report.has_simulated else "",
     )
     _title_page(document, report, made_by, zone, responsible)
     document.add_page()
@@ -121,6 +124,11 @@ def _address(plant: Plant) -> str:
 
 def _list_problems(report: SafetyReport) -> Iterator[str]:
     summary = report.site.summary
+    if summary.simulated:
+        total = summary.controllers.total + summary.units.total
+        yield f"{summary.simulated} of {total} devices are simulated: they do not exist. This report is not valid as a record."
+    elif report.has_simulated:
+        yield "Entries of the logbook are of devices that were simulated then. They are marked, and did not happen."
     if not summary.units.total:
         yield "No unit is connected to this site yet."
     for noun, counts in (("units", summary.units), ("controllers", summary.controllers)):
@@ -161,7 +169,8 @@ def _controller(controller: SafetyController) -> Iterator[list[str | Cell]]:
     """A band above the units of the controller: its name and status, then its details."""
     device = controller.report
     alarm = device.status is not SafetyStatus.WORKING or device.alert
-    name = f"{device.name}: {STATUSES[device.status]}{', in alert' if device.alert else ''}"
+    simulated = f", {SIMULATED}" if controller.simulated else ""
+    name = f"{device.name}: {STATUSES[device.status]}{', in alert' if device.alert else ''}{simulated}"
     yield [Cell(name, span=_SPAN, band=True, bold=True, alarm=alarm)]
     facts = _joined(_named("reference", device.reference), _named("serial number", device.serial_number), controller.place)
     level = f"alert at {device.alert_level} {'unit' if device.alert_level == 1 else 'units'} in failure"
@@ -171,6 +180,8 @@ def _controller(controller: SafetyController) -> Iterator[list[str | Cell]]:
 def _unit(unit: SafetyUnit, zone: tzinfo) -> list[str | Cell]:
     device = unit.report
     lines = [unit.name, _joined(_named("reference", device.reference), unit.place)]
+    if unit.simulated:
+        lines.append(SIMULATED)
     if unit.is_charging:
         lines.append(f"charging, {unit.charge} %")
     return [
@@ -245,7 +256,7 @@ def _logbook(document: ReportDocument, report: SafetyReport, zone: tzinfo) -> No
                 KINDS[one.entry.kind],
                 one.entry.module or "the site",
                 print_entry(one.entry, zone, "\n") or "-",
-                one.entry.by or "gateway",
+                f"gateway, {SIMULATED}" if one.entry.simulated else one.entry.by or "gateway",
             ]
             for one in report.entries
         ],

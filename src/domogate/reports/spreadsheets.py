@@ -5,7 +5,7 @@ from datetime import UTC, datetime, tzinfo
 
 from domogate.common.spreadsheet import print_csv
 from domogate.domain.safety import Failure
-from domogate.reports.labels import FAILURES, STATUSES, print_entry
+from domogate.reports.labels import FAILURES, STATUSES, WARNING, print_entry
 from domogate.services.safety import OrderList, PlannedTest, SafetyReport
 from domogate.services.safety.schedule import clamp
 
@@ -35,6 +35,8 @@ def _print(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def _summary(report: SafetyReport, zone: tzinfo) -> Iterator[tuple[str, object]]:
     site = report.site
+    if report.has_simulated:
+        yield "warning", WARNING
     yield "site", site.plant.name
     yield "site_id", site.plant.id
     for name, at in (("since", report.since), ("until", report.until), ("made_at", site.seen_at)):
@@ -45,6 +47,7 @@ def _summary(report: SafetyReport, zone: tzinfo) -> Iterator[tuple[str, object]]
             yield f"{noun}_{figure}", getattr(counts, figure)
     yield "controllers_in_alert", site.summary.in_alert
     yield "units_charging", site.summary.charging
+    yield "devices_simulated", site.summary.simulated
     for noun, tests in (("function_tests", site.summary.function), ("duration_tests", site.summary.duration)):
         for figure in ("passed", "failed", "never", "due_soon", "overdue", "under_way"):
             yield f"{noun}_{figure}", getattr(tests, figure)
@@ -55,7 +58,7 @@ _UNIT_COLUMNS = (
     *("kind", "name", "place", "reference", "serial_number", "controller", "status", "failures", "failure_words", "heard_at"),
     *("alert", "charge"),
     *(f"{kind}_test_{column}" for kind in ("function", "duration") for column in _TEST_COLUMNS),
-    "id",
+    *("id", "simulated"),
 )
 
 
@@ -66,13 +69,14 @@ def _units(report: SafetyReport, zone: tzinfo) -> Iterator[Sequence[object]]:
         yield (
             *("controller", device.name, controller.place, device.reference, device.serial_number, "", STATUSES[device.status]),
             *(*_failures(device.failures), _iso(device.heard_at, zone), _yes(device.alert), "", *no_tests, device.id),
+            _yes(controller.simulated),
         )
         for unit in controller.units:
             of = unit.report
             yield (
                 *("unit", unit.name, unit.place, of.reference, "", device.name, STATUSES[of.status]),
                 *(*_failures(of.failures), _iso(of.heard_at, zone), "", unit.charge),
-                *(*_test(unit.function, zone), *_test(unit.duration, zone), of.id),
+                *(*_test(unit.function, zone), *_test(unit.duration, zone), of.id, _yes(unit.simulated)),
             )
 
 
@@ -90,7 +94,7 @@ def _test(planned: PlannedTest, zone: tzinfo) -> tuple[object, ...]:
 
 _ENTRY_COLUMNS = (
     *("number", "at", "kind", "module", "what", "by"),
-    *("test", "test_began", "test_ended", "test_lit_seconds", "test_passed", "failure", "module_id"),
+    *("test", "test_began", "test_ended", "test_lit_seconds", "test_passed", "failure", "module_id", "simulated"),
 )
 
 
@@ -103,7 +107,8 @@ def _entries(report: SafetyReport, zone: tzinfo) -> Iterator[Sequence[object]]:
             tested = (test.kind.value, *ran, test.lit, _yes(test.passed))
         what = print_entry(entry, zone)
         head = (one.number, _iso(entry.at, zone), entry.kind.value, entry.module, what, entry.by or "gateway")
-        yield (*head, *tested, None if entry.failure is None else entry.failure.value, entry.module_id)
+        failure = None if entry.failure is None else entry.failure.value
+        yield (*head, *tested, failure, entry.module_id, _yes(entry.simulated))
 
 
 def _iso(at: float | None, zone: tzinfo) -> str:

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, bindparam, insert, select
 from domogate.domain.events import StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookEntry, LogbookKind, entries_of
+from domogate.domain.plants import SIMULATED_DRIVERS
 from domogate.domain.states import EmergencyState
 from domogate.stores.codec import decode_state, decode_test, to_json_or_none, to_row
 from domogate.stores.engine import Transaction, chunked
@@ -21,7 +22,7 @@ _TESTS = select(logbook.c.module_id, logbook.c.test).where(
     logbook.c.kind == LogbookKind.TEST.value,
 )
 _WITH_STATES = (
-    select(modules.c.id, modules.c.plant_id, modules.c.name, states.c.state, states.c.reachable)
+    select(modules.c.id, modules.c.plant_id, modules.c.name, modules.c.driver, states.c.state, states.c.reachable)
     .join(states)
     .where(modules.c.id.in_(bindparam("ids", expanding=True)))
 )
@@ -49,7 +50,7 @@ def log_restored(tx: Transaction, own: Mapping[Id, str]) -> None:
             before, after = None if row.state is None else decode_state(row.state), decode_state(own[row.id])
             if isinstance(before, EmergencyState) and isinstance(after, EmergencyState):
                 event = StateChanged(plant_id=row.plant_id, module_id=row.id, state=after, reachable=row.reachable, at=tx.now)
-                entries += entries_of(before, event, row.name)
+                entries += entries_of(before, event, row.name, simulated=row.driver in SIMULATED_DRIVERS)
     log_entries(tx, entries)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, delete, select, update
 from domogate.domain.estate import Estate
 from domogate.domain.events import PlantChanged, SparePartsChanged
 from domogate.domain.ids import Id
-from domogate.domain.plants import Module, PlantStatus
+from domogate.domain.plants import SIMULATED_DRIVERS, Module, PlantStatus
 from domogate.ports import ImportSummary
 from domogate.stores.clients import remove_clients
 from domogate.stores.codec import to_json
@@ -23,7 +23,7 @@ from domogate.stores.people import remove_users
 from domogate.stores.reconcile import Difference, RowValues, collect, compare, remove, values_of, write, write_rows
 from domogate.stores.recorder import state_to_json
 from domogate.stores.rows import module_to_row, plant_to_row
-from domogate.stores.tables import ambients, floors, injections, modules, plants, spare_parts, states
+from domogate.stores.tables import ambients, floors, injections, modules, plants, series, spare_parts, states
 
 _COLUMN = {name: index for index, name in enumerate(modules.columns.keys())}
 _PLANT_ID = 1
@@ -125,9 +125,14 @@ def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowVal
     """If a module has no stored state, store the state that the estate gives for it. Return the changed plants."""
     kind, driver, options = _COLUMN["kind"], _COLUMN["driver"], _COLUMN["options"]
     replaced = [{"of_module": new[0]} for old, new in difference.updated if old[kind] != new[kind]]
-    # The module has another kind now: its stored state and its injected faults do not apply any more.
-    for table in (states, injections):
-        execute_many(tx.connection, delete(table).where(table.c.module_id == bindparam("of_module")), replaced)
+    now_real = {
+        new[0] for old, new in difference.updated if old[driver] in SIMULATED_DRIVERS and new[driver] not in SIMULATED_DRIVERS
+    }
+    invented = [{"of_module": module_id} for module_id in now_real]
+    # If a module has another kind now, its stored state and its injected faults do not apply any more. If it was simulated, its
+    # state and its readings were invented.
+    for table, gone in ((states, [*replaced, *invented]), (injections, replaced), (series, invented)):
+        execute_many(tx.connection, delete(table).where(table.c.module_id == bindparam("of_module")), gone)
     # With another driver or other options the module may be in another state, so the last state is unconfirmed.
     unconfirmed = [
         {"of_module": new[0]} for old, new in difference.updated if (old[driver], old[options]) != (new[driver], new[options])
@@ -143,6 +148,8 @@ def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowVal
             if given.module_id not in module_rows:
                 raise ValueError(f"the estate gives a state for the module {given.module_id}, which is not in it")
             text = None if given.state is None else state_to_json(given.module_id, given.state)
+            if given.module_id in now_real:
+                continue  # an export wrote the invented state
             if given.module_id not in stored:
                 first.append((given.module_id, text, given.reachable, 0.0, None))
             elif text is not None and not stored[given.module_id]:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, exists, select, update
+from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, exists, func, select, update
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.events import PlantAspect
 from domogate.domain.ids import Id
-from domogate.domain.plants import Plant, PlantStatus
-from domogate.ports import StoredPlant, StoredState
+from domogate.domain.plants import SIMULATED_DRIVERS, Plant, PlantStatus
+from domogate.ports import StoredPlant, StoredState, UnnamedDrivers
 from domogate.stores.codec import decode_absence, decode_state, to_json
 from domogate.stores.engine import Transaction, chunked, newest_cursor
 from domogate.stores.injections import injections_of
@@ -139,6 +139,23 @@ def set_module_options(tx: Transaction, module_id: Id, options: dict[str, Any]) 
     return True
 
 
+def find_unnamed_drivers(connection: Connection) -> UnnamedDrivers | None:
+    unnamed = (
+        select(modules.c.id, modules.c.name, plants.c.name.label("plant"))
+        .join(plants)
+        .where(
+            modules.c.driver_named.is_(False),
+            modules.c.driver.in_(sorted(SIMULATED_DRIVERS)),
+            plants.c.status == PlantStatus.ACTIVE.value,
+        )
+    )
+    first = connection.execute(unnamed.order_by(plants.c.name, modules.c.name, modules.c.id).limit(1)).first()
+    if first is None:
+        return None
+    count = connection.execute(select(func.count()).select_from(unnamed.subquery())).scalar_one()
+    return UnnamedDrivers(count, first.plant, first.name, first.id)
+
+
 class SqlPlants(SqlSubject):
     """Implements PlantStore."""
 
@@ -146,5 +163,6 @@ class SqlPlants(SqlSubject):
     list_plants = reads(list_plants)
     list_plants_of = reads(list_plants_of)
     list_plant_ids = reads(list_plant_ids)
+    find_unnamed_drivers = reads(find_unnamed_drivers)
     set_plant_status = writes(set_plant_status)
     set_module_options = writes(set_module_options)

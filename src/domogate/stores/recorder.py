@@ -12,6 +12,7 @@ from domogate.domain.devices import EMERGENCY_KINDS
 from domogate.domain.events import Event, PlantChanged, StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookEntry, entries_of
+from domogate.domain.plants import SIMULATED_DRIVERS
 from domogate.domain.reachability import Absence
 from domogate.domain.states import EmergencyState, Reading, Report, State
 from domogate.stores.codec import decode_absence, decode_state, to_json, to_json_or_none
@@ -27,7 +28,7 @@ LATEST = 1e11
 Prepared = list[tuple[Report, str | None]]
 
 _PLANTS_OF = (
-    select(modules.c.id, modules.c.plant_id, modules.c.kind, modules.c.name, states.c.reachable)
+    select(modules.c.id, modules.c.plant_id, modules.c.kind, modules.c.name, modules.c.driver, states.c.reachable)
     .join(states, isouter=True)
     .where(modules.c.id.in_(bindparam("ids", expanding=True)))
 )
@@ -146,8 +147,8 @@ class Recorder:
         self._readings = ReadingWriter(database)
         self._plant_of: dict[str, Id] = {}
         self._unreachable: set[str] = set()
-        self._logged: dict[str, str] = {}
-        """Names of emergency lights and controllers. Their reports are also written to the logbook."""
+        self._logged: dict[str, tuple[str, bool]] = {}
+        """Emergency lights and controllers, whose reports are also written to the logbook: name, and whether simulated."""
 
     def forget(self) -> None:
         self._plant_of.clear()
@@ -207,7 +208,8 @@ class Recorder:
             )
             tx.emit(event)
             if module_id in self._logged:
-                entries += entries_of(_emergency(before), event, self._logged[module_id])
+                name, simulated = self._logged[module_id]
+                entries += entries_of(_emergency(before), event, name, simulated=simulated)
         tx.execute_bulk(
             self._upsert_states,
             [
@@ -233,10 +235,10 @@ class Recorder:
             self.forget()
             unknown = module_ids
         for ids in chunked(unknown):
-            for module_id, plant_id, kind, name, reachable in connection.execute(_PLANTS_OF, {"ids": ids}):
+            for module_id, plant_id, kind, name, driver, reachable in connection.execute(_PLANTS_OF, {"ids": ids}):
                 self._plant_of[module_id] = plant_id
                 if kind in EMERGENCY_KINDS:
-                    self._logged[module_id] = name
+                    self._logged[module_id] = (name, driver in SIMULATED_DRIVERS)
                 if reachable is False:  # None: the module never reported, and counts as reachable
                     self._unreachable.add(module_id)
 

@@ -96,6 +96,7 @@ def module_to_row(module: Module, plant_id: Id, ambient_id: Id | None, position:
         detail=to_json_or_none(module.detail),
         options=to_json(module.options),
         reference=module.detail.reference if isinstance(module.detail, UnitDetail) else None,
+        driver_named=True,
     )
 
 

@@ -51,6 +51,7 @@ class TestAModule:
                 "moduleId": LAMP.id,
                 "kind": "light",
                 "name": "Lamp",
+                "simulated": True,
                 "reachable": True,
                 "absentSince": None,
                 "state": {"of": "light", "on": True, "level": 40, "color": {"hue": 10.0, "saturation": 20.0, "value": 30.0}},

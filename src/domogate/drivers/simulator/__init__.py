@@ -27,4 +27,5 @@ DRIVER = DriverDeclaration(
     SimulatorSettings,
     lambda clock, settings: Simulator(clock, seed=settings.seed, tick=settings.tick, speed=settings.speed),
     find_option_problems,
+    simulated=True,
 )

@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 
 from domogate.domain.estate import Estate
+from domogate.domain.ids import Id
 
 
 class ImportSummary(msgspec.Struct, frozen=True):
@@ -16,8 +17,21 @@ class ImportSummary(msgspec.Struct, frozen=True):
     removed: dict[str, int]
 
 
+class UnnamedDrivers(msgspec.Struct, frozen=True):
+    """Modules whose estate file, of an earlier version, may not have named a driver: their number, and one of them."""
+
+    count: int
+    plant: str
+    module: str
+    module_id: Id
+
+
 class EstateStore(Protocol):
     """Import, export and backup."""
+
+    async def find_unnamed_drivers(self) -> UnnamedDrivers | None:
+        """Return the modules of active plants that have the simulator and no named driver. None: there are none."""
+        ...
 
     async def import_estate(self, estate: Estate, *, prune: bool) -> ImportSummary: ...
     async def export_estate(self) -> Estate: ...

@@ -14,11 +14,12 @@ from domogate.domain.commands import Order
 from domogate.domain.events import Change, PlantChanged
 from domogate.domain.faults import DeviceOffline, Fault
 from domogate.domain.ids import Id
+from domogate.domain.plants import SIMULATED_DRIVERS
 from domogate.domain.states import Report
 from domogate.ports import Clock, Driver, Picture, PlantStore, ReportSink
 from domogate.services.driving.attachment import STOPPING, DrivingContext
 from domogate.services.driving.calls import find_breach
-from domogate.services.driving.plant import SIMULATED, DrivenPlant
+from domogate.services.driving.plant import DrivenPlant
 from domogate.services.driving.recorder import Orders, Recorder, RecorderStore, ReportQueue
 from domogate.services.driving.slots import PlantSlots
 from domogate.services.driving.supervisor import DriverHealth, Supervisor
@@ -146,12 +147,12 @@ class Driving:
         real: set[Id] = set()
         async with asyncio.TaskGroup() as starting:
             for name in self._supervisor.names:
-                if name not in SIMULATED:
+                if name not in SIMULATED_DRIVERS:
                     plant_ids = await self._list_plants(name, _ALL_PLANTS)
                     real.update(plant_ids)
                     starting.create_task(self._start_each(plant_ids, real=True), name=f"start plants of {name}")
             for name in self._supervisor.names:
-                if name in SIMULATED:
+                if name in SIMULATED_DRIVERS:
                     plant_ids = await self._list_plants(name, self._simulated_plants + len(real))
                     await self._start_each([plant_id for plant_id in plant_ids if plant_id not in real])
 

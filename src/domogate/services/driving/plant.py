@@ -13,7 +13,7 @@ from domogate.domain.commands import Order, OrderEnd, OrderState
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, OrderKeyTaken
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault
-from domogate.domain.plants import PlantStatus
+from domogate.domain.plants import SIMULATED_DRIVERS, PlantStatus
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import Report
 from domogate.ports import Driver, Picture, StoredPlant
@@ -158,7 +158,7 @@ class DrivenPlant:
         Raises DeviceOffline if no slot is free and no call waits for the plant.
         """
         slots, attachment = self._context.slots, self._attachment
-        attachment.is_real = any(module.driver not in SIMULATED for module in stored.topology.every_module())
+        attachment.is_real = any(module.driver not in SIMULATED_DRIVERS for module in stored.topology.every_module())
         if attachment.is_real:
             slots.release(self)
             return True

@@ -18,7 +18,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class ModuleData(OutputModel, frozen=True):
-    """The state of a module. `state` is null if the module never reported a state.
+    """The state of a module. `state` is null if the module never reported a state. `simulated`: the device does not exist.
 
     The reason why a module cannot be reached is not included: it is for operators, because it may name machines of the network.
     """
@@ -27,6 +27,7 @@ class ModuleData(OutputModel, frozen=True):
     module_id: str
     kind: DeviceKind
     name: str
+    simulated: bool
     reachable: bool
     absent_since: datetime | None
     state: StateOut | None
@@ -73,6 +74,7 @@ def show_module(module: Module, event: StateChanged) -> ModuleData:
         module_id=event.module_id,
         kind=module.kind,
         name=module.name,
+        simulated=module.is_simulated,
         reachable=event.reachable,
         absent_since=None if event.absence is None else to_datetime(event.absence.since),
         state=None if event.state is None else state_out(event.state),

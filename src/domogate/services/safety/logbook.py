@@ -35,6 +35,11 @@ class SafetyReport(msgspec.Struct, frozen=True):
     orders: OrderList
     entries: tuple[StoredEntry, ...]
 
+    @property
+    def has_simulated(self) -> bool:
+        """Whether something in the report is invented: a device, or an entry of a device that was simulated then."""
+        return self.site.summary.simulated > 0 or any(one.entry.simulated for one in self.entries)
+
 
 class SafetyLogbook:
     """Reads sites and their logbooks, and adds entries that people write."""

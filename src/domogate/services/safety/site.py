@@ -26,6 +26,7 @@ class SafetyUnit(msgspec.Struct, frozen=True):
     duration: PlannedTest
     charge: int | None
     charging_since: float | None
+    simulated: bool = False
 
     @property
     def is_charging(self) -> bool:
@@ -36,6 +37,7 @@ class SafetyController(msgspec.Struct, frozen=True):
     report: ControllerReport
     place: str
     units: tuple[SafetyUnit, ...]
+    simulated: bool = False
 
 
 class StatusCounts(msgspec.Struct, frozen=True):
@@ -67,10 +69,14 @@ class SafetySummary(msgspec.Struct, frozen=True):
     charging: int
     function: TestCounts
     duration: TestCounts
+    simulated: int = 0
+    """Controllers and units that do not exist: their failures and tests are invented."""
 
     @property
     def complies(self) -> bool:
-        """Whether all devices work, and all tests are recorded, passed and not overdue."""
+        """Whether all devices are real and work, and all tests are recorded, passed and in time."""
+        if self.simulated:
+            return False
         well = self.units.working == self.units.total and self.controllers.working == self.controllers.total
         return well and all(not (tests.failed or tests.never or tests.overdue) for tests in (self.function, self.duration))
 
@@ -102,10 +108,16 @@ def read_site(plant: PlantView, commissioned: Mapping[Id | None, float], now: fl
             duration=plan_test(EmergencyTestKind.DURATION, state, since, now),
             charge=state.charge,
             charging_since=state.charging_since,
+            simulated=view.module.is_simulated,
         )
 
     controllers = tuple(
-        SafetyController(report, places.get(report.id, ""), tuple(see_unit(unit) for unit in report.units))
+        SafetyController(
+            report,
+            places.get(report.id, ""),
+            tuple(see_unit(unit) for unit in report.units),
+            plant.modules[report.id].module.is_simulated,
+        )
         for report in list_controllers(plant)
     )
     return SafetySite(plant.plant, now, summarise(controllers), controllers)
@@ -128,6 +140,7 @@ def summarise(controllers: Iterable[SafetyController]) -> SafetySummary:
         charging=sum(unit.is_charging for unit in units),
         function=_count_tests([unit.function for unit in units]),
         duration=_count_tests([unit.duration for unit in units]),
+        simulated=sum(one.simulated for one in controllers) + sum(one.simulated for one in units),
     )
 
 

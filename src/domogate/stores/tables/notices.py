@@ -74,6 +74,7 @@ logbook = Table(
     *col.optional_strings("failure"),
     *col.texts("words"),
     *col.strings("by"),
+    *col.flags("simulated"),
     Index("ix_logbook_plant_id_at", "plant_id", "at"),
     sqlite_autoincrement=True,
 )

@@ -75,6 +75,8 @@ modules = Table(
     *col.texts("options"),
     # `reference` of an emergency unit is copied from `detail`, for searches (E19).
     *col.optional_strings("controller_id", "reference"),
+    # False: the module is from an estate file of an earlier version, which need not name a driver.
+    *col.flags("driver_named"),
     Index("ix_modules_plant_id_kind", "plant_id", "kind"),
     Index("ix_modules_driver_plant_id", "driver", "plant_id"),
     Index("ix_modules_ambient_id", "ambient_id"),
