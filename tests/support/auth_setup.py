@@ -1,7 +1,5 @@
 """Everything under /auth on a real store, with known passwords, for tests of the pages."""
 
-import html
-import json
 import re
 import secrets
 from collections.abc import AsyncIterator
@@ -32,7 +30,7 @@ from domogate.services.authorization import Authorization
 from domogate.services.people import LINK_PATH, LoginThrottle, Passkeys, SecondFactor, Sessions
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.webhooks.administration import WebhookAdministration
-from support.forms import forms_of
+from support.forms import forms_of, passkey_options
 from support.people_setup import LINK_LIFETIME, PeopleSetup, open_people
 from support.stores import ANNA, BRUNO, HOUSE
 
@@ -237,10 +235,7 @@ class PageBrowser:
 
     def passkey_options(self, action: str) -> dict[str, Any]:
         """What the script of the page asks the browser for, in the form to `action`."""
-        found = re.search(rf'action="{re.escape(action)}" data-passkey="\w+" data-options="([^"]*)"', self.answer.text)
-        assert found, self.answer.text
-        options: dict[str, Any] = json.loads(html.unescape(found[1]))
-        return options
+        return passkey_options(self.answer.text, action)
 
     @property
     def cookie(self) -> str:

@@ -1,6 +1,10 @@
 """The forms of an HTML page, as a browser sends them."""
 
+import html
+import json
+import re
 from html.parser import HTMLParser
+from typing import Any
 
 Pairs = list[tuple[str, str]]
 
@@ -57,3 +61,11 @@ def forms_of(page: str) -> list[Form]:
 def the_form(page: str, action: str) -> Form:
     (form,) = [form for form in forms_of(page) if form.action == action]
     return form
+
+
+def passkey_options(page: str, action: str) -> dict[str, Any]:
+    """What the script of the page asks the browser for, in the form to `action`."""
+    found = re.search(rf'action="{re.escape(action)}" data-passkey="\w+" data-options="([^"]*)"', page)
+    assert found, page
+    options: dict[str, Any] = json.loads(html.unescape(found[1]))
+    return options

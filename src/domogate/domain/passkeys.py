@@ -24,6 +24,10 @@ class Passkey(msgspec.Struct, frozen=True):
     created_at: float
     used_at: float | None = None
 
+    def accepts_count(self, new: int) -> bool:
+        """Return False if somebody may have copied the authenticator (WebAuthn §6.1.1). Some always count 0."""
+        return new > self.sign_count or new == self.sign_count == 0
+
 
 class UsedChallenge(msgspec.Struct, frozen=True):
     """A challenge that an authenticator signed. It cannot be used again."""
@@ -38,8 +42,3 @@ class PasskeyUse(msgspec.Struct, frozen=True):
     passkey_id: Id
     sign_count: int
     challenge: UsedChallenge
-
-
-def is_later_count(new: int, former: int) -> bool:
-    """Whether a copy of the authenticator is not suspected (WebAuthn §6.1.1). Authenticators without a count send 0."""
-    return new > former or new == former == 0

@@ -8,7 +8,7 @@ import msgspec
 from domogate.common.networks import network_of
 from domogate.common.secrets import new_secret
 from domogate.domain.ids import new_id
-from domogate.domain.passkeys import Passkey, PasskeyUse, is_later_count
+from domogate.domain.passkeys import Passkey, PasskeyUse
 from domogate.domain.people import User
 from domogate.ports import Clock, PasskeyRefused, PasskeyStore, PasskeyVerifier, Signer, UnverifiedAnswer
 from domogate.services.audit import NOBODY, AuditAction, AuditResult, user_ref
@@ -181,7 +181,7 @@ class Passkeys:
             sign_count = self._verifier.verify_use(answer, passkey)
         except PasskeyRefused:
             raise _NotProven("not verified", what) from None
-        if not is_later_count(sign_count, passkey.sign_count):
+        if not passkey.accepts_count(sign_count):
             raise _NotProven("count of signatures went back", what)
         # The user as of the password, so that a password that was changed meanwhile ends the login.
         return expected or user, passkey, sign_count
