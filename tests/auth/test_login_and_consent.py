@@ -2,6 +2,7 @@
 
 from urllib.parse import parse_qsl, urlsplit
 
+import httpx
 import msgspec
 import pytest
 
@@ -13,9 +14,9 @@ from support.oauth import NATIVE, PAGE, SECRET, WEB, Browser, Provider, is_back_
 pytestmark = pytest.mark.slow
 
 
-def leads_to_login(answer: object) -> dict[str, str]:
+def leads_to_login(answer: httpx.Response) -> dict[str, str]:
     """The query of the login page."""
-    parts = urlsplit(answer.headers["location"])  # type: ignore[attr-defined]
+    parts = urlsplit(answer.headers["location"])
     assert parts.path == "/auth/login"
     return dict(parse_qsl(parts.query, keep_blank_values=True))
 

@@ -53,7 +53,8 @@ ZERO = {"users": 0, "clients": 0, "subscriptions": 0, "plants": 0, "floors": 0, 
 
 
 def with_house(plant: object = HOUSE, topology: Topology = HOUSE_TOPOLOGY, *states: FirstState) -> Estate:
-    return change(SMALL, plants=(change(SMALL.plants[0], plant=plant, topology=topology, states=states),))  # type: ignore[no-any-return]
+    estate: Estate = change(SMALL, plants=(change(SMALL.plants[0], plant=plant, topology=topology, states=states),))
+    return estate
 
 
 async def house_in(store: SqlStore) -> StoredPlant:

@@ -31,7 +31,7 @@ class TestBackup:
         self, filled: SqlStore, open_store: OpenStore, tmp_path: Path
     ) -> None:
         levels: dict[int, int] = {}
-        filled.listen(lambda changes: levels.update({change.cursor: change.event.state.level for change in changes}))  # type: ignore[union-attr,misc]
+        filled.listen(lambda changes: levels.update({change.cursor: change.event.state.level for change in changes}))  # type: ignore[union-attr,misc]  # only lights change
         written, stop = asyncio.Event(), asyncio.Event()
 
         async def write() -> None:

@@ -57,7 +57,7 @@ class TestFindPlant:
 
     async def test_no_change_up_to_its_cursor_is_missing_and_none_after_it_is_in_it(self, filled_store: SqlStore) -> None:
         levels: dict[int, int] = {}
-        filled_store.listen(lambda changes: levels.update({change.cursor: change.event.state.level for change in changes}))  # type: ignore[union-attr,misc]
+        filled_store.listen(lambda changes: levels.update({change.cursor: change.event.state.level for change in changes}))  # type: ignore[union-attr,misc]  # only lights change
 
         written, stop = asyncio.Event(), asyncio.Event()
 

@@ -3,6 +3,7 @@
 import pytest
 
 from domogate.domain.events import StateChanged
+from domogate.domain.ids import Id
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.ports import StoredState
@@ -11,10 +12,10 @@ from support.clocks import NOW, ManualClock
 from support.stores import HOUSE, LAMP, LAMP_IS_ON, PLUG, ChangeRecorder, an_id
 
 
-async def state_of(store: SqlStore, module_id: str) -> StoredState | None:
+async def state_of(store: SqlStore, module_id: Id) -> StoredState | None:
     plant = await store.find_plant(HOUSE.id)
     assert plant is not None
-    return plant.states.get(module_id)  # type: ignore[call-overload,no-any-return]
+    return plant.states.get(module_id)
 
 
 def watt(value: float, at: float) -> tuple[str, Reading]:

@@ -94,7 +94,7 @@ class FakeDriver:
         if plant_id in self.attach_trouble:
             raise self.attach_trouble[plant_id]
         self.attachments.append(plant_id)
-        self.attached[plant_id] = {placed.module.id: placed for placed in modules}
+        self.attached[plant_id] = {each.module.id: each for each in modules}
         self.most_attached = max(self.most_attached, len(self.attached))
 
     async def detach(self, plant_id: Id) -> None:

@@ -45,8 +45,8 @@ class ReportRecorder:
             if not waiting.done() and holds():
                 waiting.set_result(None)
 
-    def of(self, placed: AttachedModule) -> list[Report]:
-        return [report for report in self.reports if report.module_id == placed.module.id]
+    def of(self, attached: AttachedModule) -> list[Report]:
+        return [report for report in self.reports if report.module_id == attached.module.id]
 
     async def until(self, holds: Callable[[], bool]) -> None:
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -59,12 +59,12 @@ class ReportRecorder:
         finally:
             del self._waiting[waiting]
 
-    async def report_of(self, placed: AttachedModule, fits: Callable[[Report], bool] = lambda _: True) -> Report:
+    async def report_of(self, attached: AttachedModule, fits: Callable[[Report], bool] = lambda _: True) -> Report:
         """The newest report of the module, as soon as it fits."""
         found: list[Report] = []
 
         def has_come() -> bool:
-            found[:] = [report for report in self.of(placed)[-1:] if fits(report)]
+            found[:] = [report for report in self.of(attached)[-1:] if fits(report)]
             return bool(found)
 
         await self.until(has_come)
@@ -145,24 +145,26 @@ class Bench(ABC):
 
     # driver
 
-    async def attach(self, *placed: AttachedModule, plant_id: Id = PLANT) -> None:
-        await self.driver.attach(plant_id, placed)
+    async def attach(self, *attached: AttachedModule, plant_id: Id = PLANT) -> None:
+        await self.driver.attach(plant_id, attached)
 
-    async def attach_and_wait(self, *placed: AttachedModule, plant_id: Id = PLANT) -> None:
-        await self.attach(*placed, plant_id=plant_id)
-        for one in placed:
+    async def attach_and_wait(self, *attached: AttachedModule, plant_id: Id = PLANT) -> None:
+        await self.attach(*attached, plant_id=plant_id)
+        for one in attached:
             await self.recorder.report_of(one)
 
-    def order(self, placed: AttachedModule, command: Command, *, within: float = PATIENCE, plant_id: Id = PLANT) -> Order:
-        return Order(new_id(), plant_id, placed.module.id, command, self.clock.now() + within)
+    def order(self, attached: AttachedModule, command: Command, *, within: float = PATIENCE, plant_id: Id = PLANT) -> Order:
+        return Order(new_id(), plant_id, attached.module.id, command, self.clock.now() + within)
 
-    async def tell(self, placed: AttachedModule, command: Command, *, within: float = PATIENCE, plant_id: Id = PLANT) -> Report:
+    async def tell(
+        self, attached: AttachedModule, command: Command, *, within: float = PATIENCE, plant_id: Id = PLANT
+    ) -> Report:
         async with asyncio.timeout(within + PATIENCE):
-            return await self.driver.execute(self.order(placed, command, within=within, plant_id=plant_id))
+            return await self.driver.execute(self.order(attached, command, within=within, plant_id=plant_id))
 
-    async def ask(self, placed: AttachedModule, *, within: float = PATIENCE, plant_id: Id = PLANT) -> Report:
+    async def ask(self, attached: AttachedModule, *, within: float = PATIENCE, plant_id: Id = PLANT) -> Report:
         async with asyncio.timeout(within + PATIENCE):
-            return await self.driver.read(plant_id, placed.module.id, self.clock.now() + within)
+            return await self.driver.read(plant_id, attached.module.id, self.clock.now() + within)
 
 
 def is_on(report: Report) -> bool:

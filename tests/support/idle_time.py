@@ -31,8 +31,8 @@ def use_idle_time(loop: asyncio.AbstractEventLoop) -> None:
     """Use idle time in this loop from now on. It starts at 0."""
     assert isinstance(loop, asyncio.SelectorEventLoop)
     selector = _IdleTimeSelector(loop._selector)  # type: ignore[attr-defined]  # asyncio has no public attribute
-    loop._selector = selector  # type: ignore[attr-defined]
-    loop.time = lambda: selector.now  # type: ignore[method-assign]
+    loop._selector = selector  # type: ignore[attr-defined]  # as above
+    loop.time = lambda: selector.now  # type: ignore[method-assign]  # another clock
 
 
 def skip_time(loop: asyncio.AbstractEventLoop, seconds: float) -> None:

@@ -31,22 +31,22 @@ class OpenWebNetSetup:
         self.driver = OpenWebNet(self.clock, gateways)
         self.recorder = ReportRecorder()
 
-    async def attach(self, *placed: AttachedModule) -> None:
-        await self.driver.attach(PLANT, placed)
-        for one in placed:
+    async def attach(self, *attached: AttachedModule) -> None:
+        await self.driver.attach(PLANT, attached)
+        for one in attached:
             await self.recorder.report_of(one)
 
-    async def order(self, placed: AttachedModule, command: Command, within: float = PATIENCE) -> Report:
-        return await self.order_by(self.clock.now() + within, placed, command)
+    async def order(self, attached: AttachedModule, command: Command, within: float = PATIENCE) -> Report:
+        return await self.order_by(self.clock.now() + within, attached, command)
 
-    async def order_by(self, deadline: float, placed: AttachedModule, command: Command) -> Report:
-        return await self.driver.execute(Order(new_id(), PLANT, placed.module.id, command, deadline))
+    async def order_by(self, deadline: float, attached: AttachedModule, command: Command) -> Report:
+        return await self.driver.execute(Order(new_id(), PLANT, attached.module.id, command, deadline))
 
-    async def read(self, placed: AttachedModule, within: float = PATIENCE) -> Report:
-        return await self.driver.read(PLANT, placed.module.id, self.clock.now() + within)
+    async def read(self, attached: AttachedModule, within: float = PATIENCE) -> Report:
+        return await self.driver.read(PLANT, attached.module.id, self.clock.now() + within)
 
-    async def wait_for_state(self, placed: AttachedModule, state: object) -> Report:
-        return await self.recorder.report_of(placed, lambda report: report.state == state)
+    async def wait_for_state(self, attached: AttachedModule, state: object) -> Report:
+        return await self.recorder.report_of(attached, lambda report: report.state == state)
 
 
 def config(gateway: BusGateway, name: str = "home", password: str | None = None) -> OpenWebNetGateway:

@@ -17,18 +17,18 @@ S = TypeVar("S", bound=State)
 class SimulatorSetup:
     """A simulator with one plant, and all it reported."""
 
-    def __init__(self, *placed: AttachedModule, seed: int = 1, speed: float = 1.0) -> None:
+    def __init__(self, *attached: AttachedModule, seed: int = 1, speed: float = 1.0) -> None:
         self.clock = ManualClock(NOON)
         self.simulator = Simulator(self.clock, seed=seed, tick=3600.0, speed=speed)
         self.lists: list[list[Report]] = []
-        self.placed = placed
+        self.attached = attached
 
     async def __aenter__(self) -> "SimulatorSetup":
         async def take(reports: Sequence[Report]) -> None:
             self.lists.append(list(reports))
 
         await self.simulator.start(take)
-        await self.simulator.attach(PLANT, self.placed)
+        await self.simulator.attach(PLANT, self.attached)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -53,16 +53,16 @@ class SimulatorSetup:
     def reports(self) -> list[Report]:
         return [report for reports in self.lists for report in reports]
 
-    async def order(self, command: Command, placed: AttachedModule | None = None) -> Report:
-        module = (placed or self.placed[0]).module
+    async def order(self, command: Command, attached: AttachedModule | None = None) -> Report:
+        module = (attached or self.attached[0]).module
         return await self.simulator.execute(make_order(PLANT, module.id, command, deadline=self.clock.now() + 5))
 
-    async def read(self, placed: AttachedModule | None = None) -> Report:
-        return await self.simulator.read(PLANT, (placed or self.placed[0]).module.id, self.clock.now() + 5)
+    async def read(self, attached: AttachedModule | None = None) -> Report:
+        return await self.simulator.read(PLANT, (attached or self.attached[0]).module.id, self.clock.now() + 5)
 
-    async def state(self, kind: type[S], placed: AttachedModule | None = None) -> S:
+    async def state(self, kind: type[S], attached: AttachedModule | None = None) -> S:
         """The state that a read returns, which must be of this class."""
-        return state_of(await self.read(placed), kind)
+        return state_of(await self.read(attached), kind)
 
 
 def state_of(report: Report, kind: type[S]) -> S:

@@ -30,9 +30,9 @@ from support.simulator_setup import PLANT, SimulatorSetup
 
 
 class TestBehaviour:
-    def option(self, placed: AttachedModule, simulate: object) -> AttachedModule:
+    def option(self, attached: AttachedModule, simulate: object) -> AttachedModule:
         options = {} if simulate is None else {"simulate": simulate}
-        return AttachedModule(make_module(placed.module.kind, placed.module.id, options=options), placed.last)
+        return AttachedModule(make_module(attached.module.kind, attached.module.id, options=options), attached.last)
 
     async def test_offline_is_reported_at_once_and_refuses_orders_as_offline(self) -> None:
         lamp = make_attached(DeviceKind.LIGHT, LightState(on=True), options={"simulate": "offline"})

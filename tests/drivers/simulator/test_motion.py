@@ -24,7 +24,7 @@ def level_of(report: Report) -> int | None:
 
 def restarted(setup: SimulatorSetup, last: State) -> AttachedModule:
     """The first module of the house, as the next process gets it from the store."""
-    module = setup.placed[0].module
+    module = setup.attached[0].module
     return AttachedModule(module, FirstState(module.id, last), reported_at=setup.clock.now())
 
 

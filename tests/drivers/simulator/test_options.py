@@ -70,8 +70,8 @@ class TestOptions:
     )
     def test_of_any_kind_never_keep_a_plant_from_being_simulated(self, kind: DeviceKind, options: dict[str, Any]) -> None:
         plant = SimulatedPlant(Id("plant"), 1, Weather(1), REAL_TIME)
-        placed = make_attached(kind, options=options)
-        for _ in plant.attach((placed,), NOON):
+        attached = make_attached(kind, options=options)
+        for _ in plant.attach((attached,), NOON):
             pass
         (report,) = plant.take_first_reports(NOON)
         assert report.reachable is (not problems(kind, **options) and options.get("simulate") != "offline")

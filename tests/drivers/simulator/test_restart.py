@@ -50,9 +50,11 @@ def told(state: State | None) -> dict[str, object]:
     return {name: value for name, value in msgspec.structs.asdict(state).items() if name not in MEASURED} if state else {}
 
 
-async def after_orders(placed: AttachedModule, commands: list[Command], seconds: float, restart: float | None) -> State | None:
+async def after_orders(
+    attached: AttachedModule, commands: list[Command], seconds: float, restart: float | None
+) -> State | None:
     """The state so many seconds after the orders; `restart`: the process is killed and started so many seconds after them."""
-    setup = SimulatorSetup(placed)
+    setup = SimulatorSetup(attached)
     async with setup:
         for command in commands:
             last = await setup.order(command)
@@ -61,7 +63,7 @@ async def after_orders(placed: AttachedModule, commands: list[Command], seconds:
             return (await setup.read()).state
         # What is stored is the confirmed state, and the reports since then.
         last = [last, *(report for report in await setup.advance(restart) if report.state is not None)][-1]
-    again = SimulatorSetup(AttachedModule(placed.module, FirstState(placed.module.id, last.state), reported_at=last.at))
+    again = SimulatorSetup(AttachedModule(attached.module, FirstState(attached.module.id, last.state), reported_at=last.at))
     again.clock.at = setup.clock.now()
     async with again:
         again.clock.advance(seconds - restart)
@@ -96,6 +98,6 @@ async def after_orders(placed: AttachedModule, commands: list[Command], seconds:
 async def test_an_order_is_executed_as_without_the_restart(
     kind: DeviceKind, state: State, options: dict[str, object], commands: list[Command], restart: float, seconds: float
 ) -> None:
-    placed = make_attached(kind, state, options=options)
-    expected = told(await after_orders(placed, commands, seconds, None))
-    assert told(await after_orders(placed, commands, seconds, restart)) == expected
+    attached = make_attached(kind, state, options=options)
+    expected = told(await after_orders(attached, commands, seconds, None))
+    assert told(await after_orders(attached, commands, seconds, restart)) == expected

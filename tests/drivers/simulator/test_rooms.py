@@ -33,9 +33,9 @@ OFF = ThermostatState(
 )
 
 
-def make_plant(*placed: AttachedModule) -> SimulatedPlant:
+def make_plant(*attached: AttachedModule) -> SimulatedPlant:
     plant = SimulatedPlant(make_id(1), 1, Weather(1), REAL_TIME)
-    for _ in plant.attach(placed, NOON):
+    for _ in plant.attach(attached, NOON):
         pass
     return plant
 
@@ -51,14 +51,14 @@ def thermostat(number: int, room: str | None = None) -> AttachedModule:
     return make_attached(DeviceKind.CHRONOTHERMOSTAT, OFF, module_id=make_id(number), options=options)
 
 
-def device(plant: SimulatedPlant, placed: AttachedModule) -> Device[Any]:
-    found = plant.find(placed.module.id).device
+def device(plant: SimulatedPlant, attached: AttachedModule) -> Device[Any]:
+    found = plant.find(attached.module.id).device
     assert found is not None
     return found
 
 
-def celsius(plant: SimulatedPlant, placed: AttachedModule) -> float:
-    thermostat = device(plant, placed)
+def celsius(plant: SimulatedPlant, attached: AttachedModule) -> float:
+    thermostat = device(plant, attached)
     assert isinstance(thermostat, Thermostat)
     return thermostat.room.celsius
 

@@ -168,14 +168,14 @@ class TestOrders:
     async def test_are_refused_by_every_kind_they_do_not_fit(self, command: Command, fitting: DeviceKind) -> None:
         every = [make_attached(kind) for kind in sorted(DeviceKind)]
         async with SimulatorSetup(*every) as setup:
-            for placed in every:
-                if placed.module.kind is fitting:
-                    assert (await setup.order(command, placed)).reachable
+            for attached in every:
+                if attached.module.kind is fitting:
+                    assert (await setup.order(command, attached)).reachable
                 else:
-                    before = (await setup.read(placed)).state
+                    before = (await setup.read(attached)).state
                     with pytest.raises(DeviceRefused):
-                        await setup.order(command, placed)
-                    assert (await setup.read(placed)).state == before
+                        await setup.order(command, attached)
+                    assert (await setup.read(attached)).state == before
 
     @pytest.mark.parametrize(
         ("kind", "command"),
@@ -302,10 +302,10 @@ class TestResidents:
         )
         setup = SimulatorSetup(*(make_attached(kind, module_id=make_id(number)) for number, kind in enumerate(kinds)))
         async with setup:
-            lamp = setup.placed[0]
+            lamp = setup.attached[0]
             for _ in range(48):
                 setup.clock.advance(1800)
                 await setup.order(SetLight(on=True, level=1), lamp)
                 await setup.simulator.step()
             moved = {report.module_id for reports in setup.lists[1:] for report in reports}
-            assert moved == {placed.module.id for placed in setup.placed[1:]}
+            assert moved == {attached.module.id for attached in setup.attached[1:]}

@@ -103,7 +103,7 @@ async def advance(seed: int, story: Story, speed: float = 1.0) -> list[Report]:
     async def take(reports: Sequence[Report]) -> None:
         said.extend(reports)
 
-    of_kind = {placed.module.kind: placed.module.id for placed in PLACED}
+    of_kind = {attached.module.kind: attached.module.id for attached in PLACED}
     await simulator.start(take)
     await simulator.attach(PLANT, PLACED)
     for jump, command in story:
@@ -112,7 +112,7 @@ async def advance(seed: int, story: Story, speed: float = 1.0) -> list[Report]:
         with suppress(DeviceRefused):
             said.append(await simulator.execute(order))
         await simulator.step()
-        said += [await simulator.read(PLANT, placed.module.id, clock.now() + 5) for placed in PLACED]
+        said += [await simulator.read(PLANT, attached.module.id, clock.now() + 5) for attached in PLACED]
     await simulator.stop()
     return said
 
@@ -164,7 +164,7 @@ def check(report: Report) -> None:
 
 
 def energies(reports: Sequence[Report], kind: DeviceKind) -> list[float]:
-    module_id = next(placed.module.id for placed in PLACED if placed.module.kind is kind)
+    module_id = next(attached.module.id for attached in PLACED if attached.module.kind is kind)
     states = [report.state for report in reports if report.module_id == module_id]
     known = [state.energy for state in states if isinstance(state, PlugState | EnergyMeterState)]
     return [energy.value for energy in known if energy is not None]

@@ -54,9 +54,9 @@ class SimulatorBench(Bench):
     def misconfigured(self) -> AttachedModule:
         return make_attached(DeviceKind.LIGHT, module_id=make_id(21), options={"simulate": "asleep"})
 
-    async def attach(self, *placed: AttachedModule, plant_id: Id = PLANT) -> None:
-        self._attached[plant_id] = {one.module.id: one for one in placed}
-        await super().attach(*placed, plant_id=plant_id)
+    async def attach(self, *attached: AttachedModule, plant_id: Id = PLANT) -> None:
+        self._attached[plant_id] = {one.module.id: one for one in attached}
+        await super().attach(*attached, plant_id=plant_id)
 
     async def switch_by_hand(self, lamp: AttachedModule, on: bool) -> None:
         for plant in tuple(self.driver._plants.values()):
@@ -83,11 +83,11 @@ class SimulatorBench(Bench):
         await self._give_option(lamp, simulate="refusing")
         return SetLight(on=True)
 
-    async def _give_option(self, placed: AttachedModule, **options: Any) -> None:
-        for plant_id, attached in tuple(self._attached.items()):
-            if placed.module.id in attached:
-                module = make_module(placed.module.kind, placed.module.id, options=options)
-                await self.attach(*(attached | {module.id: AttachedModule(module, placed.last)}).values(), plant_id=plant_id)
+    async def _give_option(self, attached: AttachedModule, **options: Any) -> None:
+        for plant_id, modules in tuple(self._attached.items()):
+            if attached.module.id in modules:
+                module = make_module(attached.module.kind, attached.module.id, options=options)
+                await self.attach(*(modules | {module.id: AttachedModule(module, attached.last)}).values(), plant_id=plant_id)
 
     def count_commands(self, lamp: AttachedModule) -> int:
         devices = [

@@ -87,9 +87,9 @@ class TestStarting:
         plant = store.add_plant(LAMP, SECOND_LAMP, states={LAMP.id: StoredState(OFF, False, 5.0)})
         async with running_driving(store, driver) as driving:
             await driving.settled()
-            placed = driver.attached[plant]
-        assert (placed[LAMP.id].last.state, placed[LAMP.id].last.reachable) == (OFF, False)
-        assert (placed[SECOND_LAMP.id].last.state, placed[SECOND_LAMP.id].last.reachable) == (None, True)
+            modules = driver.attached[plant]
+        assert (modules[LAMP.id].last.state, modules[LAMP.id].last.reachable) == (OFF, False)
+        assert (modules[SECOND_LAMP.id].last.state, modules[SECOND_LAMP.id].last.reachable) == (None, True)
 
 
 class TestPlantsThatAreNotDriven:
