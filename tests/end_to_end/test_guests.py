@@ -199,6 +199,7 @@ class TestPlaces:
             f"/plants/{HOTEL}/logbook",
             "/orders",
         ],
+        ids=["readings", "modules", "logbook", "orders"],
     )
     def test_readings_history_and_logbook_are_for_operators(self, hotel: Gateway, path: str) -> None:
         headers = {"Authorization": f"Bearer {hotel.people[GUEST].access_token}"}

@@ -74,7 +74,9 @@ def levels_from(gateway: Gateway, who: str, last: int, query: str = "", first: s
 
 
 class TestANewMember:
-    @pytest.mark.parametrize("query", ["", f"?plant={HOUSE}", f"?plant={HOUSE}&kind=state"])
+    @pytest.mark.parametrize(
+        "query", ["", f"?plant={HOUSE}", f"?plant={HOUSE}&kind=state"], ids=["all plants", "one plant", "one plant and kind"]
+    )
     def test_gets_no_earlier_event_by_last_event_id(self, house: Gateway, query: str) -> None:
         dim(house, 12)
         assert 11 in levels_from(house, OWNER, 12, query), "the owner gets them all"
@@ -105,7 +107,11 @@ class TestANewMember:
             call(house, "DELETE", f"/webhooks/{made.json()['id']}")
             receiver.close()
 
-    @pytest.mark.parametrize("path", [f"/plants/{HOUSE}/modules/{LAMP}/readings", "/orders", f"/plants/{HOUSE}/logbook"])
+    @pytest.mark.parametrize(
+        "path",
+        [f"/plants/{HOUSE}/modules/{LAMP}/readings", "/orders", f"/plants/{HOUSE}/logbook"],
+        ids=["readings", "orders", "logbook"],
+    )
     def test_reads_no_history_because_it_is_for_operators(self, house: Gateway, path: str) -> None:
         headers = {"Authorization": f"Bearer {house.people[FRIEND].access_token}"}
         assert house.api.http.get(f"/manage/v1{path}", headers=headers).status_code == 403
