@@ -7,14 +7,17 @@ import hypothesis.strategies as st
 import msgspec
 import pytest
 from hypothesis import given
+from sqlalchemy import select
 
 from domogate.domain.events import Change, Event, PlantChanged, StateChanged
 from domogate.domain.notices import NoticeKind
-from domogate.domain.states import LightState
+from domogate.domain.states import LightState, Report
 from domogate.domain.webhooks import PendingDelivery, TooManyWebhooks, Webhook, WebhookFormat
 from domogate.stores import SqlStore
 from domogate.stores.codec import decode_event, to_json
-from support.clocks import NOW
+from domogate.stores.engine import open_database
+from domogate.stores.tables import parked
+from support.clocks import NOW, ManualClock
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, LAMP, PLUG, SMALL, OpenStore, an_id
 
 URL = "https://receiver.example/hook"
@@ -259,6 +262,21 @@ class TestParking:
         assert await hooked.list_pending(an_id(700), dead=False, limit=9) == []
         assert await hooked.list_pending(an_id(700), dead=True, limit=9) == [dead]
 
+    async def test_a_change_of_the_feed_is_not_copied_until_it_is_pruned(
+        self, hooked: SqlStore, database_url: str, clock: ManualClock
+    ) -> None:
+        await hooked.record([Report(HOUSE.id, LAMP.id, clock.now(), LightState(on=level % 2 == 0)) for level in range(3)])
+        *referred, _ = await hooked.list_changes(await hooked.newest_cursor() - 3, 3)
+        items = [msgspec.structs.replace(a_parked(change.cursor, a_webhook()), change=change) for change in referred]
+        older = a_parked(1_000_000, a_webhook())  # A copy that an earlier version stored: the feed does not have it.
+        for item in (*items, older):
+            await hooked.save_pending(item)
+        assert await _read_events(database_url) == ["", "", to_json(older.change.event)]
+        await hooked.prune_changes(clock.now() + 1)
+        assert await hooked.feed_span() == (referred[-1].cursor + 1, referred[-1].cursor + 1)
+        assert await _read_events(database_url) == [to_json(item.change.event) for item in (*items, older)]
+        assert await hooked.list_pending(an_id(700), dead=False, limit=9) == [*items, older]
+
     async def test_what_is_parked_for_nobody_is_not_kept(self, filled_store: SqlStore) -> None:
         await filled_store.save_pending(a_parked(4, a_webhook(999)))
         assert await filled_store.list_pending(an_id(999), dead=False, limit=9) == []
@@ -271,6 +289,18 @@ class TestParking:
         await hooked.prune_pending(NOW + 8)
         assert [one.change.cursor for one in await hooked.list_pending(an_id(700), dead=True, limit=9)] == [8]
         assert len(await hooked.list_pending(an_id(700), dead=False, limit=9)) == 1
+
+
+async def _read_events(database_url: str) -> list[str]:
+    def read() -> list[str]:
+        database = open_database(database_url)
+        try:
+            with database.reading.connect() as connection:
+                return list(connection.execute(select(parked.c.event).order_by(parked.c.cursor)).scalars())
+        finally:
+            database.close()
+
+    return await asyncio.to_thread(read)
 
 
 _events: st.SearchStrategy[Event] = st.from_type(StateChanged).filter(

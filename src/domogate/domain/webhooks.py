@@ -63,6 +63,7 @@ class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
     change: Change
     module_id: Id | None
     attempts: int
+    """The number of failed attempts, without those that were repeated after a short delay (Decision 0073)."""
     next_at: float
     problem: str
     dead_at: float | None = None

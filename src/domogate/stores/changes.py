@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import Connection, bindparam, delete, func, select
+from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from domogate.domain.events import Change
 from domogate.domain.ids import Id
@@ -12,7 +12,7 @@ from domogate.stores.batch import SELECT_CHANGES, changes_from_rows
 from domogate.stores.engine import Transaction, chunked, newest_cursor
 from domogate.stores.presence import all_applied
 from domogate.stores.subject import SqlSubject, reads, repeats
-from domogate.stores.tables import changes
+from domogate.stores.tables import changes, parked
 
 PRUNE_CHUNK = 1_000
 
@@ -50,7 +50,11 @@ def prune_changes(tx: Transaction, before: float) -> bool:
     while old < len(rows) - 1 and rows[old].at < before:
         old += 1
     if old:
-        tx.connection.execute(delete(changes).where(changes.c.cursor <= rows[old - 1].cursor))
+        last = rows[old - 1].cursor
+        # Pending deliveries that refer to these changes get a copy of the event.
+        event = select(changes.c.event).where(changes.c.cursor == parked.c.cursor).scalar_subquery()
+        tx.connection.execute(update(parked).where(parked.c.cursor <= last, parked.c.event == "").values(event=event))
+        tx.connection.execute(delete(changes).where(changes.c.cursor <= last))
     return old == PRUNE_CHUNK
 
 

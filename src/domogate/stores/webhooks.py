@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, delete, func, insert, or_, select, update
 
 from domogate.domain.events import Change
 from domogate.domain.ids import Id
@@ -13,7 +13,7 @@ from domogate.stores.codec import decode_event, decode_texts, from_row, storable
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.sealing import seal, unseal
 from domogate.stores.subject import SqlSubject, reads, repeats, writes
-from domogate.stores.tables import parked, plants, users, webhooks
+from domogate.stores.tables import changes, parked, plants, users, webhooks
 
 PRUNE_CHUNK = 1_000
 
@@ -62,6 +62,12 @@ _HOLD = (
     )
 )
 _INSERT = insert(webhooks)
+# A pending delivery has a copy of its event only if the change was pruned from the feed.
+_PENDING: Select[Any] = select(
+    *(column for column in parked.c if column.name != "event"),
+    func.coalesce(func.nullif(parked.c.event, ""), changes.c.event).label("event"),
+).outerjoin(changes, changes.c.cursor == parked.c.cursor)
+_EVENT_AT = select(changes.c.event).where(changes.c.cursor == bindparam("at"))
 
 
 def add_webhook(tx: Transaction, webhook: Webhook, *, most: int | None = None) -> bool:
@@ -185,7 +191,7 @@ def list_pending(
     ]
     if due_at is not None:
         wanted.append(parked.c.next_at <= due_at)
-    rows = connection.execute(select(parked).where(*wanted).order_by(parked.c.cursor).limit(limit))
+    rows = connection.execute(_PENDING.where(*wanted).order_by(parked.c.cursor).limit(limit))
     return [_pending_from_row(row) for row in rows]
 
 
@@ -193,10 +199,11 @@ def _pending_from_row(row: Row[Any]) -> PendingDelivery:
     return from_row(PendingDelivery, row, change=Change(row.cursor, row.at, decode_event(row.event)))
 
 
-def _pending_to_row(pending: PendingDelivery) -> dict[str, Any]:
-    change = pending.change
-    event = {"cursor": change.cursor, "at": change.at, "event": to_json(change.event)}
-    row = to_row(pending, problem=storable(pending.problem), **event)
+def _pending_to_row(tx: Transaction, pending: PendingDelivery) -> dict[str, Any]:
+    change, event = pending.change, to_json(pending.change.event)
+    if tx.connection.execute(_EVENT_AT, {"at": change.cursor}).scalar() == event:
+        event = ""  # The row refers to the change in the feed.
+    row = to_row(pending, problem=storable(pending.problem), cursor=change.cursor, at=change.at, event=event)
     del row["change"]
     return row
 
@@ -205,7 +212,7 @@ def save_pending(tx: Transaction, pending: PendingDelivery) -> None:
     """If the webhook was deleted, nothing is written. For an ended webhook only dead letters are written."""
     found = find_webhook(tx.connection, pending.webhook_id)
     if found is not None and (found.ended_at is None or pending.dead_at is not None):
-        tx.connection.execute(tx.upsert(parked), _pending_to_row(pending))
+        tx.connection.execute(tx.upsert(parked), _pending_to_row(tx, pending))
         if pending.dead_at is not None:
             _release_next(tx, pending.webhook_id, pending.module_id, pending.next_at)
 

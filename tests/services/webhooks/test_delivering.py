@@ -264,7 +264,7 @@ class TestAnEventThatIsNotTaken:
     async def test_it_is_parked_and_its_module_waits_while_the_others_go_on(
         self, setup: DeliverySetup, sender: RecordingSender
     ) -> None:
-        sender.answer = lambda _, event: 500 if event["data"]["moduleId"] == LAMPS[0].id else 200
+        sender.answer = lambda _, event: 400 if event["data"]["moduleId"] == LAMPS[0].id else 200
         webhook = await setup.register(URL)
         first = await setup.report(LAMPS[0], 1)
         others = [await setup.report(LAMPS[1], n) for n in range(3)]
@@ -273,10 +273,10 @@ class TestAnEventThatIsNotTaken:
         assert sorted(sender.cursors()) == sorted([first, *others])
         waiting = await setup.store.list_pending(webhook.id, dead=False, limit=9)
         assert [item.change.cursor for item in waiting] == [first, second, third]
-        assert waiting[0].problem == "The receiver answered 500."
+        assert waiting[0].problem == "The receiver answered 400."
         found = await setup.find(webhook)
         assert (found.position, found.failing_since) == (third, None)
-        assert (found.next_at, found.problem) == (waiting[0].next_at, "The receiver answered 500.")
+        assert (found.next_at, found.problem) == (waiting[0].next_at, "The receiver answered 400.")
         sender.answer = 200
         sender.got.clear()
         await setup.pass_time(5)

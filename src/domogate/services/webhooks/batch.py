@@ -59,6 +59,8 @@ class DeliveryResult(msgspec.Struct, frozen=True):
     outcome: Outcome = Outcome.NOT_TRIED
     problem: str = ""
     retry_after: float | None = None
+    is_transient: bool = False
+    """Whether the receiver failed for a reason that may pass soon. An answer 3xx or 4xx is caused by the event."""
 
 
 Send = Callable[[Delivery], Awaitable[Delivered | None]]
@@ -118,7 +120,7 @@ class DeliveryBatch:
             answer = await self._send(delivery)
         except Undelivered as failure:
             self._failed = True
-            return DeliveryResult(delivery, Outcome.UNANSWERED, str(failure))
+            return DeliveryResult(delivery, Outcome.UNANSWERED, str(failure), is_transient=True)
         except BaseException:
             self.stop()
             raise
@@ -133,6 +135,9 @@ class DeliveryBatch:
             return DeliveryResult(delivery, Outcome.GONE, "The receiver answered 410: it wants no more deliveries.")
         if status in _BUSY:
             self._failed = True
-            return DeliveryResult(delivery, Outcome.BUSY, f"The receiver answered {status}.", answer.retry_after)
+            return DeliveryResult(
+                delivery, Outcome.BUSY, f"The receiver answered {status}.", answer.retry_after, is_transient=True
+            )
         redirected = " Redirects are not followed: register the address it leads to." if 300 <= status < 400 else ""
-        return DeliveryResult(delivery, Outcome.REFUSED, f"The receiver answered {status}.{redirected}")
+        problem = f"The receiver answered {status}.{redirected}"
+        return DeliveryResult(delivery, Outcome.REFUSED, problem, is_transient=status >= 500)

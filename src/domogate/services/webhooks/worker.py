@@ -19,6 +19,7 @@ from domogate.services.webhooks.feed_reader import PAGE, FeedReader
 from domogate.services.webhooks.formats import Printed, WebhookFormats
 from domogate.services.webhooks.lease import LeaseLost, WebhookLease
 from domogate.services.webhooks.rights import OnHold, WebhookEnded, WebhookRights
+from domogate.services.webhooks.short_retries import ShortRetries
 from domogate.services.webhooks.signing import message_id, sign_delivery
 
 BLOCKED = 1e12
@@ -60,6 +61,7 @@ class WebhookWorker:
         self._feed = FeedReader(context.store, webhook.plant_id)
         self._handled: set[int] = set()
         """Cursors after the position that are delivered or pending. They are not sent again."""
+        self._short_retries = ShortRetries(context.clock)
         self._batch: DeliveryBatch | None = None
         self._stopping = False
         self.reload = True
@@ -101,6 +103,8 @@ class WebhookWorker:
                 await self._context.rights.get_access(self.webhook)
                 if self.webhook.failing_since is not None and self.webhook.next_at > clock.now():
                     return self._pause_until(self.webhook.next_at)
+                if (paused_until := self._short_retries.paused_until) is not None:
+                    return self._pause_until(paused_until)
                 if not lease.is_held and self.webhook.next_at <= 0 and not await self._feed.has_more(self.webhook.position):
                     return None
                 await lease.claim()
@@ -166,12 +170,14 @@ class WebhookWorker:
         deliveries = [Delivery(change) for change in page if change.cursor not in self._handled]
         tried = await self._run_batch([delivery for delivery in deliveries if delivery.module_id not in blocked])
         by_cursor = {result.delivery.cursor: result for result in tried}
-        results = [by_cursor.get(delivery.cursor, DeliveryResult(delivery)) for delivery in deliveries]
-        failures = _find_failures(results)
-        if failures:
-            return await self._pause(results, failures)
+        failures = _find_failures(tried)
+        if failures and not self._short_retries.may_pass(failures):
+            return await self._pause(deliveries, failures)
+        for result in (soon := self._take_soon(tried)):  # It stays in the feed, like an event that was not tried.
+            del by_cursor[result.delivery.cursor]
+        results = [by_cursor.get(one.cursor, DeliveryResult(one)) for one in deliveries]
         await self._advance(page[-1].cursor, results, blocked)
-        return None
+        return self._pause_shortly(soon)
 
     async def _run_batch(self, deliveries: Sequence[Delivery]) -> list[DeliveryResult]:
         """Raises WebhookEnded if the receiver wants no more deliveries."""
@@ -183,10 +189,17 @@ class WebhookWorker:
         finally:
             self._batch = None
         self._context.counters.count(results)
+        self._short_retries.count(results)
         for result in results:
             if result.outcome is Outcome.GONE:
                 raise WebhookEnded(result.problem)
         return results
+
+    def _take_soon(self, results: Sequence[DeliveryResult]) -> list[DeliveryResult]:
+        return self._short_retries.take(result for result in results if not self._is_too_old(result.delivery))
+
+    def _pause_shortly(self, soon: Sequence[DeliveryResult]) -> float | None:
+        return self._pause_until(self._short_retries.pause(soon)) if soon else None
 
     async def _advance(self, last: int, results: Sequence[DeliveryResult], blocked: set[Id | None]) -> None:
         """Move the position to the first untried change. Refused changes and later changes of their modules become pending."""
@@ -199,18 +212,20 @@ class WebhookWorker:
         not_tried = [result.delivery for result in results if result.outcome is Outcome.NOT_TRIED]
         next_cursors = (delivery.cursor for delivery in not_tried if delivery.module_id not in blocked)
         position = min(next_cursors, default=last + 1) - 1
-        for delivery in not_tried:
-            if delivery.cursor <= position and await self._print(delivery) is not None:
-                problem = "It waits for an earlier event of its module."
-                pending.append(self._new_pending(delivery, attempts=0, next_at=BLOCKED, problem=problem))
+        pending += [
+            self._new_pending(delivery, attempts=0, next_at=BLOCKED, problem="")
+            for delivery in not_tried
+            if delivery.cursor <= position and await self._print(delivery) is not None
+        ]
         self._handled.update(item.change.cursor for item in pending)
-        await self._lease.advance(position, pending)
+        if pending or position > self.webhook.position or self.webhook.failing_since is not None:
+            await self._lease.advance(position, pending)
         self._handled = {cursor for cursor in self._handled if cursor > position}
 
-    async def _pause(self, results: Sequence[DeliveryResult], failures: Sequence[DeliveryResult]) -> float:
+    async def _pause(self, deliveries: Sequence[Delivery], failures: Sequence[DeliveryResult]) -> float:
         """The receiver is down. Give up events that are too old. The others stay in the feed."""
         problem, since = failures[0].problem, self.webhook.failing_since
-        too_old = [result.delivery for result in results if self._is_too_old(result.delivery)]
+        too_old = [delivery for delivery in deliveries if self._is_too_old(delivery)]
         if too_old:
             dead = [self._give_up(delivery, problem) for delivery in too_old if await self._print(delivery) is not None]
             await self._lease.advance(too_old[-1].cursor, dead, answered=False)
@@ -230,6 +245,7 @@ class WebhookWorker:
             return None
         open_modules = {item.module_id for item in due}
         after = due[0].change.cursor - 1
+        soon: list[DeliveryResult] = []
         while open_modules and not self._stopping:
             items = await store.list_pending(self.webhook.id, dead=False, after=after, limit=PAGE)
             if not items:
@@ -239,18 +255,23 @@ class WebhookWorker:
                 [Delivery(item.change, item.attempts) for item in items if item.module_id in open_modules]
             )
             failures = _find_failures(results)
-            await self._store_results(results, open_modules, failures)
+            if self._short_retries.may_pass(failures):
+                failures = []
+            soon += await self._store_results(results, open_modules, failures)
             if failures:
                 return await self._back_off(failures, self.webhook.failing_since)
         await self._lease.advance(self.webhook.position)
-        return None
+        return self._pause_shortly(soon)
 
     async def _store_results(
         self, results: Sequence[DeliveryResult], open_modules: set[Id | None], failures: Collection[DeliveryResult]
-    ) -> None:
+    ) -> list[DeliveryResult]:
+        """Return the results of events that are tried again after a short delay. They are not stored."""
         store = self._context.store
         writes: list[Awaitable[object]] = []
-        for result in results:
+        soon = [] if failures else self._take_soon(results)
+        open_modules.difference_update(result.delivery.module_id for result in soon)
+        for result in (result for result in results if result not in soon):
             delivery = result.delivery
             if result.outcome.is_done:
                 writes.append(store.remove_pending(self.webhook.id, delivery.cursor))
@@ -262,6 +283,7 @@ class WebhookWorker:
                 if item.dead_at is None:
                     open_modules.discard(delivery.module_id)
         await asyncio.gather(*writes)
+        return soon
 
     def _is_too_old(self, delivery: Delivery) -> bool:
         """Whether the delivery is given up if it is refused. A replayed dead letter that is refused is dead again at once."""
@@ -269,6 +291,7 @@ class WebhookWorker:
 
     def _to_pending(self, result: DeliveryResult) -> PendingDelivery:
         delivery = result.delivery
+        self._short_retries.forget(delivery.cursor)
         if self._is_too_old(delivery):
             return self._give_up(delivery, result.problem)
         attempts = delivery.attempts + 1

@@ -34,8 +34,8 @@ webhooks = Table(
     Index("ix_webhooks_client_id_user_id_plant_id_url", "client_id", "user_id", "plant_id", "url", unique=True),
 )
 
-# Pending deliveries. A row with `dead_at` is a dead letter. Each row has a copy of the event, because changes are pruned
-# earlier.
+# Pending deliveries. A row with `dead_at` is a dead letter. A row refers to its change by the cursor. `event` is empty until
+# the change is pruned from the feed; then it is a copy of the event.
 parked = Table(
     "parked",
     metadata,
@@ -50,6 +50,12 @@ parked = Table(
     *col.optional_doubles("dead_at"),
     PrimaryKeyConstraint("webhook_id", "cursor"),
     Index("ix_parked_dead_at", "dead_at"),
+)
+Index(
+    "ix_parked_references",
+    parked.c.cursor,
+    sqlite_where=parked.c.event == "",
+    postgresql_where=parked.c.event == "",
 )
 
 used_tickets = Table(

@@ -1,0 +1,67 @@
+"""Short delays for a receiver that works but fails some of the time. The delay follows the share of failed attempts."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from domogate.ports import Clock
+from domogate.services.webhooks.backoff import FIRST
+from domogate.services.webhooks.batch import DeliveryResult, Outcome
+
+AT_MOST = 8
+"""The number of failures in a row after which a receiver does not work, and an event is not tried again soon."""
+_WEIGHT = 1 / 8
+"""The weight of the last attempt in the share of failures."""
+_DELAY = 0.1
+"""The delay in seconds if half of the attempts fail. It is proportional to the odds of a failure."""
+
+
+class ShortRetries:
+    """The recent attempts at one receiver. Nothing is stored: a new process starts with long delays."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._share = 1.0
+        self._in_a_row = AT_MOST
+        self._failures_of: Counter[int] = Counter()
+        """The number of failures of each event that is tried again soon, by cursor."""
+        self._until = 0.0
+
+    def count(self, results: Iterable[DeliveryResult]) -> None:
+        for result in results:
+            if result.outcome is Outcome.ACCEPTED:
+                self._share -= _WEIGHT * self._share
+                self._in_a_row = 0
+            elif result.is_transient:
+                self._share += _WEIGHT * (1.0 - self._share)
+                self._in_a_row += 1
+            if not result.is_transient:
+                self.forget(result.delivery.cursor)
+
+    def forget(self, cursor: int) -> None:
+        self._failures_of.pop(cursor, None)
+
+    def may_pass(self, failures: Sequence[DeliveryResult]) -> bool:
+        """Whether the receiver works, so that these failures may pass within seconds."""
+        return self._in_a_row < AT_MOST and all((result.retry_after or 0.0) <= FIRST for result in failures)
+
+    def take(self, results: Iterable[DeliveryResult]) -> list[DeliveryResult]:
+        """Return the results of events that are tried again soon. Call it once for the results of a batch."""
+        return [result for result in results if self._take(result)]
+
+    def _take(self, result: DeliveryResult) -> bool:
+        if not result.is_transient or result.delivery.attempts or not self.may_pass([result]):
+            return False
+        self._failures_of[result.delivery.cursor] += 1
+        return self._failures_of[result.delivery.cursor] < AT_MOST
+
+    def pause(self, failures: Iterable[DeliveryResult]) -> float:
+        """Begin a short delay. Return its end."""
+        asked_for = max(result.retry_after or 0.0 for result in failures)
+        delay = _DELAY * self._share / max(1.0 - self._share, _DELAY / FIRST)
+        self._until = self._clock.now() + max(asked_for, delay)
+        return self._until
+
+    @property
+    def paused_until(self) -> float | None:
+        """The end of the delay, or None. A clock that was set back ends the delay."""
+        return self._until if 0.0 < self._until - self._clock.now() <= FIRST else None

@@ -1,0 +1,12 @@
+"""Pending deliveries refer to the change feed. The index finds the references to changes that are pruned."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0015"
+down_revision = "0014"
+
+
+def upgrade() -> None:
+    references = sa.text("event = ''")
+    op.create_index("ix_parked_references", "parked", ["cursor"], sqlite_where=references, postgresql_where=references)
