@@ -60,6 +60,17 @@ class TestMoments:
             assert -1e11 < read < 1e15
 
 
+class TestDurations:
+    @pytest.mark.parametrize(("text", "seconds"), [("45", 45), ("45s", 45), ("30m", 1800), ("366000d", 366_000 * 86_400)])
+    def test_they_are_seconds(self, text: str, seconds: float) -> None:
+        assert parse_duration(text) == seconds
+
+    @pytest.mark.parametrize("text", ["366001d", "999999999d", "999999999h"])
+    def test_a_time_that_could_not_be_printed_is_refused(self, text: str) -> None:
+        with pytest.raises(ValueError, match="too long"):
+            parse_duration(text)
+
+
 class TestResolutions:
     @pytest.mark.parametrize(("text", "seconds"), [("60", 60), ("60s", 60), ("15m", 900), ("1h", 3600), ("366d", 31_622_400)])
     def test_they_are_seconds(self, text: str, seconds: float) -> None:

@@ -1,12 +1,15 @@
 """Secrets in the database: encrypted under a key that is not in it."""
 
 import asyncio
+import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Engine, event, text
 
+from domogate.domain.people import User
 from domogate.domain.webhooks import Webhook
 from domogate.identity.secret_keys import KEY_FILE, SecretKeys
 from domogate.ports import SealBroken, SecretKeyMissing, SigningKey
@@ -72,16 +75,33 @@ async def test_plain_values_of_an_earlier_version_are_encrypted_at_the_first_sta
     assert not {SEED, JWK, SECRET} & set(await stored_texts(store))
 
 
+@pytest.fixture
+def leaves_freed_space() -> Iterator[None]:
+    """Some builds of SQLite overwrite freed space by default, others do not."""
+
+    def switch_off(connection: sqlite3.Connection, _record: object) -> None:
+        connection.execute("PRAGMA secure_delete = OFF")
+
+    event.listen(Engine, "connect", switch_off)
+    yield
+    event.remove(Engine, "connect", switch_off)
+
+
+@pytest.mark.usefixtures("leaves_freed_space")
 async def test_plain_values_do_not_stay_in_the_files(open_store: OpenStore, tmp_path: Path) -> None:
     url = sqlite_url(tmp_path / "domogate.db")
     plain = await open_store(url)
     await fill(plain)
+    # Enough rows for several pages: SQLite uses the space of a single row again at once.
+    seeds = [f"SEEDNUMBER{number:03}" for number in range(60)]
+    for number, seed in enumerate(seeds):
+        await plain.save_user(User(an_id(1_000 + number), f"{number}@example.com", totp_secret=seed))
     await plain.stop()
     assert SEED.encode() in (tmp_path / "domogate.db").read_bytes()
     await open_store(url, sealer=SecretKeys(tmp_path))
     for path in tmp_path.glob("domogate.db*"):
         content = path.read_bytes()
-        assert not [secret for secret in (SEED, "a-private-number", SECRET) if secret.encode() in content], path.name
+        assert not [secret for secret in (SEED, *seeds, "a-private-number", SECRET) if secret.encode() in content], path.name
 
 
 class TestAnotherKey:

@@ -16,6 +16,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import structlog
 from sqlalchemy import (
     Connection,
     Dialect,
@@ -45,6 +46,7 @@ T = TypeVar("T")
 
 READERS = 4
 _BUSY_SECONDS = 30.0
+_log = structlog.get_logger(__name__)
 _STEPS_BETWEEN_CHECKS = 100_000
 # Errors are logged, and parameters contain hashes and keys.
 ENGINE_OPTIONS: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
@@ -165,12 +167,8 @@ class Database(ABC):
             self.reading = self.reading.execution_options(**{name: value})
 
     @abstractmethod
-    def erase_freed(self, connection: Connection) -> None:
-        """Overwrite the values on disk that this transaction replaces, if the database can do that."""
-
-    @abstractmethod
-    def clear_log(self) -> None:
-        """Remove old values from the write-ahead log, if no other connection uses it."""
+    def erase_old_values(self) -> None:
+        """Remove replaced values from free space and from the write-ahead log, if the database can do that."""
 
     def explain(self, error: Exception) -> Exception:
         """Return the error itself, or a DatabaseUnusable if the error means that the database is damaged."""
@@ -231,12 +229,12 @@ class SqliteDatabase(Database):
         cause = error.orig if isinstance(error, DBAPIError) else None
         return isinstance(cause, sqlite3.OperationalError) and cause.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
 
-    def erase_freed(self, connection: Connection) -> None:
-        connection.exec_driver_sql("PRAGMA secure_delete = ON")
-
-    def clear_log(self) -> None:
-        self.writing.dispose()  # The next connection has the default value of `secure_delete`.
+    def erase_old_values(self) -> None:
         with closing(sqlite3.connect(self.path, timeout=_BUSY_SECONDS)) as connection:
+            try:
+                connection.execute("VACUUM")  # Free space in any page can have copies of old values.
+            except sqlite3.OperationalError as error:
+                _log.warning("free space of the database file may still have old values", reason=str(error))
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def change_token(self, connection: Connection) -> object:

@@ -57,11 +57,8 @@ class PostgresDatabase(Database):
     def is_busy(self, error: Exception) -> bool:  # noqa: ARG002 - waiting for the lock is a statement like others
         return False
 
-    def erase_freed(self, connection: Connection) -> None:
-        """Does nothing. The server overwrites freed space later."""
-
-    def clear_log(self) -> None:
-        """Does nothing, because the log belongs to the server."""
+    def erase_old_values(self) -> None:
+        """Does nothing. The server overwrites free space later, and the log belongs to the server."""
 
     def change_token(self, connection: Connection) -> object:
         with connection.begin():

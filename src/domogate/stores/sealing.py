@@ -59,7 +59,6 @@ def open_seals(database: Database, sealer: Sealer | None) -> None:
 def _seal_all(database: Database, sealer: Sealer) -> None:
     with database.writing.begin() as connection:
         database.lock(connection)
-        database.erase_freed(connection)
         former = find_secret_key_id(connection)
         key_id = sealer.choose_key(former)  # Inside the transaction, so that only one of several new gateways makes a key.
         if former is not None:
@@ -67,7 +66,7 @@ def _seal_all(database: Database, sealer: Sealer) -> None:
         sealed = _reseal(connection, key_id, sealer, is_sealed=False)
         connection.execute(insert(secret_key), {"id": key_id})
     if sealed:
-        database.clear_log()
+        database.erase_old_values()
 
 
 def rotate_secret_key(tx: Transaction) -> SecretKeyRotation:
