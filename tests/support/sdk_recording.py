@@ -9,6 +9,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,16 @@ from support.sdk_demo import SdkDemo
 FILE = Path(__file__).parents[2] / "src" / "domogate" / "wire" / "examples.json"
 
 _MOST_ITEMS = 2
-_JWT = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+")
-_EXAMPLE_JWT = "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCJ9.eyJleGFtcGxlIjp0cnVlfQ.ZXhhbXBsZQ"
 _SECRETS = {"secret": "whsec_ZXhhbXBsZS1leGFtcGxlLWV4YW1wbGUtZXhhbXBsZQ==", "key": "example-subscription-key"}
-_LINK = re.compile(r"(\?token=)[\w-]+")
+_TODAY = datetime.now(UTC).date()
+_REPLACED = {
+    re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+"): "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCJ9.eyJleGFtcGxlIjp0cnVlfQ.ZXhhbXBsZQ",
+    re.compile(r"(\?token=)[\w-]+"): r"\1example",
+    # Times of this run, and of yesterday and tomorrow in other time zones.
+    re.compile("|".join(rf"{_TODAY + timedelta(days)}T\d\d:\d\d:\d\d(\.\d+)?" for days in (-1, 0, 1))): "2026-11-15T08:30:00",
+}
+_NEW_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-(?!4000-8000)[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+"""Ids of the demo have fixed digits in the middle."""
 
 
 def documents_of(base_url: str) -> dict[str, Any]:
@@ -63,6 +70,7 @@ def record(demo: SdkDemo) -> dict[str, dict[str, Any]]:
     """The examples by document and operation. Fails for a call that does not succeed."""
     documents = documents_of(demo.gateway.base_url)
     examples: dict[str, dict[str, Any]] = {name: {} for name in documents}
+    cleaner = _Cleaner(demo)
     with httpx.Client(base_url=demo.gateway.base_url, trust_env=False, timeout=PATIENCE) as http:
         for call in CALLS:
             status, media_type, content = send(http, demo, documents[call.document], call)
@@ -76,24 +84,34 @@ def record(demo: SdkDemo) -> dict[str, dict[str, Any]]:
                 example["answer"] = answer
             elif media_type in ("application/xml", "text/event-stream"):
                 example["answer"] = content.decode()
-            examples[call.document].setdefault(call.operation, _without_secrets(example, demo))
+            examples[call.document].setdefault(call.operation, cleaner.clean(example))
     return examples
 
 
-def _without_secrets(value: Any, demo: SdkDemo, name: str = "") -> Any:
-    """Without tokens, secrets and addresses of this run, and with short lists."""
-    if isinstance(value, dict):
-        return {inner: _without_secrets(one, demo, inner) for inner, one in value.items()}
-    if isinstance(value, list):
-        return [_without_secrets(one, demo) for one in value[:_MOST_ITEMS]]
-    if not isinstance(value, str):
-        return value
-    if name in _SECRETS:
-        return _SECRETS[name]
-    value = value.replace(demo.gateway.base_url, "https://gateway.example").replace(
-        demo.known["receiver"], "https://receiver.example"
-    )
-    return _LINK.sub(r"\1example", _JWT.sub(_EXAMPLE_JWT, value))
+class _Cleaner:
+    """Removes tokens, secrets, addresses, times and new ids of this run, and shortens lists."""
+
+    def __init__(self, demo: SdkDemo) -> None:
+        self._addresses = {demo.gateway.base_url: "https://gateway.example", demo.known["receiver"]: "https://receiver.example"}
+        self._ids: dict[str, str] = {}
+
+    def clean(self, value: Any, name: str = "") -> Any:
+        if isinstance(value, dict):
+            return {inner: self.clean(one, inner) for inner, one in value.items()}
+        if isinstance(value, list):
+            return [self.clean(one) for one in value[:_MOST_ITEMS]]
+        if not isinstance(value, str):
+            return value
+        if name in _SECRETS:
+            return _SECRETS[name]
+        for address, example in self._addresses.items():
+            value = value.replace(address, example)
+        for pattern, replacement in _REPLACED.items():
+            value = pattern.sub(replacement, value)
+        return _NEW_ID.sub(self._replace_id, value)
+
+    def _replace_id(self, found: re.Match[str]) -> str:
+        return self._ids.setdefault(found[0], f"e0000000-0000-4000-8000-{len(self._ids):012}")
 
 
 def main() -> None:
