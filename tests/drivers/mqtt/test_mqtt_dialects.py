@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from domogate.domain.commands import SetLight, SetThermostat, SwitchPlug
 from domogate.domain.devices import DeviceKind as Kind
 from domogate.domain.states import Color, Reading, ThermostatFunction, ThermostatMode
+from domogate.drivers.mqtt import emergency
 from domogate.drivers.mqtt.dialects import generic, tasmota, zigbee2mqtt
 from domogate.drivers.mqtt.kinds import UNITS, make_state, unconfirmed
 from domogate.drivers.mqtt.options import find_option_problems
@@ -256,4 +257,4 @@ class TestOptions:
     def test_every_kind_that_a_dialect_drives_has_a_state(self) -> None:
         from domogate.drivers.mqtt.kinds import KINDS
 
-        assert zigbee2mqtt.KINDS | tasmota.KINDS | generic.KINDS == KINDS
+        assert zigbee2mqtt.KINDS | tasmota.KINDS | generic.KINDS | emergency.KINDS == KINDS

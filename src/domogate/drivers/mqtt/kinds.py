@@ -36,6 +36,7 @@ from domogate.domain.states import (
     Unit,
 )
 from domogate.drivers.bounds import check_bounds
+from domogate.drivers.mqtt.emergency import emergency_state
 from domogate.drivers.mqtt.properties import THERMOSTAT_DEFAULTS, Properties, Unsupported
 
 UNITS: Mapping[str, Unit] = MappingProxyType(
@@ -116,14 +117,13 @@ _STATES: Mapping[DeviceKind, _MakeState] = MappingProxyType(
         DeviceKind.REMOTE: lambda properties, _: RemoteState(
             battery=properties.get("battery", Battery.UNKNOWN), firmware=properties.get("firmware")
         ),
+        DeviceKind.EMERGENCY_CONTROLLER: lambda properties, _: emergency_state(DeviceKind.EMERGENCY_CONTROLLER, properties),
+        DeviceKind.EMERGENCY_UNIT: lambda properties, _: emergency_state(DeviceKind.EMERGENCY_UNIT, properties),
     }
 )
 
 KINDS = frozenset(_STATES)
-"""The kinds of modules that MQTT can drive.
-
-Scenes belong to the gateway, and there are no MQTT devices for emergency lighting.
-"""
+"""The kinds of modules that MQTT can drive. Scenes belong to the gateway."""
 
 
 def make_state(kind: DeviceKind, properties: Properties, readings: Readings) -> State | None:

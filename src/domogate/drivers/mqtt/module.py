@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from domogate.domain.faults import DeviceRefused, Fault
 from domogate.domain.ids import Id
 from domogate.domain.reachability import Absence, AbsenceReason
-from domogate.domain.states import CameraState, LightState, LightTarget, Reading, Report, State, without_readings
+from domogate.domain.states import (
+    CameraState,
+    EmergencyState,
+    LightState,
+    LightTarget,
+    Reading,
+    Report,
+    State,
+    without_readings,
+)
+from domogate.drivers.mqtt.emergency import restore_properties
 from domogate.drivers.mqtt.kinds import UNITS, make_state, unconfirmed
 from domogate.drivers.mqtt.pictures import CameraPictures
 from domogate.drivers.mqtt.properties import MEASURES, NOT_STATE, Codec, Properties
@@ -78,8 +88,8 @@ class DrivenModule:
         """The module is no longer driven."""
         self._known = bool(attached.reported_at)
         """The module has reported something, now or before the last restart."""
-        self._properties = Properties()
         before = self.state
+        self._properties = restore_properties(before) if isinstance(before, EmergencyState) else Properties()
         self.preset = before.target if isinstance(before, LightState) and not before.on else None
         """The level and colour that were ordered while the light was off. They are sent when the light is switched on."""
         self._readings: dict[str, Reading] = {}
@@ -184,7 +194,10 @@ class DrivenModule:
 
     def _merge(self, properties: Properties, now: float) -> None:
         sockets = {**self._properties.get("sockets", {}), **properties.get("sockets", {})}
+        failures = {**self._properties.get("failures", {}), **properties.get("failures", {})}
         self._properties.update(properties)
+        if failures:
+            self._properties["failures"] = failures
         if sockets:
             self._properties["sockets"] = sockets
         for what in MEASURES:

@@ -10,6 +10,7 @@ from typing import Protocol, TypedDict
 
 import msgspec
 
+from domogate.domain.safety import EmergencyTest, EmergencyTestKind, FailureType
 from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
 from domogate.ports import Picture
 
@@ -40,6 +41,12 @@ class Properties(TypedDict, total=False):
     load_active: bool
     sockets: dict[int, bool]
     """By the number of the socket. The first socket is 0."""
+    failures: dict[FailureType, bool]
+    """Of an emergency controller or unit: whether it has each failure. Types that are missing are not known."""
+    charge: int
+    testing: EmergencyTestKind | None
+    function_test: EmergencyTest
+    duration_test: EmergencyTest
     available: bool
     """Whether the availability topic says that the module is online."""
     refusal: str

@@ -65,7 +65,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def read(self, payload: bytes) -> Scalar | None:
         """None if the payload does not have the property. Raises Unreadable."""
-        found = self._find(payload)
+        found = self.find(payload)
         if self.map:
             return self.map.get(_format(found)) if isinstance(found, Scalar) else None
         number = as_number(found)
@@ -73,7 +73,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             return number * self.scale + self.offset
         return found if isinstance(found, str | bool) else None
 
-    def _find(self, payload: bytes) -> Any:
+    def find(self, payload: bytes) -> Any:
+        """The value at the path, of any JSON type. Raises Unreadable."""
         if not self.path:
             text = read_text(payload)
             return text if self.map else _as_scalar(text)

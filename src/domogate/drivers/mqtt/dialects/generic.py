@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
-import msgspec
-
 from domogate.domain.devices import DeviceKind
 from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
 from domogate.drivers.declaration import OptionProblem
+from domogate.drivers.mqtt.dialects.availability import Availability, ReadRequest, as_boolean
 from domogate.drivers.mqtt.dialects.options import DialectOptions, find_problem_of_topic, refuse_kind
-from domogate.drivers.mqtt.payloads import Unreadable, as_number, battery_of, read_text, within
+from domogate.drivers.mqtt.payloads import as_number, battery_of, within
 from domogate.drivers.mqtt.pictures import read_picture
 from domogate.drivers.mqtt.properties import (
     THERMOSTAT_DEFAULTS,
@@ -24,16 +23,6 @@ from domogate.drivers.mqtt.properties import (
 from domogate.drivers.mqtt.template import Scalar, Source, Target
 
 _MOST_SOCKETS = 32
-
-
-def _as_boolean(value: Scalar) -> bool | None:
-    if isinstance(value, bool):
-        return value
-    return {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}.get(_plain(value))
-
-
-def _plain(value: Scalar) -> str:
-    return (str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)).lower()
 
 
 def _between(low: float, high: float, *, whole: bool = False) -> Callable[[Scalar], float | None]:
@@ -58,7 +47,7 @@ def _firmware(value: Scalar) -> int | None:
 
 _PROPERTIES: Mapping[str, tuple[str, Callable[[Any], Any]]] = MappingProxyType(
     {
-        "on": ("on", _as_boolean),
+        "on": ("on", as_boolean),
         "level": ("level", _between(0, 100, whole=True)),
         "hue": ("hue", _between(0, 360)),
         "saturation": ("saturation", _between(0, 100)),
@@ -70,12 +59,12 @@ _PROPERTIES: Mapping[str, tuple[str, Callable[[Any], Any]]] = MappingProxyType(
         "humidity": ("humidity", _between(0, 100)),
         "battery": ("battery", _battery),
         "firmware": ("firmware", _firmware),
-        "locked": ("locked", _as_boolean),
-        "active": ("active", _as_boolean),
+        "locked": ("locked", as_boolean),
+        "active": ("active", as_boolean),
         "setPoint": ("set_point", _between(3, 40)),
         "mode": ("mode", lambda value: ThermostatMode(value) if value in frozenset(ThermostatMode) else None),
         "function": ("function", lambda value: ThermostatFunction(value) if value in frozenset(ThermostatFunction) else None),
-        "loadActive": ("load_active", _as_boolean),
+        "loadActive": ("load_active", as_boolean),
     }
 )
 """For each name in the options: the property, and how its value is read."""
@@ -116,22 +105,6 @@ _NEEDED: Mapping[DeviceKind, tuple[str, ...]] = MappingProxyType(
 )
 
 
-class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The topic that says whether the module is online. With a path, the value is inside a JSON object."""
-
-    topic: str
-    path: str = ""
-    online: str = "online"
-    offline: str = "offline"
-
-
-class ReadRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The message that makes the module report its state."""
-
-    topic: str
-    payload: str = ""
-
-
 class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, forbid_unknown_fields=True):
     """For each property: how it is read, and how it is sent."""
 
@@ -158,12 +131,9 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
         if needed and not any(name in self.state for name in needed) and self.confirm == "state":
             yield ("state",), f"a {kind} needs {' or '.join(needed)} here, because its state is made from it"
         if self.availability is not None:
-            for path, words in _as_source(self.availability).find_problems():
-                yield ("availability", *path), words
-            if self.availability.online == self.availability.offline:
-                yield ("availability", "online"), "online and offline must differ"
-        if self.ask is not None and (problem := find_problem_of_topic(self.ask.topic)):
-            yield ("ask", "topic"), problem
+            yield from ((("availability", *path), words) for path, words in self.availability.find_problems())
+        if self.ask is not None:
+            yield from ((("ask", *path), words) for path, words in self.ask.find_problems())
         if self.picture is not None:
             yield from self._find_in_picture(kind, self.picture)
 
@@ -200,10 +170,6 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
         return Generic(self, kind)
 
 
-def _as_source(availability: Availability) -> Source:
-    return Source(topic=availability.topic, path=availability.path)
-
-
 class Generic:
     """The codec that the options describe."""
 
@@ -232,25 +198,15 @@ class Generic:
             if value is None:
                 continue
             if name in _SOCKETS:
-                if (on := _as_boolean(value)) is not None:
+                if (on := as_boolean(value)) is not None:
                     properties.setdefault("sockets", {})[_SOCKETS[name]] = on
             else:
                 fact, read = _PROPERTIES[name]
                 if (known := read(value)) is not None:
                     properties[fact] = known
         if self._options.availability is not None and topic == self._options.availability.topic and payload:
-            properties |= self._read_availability(self._options.availability, payload, alone=topic not in self._sources)
+            properties |= self._options.availability.read(payload, alone=topic not in self._sources)
         return cast(Properties, properties)  # its keys are those of _PROPERTIES
-
-    def _read_availability(self, where: Availability, payload: bytes, *, alone: bool) -> Properties:
-        said = _as_source(where).read(payload) if where.path else read_text(payload)
-        words = {where.online.lower(): True, where.offline.lower(): False}
-        available = None if said is None else words.get(said.lower() if isinstance(said, str) else _plain(said))
-        if available is None:
-            if alone:
-                raise Unreadable(f"neither {where.online} nor {where.offline}")
-            return Properties()
-        return Properties(available=available)
 
     def encode(self, wanted: Properties) -> Sequence[Publication]:
         values: dict[str, object] = {}
@@ -268,4 +224,4 @@ class Generic:
 
     def encode_read(self) -> Sequence[Publication]:
         request = self._options.ask
-        return () if request is None else (Publication(request.topic, request.payload.encode()),)
+        return () if request is None else request.encode()

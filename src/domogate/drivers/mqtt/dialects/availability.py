@@ -1,0 +1,60 @@
+"""Options of devices that topics describe: whether the device is online, and how it is asked."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from domogate.drivers.declaration import OptionProblem
+from domogate.drivers.mqtt.dialects.options import find_problem_of_topic
+from domogate.drivers.mqtt.payloads import Unreadable, read_text
+from domogate.drivers.mqtt.properties import Properties, Publication
+from domogate.drivers.mqtt.template import Scalar, Source
+
+
+class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The topic that says whether the module is online. With a path, the value is inside a JSON object."""
+
+    topic: str
+    path: str = ""
+    online: str = "online"
+    offline: str = "offline"
+
+    def find_problems(self) -> Iterator[OptionProblem]:
+        yield from Source(topic=self.topic, path=self.path).find_problems()
+        if self.online == self.offline:
+            yield ("online",), "online and offline must differ"
+
+    def read(self, payload: bytes, *, alone: bool) -> Properties:
+        """`alone`: the topic has no other use. Raises Unreadable."""
+        said = Source(topic=self.topic, path=self.path).read(payload) if self.path else read_text(payload)
+        words = {self.online.lower(): True, self.offline.lower(): False}
+        available = None if said is None else words.get(said.lower() if isinstance(said, str) else as_plain_text(said))
+        if available is None:
+            if alone:
+                raise Unreadable(f"neither {self.online} nor {self.offline}")
+            return Properties()
+        return Properties(available=available)
+
+
+class ReadRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The message that makes the module report its state."""
+
+    topic: str
+    payload: str = ""
+
+    def find_problems(self) -> Iterator[OptionProblem]:
+        if problem := find_problem_of_topic(self.topic):
+            yield ("topic",), problem
+
+    def encode(self) -> Sequence[Publication]:
+        return (Publication(self.topic, self.payload.encode()),)
+
+
+def as_plain_text(value: Scalar) -> str:
+    return (str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)).lower()
+
+
+def as_boolean(value: Scalar) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    return {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}.get(as_plain_text(value))

@@ -1,0 +1,282 @@
+"""The dialect emergency: topics and templates describe an emergency controller or unit (docs/mqtt.md has examples).
+
+It only reads: a unit tests itself (EN 62034) and reports the result.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from domogate.common.times import parse_time
+from domogate.domain.devices import DeviceKind
+from domogate.domain.safety import EmergencyTest, EmergencyTestKind, FailureType
+from domogate.drivers.declaration import OptionProblem
+from domogate.drivers.mqtt.dialects.availability import Availability, ReadRequest, as_boolean
+from domogate.drivers.mqtt.dialects.options import DialectOptions, refuse_kind
+from domogate.drivers.mqtt.emergency import KINDS, OK_OF, types_of
+from domogate.drivers.mqtt.payloads import as_number, within
+from domogate.drivers.mqtt.properties import Codec, Properties, Publication, QueuePolicy, Subscription, Unsupported
+from domogate.drivers.mqtt.template import Source
+
+PASSED = "passed"
+_NO_TEST = "none"
+_MOST_BITS = 32
+_MOST_WORDS = 64
+_LONGEST_TEST = 7 * 86_400.0
+_is_hexadecimal = re.compile(r"0[xX][0-9a-fA-F]{1,8}").fullmatch
+_LATEST = 1e11
+"""The latest time of a test, in seconds since the epoch. A larger number is in milliseconds."""
+
+
+class FailureSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where all failures are read at once: a word, a list of words, or a number whose bits are failures."""
+
+    topic: str
+    path: str = ""
+    map: dict[str, str] = {}
+    """The failure type of each word. Without a map, the words are failure types."""
+    bits: dict[str, str] = {}
+    """The failure type of each bit. Bit 0 is the lowest."""
+
+    def find_problems(self, kind: DeviceKind) -> Iterator[OptionProblem]:
+        yield from Source(topic=self.topic, path=self.path).find_problems()
+        if self.map and self.bits:
+            yield ("bits",), "give either map or bits"
+        for word, failure in self.map.items():
+            yield from _find_problem_of_type(kind, failure, ("map", word))
+        for bit, failure in self.bits.items():
+            if not bit.isdecimal() or int(bit) >= _MOST_BITS:
+                yield ("bits", bit), f"bits are numbered 0 to {_MOST_BITS - 1}"
+            yield from _find_problem_of_type(kind, failure, ("bits", bit))
+
+    def read(self, payload: bytes, kind: DeviceKind) -> dict[FailureType, bool] | None:
+        """Whether each failure is present. None if the payload says nothing about failures. Raises Unreadable."""
+        found = Source(topic=self.topic, path=self.path).find(payload)
+        types = types_of(kind)
+        if self.bits:
+            number = _to_bits(found)
+            if number is None:
+                return None
+            return {FailureType(name): bool(number >> int(bit) & 1) for bit, name in self.bits.items()}
+        items = found if isinstance(found, list) else [found]
+        if found is None or len(items) > _MOST_WORDS:
+            return None
+        words = {_to_text(item) for item in items}
+        table: Mapping[str, str] = self.map or {one: one for one in types}
+        present = {FailureType(table[word]) for word in words & table.keys()}
+        # A word that is not in the map may be a failure, so the device must not be called healthy.
+        if not words <= table.keys():
+            present.add(_OTHER[kind])
+        return {one: one in present for one in types if one is not OK_OF[kind]}
+
+
+_OTHER = {
+    DeviceKind.EMERGENCY_UNIT: FailureType.BLOCK_OTHER_FAULTY,
+    DeviceKind.EMERGENCY_CONTROLLER: FailureType.REMOTE_ELECTRONIC_FAULT,
+}
+"""For a word that the options do not know."""
+
+
+class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """The message with the result of a test. All values are paths into its JSON."""
+
+    __test__ = False  # pytest would collect it
+
+    topic: str
+    result: str
+    map: dict[str, str]
+    """The meaning of each result: `passed`, or the failure that the test found. Other results are ignored."""
+    ended: str
+    """A time in ISO 8601, or seconds or milliseconds since the epoch. It identifies the test."""
+    began: str = ""
+    lit: str = ""
+    """For how long the lamp was lit."""
+    lit_scale: float = 1.0
+    """Multiplied with `lit` it gives seconds."""
+
+    def find_problems(self, kind: DeviceKind) -> Iterator[OptionProblem]:
+        for name in ("result", "ended", "began", "lit"):
+            path: str = getattr(self, name)
+            for at, words in Source(topic=self.topic, path=path).find_problems():
+                yield at if at == ("topic",) else (name,), words
+        if not self.result or not self.ended:
+            yield ("result" if not self.result else "ended",), "a path is expected, because a result without its time repeats"
+        if not self.began and not self.lit:
+            yield ("lit",), "give lit or began: the length of the test is part of its record"
+        if not 0 < self.lit_scale <= 86_400:
+            yield ("litScale",), "a number greater than 0 is expected"
+        if PASSED not in self.map.values():
+            yield ("map",), f"no result means {PASSED!r}"
+        for word, meaning in self.map.items():
+            if meaning != PASSED:
+                yield from _find_problem_of_type(kind, meaning, ("map", word))
+
+    def read(self, payload: bytes, kind: EmergencyTestKind) -> EmergencyTest | None:
+        """None if the payload has no complete result. Raises Unreadable."""
+        word = self._find(payload, self.result)
+        meaning = None if word is None or isinstance(word, dict | list) else self.map.get(_to_text(word))
+        ended = _to_time(self._find(payload, self.ended))
+        if meaning is None or ended is None:
+            return None
+        seconds = as_number(self._find(payload, self.lit)) if self.lit else None
+        lit = None if seconds is None else within(seconds * self.lit_scale, 0, _LONGEST_TEST)
+        began = _to_time(self._find(payload, self.began)) if self.began else None
+        if began is None:
+            began = None if lit is None else ended - lit
+        if began is None or not 0 <= ended - began <= _LONGEST_TEST:
+            return None
+        failure = None if meaning == PASSED else FailureType(meaning)
+        return EmergencyTest(kind, began, ended, ended - began if lit is None else lit, failure)
+
+    def _find(self, payload: bytes, path: str) -> Any:
+        return Source(topic=self.topic, path=path).find(payload)
+
+
+class EmergencyOptions(DialectOptions, tag="emergency", frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the failures, the charge and the tests of a controller or unit are read."""
+
+    failures: FailureSource | None = None
+    failing: dict[str, Source] = {}
+    """For each failure type: where it is read whether the device has this failure."""
+    charge: Source | None = None
+    testing: Source | None = None
+    """Which test is running: function, duration or none."""
+    function_test: TestSource | None = None
+    duration_test: TestSource | None = None
+    availability: Availability | None = None
+    ask: ReadRequest | None = None
+
+    def find_problems(self, kind: DeviceKind) -> Iterator[OptionProblem]:
+        yield from self.find_common_problems()
+        if kind not in KINDS:
+            yield (), refuse_kind(kind, "emergency", KINDS)
+            return
+        if self.failures is None and not self.failing:
+            yield ("failures",), f"a {kind} needs failures or failing, because its state is made from them"
+        if self.failures is not None:
+            yield from _inside("failures", self.failures.find_problems(kind))
+        for name, source in self.failing.items():
+            yield from _find_problem_of_type(kind, name, ("failing", name), ok=False)
+            yield from ((("failing", name, *path), words) for path, words in source.find_problems())
+        for name, one in (("charge", self.charge), ("testing", self.testing)):
+            if one is not None:
+                yield from _inside(name, one.find_problems())
+        for name, test in (("functionTest", self.function_test), ("durationTest", self.duration_test)):
+            if test is not None:
+                yield from _inside(name, test.find_problems(kind))
+        if kind is DeviceKind.EMERGENCY_CONTROLLER and (self.function_test or self.duration_test or self.charge):
+            yield (), "a controller has no battery and no tests: give them to its units"
+        if self.availability is not None:
+            yield from _inside("availability", self.availability.find_problems())
+        if self.ask is not None:
+            yield from _inside("ask", self.ask.find_problems())
+
+    def codec_for(self, kind: DeviceKind) -> Codec:
+        return Emergency(self, kind)
+
+
+class Emergency:
+    """The codec that the options describe."""
+
+    confirmed_by_broker = False
+    settable: frozenset[str] | None = frozenset()
+    always = Properties()
+
+    def __init__(self, options: EmergencyOptions, kind: DeviceKind) -> None:
+        self._options = options
+        self._kind = kind
+        self._tests = {
+            test.topic: [(kind, one) for kind, one in _tests_of(options) if one.topic == test.topic]
+            for _, test in _tests_of(options)
+        }
+        sources = [*options.failing.values(), *(one for one in (options.charge, options.testing) if one is not None)]
+        topics = {source.topic for source in sources} | self._tests.keys()
+        if options.failures is not None:
+            topics.add(options.failures.topic)
+        self._own_topics = frozenset(topics)
+        if options.availability is not None:
+            topics.add(options.availability.topic)
+        # The broker repeats a message of these rare topics if it is lost.
+        self.topics: Mapping[str, Subscription] = {topic: Subscription(QueuePolicy.ALL, qos=1) for topic in sorted(topics)}
+
+    def decode(self, topic: str, payload: bytes) -> Properties:
+        properties = Properties()
+        if not payload:
+            return properties  # a retained message was deleted
+        options = self._options
+        failures: dict[FailureType, bool] = {}
+        if options.failures is not None and options.failures.topic == topic:
+            failures |= options.failures.read(payload, self._kind) or {}
+        for name, source in options.failing.items():
+            value = source.read(payload) if source.topic == topic else None
+            if value is not None and (present := as_boolean(value)) is not None:
+                failures[FailureType(name)] = present
+        if failures:
+            properties["failures"] = failures
+        self._read_unit(topic, payload, properties)
+        for kind, test in self._tests.get(topic, ()):
+            if (result := test.read(payload, kind)) is not None:
+                properties["function_test" if kind is EmergencyTestKind.FUNCTION else "duration_test"] = result
+        if options.availability is not None and topic == options.availability.topic:
+            properties.update(options.availability.read(payload, alone=topic not in self._own_topics))
+        return properties
+
+    def _read_unit(self, topic: str, payload: bytes, properties: Properties) -> None:
+        charge, testing = self._options.charge, self._options.testing
+        if charge is not None and charge.topic == topic and (percent := within(charge.read(payload), 0, 100)) is not None:
+            properties["charge"] = round(percent)
+        if testing is not None and testing.topic == topic:
+            word = testing.read(payload)
+            if word in frozenset(EmergencyTestKind):
+                properties["testing"] = EmergencyTestKind(str(word))
+            elif word == _NO_TEST or word is False:
+                properties["testing"] = None
+
+    def encode(self, wanted: Properties) -> Sequence[Publication]:  # noqa: ARG002 (it takes no commands)
+        raise Unsupported("emergency lighting takes no commands")
+
+    def encode_read(self) -> Sequence[Publication]:
+        return () if self._options.ask is None else self._options.ask.encode()
+
+
+def _tests_of(options: EmergencyOptions) -> list[tuple[EmergencyTestKind, TestSource]]:
+    both = ((EmergencyTestKind.FUNCTION, options.function_test), (EmergencyTestKind.DURATION, options.duration_test))
+    return [(kind, test) for kind, test in both if test is not None]
+
+
+def _inside(name: str, problems: Iterator[OptionProblem]) -> Iterator[OptionProblem]:
+    return (((name, *path), words) for path, words in problems)
+
+
+def _find_problem_of_type(kind: DeviceKind, name: str, path: tuple[str, ...], *, ok: bool = True) -> Iterator[OptionProblem]:
+    allowed = [str(one) for one in types_of(kind) if ok or one is not OK_OF[kind]]
+    if name not in allowed:
+        yield path, f"{name!r} is not a failure type of a {kind}; there are {', '.join(allowed)}"
+
+
+def _to_bits(value: object) -> int | None:
+    """A number, or hexadecimal text such as 0x24."""
+    if isinstance(value, str) and _is_hexadecimal(value):
+        return int(value, 16)
+    number = within(value, 0, 2**_MOST_BITS - 1)
+    return int(number) if number is not None and number.is_integer() else None
+
+
+def _to_text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _to_time(value: object) -> float | None:
+    number = as_number(value)
+    if number is None and isinstance(value, str):
+        try:
+            number = parse_time(value)
+        except ValueError:
+            return None
+    if number is not None and number > _LATEST:
+        number /= 1000
+    return number if number is not None and 0 <= number <= _LATEST else None

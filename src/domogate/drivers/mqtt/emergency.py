@@ -1,0 +1,48 @@
+"""Emergency controllers and units: their state from properties, and properties from a stored state."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.safety import Failure, FailureType
+from domogate.domain.states import EmergencyState
+from domogate.drivers.mqtt.properties import Properties
+
+OK_OF: Mapping[DeviceKind, FailureType] = MappingProxyType(
+    {DeviceKind.EMERGENCY_CONTROLLER: FailureType.REMOTE_OK, DeviceKind.EMERGENCY_UNIT: FailureType.BLOCK_OK}
+)
+KINDS = frozenset(OK_OF)
+
+
+def types_of(kind: DeviceKind) -> tuple[FailureType, ...]:
+    """The failure types of a unit (BLOCK) or of a controller (REMOTE)."""
+    prefix = OK_OF[kind].partition(".")[0]
+    return tuple(one for one in FailureType if one.partition(".")[0] == prefix)
+
+
+def emergency_state(kind: DeviceKind, properties: Properties) -> EmergencyState | None:
+    """None while no failure is known, neither present nor absent: a device that said nothing is not healthy."""
+    known = properties.get("failures")
+    if not known:
+        return None
+    failing = tuple(Failure(one) for one in types_of(kind) if known.get(one))
+    return EmergencyState(
+        failures=failing or (Failure(OK_OF[kind]),),
+        charge=properties.get("charge"),
+        testing=properties.get("testing"),
+        function_test=properties.get("function_test"),
+        duration_test=properties.get("duration_test"),
+    )
+
+
+def restore_properties(state: EmergencyState) -> Properties:
+    """After a restart not every topic is read again: results of tests would be lost."""
+    ok = frozenset(OK_OF.values())
+    properties = Properties(testing=state.testing, failures={one.type: one.type not in ok for one in state.failures})
+    if state.charge is not None:
+        properties["charge"] = state.charge
+    if state.function_test is not None:
+        properties["function_test"] = state.function_test
+    if state.duration_test is not None:
+        properties["duration_test"] = state.duration_test
+    return properties
