@@ -68,13 +68,19 @@ class TestALightOrder:
             {"level": 0.5},
             {"colorHSV": {"H": 360.1, "S": 0, "V": 0}},
             {"colorHSV": {"H": 0, "S": -0.1, "V": 0}},
-            {"colorHSV": {"H": 0, "S": 0, "V": 101}},
+            {"colorHSV": {"H": 0, "S": 100.5, "V": 0}},
+            {"colorHSV": {"H": 0, "S": 0, "V": 100.5}},
             {"status": "on", "level": 200},
+            {"status": "on", "level": 0},
         ],
     )
     def test_with_an_invalid_value_is_refused(self, body: Any) -> None:
         with pytest.raises(ValueOutOfRange):
             light(body)
+
+    def test_that_is_empty_is_refused_with_the_names_of_its_members(self) -> None:
+        with pytest.raises(ValueOutOfRange, match="status, level and colorHSV"):
+            light({})
 
     @pytest.mark.parametrize(
         "body",
