@@ -193,7 +193,8 @@ class TestAThermostatOrder:
             thermostat(body)
 
     def test_a_program_is_one_that_the_thermostat_lists(self) -> None:
-        assert thermostat({"programs": [{"number": 2}]}, known_programs=(0, 2)).program == 2
+        for number in (0, 2, 11):
+            assert thermostat({"programs": [{"number": number}]}, known_programs=(0, 2, 11)).program == number
         with pytest.raises(ValueOutOfRange, match="no program 1"):
             thermostat({"programs": [{"number": 1}]}, known_programs=(0, 2))
 

@@ -120,6 +120,8 @@ class TestPeople:
         assert list_own_plants([HOUSE, removed], ANNA.id, NOW).plants == [HOUSE]
         assert list_own_plants([HOUSE, removed], ANNA.id, NOW, removed_since=NOW).plants == [HOUSE, removed]
         assert list_own_plants([HOUSE, removed], ANNA.id, NOW, removed_since=NOW + 1).plants == [HOUSE]
+        undated = msgspec.structs.replace(removed, removed_at=None)
+        assert list_own_plants([undated], ANNA.id, NOW, removed_since=0.5).plants == []
 
     @pytest.mark.parametrize(
         ("standing", "fault"),
