@@ -82,7 +82,8 @@ def estate() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    settings = {**QUICK, "DOMOGATE_WEBHOOK_NETWORKS": "127.0.0.0/8", "DOMOGATE_STATE_MAX_AGE": "3600"}
+    patient = {"DOMOGATE_STATE_MAX_AGE": "3600", "DOMOGATE_DEVICE_DEADLINE": "30"}  # a busy machine is not a failing device
+    settings = {**QUICK, **patient, "DOMOGATE_WEBHOOK_NETWORKS": "127.0.0.0/8"}
     with running(serve_estate(estate(), tmp_path_factory.mktemp("accepted"), settings)) as started:
         yield add_credentials(started, KEY)
 
@@ -202,7 +203,7 @@ class Caller:
         reader.close()
 
 
-@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 @example(records=[("east", {"mode": "boost", "activationTime": LAST}), ("west", {"mode": "manual", "activationTime": LAST})])
 @example(records=[("logbook", {"kind": "note", "by": "x", "words": "=1+1", "at": "0001-01-01T00:00:00+14:00"})])
 @example(records=[("logbook", {"kind": "visit", "by": "\u202e", "words": "\n\x00\x85\u2028"}), ("ticket", "a valid one")])
@@ -214,6 +215,7 @@ def _check_over_http(caller: Caller, records: list[Record]) -> None:
     caller.read_everything()
 
 
+@pytest.mark.timeout(300)
 def test_what_is_accepted_can_be_read_back(gateway: Gateway, tmp_path: Path) -> None:
     _check_over_http(Caller(gateway))
     for arguments in (
