@@ -12,6 +12,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from end_to_end.test_rights import KEY, RightsMachine, SecondProcess, first_estate
 from soak.attack import attack_without_credentials
+from soak.faults import meet_faults
 from soak.memory import load_evenly, send_endless_bodies
 from soak.mqtt import flood_with_mqtt
 from soak.mutations import try_mutants
@@ -144,6 +145,10 @@ def kill_between_deliveries(soak: Soak) -> str:
     return kill_with_webhooks(soak.directory, soak.seconds_left, soak.seed, soak.say)
 
 
+def fault_again_and_again(soak: Soak) -> str:
+    return meet_faults(soak.directory, soak.seconds_left, soak.seed, soak.say)
+
+
 def try_every_property(soak: Soak) -> str:
     return try_properties(soak.time_is_up, random.Random(soak.seed), soak.say)  # noqa: S311 - no secret
 
@@ -165,6 +170,7 @@ CAMPAIGNS = {
     "mqtt": Campaign("a flood of MQTT messages; reads stay fast, memory stays flat", 0.15, flood_by_mqtt),
     "streams": Campaign("2,000 listeners and 200 changes a second; reads stay fast", 0.1, stream_events),
     "webhooks": Campaign("kill -9 during deliveries to many receivers", 0.15, kill_between_deliveries),
+    "faults": Campaign("faults of disk, database, process and clock; nothing acknowledged is lost", 0.3, fault_again_and_again),
     "stalls": Campaign("the tests while their processes are paused again and again", 0.15, stall_again_and_again),
     "bodies": Campaign("endless request bodies; memory stays flat", 0.05, send_bodies_without_end),
     "attack": Campaign("loads without credentials; memory comes back, health checks are answered", 0.2, attack),

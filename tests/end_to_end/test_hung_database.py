@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from support.gateway import Gateway, eventually, running, start
+from support.gateway import Gateway, eventually, run_command, running, start
 from support.postgres import PostgresServer, postgres_server
 from support.spec_operations import E1, E8
 
@@ -75,6 +75,14 @@ class TestAHungServer:
         eventually(lambda: status_of(gateway, "/readyz") == 200, "the gateway is ready again")
         eventually(lambda: gateway.send(E1, target, who=who).status_code == 200, "orders are executed again")
         assert ask_with_unknown_key(gateway).status_code == 401
+
+    def test_a_command_says_that_the_database_cannot_be_used(self, gateway: Gateway, server: PostgresServer) -> None:
+        server.pause()
+        done = run_command(["user", "list", "--data", str(gateway.data)], gateway.environment)
+        assert done.returncode == 1
+        assert "domogate: the database postgresql://" in done.stderr
+        assert "cannot be used: " in done.stderr
+        assert "Traceback" not in done.stderr
 
     def test_sigterm_ends_the_gateway(self, gateway: Gateway, server: PostgresServer) -> None:
         who, target = gateway.case(E1)

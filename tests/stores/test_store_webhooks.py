@@ -151,6 +151,13 @@ class TestClaiming:
         assert await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60) is None
         assert await hooked.claim_webhook(an_id(999), "one", NOW, NOW + 60) is None
 
+    async def test_a_lease_of_a_clock_that_was_far_ahead_does_not_count(self, hooked: SqlStore) -> None:
+        ahead = NOW + 400 * 86_400
+        assert await hooked.claim_webhook(an_id(700), "one", ahead, ahead + 60) is not None
+        assert await hooked.claim_webhook(an_id(700), "two", NOW, NOW + 60) is not None
+        # Clocks of two machines may differ a little.
+        assert await hooked.claim_webhook(an_id(700), "one", NOW - 50, NOW + 10) is None
+
 
 class TestMoving:
     async def test_only_the_holder_moves_and_holds_it(self, hooked: SqlStore) -> None:

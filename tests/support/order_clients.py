@@ -8,8 +8,9 @@ import http.client
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -135,3 +136,43 @@ def wait_for_orders(clients: Sequence[Client], least: int) -> None:
     while sum(client.acknowledged for client in clients) < least and not any(client.refused for client in clients):
         assert time.monotonic() < give_up, "the gateway acknowledges nothing"
         time.sleep(0.005)
+
+
+@dataclass
+class PatientClient:
+    """Sends orders to its own rooms, one at a time. A room whose order had no good answer rests until the next check."""
+
+    address: str
+    key: str
+    token: str
+    rooms: Sequence[Room]
+    chance: random.Random
+    acknowledged: int = 0
+    refused: Counter[int] = field(default_factory=Counter)
+    slowest: float = 0.0
+
+    def run(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            ready = [room for room in self.rooms if room.asked is None]
+            if not ready:
+                stop.wait(0.05)
+                continue
+            begun = time.monotonic()
+            with suppress(OSError, http.client.HTTPException):
+                self._order(self.chance.choice(ready))
+                self.slowest = max(self.slowest, time.monotonic() - begun)
+
+    def _order(self, room: Room) -> None:
+        connection = http.client.HTTPConnection(self.address, timeout=_PATIENCE)
+        headers = {KEY_HEADER: self.key, "Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        try:
+            connection.request("POST", E1.url({"plant": room.plant, "ambient": room.id}), _BODIES[room.ask()], headers)
+            answer = connection.getresponse()
+            answer.read()
+        finally:
+            connection.close()
+        if answer.status == 200:
+            room.acknowledge()
+            self.acknowledged += 1
+        else:
+            self.refused[answer.status] += 1

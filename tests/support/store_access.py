@@ -24,7 +24,13 @@ def run_with_tools(gateway: Gateway, act: Callable[[Tools], Awaitable[T]]) -> T:
     """Make a change, and return when the running gateway has applied it."""
 
     async def run() -> T:
-        async with open_tools(Settings(data=gateway.data, public_url=gateway.base_url)) as tools:
+        settings = Settings(
+            data=gateway.data,
+            public_url=gateway.base_url,
+            database=gateway.environment.get("DOMOGATE_DATABASE"),
+            secret_key=gateway.environment.get("DOMOGATE_SECRET_KEY"),
+        )
+        async with open_tools(settings) as tools:
             result = await act(tools)
             assert await tools.store.wait_applied(PATIENCE), "the running gateway did not take up the change"
             return result

@@ -154,7 +154,7 @@ class Gateway:
             self.audit,
             given_up=settings.webhook_given_up_days * DAY,
             dead_kept=settings.dead_letters_kept_days * DAY,
-            may_prune=lambda: self.clock_check.is_right,
+            may_prune=self.clock_check.check,
         )
         self.webhooks = Webhooks(
             self.store, self.read_model, self.webhook_sender, self.clock, self.audit, formats, self.dispatcher

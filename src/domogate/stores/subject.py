@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from domogate.ports import Clock, Listener, Sealer, StoreTimeout
-from domogate.stores.engine import READERS, Database, Transaction, find_sqlite_file, open_database
+from domogate.stores.engine import READERS, Database, Transaction, find_sqlite_file, open_database, time_is_up
 from domogate.stores.inspection import DatabaseUnusable, UsedDatabases, inspect_file
 from domogate.stores.migrate import is_empty, migrate
 from domogate.stores.presence import Presence
@@ -180,6 +180,8 @@ class SqlSubject:
                 with database.reading.begin() as connection:
                     return query(connection, *args, **kwargs)
             except DBAPIError as error:
+                if time_is_up():
+                    raise StoreTimeout(f"the database did not answer within {seconds:g} s") from error
                 raise self._explain(error) from error
 
         return await readers.run(run, seconds)

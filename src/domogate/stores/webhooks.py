@@ -24,7 +24,15 @@ _HELD: ColumnElement[bool] = and_(_OF_ID, _ACTIVE, webhooks.c.holder == bindpara
 _HOLDS = select(webhooks.c.id).where(_HELD)
 _CLAIM = (
     update(webhooks)
-    .where(_OF_ID, _ACTIVE, or_(webhooks.c.holder == bindparam("by"), webhooks.c.held_until <= bindparam("now")))
+    .where(
+        _OF_ID,
+        _ACTIVE,
+        or_(
+            webhooks.c.holder == bindparam("by"),
+            webhooks.c.held_until <= bindparam("now"),
+            webhooks.c.held_until > bindparam("beyond"),
+        ),
+    )
     .values(holder=bindparam("by"), held_until=bindparam("until"))
 )
 _NEXT_PENDING = (
@@ -155,7 +163,9 @@ def delete_webhook(tx: Transaction, webhook_id: Id) -> bool:
 
 
 def claim_webhook(tx: Transaction, webhook_id: Id, holder: str, now: float, until: float) -> Webhook | None:
-    claimed = tx.connection.execute(_CLAIM, {"of_id": webhook_id, "by": holder, "now": now, "until": until}).rowcount == 1
+    # A lease that ends later than two of its lengths from now was taken while a clock was far ahead.
+    when = {"now": now, "until": until, "beyond": until + (until - now)}
+    claimed = tx.connection.execute(_CLAIM, {"of_id": webhook_id, "by": holder, **when}).rowcount == 1
     return find_webhook(tx.connection, webhook_id) if claimed else None
 
 

@@ -10,6 +10,11 @@ LONGEST_ASKED_FOR = 86_400.0
 _random = SystemRandom()
 
 
+def is_ahead(next_at: float, now: float) -> bool:
+    """Whether the next attempt must wait. A time beyond all delays was stored while the clock was wrong, and does not count."""
+    return 0 < next_at - now <= max(LONGEST, LONGEST_ASKED_FOR)
+
+
 def retry_delay(attempts: int, retry_after: float | None = None) -> float:
     """Return the seconds to wait after this number of failed attempts. `retry_after` is the delay that the receiver wants."""
     longest = min(LONGEST, FIRST * 2.0 ** min(max(attempts, 1) - 1, 30))

@@ -2,7 +2,7 @@
 
 import asyncio
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from math import inf
 
 import structlog
@@ -17,6 +17,7 @@ from domogate.services.events.notices import find_notice
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.webhooks.administration import webhook_ref
+from domogate.services.webhooks.backoff import is_ahead
 from domogate.services.webhooks.counters import DeliveryCounters
 from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.lease import RETRY
@@ -28,6 +29,8 @@ _FAILING_AT_ONCE = 64
 _LEASE = 10.0
 """The length of a lease in seconds. After this time another process takes over the webhooks of a process that ended."""
 _PRUNE_EVERY = 3_600.0
+_CLOCK_JUMP = 30.0
+"""In seconds. A larger difference to the monotonic clock means that the clock was set, or that the machine slept."""
 _GRACE = 2.0
 """The seconds that running deliveries have to finish when the gateway stops."""
 
@@ -50,7 +53,7 @@ class Dispatcher:
         given_up: float,
         dead_kept: float,
         poll: float = 5.0,
-        may_prune: Callable[[], bool] = lambda: True,
+        may_prune: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         """All times are in seconds. `poll`: how often webhooks are read from the store, to see changes of other processes."""
         self._store = store
@@ -238,6 +241,14 @@ class Dispatcher:
             heapq.heappush(self._timers, (at, webhook_id))
             self._timer_set.set()
 
+    def _forget_timers(self) -> None:
+        """The clock was set, so the times of all timers are wrong. Each webhook finds its next time again."""
+        self._timers.clear()
+        self._timer_of.clear()
+        for worker in self._workers.values():
+            worker.paused_until = 0.0
+        self._wake_all(self._workers)
+
     def _wake_due(self) -> None:
         """Wake the webhooks whose time has come. Replaced timers are skipped."""
         now = self._clock.now()
@@ -250,15 +261,20 @@ class Dispatcher:
     async def _run_background(self) -> None:
         loop = asyncio.get_running_loop()
         read_at, prune_at = loop.time() + self._poll, 0.0
+        offset = self._clock.now() - loop.time()
         while True:
-            self._wake_due()
             now = self._clock.now()
+            if abs(now - loop.time() - offset) > _CLOCK_JUMP:
+                self._forget_timers()
+                prune_at = 0.0
+            offset = now - loop.time()
+            self._wake_due()
             try:
                 if loop.time() >= read_at:
                     read_at = loop.time() + self._poll
                     await self._read_webhooks()
-                if now >= prune_at and self._may_prune():
-                    prune_at = now + _PRUNE_EVERY
+                if loop.time() >= prune_at and (self._may_prune is None or await self._may_prune()):
+                    prune_at = loop.time() + _PRUNE_EVERY
                     await self._store.prune_pending(now - self._dead_kept)
             except Exception:
                 _log.exception("the webhooks could not be read; trying again", every=self._poll)
@@ -293,8 +309,10 @@ class Dispatcher:
             if webhook_id not in self._workers:
                 self.add(webhook)
                 self.wake(webhook_id)
-            elif 0 < webhook.next_at <= now or webhook.secret != self._workers[webhook_id].webhook.secret:
-                self.wake(webhook_id)
+            else:
+                is_due = webhook.next_at > 0 and not is_ahead(webhook.next_at, now)
+                if is_due or webhook.secret != self._workers[webhook_id].webhook.secret:
+                    self.wake(webhook_id)
 
 
 def _depends_on(webhook: Webhook, event: GrantRevoked | UserChanged) -> bool:

@@ -12,12 +12,12 @@ from domogate.domain.ids import Id
 from domogate.domain.webhooks import PendingDelivery, Webhook
 from domogate.ports import Clock, Delivered, FeedStore, WebhookSender, WebhookStore
 from domogate.services.events.notices import find_notice
-from domogate.services.webhooks.backoff import retry_delay
+from domogate.services.webhooks.backoff import is_ahead, retry_delay
 from domogate.services.webhooks.batch import Delivery, DeliveryBatch, DeliveryResult, Outcome
 from domogate.services.webhooks.counters import DeliveryCounters
 from domogate.services.webhooks.feed_reader import PAGE, FeedReader
 from domogate.services.webhooks.formats import Printed, WebhookFormats
-from domogate.services.webhooks.lease import LeaseLost, WebhookLease
+from domogate.services.webhooks.lease import RETRY, LeaseLost, WebhookLease
 from domogate.services.webhooks.rights import OnHold, WebhookEnded, WebhookRights
 from domogate.services.webhooks.short_retries import ShortRetries
 from domogate.services.webhooks.signing import message_id, sign_delivery
@@ -93,7 +93,7 @@ class WebhookWorker:
         """Deliver all events. Return the time of the next run, or None to run at the next event. Raises WebhookEnded."""
         self.paused_until = 0.0
         clock, lease = self._context.clock, self._lease
-        if lease.retry_at > clock.now():
+        if 0 < lease.retry_at - clock.now() <= RETRY:
             return lease.retry_at
         if self.reload or not lease.is_held:
             self.reload = False
@@ -101,7 +101,7 @@ class WebhookWorker:
         try:
             try:
                 await self._context.rights.get_access(self.webhook)
-                if self.webhook.failing_since is not None and self.webhook.next_at > clock.now():
+                if self.webhook.failing_since is not None and is_ahead(self.webhook.next_at, clock.now()):
                     return self._pause_until(self.webhook.next_at)
                 if (paused_until := self._short_retries.paused_until) is not None:
                     return self._pause_until(paused_until)
