@@ -271,14 +271,14 @@ class TestReadingsExport:
     def test_each_reading_is_a_row(self, measured: CommandLine) -> None:
         rows = self.rows(measured, "Kettle")
         assert len(rows) == 8
-        assert list(rows[0]) == ["module", "name", "measure", "unit", "at", "value"]
+        assert list(rows[0]) == ["module", "name", "measure", "unit", "at", "value", "simulated"]
         power = [(row["at"], row["value"]) for row in rows if row["measure"] == "power"]
         assert power[:2] == [("2027-01-15T08:00:00.000+00:00", "0.0"), ("2027-01-15T08:00:30.000+00:00", "1.0")]
-        assert {row["module"] for row in rows} == {PLUG}
+        assert {(row["module"], row["simulated"]) for row in rows} == {(PLUG, "yes")}
 
     def test_with_a_resolution_each_span_is_a_row(self, measured: CommandLine) -> None:
         rows = self.rows(measured, "Kettle", "--resolution", "1m", "--measure", "energy")
-        assert list(rows[0]) == ["module", "name", "measure", "unit", "at", "count", "mean", "low", "high", "last"]
+        assert list(rows[0]) == ["module", "name", "measure", "unit", "at", "count", "mean", "low", "high", "last", "simulated"]
         assert [(row["at"], row["count"], row["last"]) for row in rows] == [
             ("2027-01-15T08:00:00+00:00", "2", "100.5"),
             ("2027-01-15T08:01:00+00:00", "2", "101.5"),

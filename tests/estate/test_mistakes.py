@@ -230,6 +230,11 @@ class TestScenes:
         )
         assert (told.problem, told.allowed) == ("the multisocket has no socket 2", "0 to 1")
 
+    @pytest.mark.parametrize("values", ["on: true, level: 0", "on: true, color: {hue: 1, saturation: 1, value: 0}"])
+    def test_a_light_that_is_on_with_level_0(self, values: str) -> None:
+        told = self.scene(f"module: {OTHER}, do: set light, {values}", "kind: light")
+        assert told.problem == "a light cannot be on with level 0"
+
     def test_a_program_that_the_thermostat_does_not_have(self) -> None:
         told = self.scene(f"module: {OTHER}, do: set thermostat, program: 4", "kind: chronothermostat")
         assert told.path == "plants[0].modules[0].steps[0].program"

@@ -15,6 +15,7 @@ from domogate.cli._output import iso, note
 from domogate.cli._words import TIME_HELP, parse_resolution, parse_time
 from domogate.common.spreadsheet import print_csv
 from domogate.domain.ids import Id
+from domogate.domain.plants import Module
 from domogate.domain.states import ReadingSummary
 from domogate.settings import Settings
 
@@ -64,13 +65,13 @@ async def export(
         begin = end - _DAY if since is None else parse_time(since)
         if begin > end:
             raise WrongUsage("--since must not be after --until.")
-        names = await _choose(tools, modules or (), plant)
+        chosen = await _choose(tools, modules or (), plant)
         written = 0
         with open_output(out) as output:
-            output.write(_csv([(*_WHAT, *(("value",) if width is None else _SUMMARY))]))
-            async for page in tools.history.export(tuple(names), begin, end, width):
+            output.write(_csv([(*_WHAT, *(("value",) if width is None else _SUMMARY), "simulated")]))
+            async for page in tools.history.export(tuple(chosen), begin, end, width):
                 wanted = [one for one in page if not measure or one[1].measure in measure]
-                output.write(_csv(_row(module_id, names[module_id], one, width) for module_id, one in wanted))
+                output.write(_csv(_row(chosen[module_id], one, width) for module_id, one in wanted))
                 written += len(wanted)
         kept = tools.history.kept_since(width)
     if out is not None:
@@ -79,17 +80,18 @@ async def export(
         note(f"Readings of this resolution are kept only since {iso(kept)}.")
 
 
-async def _choose(tools: Tools, modules: Sequence[str], plant: str | None) -> dict[Id, str]:
+async def _choose(tools: Tools, modules: Sequence[str], plant: str | None) -> dict[Id, Module]:
     if plant is None:
-        return {module.id: module.name for _, module in await find_modules(tools, modules)}
+        return {module.id: module for _, module in await find_modules(tools, modules)}
     stored = await tools.store.find_plant((await find_plant(tools, plant)).id)
-    return {} if stored is None else {module.id: module.name for module in stored.topology.every_module()}
+    return {} if stored is None else {module.id: module for module in stored.topology.every_module()}
 
 
-def _row(module_id: Id, name: str, one: ReadingSummary, width: float | None) -> tuple[str | float, ...]:
+def _row(module: Module, one: ReadingSummary, width: float | None) -> tuple[str | float, ...]:
     at = datetime.fromtimestamp(one.at, UTC).isoformat(timespec="milliseconds" if width is None else "seconds")
     values = (one.last,) if width is None else (one.count, one.mean, one.low, one.high, one.last)
-    return (module_id, name, one.measure, one.unit.value, at, *values)
+    simulated = "yes" if module.is_simulated else "no"
+    return (module.id, module.name, one.measure, one.unit.value, at, *values, simulated)
 
 
 def _csv(rows: Iterable[Sequence[str | float]]) -> bytes:

@@ -89,6 +89,10 @@ def _step(path: Path, step: Record, by_id: dict[str, _Placed]) -> Iterator[Findi
     if isinstance(sockets, list) and sockets and isinstance(socket, int) and socket >= len(sockets):
         yield Finding((*path, "socket"), f"the multisocket has no socket {socket}", f"0 to {len(sockets) - 1}")
     yield from _program_exists((*path, "program"), step.get("program"), module)
+    color = step.get("color")
+    brightness = step.get("level", color.get("value") if isinstance(color, dict) else None)
+    if step.get("on") is True and brightness == 0:
+        yield Finding(path, "a light cannot be on with level 0", "on without a level, a level of 1 to 100, or on: false")
 
 
 def _thermostat(path: Path, module: Record) -> Iterator[Finding]:
