@@ -59,7 +59,7 @@ _PANELS: dict[str, dict[str, Setting]] = {
         "trusted_proxies": Setting(
             "LIST",
             "Addresses and networks of proxies, separated by commas. The gateway uses the X-Forwarded-For and "
-            "X-Forwarded-Proto headers of these proxies and ignores those of all other clients.",
+            "X-Forwarded-Proto headers of these proxies and ignores these headers from all other clients.",
             check_networks,
         ),
         "insecure_http": Setting(
