@@ -23,7 +23,7 @@ from domogate.settings import Settings
 from domogate.stores import SqlStore, sqlite_url
 
 DAY = 86_400.0
-_SHARE_OF_STORE, _SHORTEST_STORE_DEADLINE = 0.8, 1.0
+_SHARE_OF_STORE, _SHORTEST_STORE_DEADLINE = 0.8, 2.0
 """The deadline of the database is this share of the device deadline, but at least this number of seconds."""
 _COMMAND_DEADLINE = 60.0
 

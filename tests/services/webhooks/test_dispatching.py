@@ -190,3 +190,25 @@ class TestTrouble:
         async with asyncio.timeout(PATIENCE):
             while await setup.store.list_pending(webhook.id, dead=True, limit=9):
                 await asyncio.sleep(0.01)
+
+
+class TestAClockThatWasAhead:
+    @pytest.mark.parametrize("failures", [1, 3])
+    async def test_a_receiver_that_was_away_is_tried_again_when_the_clock_is_corrected(
+        self, setup: DeliverySetup, sender: RecordingSender, failures: int
+    ) -> None:
+        setup.clock.at += 400 * DAY
+        sender.answer = lambda *_: AWAY
+        await setup.register(URL)
+        cursor = await setup.report()
+        await setup.settle()
+        for _ in range(failures - 1):
+            await setup.pass_time(20.0)
+        tried = len(sender.got)
+        assert tried >= failures
+        sender.answer = 200
+        setup.clock.at -= 400 * DAY
+        await setup.until(lambda: len(sender.got) > tried)
+        assert sender.cursors()[-1] == cursor
+        await setup.settle()
+        assert sender.cursors().count(cursor) == tried + 1
