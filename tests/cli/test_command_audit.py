@@ -12,7 +12,7 @@ from domogate.app import open_tools
 from domogate.services.audit import verify_export
 from domogate.settings import Settings
 from support.command_line import CommandLine
-from support.small_estate import EMAIL, SMALL_ESTATE
+from support.small_estate import EMAIL, INVITED, PLANT, SMALL_ESTATE
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ class TestAuditList:
         small.good("key", "issue", "our app")
         small.good("user", "standing", EMAIL, "terms-expired")
         records = small.read("audit", "list")
-        assert [record["entry"]["action"] for record in records] == ["estate imported", "key issued", "user changed"]
+        assert [record["entry"]["action"] for record in records] == ["user changed", "key issued", "estate imported"]
         assert {record["entry"]["who"] for record in records} == {"command line"}
         assert EMAIL not in json.dumps(records)
         assert "key issued" in small.good("audit", "list")
@@ -48,7 +48,36 @@ class TestAuditList:
         assert len(small.read("audit", "list", "--action", "key issued")) == 1
         assert [one["entry"]["action"] for one in small.read("audit", "list", "--user", EMAIL)] == ["user changed"]
         assert len(small.read("audit", "list", "--last", "1h")) == 3
-        assert [one["number"] for one in small.read("audit", "list", "--after", "1", "--limit", "1")] == [2]
+        assert [one["number"] for one in small.read("audit", "list", "--after", "1", "--limit", "1")] == [3]
+
+    def test_the_newest_is_first_and_the_next_page_is_named(self, small: CommandLine) -> None:
+        for number in range(4):
+            small.good("key", "issue", f"app {number}")
+        assert [one["number"] for one in small.read("audit", "list")] == [5, 4, 3, 2, 1]
+        page = small.run("audit", "list", "--limit", "2")
+        assert [line.split()[0] for line in page.stdout.splitlines()[1:]] == ["5", "4"]
+        assert "--before 4" in page.stderr
+        assert [one["number"] for one in small.read("audit", "list", "--before", "4", "--limit", "2")] == [3, 2]
+        assert [one["number"] for one in small.read("audit", "list", "--before", "4", "--after", "2")] == [3]
+
+    def test_the_table_has_names_and_the_json_has_the_stored_pseudonyms(self, small: CommandLine) -> None:
+        small.good("user", "standing", EMAIL, "good")
+        small.good("plant", "allow", PLANT, INVITED)
+        key_id = small.read("key", "issue", "our app")["id"]
+        key, allowed, changed, _ = small.good("audit", "list").splitlines()[1:]
+        assert "key:our app" in key
+        assert key_id not in key
+        assert "plant:Small house" in allowed
+        assert INVITED in allowed
+        assert f"user:{EMAIL}" in changed
+        stored = json.dumps(small.read("audit", "list"))
+        assert PLANT in stored
+        assert not any(name in stored for name in (EMAIL, INVITED, "Small house"))
+
+    def test_a_deleted_user_has_no_name(self, small: CommandLine) -> None:
+        small.good("user", "password-link", INVITED)
+        small.good("user", "delete", INVITED, "--yes")
+        assert INVITED not in small.good("audit", "list")
 
     def test_an_unknown_user_and_a_bad_time_are_said(self, small: CommandLine) -> None:
         assert "user list" in small.refused("audit", "list", "--user", "nobody@example.com")
@@ -76,7 +105,7 @@ class TestAuditVerify:
         assert result.exit_code == 0, result.stderr
         assert "All 3 records" in result.stderr
         assert "2 older records were removed" in result.stderr
-        assert [record["entry"]["action"] for record in small.read("audit", "list")][-1] == "entries removed"
+        assert small.read("audit", "list")[0]["entry"]["action"] == "entries removed"
         assert json.loads(small.good("audit", "verify", "--json"))["removed"] == 2
         tamper(small, 3)
         result = small.run("audit", "verify")
@@ -117,25 +146,25 @@ class TestAuditExport:
 
 
 class TestSigningKeys:
-    def test_a_rotation_publishes_the_next_one(self, domogate: CommandLine) -> None:
-        (current,) = domogate.read("signing-key", "list")
+    def test_a_rotation_publishes_the_next_one(self, small: CommandLine) -> None:
+        (current,) = small.read("signing-key", "list")
         assert current["state"] == "current"
-        rotated = domogate.read("signing-key", "rotate")
-        states = {key["kid"]: key["state"] for key in domogate.read("signing-key", "list")}
+        rotated = small.read("signing-key", "rotate")
+        states = {key["kid"]: key["state"] for key in small.read("signing-key", "list")}
         assert states == {current["kid"]: "current", rotated["kid"]: "next"}
         assert rotated["retired"] == [current["kid"]]
 
-    def test_an_emergency_asks_and_trusts_no_other(self, domogate: CommandLine) -> None:
-        (current,) = domogate.read("signing-key", "list")
-        assert "--yes" in domogate.refused("signing-key", "rotate", "--emergency", code=2)
-        rotated = domogate.read("signing-key", "rotate", "--emergency", "--yes")
-        states = {key["kid"]: key["state"] for key in domogate.read("signing-key", "list")}
+    def test_an_emergency_asks_and_trusts_no_other(self, small: CommandLine) -> None:
+        (current,) = small.read("signing-key", "list")
+        assert "--yes" in small.refused("signing-key", "rotate", "--emergency", code=2)
+        rotated = small.read("signing-key", "rotate", "--emergency", "--yes")
+        states = {key["kid"]: key["state"] for key in small.read("signing-key", "list")}
         assert states == {current["kid"]: "distrusted", rotated["kid"]: "current"}
 
-    def test_the_algorithm_may_be_another(self, domogate: CommandLine) -> None:
-        assert domogate.read("signing-key", "rotate", "--signing-algorithm", "RS256")["algorithm"] == "RS256"
+    def test_the_algorithm_may_be_another(self, small: CommandLine) -> None:
+        assert small.read("signing-key", "rotate", "--signing-algorithm", "RS256")["algorithm"] == "RS256"
 
-    def test_nothing_private_is_printed(self, domogate: CommandLine) -> None:
-        printed = domogate.good("signing-key", "list") + domogate.good("signing-key", "list", "--json")
+    def test_nothing_private_is_printed(self, small: CommandLine) -> None:
+        printed = small.good("signing-key", "list") + small.good("signing-key", "list", "--json")
         assert '"d"' not in printed
         assert "jwk" not in printed

@@ -83,6 +83,37 @@ class TestClients:
         assert first != second
         assert hashlib.sha256(second.encode()).hexdigest().encode() in kept(domogate)
 
+    def test_a_change_keeps_the_secret_the_grants_and_what_no_flag_names(self, small: CommandLine) -> None:
+        secret = small.good("client", "add", "app", "--redirect-uri", BACK, "--origin", "https://a.example").strip()
+        small.good("token", "issue", EMAIL, "--client", "app")
+        before = small.read("client", "show", "app")
+        other = "https://app.example.com/other"
+        told = small.read(
+            "client", "change", "app", "--redirect-uri", BACK, "--redirect-uri", other, "--scope", "light.read openid"
+        )
+        assert told == {**before, "redirect_uris": [BACK, other], "scopes": ["light.read", "openid"]}
+        assert small.read("client", "show", "app") == told
+        assert hashlib.sha256(secret.encode()).hexdigest().encode() in kept(small)
+        assert len(small.read("user", "show", EMAIL)["grants"]) == 1
+        small.good("client", "change", "app", "--name", "The app", "--origin", "", "--access-token-everywhere", "--pkce-exempt")
+        told = small.read("client", "show", "app")
+        assert (told["name"], told["origins"], told["access_token_everywhere"], told["pkce_exempt"]) == (
+            "The app",
+            [],
+            True,
+            True,
+        )
+        small.good("client", "change", "app", "--pkce-required", "--access-token-by-family")
+        told = small.read("client", "show", "app")
+        assert (told["access_token_everywhere"], told["pkce_exempt"]) == (False, False)
+
+    def test_a_change_against_a_rule_changes_nothing(self, small: CommandLine) -> None:
+        before = small.read("client", "show", CLIENT)
+        assert "--redirect-uri" in small.refused("client", "change", CLIENT, code=2)
+        assert "light.read" in small.refused("client", "change", CLIENT, "--scope", "light.reed", "--name", "New")
+        assert "redirect URI" in small.refused("client", "change", CLIENT, "--grant", "authorization_code")
+        assert small.read("client", "show", CLIENT) == before
+
     def test_one_is_deleted_with_its_grants(self, small: CommandLine) -> None:
         small.good("token", "issue", EMAIL)
         assert "--yes" in small.refused("client", "delete", CLIENT, code=2)
@@ -91,7 +122,7 @@ class TestClients:
         assert small.read("user", "show", EMAIL)["grants"] == []
 
     def test_an_unknown_client_is_an_error_with_a_hint(self, small: CommandLine) -> None:
-        for words in (("show",), ("rotate-secret",), ("delete", "--yes")):
+        for words in (("show",), ("change", "--name", "x"), ("rotate-secret",), ("delete", "--yes")):
             assert "client list" in small.refused("client", words[0], "nobody", *words[1:])
 
 

@@ -93,8 +93,9 @@ class TestModules:
         report(home, Report(PLANT, PLUG, 1_800_000_000.0, PlugState(on=True, power=power), reachable=False, absence=away))
         printed = home.good("module", "list", "Home")
         kettle = next(line for line in printed.splitlines() if "Kettle" in line)
-        for word in ("plug", "simulator", "no: silent since 2027-01-15T08:00:00", "on: yes, power: 12.5 watt", PLUG):
+        for word in ("Kitchen", "plug", "simulator", "no: silent since 2027-01-15T08:00:00", "on: yes, power: 12.5 watt", PLUG):
             assert word in kettle
+        assert next(line for line in printed.splitlines() if "Remote" in line).split()[:3] == ["Remote", "-", "remote"]
         assert "position: 30" in printed
         assert "failures: BLOCK.OK" in printed
         told = {one["id"]: one for one in home.read("module", "list", PLANT)}

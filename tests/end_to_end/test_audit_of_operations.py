@@ -19,7 +19,8 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 def entries(gateway: Gateway) -> list[dict[str, str]]:
-    return [record.get("entry", record) for record in json.loads(gateway.domogate("audit", "list", "--json"))]
+    """The oldest is first."""
+    return [record["entry"] for record in reversed(json.loads(gateway.domogate("audit", "list", "--json")))]
 
 
 class TestTheAuditLog:

@@ -38,6 +38,13 @@ class MemoryAuditStore:
         self.questions += 1
         return [record for record in self.records if record.number > after][:limit]
 
+    async def list_newest_audit(self, before: int, limit: int) -> Sequence[AuditRecord]:
+        self.questions += 1
+        return [record for record in reversed(self.records) if record.number < before][:limit]
+
+    async def list_pseudonyms(self) -> dict[str, Id]:
+        return {pseudonym: user_id for user_id, pseudonym in self.pseudonyms.items()}
+
     async def prune_audit(self, before: float) -> None:
         raise NotImplementedError
 

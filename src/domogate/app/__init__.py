@@ -9,6 +9,7 @@ from domogate.app.parts import new_subscription
 from domogate.app.tools import (
     Tools,
     back_up_unwritable,
+    find_missing_file,
     is_store_writable,
     open_tools,
     restore_backup,
@@ -24,6 +25,7 @@ __all__ = [
     "Tools",
     "UnnamedDriversError",
     "back_up_unwritable",
+    "find_missing_file",
     "is_store_writable",
     "new_subscription",
     "open_tools",

@@ -38,13 +38,15 @@ def sqlite_file(settings: Settings) -> Path:
     return settings.data / "domogate.sqlite3"
 
 
-def open_store(settings: Settings, clock: Clock, *, gateway: bool) -> SqlStore:
-    # Only the owner may read the folder, because it contains the secret key and personal data.
-    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+def open_store(settings: Settings, clock: Clock, *, gateway: bool, create: bool = True) -> SqlStore:
+    if create:
+        # Only the owner may read the folder, because it contains the secret key and personal data.
+        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     url = settings.database or sqlite_url(sqlite_file(settings))
     deadline = max(_SHORTEST_STORE_DEADLINE, _SHARE_OF_STORE * settings.device_deadline) if gateway else _COMMAND_DEADLINE
     sealer = build_sealer(settings)
-    return SqlStore(url, clock=clock, gateway=gateway, sealer=sealer, folder=settings.data, deadline=deadline)
+    folder = settings.data if settings.data.is_dir() else None
+    return SqlStore(url, clock=clock, gateway=gateway, sealer=sealer, folder=folder, deadline=deadline)
 
 
 def build_sealer(settings: Settings) -> Sealer:

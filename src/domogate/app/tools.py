@@ -26,7 +26,7 @@ from domogate.services.people import People
 from domogate.services.plants.fault_injection import FaultInjector
 from domogate.services.plants.history import History
 from domogate.settings import Settings
-from domogate.stores import UsedDatabases, back_up, find_key_of_backup, inspect_header, is_writable, restore
+from domogate.stores import UsedDatabases, back_up, find_key_of_backup, find_sqlite_file, inspect_header, is_writable, restore
 
 
 class Tools(msgspec.Struct, frozen=True):
@@ -45,9 +45,10 @@ class Tools(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def open_tools(settings: Settings) -> AsyncIterator[Tools]:
+async def open_tools(settings: Settings, *, create: bool = True) -> AsyncIterator[Tools]:
+    """Without `create`, the data folder is not created. It may be missing if the database is on a server."""
     clock = SystemClock()
-    store = open_store(settings, clock, gateway=False)
+    store = open_store(settings, clock, gateway=False, create=create)
     hasher = PasswordHasher()
     await store.start()
     try:
@@ -89,6 +90,17 @@ async def back_up_unwritable(settings: Settings, path: Path, *, replace: bool, r
         return back_up(source, path, replace=replace, replace_larger=replace_larger)
 
     return await asyncio.to_thread(run)
+
+
+def find_missing_file(settings: Settings) -> Path | None:
+    """The SQLite file, if there is none yet. None if it exists, or if the database is on a server.
+
+    Raises DatabaseUnusable if the file existed before.
+    """
+    file = sqlite_file(settings) if settings.database is None else find_sqlite_file(settings.database)
+    if file is None or inspect_header(file, UsedDatabases(settings.data)):
+        return None
+    return file
 
 
 def is_store_writable(settings: Settings) -> bool:

@@ -16,8 +16,9 @@ from typing import Annotated, Any, NoReturn, get_type_hints
 
 import msgspec
 import typer
+from sqlalchemy.exc import DBAPIError
 
-from domogate.app import Tools, open_tools
+from domogate.app import Tools, find_missing_file, open_tools
 from domogate.cli._flags import WHERE, flag_parameters
 from domogate.cli._help import PlainCommand, PlainGroup
 from domogate.cli._output import note
@@ -161,7 +162,10 @@ def _output_is_closed() -> bool:
 
 def _explain(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        return f"{error.filename} cannot be used: {error.strerror}." if error.filename else f"{error.strerror}."
+    if isinstance(error, DBAPIError):
+        reason = str(error.orig).strip().partition("\n")[0].rstrip(".")  # The first line has no values of the statement.
+        return f"the database cannot be used: {reason}.\n{TRACEBACK}=1 shows the place in the code, for a bug report."
     if type(error).__module__.startswith("domogate."):
         return str(error)  # Our own messages say what to do.
     return f"{type(error).__name__}: {error}\n{TRACEBACK}=1 shows the place in the code, for a bug report."
@@ -178,6 +182,19 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 def fail(message: str, code: int) -> NoReturn:
     typer.echo(f"domogate: {message}", err=True)
     raise typer.Exit(code)
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Tools]:
+    """The tools of a command on an existing store. It creates neither a folder nor a database."""
+    missing = find_missing_file(settings)
+    if missing is not None:
+        raise Mistake(
+            f"there is no gateway in the folder {missing.parent.absolute()}: it has no {missing.name}. Nothing was created.\n"
+            "Name the data folder of the gateway with --data DIR or DOMOGATE_DATA."
+        )
+    async with open_tools(settings, create=False) as tools:
+        yield tools
 
 
 @asynccontextmanager

@@ -20,6 +20,12 @@ def check_free(path: Path | None, force: bool) -> None:
         raise Mistake(f"{path} already exists; --force replaces it.")
 
 
+def check_folder(path: Path) -> None:
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise Mistake(f"there is no folder {folder}.")
+
+
 @contextmanager
 def open_output(path: Path | None) -> Iterator[BinaryIO]:
     """A new file that only its owner can read. It appears when it is complete. Without a path, standard output."""
@@ -27,6 +33,7 @@ def open_output(path: Path | None) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    check_folder(path)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -1,19 +1,24 @@
 """`domogate audit …`: list, verify and export the audit log."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from domogate.app import open_tools
-from domogate.cli._command import FAILED, command, group
+from domogate.app import Tools
+from domogate.cli._command import FAILED, command, group, opened
 from domogate.cli._files import Force, check_free, open_output
 from domogate.cli._names import find_user
 from domogate.cli._output import AsJson, iso, note, note_more, print_json, print_list
 from domogate.cli._words import optional_duration
+from domogate.services.audit import NEWEST
 from domogate.settings import Settings
 
 commands = group("audit", "The audit log: list, verify, export.")
+
+_ID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){4}[0-9a-f]{8}")
+"""An id with dashes, or a pseudonym."""
 
 After = Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Only records after this number. Default: 0.")]
 
@@ -29,23 +34,45 @@ async def list_records(
         str | None, typer.Option(metavar="DURATION", help="Only records of the last 7d, 12h, 30m or 45s. Default: all.")
     ] = None,
     after: After = 0,
+    before: Annotated[
+        int, typer.Option(min=1, max=NEWEST, metavar="NUMBER", show_default=False, help="Only records before this number.")
+    ] = NEWEST,
     limit: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="Greatest number of records, 1 to 100000.")] = 100,
     as_json: AsJson = False,
 ) -> None:
-    """List audit records. The oldest is first."""
+    """List audit records. The newest is first. The table shows names and e-mail addresses; --json shows the stored records."""
     seconds = optional_duration(last)
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         user_id = None if user is None else (await find_user(tools, user)).id
         since = None if seconds is None else tools.clock.now() - seconds
-        found = await tools.audit.list(after=after, limit=limit, action=action, user_id=user_id, since=since)
+        found = await tools.audit.list(after=after, limit=limit, action=action, user_id=user_id, since=since, before=before)
+        names = {} if as_json else await _find_names(tools)
+
+    def spell(text: str) -> str:
+        return _ID.sub(lambda match: names.get(match[0], match[0]), text)
+
     rows = (
-        (str(one.number), iso(one.entry.at), one.entry.action, one.entry.who, one.entry.what, one.entry.result,
-         one.entry.address, ", ".join(f"{name}: {text}" for name, text in one.entry.detail.items()) or None)
+        (str(one.number), iso(one.entry.at), one.entry.action, spell(one.entry.who), spell(one.entry.what), one.entry.result,
+         one.entry.address, ", ".join(f"{name}: {spell(text)}" for name, text in one.entry.detail.items()) or None)
         for one in found
     )  # fmt: skip
     print_list(as_json, found, ("number", "at", "action", "who", "what", "result", "address", "detail"), rows)
     if not as_json:
-        note_more(found, limit, f"--after {found[-1].number}" if found else "")
+        note_more(found, limit, f"--before {found[-1].number}" if found else "")
+
+
+async def _find_names(tools: Tools) -> dict[str, str]:
+    """The names of plants, rooms, modules, keys and users, by the ids and pseudonyms in the log."""
+    estate = await tools.store.export_estate()
+    emails = {user.id: user.email for user in await tools.store.list_users()}
+    pseudonyms = await tools.store.list_pseudonyms()
+    return {
+        **{one.plant.id: one.plant.name for one in estate.plants},
+        **{room.id: room.name for one in estate.plants for room in one.topology.every_ambient()},
+        **{module.id: module.name for one in estate.plants for module in one.topology.every_module()},
+        **{key.id: key.name for key in await tools.store.list_subscriptions()},
+        **{pseudonym: emails[user_id] for pseudonym, user_id in pseudonyms.items() if user_id in emails},
+    }
 
 
 @command(commands, "verify")
@@ -61,7 +88,7 @@ async def verify(
     as_json: AsJson = False,
 ) -> None:
     """Compute the chain of hashes again and print the last hash. Fails at the first record that was changed or removed."""
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         result = await tools.audit.verify(last_hash=last_hash)
     if as_json:
         print_json(result)
@@ -84,7 +111,7 @@ async def export(
     """Write the log as JSON lines. docs/audit.md says how to check the hashes without Domogate."""
     check_free(file, force)
     written = 0
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         with open_output(file) as output:
             async for line in tools.audit.export(after):
                 output.write(line)

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from domogate.app import back_up_unwritable, is_store_writable, open_tools, restore_backup
-from domogate.cli._command import Mistake, command
-from domogate.cli._files import Force, check_free
+from domogate.app import back_up_unwritable, is_store_writable, restore_backup
+from domogate.cli._command import Mistake, command, opened
+from domogate.cli._files import Force, check_folder, check_free
 from domogate.cli._output import note
 from domogate.ports import SecretKeyMissing
 from domogate.services.audit import AuditAction
@@ -33,11 +33,10 @@ async def back_up(
     read-only file system.
     """
     check_free(file, force or replace_larger)
-    if not file.absolute().parent.is_dir():
-        raise Mistake(f"there is no folder {file.absolute().parent}.")
+    check_folder(file)
     try:
         if is_store_writable(settings):
-            async with open_tools(settings) as tools:
+            async with opened(settings) as tools:
                 key_id = await tools.store.backup(file, replace=force, replace_larger=replace_larger)
                 tools.people.note(AuditAction.BACKUP, COMMAND_LINE, "store")
         else:

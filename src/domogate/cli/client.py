@@ -1,20 +1,44 @@
 """`domogate client …`: the applications that are registered for OAuth."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
 import typer
 
-from domogate.app import open_tools
-from domogate.cli._command import Mistake, Yes, changing, command, confirm, group
+from domogate.cli._command import Mistake, WrongUsage, Yes, changing, command, confirm, group, opened
 from domogate.cli._output import AsJson, note, print_fields, print_json, print_list, yes_or_no
 from domogate.domain.people import Client, GrantType
 from domogate.ports import Store
 from domogate.settings import Settings
 
-commands = group("client", "Applications (OAuth clients): register, list, show, new secret, delete.")
+commands = group("client", "Applications (OAuth clients): register, list, show, change, new secret, delete.")
 
 ClientId = Annotated[str, typer.Argument(metavar="ID", help="Id of the application.")]
+RedirectUris = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--redirect-uri",
+        metavar="URI",
+        help="Address to which the browser returns after login; may be repeated. It must match exactly.",
+    ),
+]
+LogoutUris = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--post-logout-redirect-uri",
+        metavar="URI",
+        help="Address to which the browser may return after logout; may be repeated.",
+    ),
+]
+Origins = Annotated[
+    list[str] | None,
+    typer.Option("--origin", metavar="ORIGIN", help="Web origin that may call the gateway (CORS); may be repeated."),
+]
+Scopes = Annotated[
+    list[str] | None,
+    typer.Option("--scope", metavar="SCOPE", help="Scope that the application may ask for; may be repeated."),
+]
 _LOGIN = (GrantType.AUTHORIZATION_CODE, GrantType.REFRESH_TOKEN)
 
 
@@ -23,22 +47,10 @@ async def add_client(
     settings: Settings,
     client_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the application, without spaces.")],
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Name on the consent page. Default: the id.")] = None,
-    redirect_uri: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="URI", help="Address to which the browser returns after login; may be repeated. It must match exactly."
-        ),
-    ] = None,
-    post_logout_redirect_uri: Annotated[
-        list[str] | None,
-        typer.Option(metavar="URI", help="Address to which the browser may return after logout; may be repeated."),
-    ] = None,
-    origin: Annotated[
-        list[str] | None, typer.Option(metavar="ORIGIN", help="Web origin that may call the gateway (CORS); may be repeated.")
-    ] = None,
-    scope: Annotated[
-        list[str] | None, typer.Option(metavar="SCOPE", help="Scope that the application may ask for; may be repeated.")
-    ] = None,
+    redirect_uri: RedirectUris = None,
+    post_logout_redirect_uri: LogoutUris = None,
+    origin: Origins = None,
+    scope: Scopes = None,
     grant: Annotated[
         list[GrantType] | None,
         typer.Option(
@@ -75,7 +87,7 @@ async def add_client(
         redirect_uris=tuple(redirect_uri or ()),
         origins=tuple(origin or ()),
         grants=tuple(grant or (_LOGIN if redirect_uri else ())),
-        scopes=tuple(dict.fromkeys(word for text in scope or () for word in text.split())),
+        scopes=_split(scope or ()),
         access_token_everywhere=access_token_everywhere,
         pkce_exempt=pkce_exempt,
         post_logout_redirect_uris=tuple(post_logout_redirect_uri or ()),
@@ -92,7 +104,7 @@ async def add_client(
 @command(commands, "list")
 async def list_clients(settings: Settings, as_json: AsJson = False) -> None:
     """List all applications."""
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         found = await tools.store.list_clients()
     rows = ((one.id, one.name, "confidential" if one.confidential else "public", " ".join(one.scopes) or None) for one in found)
     print_list(as_json, [_shown(client) for client in found], ("id", "name", "kind", "scopes"), rows)
@@ -101,12 +113,64 @@ async def list_clients(settings: Settings, as_json: AsJson = False) -> None:
 @command(commands, "show")
 async def show_client(settings: Settings, client_id: ClientId, as_json: AsJson = False) -> None:
     """Show an application. The secret cannot be shown, because the store keeps only its hash."""
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         shown = _shown(await _find(tools.store, client_id))
     if as_json:
         print_json(shown)
         return
     print_fields((field.replace("_", " "), _words(value)) for field, value in shown.items())
+
+
+@command(commands, "change")
+async def change_client(
+    settings: Settings,
+    client_id: ClientId,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name on the consent page.")] = None,
+    redirect_uri: RedirectUris = None,
+    post_logout_redirect_uri: LogoutUris = None,
+    origin: Origins = None,
+    scope: Scopes = None,
+    grant: Annotated[
+        list[GrantType] | None, typer.Option(metavar="GRANT", help=f"{', '.join(GrantType)}; may be repeated.")
+    ] = None,
+    access_token_everywhere: Annotated[
+        bool | None,
+        typer.Option(
+            "--access-token-everywhere/--access-token-by-family",
+            help="Whether access tokens also work in families that need an id token.",
+        ),
+    ] = None,
+    pkce_exempt: Annotated[
+        bool | None, typer.Option("--pkce-exempt/--pkce-required", help="Whether a login without PKCE is allowed.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change the registration of an application. The secret, the grants of people, and what no flag names stay as they are.
+
+    A flag replaces all values of its kind. An empty text removes them: `--origin ''`.
+
+    Example: `domogate client change my-app --redirect-uri https://app.example.com/callback`
+    """
+    wanted: dict[str, Any] = {
+        "name": name,
+        "redirect_uris": _filled(redirect_uri),
+        "post_logout_redirect_uris": _filled(post_logout_redirect_uri),
+        "origins": _filled(origin),
+        "scopes": None if scope is None else _split(scope),
+        "grants": None if grant is None else tuple(dict.fromkeys(grant)),
+        "access_token_everywhere": access_token_everywhere,
+        "pkce_exempt": pkce_exempt,
+    }
+    wanted = {field: value for field, value in wanted.items() if value is not None}
+    if not wanted:
+        raise WrongUsage("say what to change, for example --redirect-uri URI.")
+    async with changing(settings) as tools:
+        await _find(tools.store, client_id)
+        changed = await tools.people.clients.change(client_id, lambda client: msgspec.structs.replace(client, **wanted))
+    if as_json:
+        print_json(_shown(changed))
+    else:
+        note(f"Changed {changed.id}: {', '.join(field.replace('_', ' ') for field in wanted)}.")
 
 
 @command(commands, "rotate-secret")
@@ -138,6 +202,15 @@ def _shown(client: Client) -> dict[str, Any]:
     shown: dict[str, Any] = msgspec.structs.asdict(client)
     del shown["secret_hash"]
     return {"id": shown.pop("id"), "name": shown.pop("name"), "confidential": client.confidential, **shown}
+
+
+def _filled(values: list[str] | None) -> tuple[str, ...] | None:
+    """None if the flag is not given. Empty texts are left out."""
+    return None if values is None else tuple(value for value in values if value)
+
+
+def _split(scopes: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for text in scopes for word in text.split()))
 
 
 def _words(value: bool | str | tuple[str, ...]) -> str:

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from domogate.app import open_tools
-from domogate.cli._command import FAILED, Mistake, changing, command, group
+from domogate.cli._command import FAILED, Mistake, changing, command, group, opened
 from domogate.cli._files import Force, check_free, write_file
 from domogate.cli._help import PlainCommand
 from domogate.cli._output import AsJson, note, print_json
@@ -76,7 +75,7 @@ async def export_estate(
     """Write the content of the store as an estate file. Passwords and keys are written as hashes."""
     file = None if file == Path("-") else file
     check_free(file, force)
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         text = print_estate(await tools.store.export_estate())
     if file is None:
         typer.echo(text, nl=False)

@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from domogate.app import open_tools
-from domogate.cli._command import WrongUsage, changing, command, group
+from domogate.cli._command import WrongUsage, changing, command, group, opened
 from domogate.cli._names import TARGET_HELP, Target, find_plant_id, find_target, module_names
 from domogate.cli._output import AsJson, as_printed, iso, note, print_json, print_list
 from domogate.cli._words import optional_duration
@@ -55,7 +54,7 @@ async def list_faults(
     as_json: AsJson = False,
 ) -> None:
     """List the faults that are active now."""
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         plant_id = await find_plant_id(tools, plant)
         found = [one for one in await tools.fault_injector.list() if plant_id in (None, one[0])]
         names = await module_names(tools, (of for of, _ in found))

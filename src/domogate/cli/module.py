@@ -6,8 +6,8 @@ from typing import Annotated
 import msgspec
 import typer
 
-from domogate.app import Tools, open_tools
-from domogate.cli._command import Mistake, command, group
+from domogate.app import Tools
+from domogate.cli._command import Mistake, command, group, opened
 from domogate.cli._names import ModuleName, PlantName, find_module, find_plant
 from domogate.cli._output import AsJson, as_printed, iso, note, print_json, print_list, yes_or_no
 from domogate.domain.devices import DeviceKind
@@ -31,14 +31,16 @@ async def list_modules(
     as_json: AsJson = False,
 ) -> None:
     """List the modules of a plant with their last states, and why a module cannot be reached."""
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         found = await _view(tools, (await find_plant(tools, plant)).id)
     views = [view for view in found.modules.values() if kind in (None, view.module.kind) and not (offline and view.reachable)]
+    rooms = {module.id: ambient.name for ambient in found.ambients.values() for module in ambient.modules}
     rows = (
-        (one.module.name, one.module.kind, one.module.driver, _reach(one), _state(one.state), _reported(one), one.module.id)
+        (one.module.name, rooms.get(one.module.id), one.module.kind, one.module.driver, _reach(one), _state(one.state),
+         _reported(one), one.module.id)
         for one in views
-    )
-    columns = ("name", "kind", "driver", "reachable", "state", "reported at", "id")
+    )  # fmt: skip
+    columns = ("name", "room", "kind", "driver", "reachable", "state", "reported at", "id")
     print_list(as_json, [as_printed(_show(found, view)) for view in views], columns, rows)
     if not views and not as_json:
         note(f"{found.plant.name} has no such modules.")
@@ -47,7 +49,7 @@ async def list_modules(
 @command(commands, "show")
 async def show(settings: Settings, module: ModuleName, as_json: AsJson = False) -> None:
     """Show one module and its last state. If the module cannot be reached: since when, why, and the evidence."""
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         plant, wanted = await find_module(tools, module)
         found = await _view(tools, plant.id)
     view = found.modules.get(wanted.id)

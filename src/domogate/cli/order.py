@@ -5,8 +5,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from domogate.app import open_tools
-from domogate.cli._command import Mistake, command, group
+from domogate.cli._command import Mistake, command, group, opened
 from domogate.cli._names import OnlyPlant, Target, find_module, find_plant_id, module_names
 from domogate.cli._output import AsJson, as_printed, iso, note_more, print_fields, print_json, print_list
 from domogate.cli._words import TIME_HELP, optional_moment
@@ -31,7 +30,7 @@ async def list_orders(
 ) -> None:
     """List orders and their outcomes. The newest is first."""
     earlier = optional_moment(before)
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         plant_id = await find_plant_id(tools, plant)
         module_id = None if module is None else (await find_module(tools, module))[1].id
         found = await tools.store.list_orders(plant_id, module_id, state, earlier, limit)
@@ -55,7 +54,7 @@ async def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one order and its outcome."""
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         record = await tools.store.find_order(order)
         if record is None:
             raise Mistake(f"there is no order {order!r}; `domogate order list` shows the newest orders.")

@@ -4,8 +4,7 @@ from typing import Any
 
 import typer
 
-from domogate.app import open_tools
-from domogate.cli._command import changing, command, group
+from domogate.cli._command import changing, command, group, opened
 from domogate.cli._guests import GuestFlags, describe_limits, limits_as_json, read_limits
 from domogate.cli._links import LINK_FLAGS, ShowLink, tell_link
 from domogate.cli._names import Email, PlantName, find_plant, find_user, list_plants
@@ -20,7 +19,7 @@ commands = group("plant", "Plants: list, show, give and withdraw access, remove,
 @command(commands, "list")
 async def list_all(settings: Settings, as_json: AsJson = False) -> None:
     """List all plants, including removed plants."""
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         found = sorted(await list_plants(tools), key=lambda plant: (plant.name, plant.id))
     rows = (
         (one.name, one.type, one.status, one.owner.email, str(len(one.allowed)), str(len(one.invited)), one.id) for one in found
@@ -32,7 +31,7 @@ async def list_all(settings: Settings, as_json: AsJson = False) -> None:
 @command(commands, "show")
 async def show(settings: Settings, plant: PlantName, as_json: AsJson = False) -> None:
     """Show a plant and who may use it."""
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         found = await find_plant(tools, plant)
         stored = await tools.store.find_plant(found.id)
     topology = Topology() if stored is None else stored.topology

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from domogate.app import Tools, open_tools
-from domogate.cli._command import WrongUsage, command, group
+from domogate.app import Tools
+from domogate.cli._command import WrongUsage, command, group, opened
 from domogate.cli._files import Force, check_free, open_output
 from domogate.cli._names import find_modules, find_plant
 from domogate.cli._output import iso, note
@@ -60,7 +60,7 @@ async def export(
         raise WrongUsage("name one or more modules, or add --plant PLANT for all modules of a plant.")
     width = None if resolution is None else parse_resolution(resolution)
     check_free(out, force)
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         end = tools.clock.now() if until is None else parse_time(until)
         begin = end - _DAY if since is None else parse_time(since)
         if begin > end:

@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from domogate import __version__, reports
-from domogate.app import Tools, open_tools
-from domogate.cli._command import Mistake, WrongUsage, command, group
+from domogate.app import Tools
+from domogate.cli._command import Mistake, WrongUsage, command, group, opened
 from domogate.cli._files import Force, check_free, open_output
 from domogate.cli._names import choose, find_plant, parse_either_id
 from domogate.cli._output import AsJson, as_printed, note, print_json, print_list, print_table
@@ -77,7 +77,7 @@ async def report(
     zone = _zone(timezone)
     chosen = _format(out, format)
     begin, end = optional_moment(since), optional_moment(until)
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         plant = await find_plant(tools, site)
         made = await _logbook(tools).make_report(plant.id, begin, end)
     if out is None:
@@ -96,7 +96,7 @@ async def report(
 async def schedule(settings: Settings, site: Site, timezone: Zone = "UTC", as_json: AsJson = False) -> None:
     """Show the status of controllers and units, their last tests, and when the next tests are due."""
     zone = _zone(timezone)
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         seen = await _logbook(tools).read_site((await find_plant(tools, site)).id)
     if as_json:
         print_json(as_printed(safety_site_out(seen)))
@@ -119,7 +119,7 @@ async def logbook(
     """List the logbook of a site. The first written entry is first."""
     zone = _zone(timezone)
     begin, end = optional_moment(since), optional_moment(until)
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         book, plant = _logbook(tools), await find_plant(tools, site)
         found: list[StoredEntry] = []
         while page := await book.list_entries(
@@ -157,7 +157,7 @@ async def log(
 ) -> None:
     """Write an entry in the logbook. Entries cannot be changed or removed."""
     done_at = optional_moment(at)
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         plant = await find_plant(tools, site)
         module_id = None if module is None else await _module(tools, plant, module)
         written = await _logbook(tools).write(plant.id, kind, by=by, words=words, module_id=module_id, at=done_at)
@@ -172,7 +172,7 @@ async def order_list(settings: Settings, site: Site, csv: Csv = False, as_json: 
     """List the spare parts that the present failures need, with total quantities."""
     if csv and as_json:
         raise WrongUsage("use --csv or --json, not both.")
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         book = _logbook(tools)
         orders = await book.list_orders(await book.read_site((await find_plant(tools, site)).id))
     if as_json:

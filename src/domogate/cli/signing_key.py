@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from domogate.app import open_tools, rotate_signing_keys
-from domogate.cli._command import Yes, changing, command, confirm, group
+from domogate.app import rotate_signing_keys
+from domogate.cli._command import Yes, changing, command, confirm, group, opened
 from domogate.cli._flags import WHERE
 from domogate.cli._output import AsJson, iso, note, print_json, print_records
 from domogate.services.audit import AuditAction
@@ -18,7 +18,7 @@ commands = group("signing-key", "Signing keys: list, rotate.")
 @command(commands, "list")
 async def list_keys(settings: Settings, as_json: AsJson = False) -> None:
     """List the signing keys and their state in the rotation, without private parts."""
-    async with open_tools(settings) as tools:
+    async with opened(settings) as tools:
         places = await tools.signing_keys.list_places()
     shown: list[dict[str, Any]] = [
         {

@@ -1,7 +1,7 @@
 """The store on SQLAlchemy Core, in a SQLite file or a PostgreSQL database."""
 
 from domogate.stores.backup import back_up, find_key_of_backup, restore
-from domogate.stores.engine import sqlite_url
+from domogate.stores.engine import find_sqlite_file, sqlite_url
 from domogate.stores.inspection import DatabaseUnusable, UsedDatabases, inspect_header, is_writable
 from domogate.stores.migrate import DatabaseTooNew
 from domogate.stores.store import SqlStore
@@ -13,6 +13,7 @@ __all__ = [
     "UsedDatabases",
     "back_up",
     "find_key_of_backup",
+    "find_sqlite_file",
     "inspect_header",
     "is_writable",
     "restore",

@@ -18,6 +18,7 @@ from domogate.stores.tables import audit, pseudonyms
 _decode_entry = msgspec.json.Decoder(AuditEntry).decode
 _LAST = select(audit.c.number, audit.c.hash).order_by(audit.c.number.desc()).limit(1)
 _RECORDS = select(audit).where(audit.c.number > bindparam("after")).order_by(audit.c.number).limit(bindparam("limit"))
+_NEWEST = select(audit).where(audit.c.number < bindparam("before")).order_by(audit.c.number.desc()).limit(bindparam("limit"))
 _PSEUDONYM = select(pseudonyms.c.pseudonym).where(pseudonyms.c.user_id == bindparam("user_id"))
 _INSERT = insert(audit)
 _ENDS = select(func.min(audit.c.number), func.max(audit.c.number))
@@ -41,6 +42,15 @@ def append_audit(tx: Transaction, entries: Sequence[AuditEntry]) -> None:
 def list_audit(connection: Connection, after: int, limit: int) -> Sequence[AuditRecord]:
     rows = connection.execute(_RECORDS, {"after": after, "limit": limit})
     return [_record_from_row(row) for row in rows]
+
+
+def list_newest_audit(connection: Connection, before: int, limit: int) -> Sequence[AuditRecord]:
+    rows = connection.execute(_NEWEST, {"before": before, "limit": limit})
+    return [_record_from_row(row) for row in rows]
+
+
+def list_pseudonyms(connection: Connection) -> dict[str, Id]:
+    return {row.pseudonym: row.user_id for row in connection.execute(select(pseudonyms))}
 
 
 def _record_from_row(row: Row[Any]) -> AuditRecord:
@@ -99,6 +109,8 @@ class SqlAudit(SqlSubject):
 
     append_audit = writes(append_audit)
     list_audit = reads(list_audit, long=True)
+    list_newest_audit = reads(list_newest_audit, long=True)
+    list_pseudonyms = reads(list_pseudonyms)
     prune_audit = repeats(prune_audit)
 
     async def find_pseudonym(self, user_id: Id) -> str:

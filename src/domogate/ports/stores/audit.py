@@ -18,6 +18,14 @@ class AuditStore(Protocol):
         """Return up to `limit` records with numbers above `after`. Raise UnreadableRecord if one of them cannot be decoded."""
         ...
 
+    async def list_newest_audit(self, before: int, limit: int) -> Sequence[AuditRecord]:
+        """Return up to `limit` records with numbers below `before`, the newest first. Raise UnreadableRecord as above."""
+        ...
+
+    async def list_pseudonyms(self) -> dict[str, Id]:
+        """Return the users of all pseudonyms."""
+        ...
+
     async def prune_audit(self, before: float) -> None:
         """Remove the records older than `before`. Add a record of the removal, so that the chain stays verifiable."""
         ...

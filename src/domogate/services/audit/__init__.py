@@ -9,12 +9,13 @@ from domogate.services.audit.actions import (
     AuditResult,
 )
 from domogate.services.audit.log import AuditLog, client_ref, key_ref, note_refusal, user_ref
-from domogate.services.audit.trail import AuditTrail, Broken, Verification, verify_export
+from domogate.services.audit.trail import NEWEST, AuditTrail, Broken, Verification, verify_export
 
 __all__ = [
     "COMMAND_LINE",
     "GATEWAY",
     "GONE",
+    "NEWEST",
     "NOBODY",
     "AuditAction",
     "AuditLog",

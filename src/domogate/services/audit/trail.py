@@ -15,6 +15,8 @@ from domogate.domain.ids import Id
 from domogate.ports import AuditStore
 
 _PAGE = 500
+NEWEST = 2**62
+"""A number above all records."""
 
 _encode_record = msgspec.json.Encoder(order="deterministic").encode
 _decode_record = msgspec.json.Decoder(AuditRecord).decode
@@ -52,11 +54,15 @@ class AuditTrail:
         user_id: Id | None = None,
         since: float | None = None,
         until: float | None = None,
+        before: int | None = None,
     ) -> Sequence[AuditRecord]:
-        """Return the first `limit` records after number `after` that match action, user (as actor or subject) and time."""
+        """Return the first `limit` records after number `after` that match action, user (as actor or subject) and time.
+
+        With `before`, return the last such records with numbers below it, the newest first.
+        """
         name = None if user_id is None else f"user:{await self._store.find_pseudonym(user_id)}"
         found: dict[int, AuditRecord] = {}
-        async for record in self._read(after):
+        async for record in self._read(after) if before is None else self._read_back(before, after):
             entry = record.entry
             if (
                 (action is None or entry.action == action)
@@ -70,17 +76,7 @@ class AuditTrail:
         return tuple(found.values())[:limit]
 
     async def find_newest(self) -> AuditRecord | None:
-        """Find the newest record by steps of doubling size, because the store lists records only forwards."""
-        newest: AuditRecord | None = None
-        after, step = 0, 1
-        while step:
-            page = await self._store.list_audit(after + step - 1, 1)
-            if page:
-                newest = page[0]
-                after, step = newest.number, step * 2
-            else:
-                step //= 2
-        return newest
+        return next(iter(await self._store.list_newest_audit(NEWEST, 1)), None)
 
     async def verify(self, *, last_hash: str | None = None) -> Verification:
         """Compute the hashes of the chain again, up to the first record that breaks it.
@@ -114,6 +110,14 @@ class AuditTrail:
             for record in page:
                 yield record
             after = page[-1].number
+
+    async def _read_back(self, before: int, after: int) -> AsyncIterator[AuditRecord]:
+        while page := await self._store.list_newest_audit(before, _PAGE):
+            for record in page:
+                if record.number <= after:
+                    return
+                yield record
+            before = page[-1].number
 
 
 def verify_export(lines: Iterable[bytes], *, last_hash: str | None = None) -> Verification:
