@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from domogate.app import Gateway
 from domogate.backends.mail import PrintedMail
 from domogate.domain.authorization import Session
 from domogate.domain.ids import new_id
@@ -13,6 +14,7 @@ from domogate.domain.passkeys import UsedChallenge
 from domogate.domain.people import Standing, User
 from domogate.identity.secret_keys import SecretKeys
 from domogate.services.people import People
+from domogate.settings import Settings
 from domogate.stores import SqlStore, sqlite_url
 from support.clocks import NOW, ManualClock
 from support.command_line import CommandLine
@@ -120,11 +122,33 @@ class TestInit:
     def test_an_invalid_e_mail_address_is_refused(self, domogate: CommandLine) -> None:
         assert "e-mail" in domogate.refused("init", "--email", "dora")
 
+    def test_it_says_what_it_assumes(self, domogate: CommandLine) -> None:
+        first = domogate.run("init", "--email", NEW)
+        assert f"the folder {domogate.data}, which is new" in first.stderr
+        assert "the address http://127.0.0.1:8080 is assumed" in first.stderr
+        assert "--data" in first.stderr
+        assert "--public-url" in first.stderr
+        assert first.stdout.startswith("http://127.0.0.1:8080/auth/")
+        assert len(first.stdout.splitlines()) == 1
+
+    def test_an_address_of_the_settings_is_not_called_assumed(self, domogate: CommandLine) -> None:
+        result = domogate.run("init", "--email", NEW, "--public-url", "https://gateway.example.com")
+        assert "assumed" not in result.stderr
+        assert "https://gateway.example.com" in result.stderr
+
     def test_the_link_is_under_the_address_of_the_gateway(self, domogate: CommandLine) -> None:
         told = domogate.read("init", "--email", NEW, "--public-url", "https://gateway.example.com")
         assert told["link"].startswith("https://gateway.example.com/auth/")
-        (domogate.data / "address").write_text("http://127.0.0.1:49152\n")
-        assert domogate.good("user", "password-link", NEW).startswith("http://127.0.0.1:49152/auth/")
+
+        async def start_elsewhere() -> None:
+            gateway = Gateway(Settings(data=domogate.data, port=49152))
+            await gateway.start()
+            await gateway.stop()
+
+        asyncio.run(start_elsewhere())
+        result = domogate.run("user", "password-link", NEW)
+        assert result.stdout.startswith("http://127.0.0.1:49152/auth/")
+        assert "assumed" not in result.stderr
 
 
 class TestUserAdd:

@@ -190,6 +190,8 @@ class Gateway:
         if named_drivers and (unnamed := await self.store.find_unnamed_drivers()) is not None:
             await self.store.stop()
             raise UnnamedDriversError(unnamed)
+        if await self.store.find_address() != self.settings.base_url:
+            await self.store.set_address(self.settings.base_url)
         await self.keyring.start()
         await self._fetcher.start()
         await self.audit.start()

@@ -7,6 +7,7 @@ import msgspec
 import structlog
 
 from domogate.app.gateway import Gateway
+from domogate.app.single_gateway import only_gateway
 from domogate.edge import server
 from domogate.edge.files import count_allowed_connections
 from domogate.edge.logs import setup_logs
@@ -20,7 +21,8 @@ async def serve(
 ) -> None:
     """Run until SIGTERM or SIGINT, then drain. `on_ready` is called as soon as requests are accepted.
 
-    Raises BadSettings, DatabaseUnusable if the database is found to be damaged, UnnamedDriversError if `named_drivers`.
+    Raises BadSettings, GatewayRuns, DatabaseUnusable if the database is found to be damaged, UnnamedDriversError if
+    `named_drivers`.
     """
     setup_logs(settings.log_level, settings.log_format)
     _allow_connections(settings.connections_most)
@@ -35,37 +37,38 @@ async def serve(
             lambda: connections.refused,
             ("limit",),
         )
-        application = await gateway.start(named_drivers=named_drivers)
+        with only_gateway(settings):
+            application = await gateway.start(named_drivers=named_drivers)
 
-        async def tell(_: object) -> None:
-            if on_ready is not None:
-                await on_ready(gateway)
+            async def tell(_: object) -> None:
+                if on_ready is not None:
+                    await on_ready(gateway)
 
-        try:
-            await server.run(
-                application,
-                listening,
-                limits=server.Limits(
-                    max_header=settings.max_header,
-                    header_deadline=settings.header_deadline,
-                    body_deadline=settings.body_deadline,
-                    keep_alive=settings.keep_alive,
-                ),
-                connections=connections,
-                drain=settings.drain,
-                tls=_tls(settings),
-                trusted_proxies=settings.trusted_proxies,
-                only_https=settings.only_https,
-                metrics=gateway.metrics.app,
-                on_ready=tell,
-                on_drain=gateway.drain,
-                on_refused=gateway.metrics.count_refused,
-                stop=gateway.damaged,
-            )
-        finally:
-            await _stop(gateway, settings.drain)
-        if gateway.damage is not None:
-            raise gateway.damage
+            try:
+                await server.run(
+                    application,
+                    listening,
+                    limits=server.Limits(
+                        max_header=settings.max_header,
+                        header_deadline=settings.header_deadline,
+                        body_deadline=settings.body_deadline,
+                        keep_alive=settings.keep_alive,
+                    ),
+                    connections=connections,
+                    drain=settings.drain,
+                    tls=_tls(settings),
+                    trusted_proxies=settings.trusted_proxies,
+                    only_https=settings.only_https,
+                    metrics=gateway.metrics.app,
+                    on_ready=tell,
+                    on_drain=gateway.drain,
+                    on_refused=gateway.metrics.count_refused,
+                    stop=gateway.damaged,
+                )
+            finally:
+                await _stop(gateway, settings.drain)
+            if gateway.damage is not None:
+                raise gateway.damage
 
 
 async def _stop(gateway: Gateway, seconds: float) -> None:

@@ -33,6 +33,9 @@ class Tools(msgspec.Struct, frozen=True):
     """The store and the services that work on it. A gateway may run on the same store at the same time."""
 
     settings: Settings
+    """With the address of the gateway."""
+    address_is_known: bool
+    """False if no gateway has started on this store yet, and the settings have no `public_url`."""
     clock: Clock
     store: Store
     signer: Signer
@@ -46,12 +49,17 @@ class Tools(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def open_tools(settings: Settings, *, create: bool = True) -> AsyncIterator[Tools]:
-    """Without `create`, the data folder is not created. It may be missing if the database is on a server."""
+    """The address in links and tokens is `public_url` or, without this setting, that of the gateway that started last.
+
+    Without `create`, the data folder is not created. It may be missing if the database is on a server.
+    """
     clock = SystemClock()
     store = open_store(settings, clock, gateway=False, create=create)
     hasher = PasswordHasher()
     await store.start()
     try:
+        address = settings.public_url or await store.find_address()
+        settings = msgspec.structs.replace(settings, public_url=address)
         keyring = build_keyring(settings, store, clock)
         await keyring.start()
         audit = AuditLog(store, clock)
@@ -59,6 +67,7 @@ async def open_tools(settings: Settings, *, create: bool = True) -> AsyncIterato
         try:
             yield Tools(
                 settings,
+                address is not None,
                 clock,
                 store,
                 build_signer(settings, keyring, clock),

@@ -1,18 +1,34 @@
 """One-time links to set a password, as commands show them."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Annotated
 
 import typer
 
+from domogate.app import Tools
+from domogate.cli._command import changing
 from domogate.cli._flags import WHERE
 from domogate.cli._output import iso, note, print_json
 from domogate.services.people import IssuedLink
+from domogate.settings import Settings
 
 LINK_FLAGS = (*WHERE, "public_url")
 """The flags of a command that makes a link. The address of the gateway is part of the link."""
 
 ShowLink = Annotated[bool, typer.Option("--show-link", help="Print the link even if a mail server is configured.")]
+
+
+@asynccontextmanager
+async def with_address(settings: Settings) -> AsyncIterator[Tools]:
+    """The tools of a command that prints a link or a token. It says if the address of the gateway is only assumed."""
+    async with changing(settings) as tools:
+        if not tools.address_is_known:
+            note(
+                f"No gateway has run on this data yet, so the address {tools.settings.base_url} is assumed.\n"
+                "If clients use another address, name it with --public-url URL, or set public_url."
+            )
+        yield tools
 
 
 def tell_link(link: IssuedLink, email: str, as_json: bool, more: Mapping[str, object] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Publishes the address of the gateway: the ready file is for scripts, a file in the data folder is for our own commands."""
+"""The ready file: the address of a gateway and, for the demo, its credentials."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,6 @@ import typer
 
 from domogate.cli._files import write_file
 from domogate.domain.people import TokenKind
-from domogate.settings import Settings
 
 ReadyFile = Annotated[
     Path | None,
@@ -75,23 +74,3 @@ def withdraw(path: Path | None) -> Iterator[None]:
     finally:
         if path is not None:
             path.unlink(missing_ok=True)
-
-
-_ADDRESS = "address"
-
-
-def note_address(settings: Settings) -> None:
-    """Store the address that new tokens must contain."""
-    settings.data.mkdir(parents=True, exist_ok=True)
-    write_file(settings.data / _ADDRESS, settings.base_url + "\n")
-
-
-def at_noted_address(settings: Settings) -> Settings:
-    """The settings with the address of the last gateway on this data folder, unless the settings have an address.
-
-    The address is part of every token, and the gateway may have chosen its port at the start.
-    """
-    note = settings.data / _ADDRESS
-    if settings.public_url is not None or not note.is_file():
-        return settings
-    return msgspec.structs.replace(settings, public_url=note.read_text("utf-8").strip())

@@ -13,7 +13,7 @@ from domogate.app import open_tools
 from domogate.cli._command import Mistake, command
 from domogate.cli._files import write_file
 from domogate.cli._greeting import greeting
-from domogate.cli._ready import Ready, ReadyClient, ReadyFile, ReadyUser, note_address, withdraw, write_credentials, write_ready
+from domogate.cli._ready import Ready, ReadyClient, ReadyFile, ReadyUser, withdraw, write_credentials, write_ready
 from domogate.cli.token import DEMO_CLIENT, add_grant
 from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.authorization import RefreshToken
@@ -42,7 +42,6 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
     file = read_estate(demo_text(), "the demo estate")
 
     async def on_ready(gateway: "Gateway") -> None:
-        note_address(gateway.settings)
         ready = await _make_ready(gateway, file)
         write_credentials(gateway.settings.data, ready)
         typer.echo(greeting(gateway.settings, ready, await gateway.store.export_estate()))

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from domogate.cli._command import WrongUsage, changing, command
-from domogate.cli._links import LINK_FLAGS, tell_link
-from domogate.cli._output import AsJson
-from domogate.cli._ready import at_noted_address
+from domogate.app import find_missing_file
+from domogate.cli._command import WrongUsage, command
+from domogate.cli._links import LINK_FLAGS, tell_link, with_address
+from domogate.cli._output import AsJson, note
 from domogate.settings import Settings
 
 commands = typer.Typer()
@@ -29,6 +29,11 @@ async def init(
             raise WrongUsage("name the first operator: --email EMAIL.")
         email = typer.prompt("E-mail of the first operator", err=True)
         assert isinstance(email, str)
-    async with changing(at_noted_address(settings)) as tools:
+    new = find_missing_file(settings) is not None
+    place = "a database on a server" if settings.database else f"the folder {settings.data.absolute()}{', which is new' * new}"
+    note(f"The first operator of {place}. --data DIR or --database URL names another gateway.")
+    async with with_address(settings) as tools:
+        if tools.address_is_known:
+            note(f"The address of the gateway is {tools.settings.base_url}. --public-url URL names another one.")
         user, link = await tools.people.create_first_operator(email.strip(), name)
         tell_link(link, user.email, as_json, {"id": user.id, "email": user.email})

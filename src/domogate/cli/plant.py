@@ -6,10 +6,9 @@ import typer
 
 from domogate.cli._command import changing, command, group, opened
 from domogate.cli._guests import GuestFlags, describe_limits, limits_as_json, read_limits
-from domogate.cli._links import LINK_FLAGS, ShowLink, tell_link
+from domogate.cli._links import LINK_FLAGS, ShowLink, tell_link, with_address
 from domogate.cli._names import Email, PlantName, find_plant, find_user, list_plants
 from domogate.cli._output import AsJson, iso, note, print_fields, print_json, print_list
-from domogate.cli._ready import at_noted_address
 from domogate.domain.plants import Invitation, Member, Plant, Topology
 from domogate.settings import Settings
 
@@ -63,7 +62,7 @@ async def invite(
 
     Example: `domogate plant invite "Hotel Sole" guest@example.com --room 203 --until 2026-11-22T11:00:00+01:00`
     """
-    async with changing(at_noted_address(settings)) as tools:
+    async with with_address(settings) as tools:
         found = await find_plant(tools, plant)
         limits = await read_limits(tools, found, guest)
         invited = await tools.people.invite(found.id, email, limits=limits, show_link=show_link)

@@ -6,7 +6,7 @@ import typer
 
 from domogate.cli._command import Mistake, command
 from domogate.cli._output import note
-from domogate.cli._ready import Ready, ReadyFile, note_address, withdraw, write_ready
+from domogate.cli._ready import Ready, ReadyFile, withdraw, write_ready
 from domogate.ports import UnnamedDrivers
 from domogate.settings import Settings, check_exposure
 from domogate.settings.descriptions import list_flags
@@ -23,7 +23,6 @@ async def serve(settings: Settings, ready_file: ReadyFile = None) -> None:
     check_exposure(settings)
 
     async def on_ready(gateway: "Gateway") -> None:
-        note_address(gateway.settings)
         note(f"Serving on {gateway.settings.base_url}")
         await _say_what_is_missing(gateway)
         if ready_file is not None:

@@ -7,10 +7,9 @@ import typer
 
 from domogate.app import Tools
 from domogate.cli._command import Mistake, WrongUsage, changing, command, group
-from domogate.cli._links import LINK_FLAGS
+from domogate.cli._links import LINK_FLAGS, with_address
 from domogate.cli._names import find_user
 from domogate.cli._output import AsJson, note, print_json
-from domogate.cli._ready import at_noted_address
 from domogate.cli._words import optional_duration
 from domogate.domain.ids import DASHED_UUID, new_id
 from domogate.domain.people import Client, Grant, TokenKind, User
@@ -51,7 +50,7 @@ async def issue_token(
     if wanted is None or (user and email and user != email):
         raise WrongUsage("name the user of the token once: --user EMAIL.")
     seconds = optional_duration(lifetime)
-    async with changing(at_noted_address(settings)) as tools:
+    async with with_address(settings) as tools:
         holder = await _find_client(tools, client)
         owner = await find_user(tools, wanted)
         grant = await add_grant(tools.store, owner, holder, _scopes(scope, holder), tools.clock.now())

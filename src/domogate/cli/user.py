@@ -7,10 +7,9 @@ import typer
 
 from domogate.app import Tools
 from domogate.cli._command import Mistake, Yes, changing, command, confirm, group, opened
-from domogate.cli._links import LINK_FLAGS, ShowLink, tell_link
+from domogate.cli._links import LINK_FLAGS, ShowLink, tell_link, with_address
 from domogate.cli._names import Email, find_user
 from domogate.cli._output import AsJson, iso, note, print_json, print_list, print_records, yes_or_no
-from domogate.cli._ready import at_noted_address
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.people import Standing, User
 from domogate.settings import Settings
@@ -45,7 +44,7 @@ async def add_user(
 
     The user sets a password by a one-time link. The link is printed, or mailed if a mail server is configured.
     """
-    async with changing(at_noted_address(settings)) as tools:
+    async with with_address(settings) as tools:
         user, link = await tools.people.create_user(email, name, operator=operator, show_link=show_link)
         tell_link(link, user.email, as_json, _shown(user))
 
@@ -101,7 +100,7 @@ async def set_standing(
 @command(commands, "password-link", flags=LINK_FLAGS)
 async def issue_link(settings: Settings, email: Email, show_link: ShowLink = False, as_json: AsJson = False) -> None:
     """Make a new link to set the password. Earlier links stop working. The old password works until a new password is set."""
-    async with changing(at_noted_address(settings)) as tools:
+    async with with_address(settings) as tools:
         user = await find_user(tools, email)
         tell_link(await tools.people.issue_password_link(user.id, show_link=show_link), user.email, as_json)
 

@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+from domogate.stores.address import SqlAddress
 from domogate.stores.audit import SqlAudit
 from domogate.stores.authorization import SqlTokens
 from domogate.stores.backup import back_up
@@ -50,6 +51,7 @@ class SqlStore(
     SqlKeys,
     SqlFeed,
     SqlClock,
+    SqlAddress,
 ):
     """Implements Store."""
 

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from domogate.ports.stores.address import AddressStore
 from domogate.ports.stores.audit import AuditStore
 from domogate.ports.stores.authorization import AuthorizationStore
 from domogate.ports.stores.clock import ClockStore
@@ -38,6 +39,7 @@ class Store(
     LogbookStore,
     SparePartStore,
     AuditStore,
+    AddressStore,
     SubscriptionStore,
     SigningKeyStore,
     FeedStore,

@@ -5,7 +5,7 @@ Times are seconds since the epoch. Lists, and values whose form depends on a kin
 
 from domogate.stores.tables._metadata import metadata
 from domogate.stores.tables.devices import hourly_readings, injections, orders, raw_readings, series
-from domogate.stores.tables.feed import changes, clock, gateways
+from domogate.stores.tables.feed import address, changes, clock, gateways
 from domogate.stores.tables.identity import (
     attempts,
     audit,
@@ -30,6 +30,7 @@ from domogate.stores.tables.notices import logbook, parked, used_tickets, webhoo
 from domogate.stores.tables.plants import ambients, floors, invitations, members, modules, plants, spare_parts, states
 
 __all__ = [
+    "address",
     "ambients",
     "attempts",
     "audit",

@@ -1,4 +1,4 @@
-"""The change feed, the gateways that follow it, and the last time that a gateway saw."""
+"""The change feed, the gateways that follow it, their address, and the last time that a gateway saw."""
 
 from sqlalchemy import Column, Index, Table
 
@@ -22,6 +22,9 @@ gateways = Table(
     *col.cursors("applied"),
     *col.doubles("seen_at"),
 )
+
+# One row. It stays when the gateway stops.
+address = Table("address", metadata, col.key("id"), *col.texts("url"))
 
 # One row. It is written only while the clock is right, so that a wrong clock can be told from it.
 clock = Table("clock", metadata, col.key("id"), *col.doubles("seen_at"))

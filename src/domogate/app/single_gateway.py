@@ -1,0 +1,48 @@
+"""Refuses a second gateway on the same SQLite database."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from domogate.app.parts import sqlite_file
+from domogate.settings import Settings
+from domogate.stores import find_sqlite_file
+
+
+class GatewayRuns(Exception):
+    """Another gateway uses the database. The message says what to do."""
+
+
+@contextmanager
+def only_gateway(settings: Settings) -> Iterator[None]:
+    """Hold a lock on the folder of the SQLite database. The system releases it if the process is killed.
+
+    Raises GatewayRuns if another process holds it.
+    """
+    file = sqlite_file(settings) if settings.database is None else find_sqlite_file(settings.database)
+    if file is None or not file.parent.is_dir():
+        yield
+        return
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        _lock(folder, file.parent)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _lock(descriptor: int, folder: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows has no such locks.
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise GatewayRuns(
+            f"another gateway runs on the data in {folder.absolute()}. Stop it first, or choose another folder with --data.\n"
+            "Several gateways can share a PostgreSQL database, but not a SQLite file."
+        ) from None
+    except OSError:  # Some network file systems cannot lock a folder.
+        return

@@ -1,0 +1,13 @@
+"""The address of the gateway, for commands that print links and tokens."""
+
+from typing import Protocol
+
+
+class AddressStore(Protocol):
+    """Keeps the address of the gateway that started last."""
+
+    async def find_address(self) -> str | None:
+        """Return None if no gateway has started on this store yet."""
+        ...
+
+    async def set_address(self, url: str) -> None: ...

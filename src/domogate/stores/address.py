@@ -1,0 +1,26 @@
+"""The address of the gateway that started last on this store: one row."""
+
+from sqlalchemy import Connection, select
+
+from domogate.stores.engine import Transaction
+from domogate.stores.subject import SqlSubject, reads, writes
+from domogate.stores.tables import address
+
+_ROW = "gateway"
+_URL = select(address.c.url).where(address.c.id == _ROW)
+
+
+def find_address(connection: Connection) -> str | None:
+    found: str | None = connection.execute(_URL).scalar()
+    return found
+
+
+def set_address(tx: Transaction, url: str) -> None:
+    tx.connection.execute(tx.upsert(address), {"id": _ROW, "url": url})
+
+
+class SqlAddress(SqlSubject):
+    """Implements AddressStore."""
+
+    find_address = reads(find_address)
+    set_address = writes(set_address)

@@ -1,0 +1,32 @@
+"""A second gateway on the same SQLite data is refused. Commands still work, and the data is free after the first one ends."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.gateway import running, start
+from support.restartable import clean_environment
+
+pytestmark = pytest.mark.slow
+
+
+def serve(data: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    """A `domogate serve` that is expected to end by itself."""
+    command = [sys.executable, "-m", "domogate.cli", "serve", "--port", "0", "--data", str(data), *flags]
+    return subprocess.run(command, capture_output=True, text=True, env=clean_environment({}), timeout=60)
+
+
+def test_a_second_gateway_is_refused_until_the_first_has_ended(tmp_path: Path) -> None:
+    with running(start("demo", tmp_path)) as first:
+        for flags in ((), ("--database", f"sqlite:///{first.data / 'domogate.sqlite3'}")):
+            second = serve(first.data, *flags)
+            assert second.returncode == 1
+            assert f"another gateway runs on the data in {first.data}" in second.stderr
+            assert "Traceback" not in second.stderr
+        assert "anna" in first.domogate("user", "list")
+        first.process.kill()
+        first.process.wait()
+    with running(start("demo", tmp_path)) as again:
+        assert "anna" in again.domogate("user", "list")
