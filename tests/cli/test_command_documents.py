@@ -40,6 +40,7 @@ class TestBackupAndRestore:
     def test_what_was_saved_is_back(self, domogate: CommandLine, tmp_path: Path) -> None:
         domogate.good("estate", "import", "-", input=SMALL_ESTATE)
         before = domogate.good("estate", "export")
+        domogate.create()
         file = tmp_path / "backup.db"
         domogate.good("backup", str(file))
         other = CommandLine(tmp_path / "other")
@@ -49,6 +50,7 @@ class TestBackupAndRestore:
         assert other.good("estate", "export") == before
 
     def test_a_backup_is_for_its_owner_only_and_replaces_nothing_unasked(self, domogate: CommandLine, tmp_path: Path) -> None:
+        domogate.create()
         file = tmp_path / "backup.db"
         domogate.good("backup", str(file))
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -63,6 +65,7 @@ class TestBackupAndRestore:
         assert "nowhere" in domogate.refused("backup", str(tmp_path / "nowhere" / "backup.db"))
 
     def test_a_store_that_is_there_is_never_replaced(self, domogate: CommandLine, tmp_path: Path) -> None:
+        domogate.create()
         file = tmp_path / "backup.db"
         domogate.good("backup", str(file))
         domogate.good("estate", "import", "-", input=SMALL_ESTATE)

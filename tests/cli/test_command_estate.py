@@ -94,6 +94,7 @@ class TestEstateImport:
 
     def test_a_file_with_mistakes_changes_nothing(self, domogate: CommandLine, file: Path) -> None:
         spoil(file, "type: house", "type: castle")
+        domogate.create()
         assert "castle" in domogate.refused("estate", "import", str(file))
         assert domogate.read("user", "list") == []
 

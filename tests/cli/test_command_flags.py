@@ -40,23 +40,24 @@ class TestFlags:
     ) -> None:
         monkeypatch.setenv("DOMOGATE_PYTHON", "python3")
         monkeypatch.setenv("DOMOGATE_TEST_PROCESSES", "2")
+        domogate.create()
         assert domogate.read("key", "list") == []
 
     def test_the_data_folder_may_stand_before_the_command(self, domogate: CommandLine) -> None:
+        domogate.create()
         assert domogate.bare("--data", str(domogate.data), "user", "list", "--json").stdout.strip() == "[]"
-        assert domogate.data.is_dir()
 
     def test_the_flag_of_the_command_counts_more(self, domogate: CommandLine, tmp_path: Path) -> None:
+        domogate.create()
         result = domogate.bare("--data", str(tmp_path / "other"), "user", "list", "--data", str(domogate.data))
         assert result.exit_code == 0
-        assert domogate.data.is_dir()
         assert not (tmp_path / "other").exists()
 
     def test_a_file_of_settings_is_read(self, domogate: CommandLine, tmp_path: Path) -> None:
         file = tmp_path / "gateway.toml"
         file.write_text(f"data = {str(domogate.data)!r}\n")
+        domogate.create()
         assert domogate.bare("user", "list", "--config", str(file)).exit_code == 0
-        assert domogate.data.is_dir()
 
     def test_a_file_that_is_not_there_is_a_wrong_setting(self, domogate: CommandLine, tmp_path: Path) -> None:
         assert "gone.toml" in domogate.refused("user", "list", "--config", str(tmp_path / "gone.toml"), code=2)

@@ -39,6 +39,7 @@ class TestKeyIssue:
     def test_bad_limits_are_refused_and_nothing_is_issued(
         self, domogate: CommandLine, flags: tuple[str, ...], word: str
     ) -> None:
+        domogate.create()
         result = domogate.run("key", "issue", "our app", *flags)
         assert result.exit_code in (1, 2)
         assert word in result.stderr
@@ -46,6 +47,7 @@ class TestKeyIssue:
 
     @pytest.mark.parametrize("name", ["two\nlines", "x" * 101, "\udcff"])
     def test_a_name_that_could_not_be_listed_is_refused(self, domogate: CommandLine, name: str) -> None:
+        domogate.create()
         assert "name" in domogate.refused("key", "issue", name)
         assert domogate.read("key", "list") == []
 

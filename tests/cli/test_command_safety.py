@@ -101,7 +101,7 @@ class TestReport:
             ([HOSPITAL, "--timezone", "../../etc/passwd"], "not a known time zone"),
             ([HOSPITAL, "--since", "yesterday"], "is not a time"),
             ([HOSPITAL, "--since", "2026-05-02", "--until", "2026-05-01"], "ends before it begins"),
-            ([HOSPITAL, "--out", "no/such/folder/x.pdf"], "No such file or directory"),
+            ([HOSPITAL, "--out", "no/such/folder/x.pdf"], "there is no folder"),
         ],
     )
     def test_what_cannot_be_is_said_plainly(self, hospital: CommandLine, arguments: list[str], told: str) -> None:

@@ -58,6 +58,7 @@ class TestTheKey:
         (tmp_path / "key").write_text(key)
         (tmp_path / "key").chmod(0o600)
         given = ("--secret-key-file", str(tmp_path / "key"))
+        domogate.good("key", "issue", "app", *given)
         assert domogate.good("secret-key", "show-id", *given).strip() == key_id
         assert not (domogate.data / "secret-key").exists()
 
@@ -71,6 +72,7 @@ class TestTheKey:
     def test_a_variable_is_used_instead(self, domogate: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
         key, key_id = new_key()
         monkeypatch.setenv("DOMOGATE_SECRET_KEY", key)
+        domogate.create()
         assert domogate.good("secret-key", "show-id").strip() == key_id
         assert not (domogate.data / "secret-key").exists()
         monkeypatch.setenv("DOMOGATE_SECRET_KEY", new_key()[0])
@@ -83,6 +85,7 @@ class TestTheKey:
         monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
         (tmp_path / "domogate-secret-key").write_text(key)
         (tmp_path / "domogate-secret-key").chmod(0o440)
+        domogate.create()
         assert domogate.good("secret-key", "show-id").strip() == key_id
         assert not (domogate.data / "secret-key").exists()
 

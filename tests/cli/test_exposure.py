@@ -98,6 +98,7 @@ class TestServe:
 
     def test_other_commands_do_not_care(self, domogate: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("DOMOGATE_HOST", "0.0.0.0")
+        domogate.create()
         assert domogate.read("user", "list") == []
 
 
@@ -158,6 +159,7 @@ class TestExportsAreForTheirOwnerOnly:
         assert modes == dict.fromkeys(("audit", "readings", "estate", "backup"), 0o600)
 
     def test_also_if_a_file_that_others_could_read_is_replaced(self, domogate: CommandLine, tmp_path: Path) -> None:
+        domogate.create()
         for command in (("audit", "export"), ("backup",)):
             (tmp_path / "file").write_text("old")
             (tmp_path / "file").chmod(0o644)

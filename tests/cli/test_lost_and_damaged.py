@@ -80,6 +80,7 @@ class TestALostDatabase:
     def test_without_the_list_of_used_databases_the_folder_is_new(self, used: CommandLine) -> None:
         remove(used)
         (used.data / "in-use").unlink()
+        used.create()
         assert used.read("user", "list") == []
 
     def test_a_log_without_its_database_is_not_deleted(self, domogate: CommandLine) -> None:
@@ -150,6 +151,7 @@ class TestReplacingABackup:
         file, other = tmp_path / "backup.db", CommandLine(tmp_path / "other")
         used.good("backup", str(file))
         good = file.read_bytes()
+        other.create()
         said = other.refused("backup", str(file), "--force")
         assert "holds more" in said
         assert "--replace-larger" in said

@@ -29,6 +29,10 @@ class CommandLine:
     def run(self, *arguments: str, input: str | None = None) -> Result:
         return self.bare(*arguments, "--data", str(self.data), input=input)
 
+    def create(self) -> None:
+        """Make an empty store."""
+        self.good("estate", "import", "-", input="plants: []\n")
+
     def good(self, *arguments: str, input: str | None = None) -> str:
         """Its standard output. It must exit with 0."""
         result = self.run(*arguments, input=input)

@@ -35,7 +35,7 @@ class PostgresDatabase(Database):
         if "connect_timeout" not in url.query:
             url = url.update_query_dict({"connect_timeout": _CONNECT_SECONDS})
         self.writing = self._engine(url, 1)
-        reading = self._engine(url, READERS + 1)
+        reading = self._engine(url, READERS + 2)  # The feed and the probe have one each.
         self.reading = reading.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     @staticmethod

@@ -20,6 +20,7 @@ from domogate.stores.engine import READERS, Database, Transaction, find_sqlite_f
 from domogate.stores.inspection import DatabaseUnusable, UsedDatabases, inspect_file
 from domogate.stores.migrate import is_empty, migrate
 from domogate.stores.presence import Presence
+from domogate.stores.probe import Probe
 from domogate.stores.readers import Readers
 from domogate.stores.sealing import open_seals
 from domogate.stores.writer import Writer
@@ -71,6 +72,7 @@ class SqlSubject:
         self._writer: Writer | None = None
         self._readers: Readers | None = None
         self._presence: Presence | None = None
+        self._probe: Probe | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.on_damage: Callable[[DatabaseUnusable], None] = lambda _: None
         """Called on the event loop's thread if a read or a write finds that the database is damaged."""
@@ -112,6 +114,9 @@ class SqlSubject:
             raise
         self._writer = writer
         writer.start()
+        if self._gateway and find_sqlite_file(self._url) is None:
+            self._probe = Probe(self._database)
+            self._probe.start()
 
     def _open(self) -> None:
         """Check the database, migrate it, and write it to the list of used databases."""
@@ -137,8 +142,11 @@ class SqlSubject:
         writer, self._writer = self._writer, None
         readers, self._readers = self._readers, None
         database, self._database = self._database, None
+        probe, self._probe = self._probe, None
         if readers is None:
             return
+        if probe is not None:
+            await asyncio.to_thread(probe.stop)
         if writer is not None and not await writer.stop():
             _log.error("the database did not answer; ending without waiting for it")
         if database is not None:
@@ -149,6 +157,8 @@ class SqlSubject:
     @property
     def is_reachable(self) -> bool:
         """Whether the database answered when it was last asked."""
+        if self._probe is not None and not self._probe.is_reachable:
+            return False
         return self._writer is not None and self._writer.is_reachable
 
     def _explain(self, error: Exception) -> Exception:

@@ -1,0 +1,61 @@
+"""Asks a database server all the time whether it answers. The writer cannot tell while it waits for a statement."""
+
+import threading
+
+import structlog
+from sqlalchemy import Connection
+
+from domogate.stores.engine import Database, newest_cursor, time_limit
+
+_PERIOD, _LIMIT = 0.5, 1.0
+"""Seconds between two questions, and for an answer. Their sum is less than the 2 seconds that operators are promised."""
+_STOP_SECONDS = 0.5
+
+_log = structlog.get_logger(__name__)
+
+
+class Probe:
+    """A thread with its own connection."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._connection: Connection | None = None
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="domogate-store-probe", daemon=True)
+        self.is_reachable = True
+        """Whether the server gave the last answer in time."""
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join(_STOP_SECONDS)  # It may wait for a server that does not answer.
+
+    def _run(self) -> None:
+        while not self._stopping.wait(_PERIOD):
+            reachable = self._ask()
+            if reachable != self.is_reachable:
+                _log.warning("the database answers again" if reachable else "the database does not answer")
+                self.is_reachable = reachable
+        self._close()
+
+    def _ask(self) -> bool:
+        try:
+            with time_limit(_LIMIT):
+                if self._connection is None:
+                    self._connection = self._database.reading.connect()
+                with self._connection.begin():
+                    newest_cursor(self._connection)
+        except Exception:  # The database driver raises many kinds of errors for a lost server.
+            self._close()
+            return False
+        return True
+
+    def _close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            try:
+                connection.close()
+            except Exception:
+                _log.warning("the connection of the probe could not be closed")
