@@ -1,5 +1,6 @@
 """A contradictory or incomplete declaration fails when it is imported."""
 
+from datetime import date
 from typing import Any
 
 import msgspec
@@ -37,6 +38,14 @@ def _declare(**differences: Any) -> Operation:
 class TestAnOperation:
     def test_as_it_should_be_is_accepted(self) -> None:
         assert [parameter.role for parameter in _declare().parameters] == ["plant", "module"]
+
+    def test_answers_200_with_a_body_that_has_no_etag_unless_it_says_otherwise(self) -> None:
+        operation = _declare()
+        assert (operation.status, operation.may_be_empty, operation.has_etag, operation.lifecycle) == (200, False, False, None)
+
+    def test_may_list_469_and_470_and_no_other_status(self) -> None:
+        operation = _declare(path="plants", kinds=frozenset(), errors=frozenset({469, 470}))
+        assert operation.errors == {469, 470}
 
     @pytest.mark.parametrize(
         ("differences", "complaint"),
@@ -87,6 +96,12 @@ class TestAFamily:
     def test_that_contradicts_itself_is_refused(self, differences: dict[str, Any], complaint: str) -> None:
         with pytest.raises(DeclarationError, match=complaint):
             msgspec.structs.replace(FAMILIES[0], **differences)
+
+    def test_is_deprecated_since_the_day_of_the_specification(self) -> None:
+        lifecycles = {family.lifecycle_of(one) for family in FAMILIES for one in family.operations}
+        assert {lifecycle.word for lifecycle in lifecycles} == {"current", "legacy", "deprecated"}
+        assert {one.deprecated_since for one in lifecycles if one.word == "deprecated"} == {date(2026, 11, 15)}
+        assert {one.deprecated_since for one in lifecycles if one.word != "deprecated"} == {None}
 
     def test_has_a_root_and_a_slug_of_its_own(self) -> None:
         assert len({family.root for family in FAMILIES}) == len({family.slug for family in FAMILIES}) == 9

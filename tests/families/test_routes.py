@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 
 from domogate.domain.faults import WrongMethod, WrongUrl
@@ -94,6 +95,14 @@ class TestKeptPaths:
         kept = [request for request in requests if routes.find_kept(request)]
         assert kept == requests[-len(kept) :]
         assert 0 < sum(len(path) + 500 for _, path in kept) <= 4_000_000
+
+    def test_as_many_are_kept_as_fit_exactly(self) -> None:
+        routes = Routes(FAMILIES[7])
+        requests = [("GET", b"%0300d" % number) for number in range(5_010)]
+        target = routes.parse("GET", self.path(1))
+        for request in requests:
+            routes.keep(request, msgspec.structs.replace(target))
+        assert [request for request in requests if routes.find_kept(request)] == requests[-4_000_000 // (500 + 300) :]
 
     def test_one_that_is_kept_twice_counts_once(self) -> None:
         routes = Routes(FAMILIES[7])
