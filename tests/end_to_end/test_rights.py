@@ -74,6 +74,7 @@ def plant_record(number: int) -> dict[str, Any]:
         "type": "house",
         "address": f"{mark(number)} street",
         "owner": USERS[number],
+        "driver": "simulator",
         "ambients": [{"id": module_id(number, 90), "name": f"{mark(number)} room", "modules": modules[:3]}],
         "modules": [*modules[3:], controller, scene],
     }
