@@ -86,6 +86,57 @@ class TestEstateCheck:
         assert "UTF-8" in domogate.bare("estate", "check", str(tmp_path / "latin.yaml")).stderr
 
 
+NEW_HOTEL = ("--name", "Hotel Aurora", "--type", "hotel", "--owner", "anna@example.com", "--floors", "3", "--rooms", "12")
+
+
+class TestEstateNew:
+    def test_a_hotel_has_floors_rooms_and_ids_and_can_be_imported(self, domogate: CommandLine, tmp_path: Path) -> None:
+        file = tmp_path / "hotel.yaml"
+        assert domogate.bare("estate", "new", str(file), *NEW_HOTEL).exit_code == 0
+        (plant,) = yaml.safe_load(file.read_text())["plants"]
+        rooms = [room for floor in plant["floors"] for room in floor["ambients"]]
+        assert [floor["name"] for floor in plant["floors"]] == ["Floor 1", "Floor 2", "Floor 3"]
+        assert (rooms[0]["name"], rooms[-1]["name"], len(rooms)) == ("Room 101", "Room 312", 36)
+        assert len({plant["id"], *(one["id"] for one in (*plant["floors"], *rooms))}) == 40
+        assert domogate.bare("estate", "check", str(file)).exit_code == 0
+        domogate.good("estate", "import", str(file))
+        assert domogate.read("plant", "show", "Hotel Aurora")["owner"] == "anna@example.com"
+
+    def test_a_file_is_replaced_only_by_force(self, domogate: CommandLine, tmp_path: Path) -> None:
+        file = tmp_path / "hotel.yaml"
+        file.write_text("mine")
+        assert "--force" in domogate.bare("estate", "new", str(file), *NEW_HOTEL).stderr
+        assert file.read_text() == "mine"
+        assert domogate.bare("estate", "new", str(file), *NEW_HOTEL, "--force").exit_code == 0
+
+    def test_the_driver_is_that_of_the_plant(self, domogate: CommandLine) -> None:
+        text = domogate.bare("estate", "new", *NEW_HOTEL, "--driver", "simulator").stdout
+        assert yaml.safe_load(text)["plants"][0]["driver"] == "simulator"
+
+    @pytest.mark.parametrize(
+        ("flags", "words"),
+        [
+            (NEW_HOTEL[2:], "--name"),
+            ((), "--name, --type, --owner, --floors, --rooms"),
+            ((*NEW_HOTEL, "--owner", "anna"), "anna"),
+            ((*NEW_HOTEL, "--driver", "telepathy"), "telepathy"),
+            ((*NEW_HOTEL, "--rooms", "1000"), "99"),
+            ((*NEW_HOTEL, "--type", "castle"), "castle"),
+        ],
+    )
+    def test_what_is_missing_or_wrong_is_said(self, domogate: CommandLine, flags: tuple[str, ...], words: str) -> None:
+        result = domogate.bare("estate", "new", *flags)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert words in result.stderr
+
+    def test_at_a_terminal_it_asks(self, domogate: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+        answers = iter(["Hotel Aurora", "hotel", "anna@example.com", 2, 3])
+        monkeypatch.setattr("domogate.cli.estate.typer.prompt", lambda *_, **__: next(answers))
+        monkeypatch.setattr("domogate.cli.estate._is_terminal", lambda: True)
+        (plant,) = yaml.safe_load(domogate.bare("estate", "new").stdout)["plants"]
+        assert [len(floor["ambients"]) for floor in plant["floors"]] == [3, 3]
+
+
 class TestEstateImport:
     def test_it_says_what_it_did(self, domogate: CommandLine, file: Path) -> None:
         added = domogate.read("estate", "import", str(file))["added"]

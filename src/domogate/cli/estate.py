@@ -2,24 +2,53 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import click
+import msgspec
 import typer
 
-from domogate.cli._command import FAILED, Mistake, changing, command, group, opened
+from domogate.cli._command import FAILED, Mistake, WrongUsage, changing, command, group, opened
 from domogate.cli._files import Force, check_free, write_file
 from domogate.cli._help import PlainCommand
 from domogate.cli._output import AsJson, note, print_json
-from domogate.drivers import check_options
+from domogate.cli._scaffold import MOST_FLOORS, MOST_ROOMS, PlantFlags, print_new_plant
+from domogate.domain.plants import PlantType
+from domogate.drivers import DRIVERS, check_options
 from domogate.estate import EstateFile, EstateMistakes, build_estate, print_estate, read_estate, schema_text
 from domogate.ports import ImportSummary
 from domogate.services.audit import AuditAction
 from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 
-commands = group("estate", "The estate file: check, import, export, JSON Schema.")
+commands = group("estate", "The estate file: new, check, import, export, JSON Schema.")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The estate file. - means standard input.")]
+
+
+@command(commands, "new", flags=())
+async def new_estate(
+    settings: Settings,
+    plant: PlantFlags,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="File to write. - means standard output, which is the default.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Write the estate file of a new plant: floors and rooms with ids, to be completed. Asks for what no flag says.
+
+    Example: `domogate estate new estate.yaml --name 'Hotel Aurora' --type hotel --owner anna@example.com --floors 3 --rooms 12`
+    """
+    file = None if file == Path("-") else file
+    check_free(file, force)
+    if plant.driver not in (None, *DRIVERS):
+        raise WrongUsage(f"there is no driver {plant.driver!r}; there are {', '.join(DRIVERS)}.")
+    text = print_new_plant(_ask_for_missing(plant))
+    try:
+        read_estate(text, "the new file", drivers=check_options(settings.drivers))
+    except EstateMistakes as found:
+        raise WrongUsage(f"these values do not make a correct file:\n{found}") from None
+    _write(file, text)
 
 
 @command(commands, "check", flags=())
@@ -77,17 +106,42 @@ async def export_estate(
     check_free(file, force)
     async with opened(settings) as tools:
         text = print_estate(await tools.store.export_estate())
-    if file is None:
-        typer.echo(text, nl=False)
-    else:
-        write_file(file, text)
-        note(f"Wrote {file}.")
+    _write(file, text)
 
 
 @commands.command("schema", cls=PlainCommand)
 def print_schema() -> None:
     """Print the JSON Schema of the estate file, for editors."""
     typer.echo(schema_text(), nl=False)
+
+
+def _ask_for_missing(plant: PlantFlags) -> PlantFlags:
+    questions: dict[str, tuple[str, Any]] = {
+        "name": ("Name of the plant", str),
+        "type": ("Type", click.Choice(list(PlantType))),
+        "owner": ("E-mail address of the owner", str),
+        "floors": ("Number of floors", click.IntRange(1, MOST_FLOORS)),
+        "rooms": ("Number of rooms on each floor", click.IntRange(1, MOST_ROOMS)),
+    }
+    missing = [name for name in questions if getattr(plant, name) is None]
+    if missing and not _is_terminal():
+        raise WrongUsage(f"say what the plant is like: {', '.join(f'--{name}' for name in missing)}.")
+    answers = {name: typer.prompt(questions[name][0], type=questions[name][1], err=True) for name in missing}
+    if "type" in answers:
+        answers["type"] = PlantType(answers["type"])
+    return msgspec.structs.replace(plant, **answers)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def _write(file: Path | None, text: str) -> None:
+    if file is None:
+        typer.echo(text, nl=False)
+    else:
+        write_file(file, text)
+        note(f"Wrote {file}.")
 
 
 def _read(file: Path, settings: Settings) -> EstateFile:
