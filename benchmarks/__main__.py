@@ -10,6 +10,7 @@ import traceback
 from pathlib import Path
 
 from benchmarks.identity import IDENTITY
+from benchmarks.imports import IMPORTS
 from benchmarks.mqtt import MQTT
 from benchmarks.readings import READINGS
 from benchmarks.scenarios import SCENARIOS as READS_AND_COMMANDS
@@ -19,7 +20,7 @@ from benchmarks.tickets import TICKETS
 from benchmarks.webhooks import WEBHOOKS
 from domogate.edge.server import loop_factory
 
-SCENARIOS = READS_AND_COMMANDS | IDENTITY | MQTT | READINGS | STREAMS | WEBHOOKS | TICKETS
+SCENARIOS = READS_AND_COMMANDS | IDENTITY | MQTT | READINGS | STREAMS | WEBHOOKS | TICKETS | IMPORTS
 _PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 

@@ -197,3 +197,36 @@ class TestEstateExport:
 class TestEstateSchema:
     def test_it_is_a_schema(self, domogate: CommandLine) -> None:
         assert json.loads(domogate.bare("estate", "schema").stdout)["title"] == "Estate file"
+
+
+class TestLargeEstates:
+    def test_an_export_of_thousands_of_modules_is_imported_by_another_gateway(
+        self, domogate: CommandLine, file: Path, tmp_path: Path
+    ) -> None:
+        lamps = "".join(
+            f"      - {{id: ca5a0002-0001-4000-8000-{n:012x}, name: Lamp {n}, kind: light}}\n" for n in range(2_100)
+        )
+        file.write_text(SMALL_ESTATE + lamps)
+        added = domogate.read("estate", "import", str(file))["added"]
+        assert added["modules"] == 2_103
+        exported = tmp_path / "exported.yaml"
+        domogate.good("estate", "export", str(exported))
+        again = domogate.read("estate", "import", str(exported))
+        assert not any([*again["added"].values(), *again["updated"].values(), *again["removed"].values()])
+        other = domogate.bare("estate", "import", str(exported), "--json", "--data", str(tmp_path / "other"))
+        assert json.loads(other.stdout)["added"]["modules"] == 2_103
+
+    def test_nothing_of_a_large_file_with_a_mistake_at_its_end_is_imported(self, domogate: CommandLine, file: Path) -> None:
+        domogate.good("estate", "import", str(file))
+        lamps = "".join(
+            f"      - {{id: ca5a0002-0001-4000-8000-{n:012x}, name: Lamp {n}, kind: light}}\n" for n in range(2_100)
+        )
+        file.write_text(f"{SMALL_ESTATE}{lamps}  - {{id: ca5a0002-0000-4000-8000-000000000000, name: x}}\n")
+        assert "nothing was imported" in domogate.refused("estate", "import", str(file))
+        assert "Lamp 2000" not in domogate.good("estate", "export")
+
+    def test_users_may_follow_the_plants_on_standard_input(self, domogate: CommandLine) -> None:
+        document = yaml.safe_load(SMALL_ESTATE)
+        text = yaml.safe_dump({"plants": document.pop("plants"), **document}, sort_keys=False)
+        domogate.good("estate", "import", "-", input=text)
+        assert EMAIL in domogate.good("estate", "export")

@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 from functools import cache
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -190,7 +191,7 @@ DATA = st.recursive(
 @cache
 def _demo_document() -> dict[str, Any]:
     """The demo estate as data, with only its first plant."""
-    root, _ = compose(demo_text())
+    root, _ = compose(StringIO(demo_text()))
     assert root is not None
     document: dict[str, Any] = guide().to_data(root)
     return document | {"plants": document["plants"][:1]}

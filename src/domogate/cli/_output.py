@@ -1,7 +1,9 @@
 """Prints results to standard output, as a table or, with --json, as JSON. Other messages go to standard error."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -15,6 +17,16 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")
 
 def note(text: str) -> None:
     typer.echo(text, err=True)
+
+
+@contextmanager
+def progress_bar(label: str, length: int) -> Iterator[Callable[[int], None]]:
+    """Yields a function that advances the bar. The bar is shown only on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with typer.progressbar(length=length, label=label, file=sys.stderr) as bar:
+        yield bar.update
 
 
 def print_json(value: Any) -> None:

@@ -1,6 +1,7 @@
 """`domogate estate …`: the file that describes everything a gateway serves."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,17 +10,31 @@ import msgspec
 import typer
 
 from domogate.cli._command import FAILED, Mistake, WrongUsage, changing, command, group, opened
+from domogate.cli._estate_input import open_input
 from domogate.cli._files import Force, check_free, write_file
 from domogate.cli._help import PlainCommand
-from domogate.cli._output import AsJson, note, print_json
+from domogate.cli._output import AsJson, note, print_json, progress_bar
 from domogate.cli._scaffold import MOST_FLOORS, MOST_ROOMS, PlantFlags, print_new_plant
+from domogate.domain.estate import EstatePlant
 from domogate.domain.plants import PlantType
 from domogate.drivers import DRIVERS, check_options
-from domogate.estate import EstateFile, EstateMistakes, build_estate, print_estate, read_estate, schema_text
+from domogate.estate import (
+    EstateFile,
+    EstateMistakes,
+    PlantSpool,
+    build_estate,
+    print_estate,
+    read_estate,
+    scan_estate,
+    schema_text,
+)
 from domogate.ports import ImportSummary
 from domogate.services.audit import AuditAction
 from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
+
+_AT_ONCE = 2_000
+"""An estate with at most so many modules is imported in one transaction."""
 
 commands = group("estate", "The estate file: new, check, import, export, JSON Schema.")
 
@@ -55,7 +70,7 @@ async def new_estate(
 async def check_estate(settings: Settings, file: File, as_json: AsJson = False) -> None:
     """List all mistakes of an estate file, each with its line and the allowed values. This needs no store."""
     try:
-        _read(file, settings)
+        _scan(file, settings, lambda _: None)
     except EstateMistakes as found:
         if as_json:
             print_json({"good": False, "mistakes": found.mistakes})
@@ -77,20 +92,26 @@ async def import_estate(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Import an estate file, completely or not at all. Keeps present states and passwords."""
-    try:
-        read = _read(file, settings)
-    except EstateMistakes as found:
-        raise Mistake(f"nothing was imported, because the file has mistakes:\n{found}") from None
-    async with changing(settings) as tools:
-        known = [user.email for user in await tools.store.list_users() if user.active]
-        estate = await build_estate(read, tools.hasher, known=known)
-        summary = await tools.store.import_estate(estate, prune=prune)
-        tools.people.note(AuditAction.ESTATE_IMPORTED, COMMAND_LINE, "estate", prune="yes" if prune else "no")
-        if as_json:
-            print_json(summary)
-        else:
-            note(_told(summary))
+    """Import an estate file. If it has mistakes, nothing is imported. Keeps present states and passwords."""
+    with PlantSpool() as plants:
+        try:
+            read = _scan(file, settings, plants.add)
+        except EstateMistakes as found:
+            raise Mistake(f"nothing was imported, because the file has mistakes:\n{found}") from None
+        async with changing(settings) as tools:
+            known = [user.email for user in await tools.store.list_users() if user.active]
+            estate = await build_estate(read, tools.hasher, known=known)
+            if prune or plants.modules <= _AT_ONCE:
+                estate = msgspec.structs.replace(estate, plants=tuple(plants))
+                summary = await tools.store.import_estate(estate, prune=prune)
+            else:
+                with progress_bar("Importing", plants.modules) as advance:
+                    summary = await tools.store.import_in_parts(estate, plants, progress=advance)
+            tools.people.note(AuditAction.ESTATE_IMPORTED, COMMAND_LINE, "estate", prune="yes" if prune else "no")
+            if as_json:
+                print_json(summary)
+            else:
+                note(_told(summary))
 
 
 @command(commands, "export")
@@ -144,17 +165,11 @@ def _write(file: Path | None, text: str) -> None:
         note(f"Wrote {file}.")
 
 
-def _read(file: Path, settings: Settings) -> EstateFile:
-    drivers = check_options(settings.drivers)
-    if str(file) == "-":
-        return read_estate(sys.stdin.read(), "standard input", drivers=drivers)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise Mistake(f"{file} is not UTF-8 text.") from None
-    except OSError as error:
-        raise Mistake(f"{file} cannot be read: {error.strerror}.") from None
-    return read_estate(text, str(file), drivers=drivers)
+def _scan(file: Path, settings: Settings, take: Callable[[EstatePlant], None]) -> EstateFile:
+    """Raises EstateMistakes. The plants may be used only if nothing is raised."""
+    source = "standard input" if str(file) == "-" else str(file)
+    with open_input(file) as open_text:
+        return scan_estate(open_text, source, take, drivers=check_options(settings.drivers))
 
 
 def _told(summary: ImportSummary) -> str:

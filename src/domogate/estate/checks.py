@@ -14,28 +14,49 @@ from domogate.estate.explain import Finding
 from domogate.estate.mistakes import Path, did_you_mean, listed, print_path, quoted
 from domogate.estate.plant_checks import check_plant
 from domogate.estate.records import driver_of, every_module, kind_of, people_of, records, text, texts
+from domogate.estate.used_ids import UsedIds
 
 Record = dict[str, Any]
 Drivers = Mapping[str, Callable[[DeviceKind, Mapping[str, Any]], Iterator[tuple[tuple[str | int, ...], str]]]]
 """The known drivers, each with a function that checks module options. It yields the path and the problem of each mistake."""
 
 
-def check_document(document: Any, drivers: Drivers | None) -> Iterator[Finding]:
+def check_document(document: Any) -> Iterator[Finding]:
+    """Checks everything but the plants."""
     if not isinstance(document, dict):
         return
-    yield from _users(document)
+    yield from check_users(document)
     yield from _subscriptions(document)
     yield from _clients(document)
-    emails = {email_key(email): email for _, user in records(document, "users") if (email := text(user, "email"))}
-    for path, plant in records(document, "plants"):
-        yield from _people(path, plant, emails)
-        yield from check_plant(path, plant)
-    yield from _identities(document)
-    yield from _drivers(document, drivers)
     yield from _spare_parts(document)
 
 
-def _users(document: Record) -> Iterator[Finding]:
+class PlantChecks:
+    """Checks plants one after the other. Ids are unique among all of them."""
+
+    def __init__(self, users: Any, drivers: Drivers | None) -> None:
+        found = records({"users": users}, "users")
+        self._emails = {email_key(email): email for _, user in found if (email := text(user, "email"))}
+        self._drivers = drivers
+        self._identities = [(key, UsedIds()) for key in ("id", "internalId")]
+
+    def close(self) -> None:
+        for _, used in self._identities:
+            used.close()
+
+    def check(self, path: Path, plant: Any) -> Iterator[Finding]:
+        if not isinstance(plant, dict):
+            return
+        yield from _people(path, plant, self._emails)
+        yield from check_plant(path, plant)
+        for key, used in self._identities:
+            for at, record in _identified(path, plant):
+                if (value := text(record, key)) is not None and (first := used.add(email_key(value), print_path(at))):
+                    yield Finding((*at, key), f"the {key} {quoted(value)} is already used by {first}")
+        yield from _check_drivers(path, plant, self._drivers)
+
+
+def check_users(document: Record) -> Iterator[Finding]:
     emails, ids = _Once("e-mail address"), _Once("id")
     for path, user in records(document, "users"):
         yield from emails.see(path, user, "email")
@@ -104,38 +125,31 @@ def _is_user(path: Path, email: str, emails: dict[str, str]) -> Iterator[Finding
         yield Finding(path, problem, "an e-mail address under users", did_you_mean(email, emails.values(), 0.85))
 
 
-def _identities(document: Record) -> Iterator[Finding]:
-    """Among all plants, floors, ambients and modules, ids are unique. Internal ids are unique too."""
-    for key in ("id", "internalId"):
-        once = _Once(key)
-        for plant_path, plant in records(document, "plants"):
-            yield from once.see(plant_path, plant, key)
-            for floor_path, floor in records(plant, "floors", plant_path):
-                yield from once.see(floor_path, floor, key)
-                for path, ambient in records(floor, "ambients", floor_path):
-                    yield from once.see(path, ambient, key)
-            for path, ambient in records(plant, "ambients", plant_path):
-                yield from once.see(path, ambient, key)
-            for path, module in every_module(plant_path, plant):
-                yield from once.see(path, module, key)
+def _identified(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
+    """The plant, and its floors, ambients and modules."""
+    yield path, plant
+    for floor_path, floor in records(plant, "floors", path):
+        yield floor_path, floor
+        yield from records(floor, "ambients", floor_path)
+    yield from records(plant, "ambients", path)
+    yield from every_module(path, plant)
 
 
-def _drivers(document: Record, drivers: Drivers | None) -> Iterator[Finding]:
-    for plant_path, plant in records(document, "plants"):
-        placed = [(path, module, driver_of(plant, module)) for path, module in every_module(plant_path, plant)]
-        yield from _missing_drivers([it for it in placed if it[2] is None and kind_of(*it[:2]) is not DeviceKind.SCENE])
-        for path, module, driver in placed:
-            if driver is None or drivers is None:
-                continue
-            if driver not in drivers:
-                problem = f"there is no driver {quoted(driver)}"
-                yield Finding((*path, "driver"), problem, listed(sorted(drivers)), did_you_mean(driver, drivers))
-                continue
-            kind, options = kind_of(path, module), module.get("options", {})
-            if kind is not None and isinstance(options, dict):
-                for at, problem in drivers[driver](kind, options):
-                    inside = (*path, "options", *at) if "options" in module else path
-                    yield Finding(inside, problem)
+def _check_drivers(plant_path: Path, plant: Record, drivers: Drivers | None) -> Iterator[Finding]:
+    placed = [(path, module, driver_of(plant, module)) for path, module in every_module(plant_path, plant)]
+    yield from _missing_drivers([it for it in placed if it[2] is None and kind_of(*it[:2]) is not DeviceKind.SCENE])
+    for path, module, driver in placed:
+        if driver is None or drivers is None:
+            continue
+        if driver not in drivers:
+            problem = f"there is no driver {quoted(driver)}"
+            yield Finding((*path, "driver"), problem, listed(sorted(drivers)), did_you_mean(driver, drivers))
+            continue
+        kind, options = kind_of(path, module), module.get("options", {})
+        if kind is not None and isinstance(options, dict):
+            for at, problem in drivers[driver](kind, options):
+                inside = (*path, "options", *at) if "options" in module else path
+                yield Finding(inside, problem)
 
 
 def _missing_drivers(modules: list[tuple[Path, Record, str | None]]) -> Iterator[Finding]:

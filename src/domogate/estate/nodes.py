@@ -1,12 +1,13 @@
 """Parses YAML text into nodes with line and column. A scalar stays text; no Python objects are constructed.
 
 Nodes are built from the parser's events with an explicit stack. While reading, nesting is limited and aliases are refused, so
-neither can use up the memory.
+neither can use up the memory. The text is read in pieces, and a plant is passed on as soon as it is complete, so a large file
+needs no more memory than its largest plant.
 """
 
 import re
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
+from typing import TextIO, TypeAlias
 
 import msgspec
 import yaml
@@ -14,8 +15,8 @@ import yaml
 from domogate.estate.mistakes import Mistake, Path, print_path, quoted
 from domogate.estate.syntax import syntax_mistake
 
-MAX_CHARACTERS = 64 * 1024 * 1024
 MAX_DEPTH = 40
+PLANTS = "plants"
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # YAML 1.2 §5.1, without surrogates. NUL is refused in escapes too, because databases cannot store it.
@@ -53,28 +54,65 @@ class Mapping(msgspec.Struct, frozen=True):
 
 
 Node: TypeAlias = Scalar | Listing | Mapping
+TakePlant = Callable[["Mapping", int, Node], None]
+"""Gets the part of the document that is complete, the number of the plant, and the plant."""
+
+_PASSED_ON = Scalar("", True, 0, 0)
+"""The place of a plant that was passed on."""
 
 
-def compose(text: str) -> tuple[Node | None, list[Mistake]]:
-    """The root of the document, and the mistakes in the YAML syntax. A document without a root cannot be checked further."""
-    text = text.removeprefix("\ufeff")
-    if len(text) > MAX_CHARACTERS:
-        return None, [Mistake(1, 1, "", f"the file has {len(text)} characters", f"at most {MAX_CHARACTERS}")]
-    if odd := _UNPRINTABLE(text):
-        line = text.count("\n", 0, odd.start())
-        column = odd.start() - (text.rfind("\n", 0, odd.start()) + 1)
-        problem = f"the character U+{ord(odd[0]):04X} is not allowed in a text file"
-        return None, [Mistake(line + 1, column + 1, "", problem, "it may be written as an escape in double quotes")]
-    composer = _Composer()
+def compose(file: TextIO, take_plant: TakePlant | None = None) -> tuple[Node | None, list[Mistake]]:
+    """The root of the document, and the mistakes in the YAML syntax. A document without a root cannot be checked further.
+
+    With `take_plant`, the plants are passed on, and the document has no plants. Raises UnicodeDecodeError.
+    """
+    text = _CheckedText(file)
+    composer = _Composer(take_plant)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
             if not composer.take(event):
                 return None, composer.mistakes
+    except _UnprintableCharacter as refused:
+        return None, [refused.mistake]
     except yaml.YAMLError as error:
         return None, [*composer.mistakes, syntax_mistake(error)]
     if composer.root is None:
         composer.mistakes.append(Mistake(1, 1, "", "the file is empty"))
     return composer.root, composer.mistakes
+
+
+class _UnprintableCharacter(Exception):
+    def __init__(self, mistake: Mistake) -> None:
+        super().__init__(mistake)
+        self.mistake = mistake
+
+
+class _CheckedText:
+    """Reads text for the parser, and checks its characters."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self._line = self._column = 0
+        self._at_start = True
+
+    def read(self, size: int) -> str:
+        """Raises _UnprintableCharacter, UnicodeDecodeError. An empty text is the end of the file."""
+        text = self._file.read(size)
+        if self._at_start:
+            self._at_start = False
+            text = text.removeprefix("\ufeff") or self._file.read(size)
+        odd = _UNPRINTABLE(text)
+        self._move(text[: odd.start()] if odd else text)
+        if odd:
+            problem = f"the character U+{ord(odd[0]):04X} is not allowed in a text file"
+            allowed = "it may be written as an escape in double quotes"
+            raise _UnprintableCharacter(Mistake(self._line + 1, self._column + 1, "", problem, allowed))
+        return text
+
+    def _move(self, text: str) -> None:
+        lines = text.count("\n")
+        self._line += lines
+        self._column = len(text) - text.rfind("\n") - 1 if lines else self._column + len(text)
 
 
 def locate(root: Node, path: Path, *, key: bool = False) -> tuple[int, int]:
@@ -107,7 +145,8 @@ class _Open:
 
 
 class _Composer:
-    def __init__(self) -> None:
+    def __init__(self, take_plant: TakePlant | None) -> None:
+        self._take_plant = take_plant
         self.root: Node | None = None
         self.mistakes: list[Mistake] = []
         self._stack: list[_Open] = []
@@ -162,6 +201,15 @@ class _Composer:
             return
         top = self._stack[-1]
         if isinstance(top.node, Listing):
+            outer = self._stack[0]
+            if (
+                self._take_plant is not None
+                and len(self._stack) == 2
+                and isinstance(outer.node, Mapping)
+                and outer.step == PLANTS
+            ):
+                self._take_plant(outer.node, len(top.node.items), node)
+                node = _PASSED_ON
             top.node.items.append(node)
             return
         if not top.at_value:

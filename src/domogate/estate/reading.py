@@ -1,65 +1,54 @@
-"""Reads an estate file: parses it, checks all of it, and only then builds the Estate."""
+"""Reads an estate file: parses and checks it plant by plant. A plant is used only after the whole file was checked."""
 
 import asyncio
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
+from io import StringIO
+from typing import Any, TextIO
 
 import msgspec
 
-from domogate.common.secrets import hash_secret
-from domogate.domain.devices import DeviceKind
-from domogate.domain.estate import Estate, EstatePlant, FirstState
+from domogate.domain.estate import Estate, EstatePlant
 from domogate.domain.formats import email_key
-from domogate.domain.ids import Id
-from domogate.domain.people import Client, Subscription, User
-from domogate.domain.plants import Ambient, Detail, Floor, Invitation, Member, Module, SceneDetail, Topology
-from domogate.estate import format as words
-from domogate.estate.checks import Drivers, check_document
+from domogate.domain.people import User
+from domogate.estate.building import EstateBuilder, EstateFile
+from domogate.estate.checks import Drivers, PlantChecks, check_document, check_users
 from domogate.estate.explain import Finding
 from domogate.estate.mistakes import EstateMistakes, Mistake, print_path
-from domogate.estate.nodes import Node, compose, locate
-from domogate.estate.records import driver_of
+from domogate.estate.nodes import PLANTS, Entry, Listing, Mapping, Node, compose, locate
 from domogate.estate.schema import check_schema, guide
-from domogate.estate.shapes import IDENTITY
 from domogate.ports import Hasher
 
-Record = dict[str, Any]
-
-HINT_LENGTH = 6
-
-
-class EstateFile(msgspec.Struct, frozen=True):
-    """A correct estate file.
-
-    The passwords in its estate are not hashed yet; the secrets in clear text are in separate fields.
-    """
-
-    source: str
-    estate: Estate
-    passwords: dict[Id, str]
-    """By user id."""
-    keys: dict[Id, str]
-    """By subscription id."""
-    secrets: dict[str, str]
-    """By client id."""
-
-    def __repr__(self) -> str:
-        return f"EstateFile({self.source!r})"
+_USERS = "users"
 
 
 def read_estate(text: str, source: str, *, drivers: Drivers | None = None) -> EstateFile:
     """Raises EstateMistakes with all mistakes. `drivers`: the allowed drivers; None allows any driver with any options."""
-    root, mistakes = compose(text)
-    if root is None:
-        raise EstateMistakes(source, mistakes)
-    document = guide().to_data(root)
-    refused = list(check_schema(document))
-    reported = {finding.path for finding in refused}
-    refused += [finding for finding in check_document(document, drivers) if finding.path not in reported]
-    mistakes += [_placed(finding, root) for finding in refused]
-    if mistakes:
-        raise EstateMistakes(source, mistakes)
-    return _Builder(document).build(source)
+    plants: list[EstatePlant] = []
+    file = scan_estate(lambda: StringIO(text), source, plants.append, drivers=drivers)
+    return msgspec.structs.replace(file, estate=msgspec.structs.replace(file.estate, plants=tuple(plants)))
+
+
+def scan_estate(
+    open_text: Callable[[], AbstractContextManager[TextIO]],
+    source: str,
+    take: Callable[[EstatePlant], None],
+    *,
+    drivers: Drivers | None = None,
+) -> EstateFile:
+    """Pass the plants to `take` one by one. Return the file without plants. Raises EstateMistakes, UnicodeDecodeError.
+
+    The plants may be used only if nothing is raised. The file is read twice if its users are written after its plants.
+    """
+    scan = _Scan(source, take, drivers)
+    with open_text() as text:
+        file, users = scan.run(text)
+    if file is None:
+        scan = _Scan(source, take, drivers, users=users)
+        with open_text() as text:
+            file, _ = scan.run(text)
+    assert file is not None, "all users are known"
+    return file
 
 
 async def build_estate(file: EstateFile, hasher: Hasher, *, known: Collection[str] = ()) -> Estate:
@@ -76,127 +65,85 @@ async def build_estate(file: EstateFile, hasher: Hasher, *, known: Collection[st
     return msgspec.structs.replace(file.estate, users=tuple(users))
 
 
-def _placed(finding: Finding, root: Node) -> Mistake:
+class _Scan:
+    """One pass over a file. Plants before the users are skipped, unless the users are given."""
+
+    def __init__(self, source: str, take: Callable[[EstatePlant], None], drivers: Drivers | None, *, users: Any = None) -> None:
+        self._source = source
+        self._take = take
+        self._drivers = drivers
+        self._mistakes: list[Mistake] = []
+        self._checks: PlantChecks | None = None
+        self._builder: EstateBuilder | None = None
+        self._has_skipped = False
+        if users is not None:
+            self._know_users(users)
+
+    def run(self, text: TextIO) -> tuple[EstateFile | None, Any]:
+        """Return the file and its users. The file is None if plants were skipped."""
+        try:
+            root, syntax = compose(text, self._take_plant)
+        finally:
+            if self._checks is not None:
+                self._checks.close()
+        if root is None:
+            raise EstateMistakes(self._source, [*self._mistakes, *syntax])
+        passed_on = _without_plants(root)
+        document = guide().to_data(passed_on)
+        users = document.get(_USERS, []) if isinstance(document, dict) else []
+        if self._has_skipped:
+            return None, users
+        refused = list(check_schema(document))
+        reported = {finding.path for finding in refused}
+        refused += [finding for finding in check_document(document) if finding.path not in reported]
+        mistakes = [*self._mistakes, *syntax, *(_placed(finding, passed_on) for finding in refused)]
+        if mistakes:
+            raise EstateMistakes(self._source, mistakes)
+        return (self._builder or EstateBuilder(users)).build(document, self._source), users
+
+    def _know_users(self, users: Any) -> None:
+        document = {_USERS: users}
+        self._checks = PlantChecks(users, self._drivers)
+        if not [*check_schema(document), *check_users(document)]:
+            self._builder = EstateBuilder(users)
+
+    def _take_plant(self, before: Mapping, number: int, node: Node) -> None:
+        if self._checks is None:
+            if _USERS not in before.entries:
+                self._has_skipped = True
+                return
+            self._know_users(guide().to_data(Mapping({_USERS: before.entries[_USERS]}, 1, 1))[_USERS])
+            assert self._checks is not None
+        line, column = node.line, node.column
+        alone = Mapping({PLANTS: Entry(Listing([node], line, column), line, column)}, line, column)
+        document = guide().to_data(alone)
+        refused = list(check_schema(document))
+        reported = {finding.path for finding in refused}
+        plant = document[PLANTS][0]
+        found = self._checks.check((PLANTS, number), plant)
+        refused += [at_0 for finding in found if (at_0 := _moved(finding, 0)).path not in reported]
+        self._mistakes += [_placed(finding, alone, number) for finding in refused]
+        if not self._mistakes and self._builder is not None:
+            self._take(self._builder.build_plant(plant))
+
+
+def _without_plants(root: Node) -> Node:
+    """The plants were passed on, so the list is empty now."""
+    if not isinstance(root, Mapping) or PLANTS not in root.entries:
+        return root
+    entry = root.entries[PLANTS]
+    if not isinstance(entry.node, Listing):
+        return root
+    emptied = Entry(Listing([], entry.node.line, entry.node.column), entry.line, entry.column)
+    return Mapping(root.entries | {PLANTS: emptied}, root.line, root.column)
+
+
+def _moved(finding: Finding, number: int) -> Finding:
+    return finding._replace(path=(PLANTS, number, *finding.path[2:]))
+
+
+def _placed(finding: Finding, root: Node, number: int | None = None) -> Mistake:
+    """`number`: that of the only plant in `root`."""
     line, column = locate(root, finding.path, key=finding.at_key)
-    return Mistake(line, column, print_path(finding.path), finding.problem, finding.allowed, finding.hint)
-
-
-def _ids(record: Record) -> dict[str, Id]:
-    identity = IDENTITY.read(record["id"])
-    internal = IDENTITY.read(record["internalId"]) if "internalId" in record else words.derived_id("internal", identity)
-    return {"id": identity, "internal_id": internal}
-
-
-class _Builder:
-    """Builds the domain's values from a document that passed all checks."""
-
-    def __init__(self, document: Record) -> None:
-        self._document = document
-        self._passwords: dict[Id, str] = {}
-        self._keys: dict[Id, str] = {}
-        self._secrets: dict[str, str] = {}
-        self._members: dict[str, Member] = {}
-
-    def build(self, source: str) -> EstateFile:
-        document = self._document
-        estate = Estate(
-            users=tuple(map(self._user, document.get("users", ()))),
-            subscriptions=tuple(map(self._subscription, document.get("subscriptions", ()))),
-            clients=tuple(map(self._client, document.get("clients", ()))),
-            plants=tuple(map(self._plant, document.get("plants", ()))),
-            spare_parts=tuple(map(words.SPARE_PARTS.read, document.get("spareParts", ()))),
-        )
-        return EstateFile(source, estate, self._passwords, self._keys, self._secrets)
-
-    def _user(self, record: Record) -> User:
-        email = record["email"]
-        identity = IDENTITY.read(record["id"]) if "id" in record else words.derived_id("user", email_key(email))
-        if "password" in record:
-            self._passwords[identity] = record["password"]
-        self._members[email_key(email)] = Member(identity, email)
-        return words.USER.read(record, id=identity)
-
-    def _subscription(self, record: Record) -> Subscription:
-        key = record.get("key")
-        key_hash = hash_secret(key) if key is not None else record["keyHash"]
-        identity = IDENTITY.read(record["id"]) if "id" in record else words.derived_id("subscription", key_hash)
-        if key is not None:
-            self._keys[identity] = key
-        hint = key[:HINT_LENGTH] if key is not None else record.get("hint", "")
-        return words.SUBSCRIPTION.read(record, id=identity, key_hash=key_hash, hint=hint)
-
-    def _client(self, record: Record) -> Client:
-        more = {}
-        if "secret" in record:
-            self._secrets[record["id"]] = record["secret"]
-            more["secret_hash"] = hash_secret(record["secret"])
-        return words.CLIENT.read(record, scopes=tuple(record["scopes"]), **more)
-
-    def _plant(self, record: Record) -> EstatePlant:
-        states: list[FirstState] = []
-        driver = driver_of(record, {})
-        topology = Topology(
-            floors=tuple(
-                Floor(**_ids(floor), name=floor["name"], ambients=_ambients(floor, driver, states))
-                for floor in record.get("floors", ())
-            ),
-            ambients=_ambients(record, driver, states),
-            modules=_modules(record, driver, states),
-        )
-        is_site = any(module.kind is DeviceKind.EMERGENCY_CONTROLLER for module in topology.every_module())
-        plant = words.PLANT.read(
-            record,
-            **_ids(record),
-            owner=self._members[email_key(record["owner"])],
-            allowed=tuple(map(self._member, record.get("allowed", ()))),
-            invited=tuple(Invitation(words.email_of(one), words.read_limits(one)) for one in record.get("invited", ())),
-            emergency_lighting=is_site or record.get("emergencyLighting", False),
-        )
-        return EstatePlant(plant, topology, tuple(states))
-
-    def _member(self, person: Any) -> Member:
-        return msgspec.structs.replace(self._members[email_key(words.email_of(person))], limits=words.read_limits(person))
-
-
-def _ambients(holder: Record, driver: str | None, states: list[FirstState]) -> tuple[Ambient, ...]:
-    return tuple(
-        Ambient(**_ids(record), name=record["name"], type=record.get("type", "other"), modules=_modules(record, driver, states))
-        for record in holder.get("ambients", ())
-    )
-
-
-def _modules(holder: Record, driver: str | None, states: list[FirstState]) -> tuple[Module, ...]:
-    """`driver`: that of modules that name none. A scene that names none belongs to the gateway, and needs none."""
-    modules = []
-    for record in holder.get("modules", ()):
-        kind = DeviceKind(record["kind"])
-        controller = IDENTITY.read(record["controller"]) if "controller" in record else None
-        of_kind = {} if driver is None or kind is DeviceKind.SCENE else {"driver": driver}
-        modules.append(_module(of_kind | record, kind, controller, states))
-        modules += [
-            _module(of_kind | unit, DeviceKind.EMERGENCY_UNIT, modules[-1].id, states) for unit in record.get("units", ())
-        ]
-    return tuple(modules)
-
-
-def _module(record: Record, kind: DeviceKind, controller: Id | None, states: list[FirstState]) -> Module:
-    ids = _ids(record)
-    state, reachable = words.read_state(kind, record), record.get("reachable", True)
-    if state is not None or not reachable:
-        states.append(FirstState(ids["id"], state, reachable))
-    name, detail = record.get("name", ""), _detail(kind, record)
-    return words.MODULE.read(record, **ids, name=name, kind=kind, detail=detail, controller_id=controller)
-
-
-def _detail(kind: DeviceKind, record: Record) -> Detail | None:
-    match kind:
-        case DeviceKind.SCENE:
-            return SceneDetail(words.STEPS.read(record.get("steps", ())))
-        case DeviceKind.CHRONOTHERMOSTAT:
-            return words.THERMOSTAT_DETAIL.read(record)
-        case DeviceKind.EMERGENCY_CONTROLLER:
-            return words.CONTROLLER_DETAIL.read(record)
-        case DeviceKind.EMERGENCY_UNIT:
-            return words.UNIT_DETAIL.read(record)
-        case _:
-            return None
+    path = finding.path if number is None else _moved(finding, number).path
+    return Mistake(line, column, print_path(path), finding.problem, finding.allowed, finding.hint)

@@ -8,6 +8,8 @@ from domogate.estate.mistakes import Path
 
 Record = dict[str, Any]
 
+_KINDS: dict[str | None, DeviceKind] = {str(kind): kind for kind in DeviceKind}
+
 
 def records(parent: Record, key: str, path: Path = ()) -> Iterator[tuple[Path, Record]]:
     """The mappings in the list under the key, each with its path."""
@@ -51,8 +53,7 @@ def kind_of(path: Path, module: Record) -> DeviceKind | None:
     """The kind of the module at the path, or None if it is not valid. A unit under its controller may leave its kind out."""
     if path[-2] == "units":
         return DeviceKind.EMERGENCY_UNIT
-    word = text(module, "kind")
-    return DeviceKind(word) if word in tuple(DeviceKind) else None
+    return _KINDS.get(text(module, "kind"))
 
 
 def driver_of(plant: Record, module: Record) -> str | None:

@@ -6,7 +6,7 @@ So `on`, `062520`, `1e3` and `2026-11-15` stay text where the format has text. N
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from domogate.estate.nodes import Entry, Listing, Mapping, Node, Scalar
@@ -16,6 +16,8 @@ Schema = dict[str, Any]
 # Numbers have the syntax of JSON. Integers that are too large for a store or a client stay text.
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})").fullmatch
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,308})(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?").fullmatch
+_MOST_WORDS = 1_000
+"""The number of words that are remembered. A correct file has some dozens."""
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
@@ -24,6 +26,9 @@ class SchemaGuide:
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
+        self._fixed: dict[int, list[Schema] | None] = {}
+        """The parts that always apply, by the id of the schema. None if they depend on the node."""
+        self._by_word: dict[tuple[int, str], list[Schema]] = {}
 
     def to_data(self, node: Node) -> Any:
         return self._convert(node, [self._schema])
@@ -35,23 +40,44 @@ class SchemaGuide:
         if isinstance(node, Listing):
             items = [part["items"] for part in applicable if "items" in part]
             return [self._convert(item, items) for item in node.items]
+        properties = [part["properties"] for part in applicable if "properties" in part]
         return {
-            key: self._convert(
-                entry.node, [part["properties"][key] for part in applicable if key in part.get("properties", ())]
-            )
+            key: self._convert(entry.node, [known[key] for known in properties if key in known])
             for key, entry in node.entries.items()
         }
 
-    def _expand(self, node: Node, schema: Schema | bool) -> Iterator[Schema]:
+    def _expand(self, node: Node, schema: Schema | bool) -> list[Schema]:
         if isinstance(schema, bool):
-            return
-        yield schema
+            return []
+        if id(schema) not in self._fixed:
+            self._fixed[id(schema)] = None if self._depends(schema) else self._parts(node, schema)
+        fixed = self._fixed[id(schema)]
+        if fixed is not None:
+            return fixed
+        if "allOf" not in schema or "$ref" in schema:
+            return self._parts(node, schema)
+        # All conditions of a list are about one word of the record, so the parts are found by that word.
+        key = next(iter(schema["allOf"][0]["if"]["properties"]))
+        entry = node.entries.get(key) if isinstance(node, Mapping) else None
+        word = entry.node.text if entry is not None and isinstance(entry.node, Scalar) else None
+        if word is None or len(self._by_word) > _MOST_WORDS:
+            return self._parts(node, schema)
+        if (id(schema), word) not in self._by_word:
+            self._by_word[id(schema), word] = self._parts(node, schema)
+        return self._by_word[id(schema), word]
+
+    def _depends(self, schema: Schema) -> bool:
+        return "if" in schema or "allOf" in schema or ("$ref" in schema and self._depends(self.resolve(schema["$ref"])))
+
+    def _parts(self, node: Node, schema: Schema) -> list[Schema]:
+        parts = [schema]
         if "$ref" in schema:
-            yield from self._expand(node, self.resolve(schema["$ref"]))
+            parts += self._expand(node, self.resolve(schema["$ref"]))
         for part in schema.get("allOf", ()):
-            yield from self._expand(node, part)
+            parts += self._expand(node, part)
         if "if" in schema and condition_holds(schema["if"], node):
-            yield from self._expand(node, schema["then"])
+            parts += self._expand(node, schema["then"])
+        return parts
 
     def resolve(self, reference: str) -> Schema:
         schema: Schema = self._schema["$defs"][reference.removeprefix("#/$defs/")]

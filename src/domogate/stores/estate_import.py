@@ -1,4 +1,4 @@
-"""Imports an estate in one transaction. It adds and updates records, and with `prune` it also removes records.
+"""Imports an estate in one transaction, or in parts. It adds and updates records, and with `prune` it also removes records.
 
 Stored states are kept: the first state of the file is used only if no state is stored. Only differences are written, so
 importing the same file again changes nothing and emits no event.
@@ -15,8 +15,8 @@ from domogate.domain.plants import SIMULATED_DRIVERS, Module, PlantStatus
 from domogate.ports import ImportSummary
 from domogate.stores.clients import remove_clients
 from domogate.stores.codec import to_json
-from domogate.stores.engine import Transaction, execute_many
-from domogate.stores.estate_people import import_clients, import_members, import_subscriptions, import_users
+from domogate.stores.engine import Transaction, chunked, execute_many
+from domogate.stores.estate_people import ImportedUsers, import_clients, import_members, import_subscriptions, import_users
 from domogate.stores.keys import remove_subscriptions
 from domogate.stores.members import list_plants_of_user, people_of, take_up_invitations
 from domogate.stores.people import remove_users
@@ -32,14 +32,21 @@ _PLANT_ID = 1
 
 def import_estate(tx: Transaction, estate: Estate, *, prune: bool) -> ImportSummary:
     """Raises ValueError if the estate contradicts itself or the store. Then nothing is changed."""
-    all_plants = tx.connection.execute(select(plants.c.id)).scalars().all()
-    people_before = people_of(tx.connection, all_plants)
+    return import_part(tx, estate, None, prune=prune)[1]
+
+
+def import_part(
+    tx: Transaction, estate: Estate, users: ImportedUsers | None = None, *, prune: bool = False
+) -> tuple[ImportedUsers, ImportSummary]:
+    """Import a part. `users`: those of the first part; the estate has only plants then."""
+    known = tx.connection.execute(select(plants.c.id)).scalars().all() if prune else [it.plant.id for it in estate.plants]
+    people_before = people_of(tx.connection, known)
     differences: dict[str, Difference] = {}
 
-    imported_users = import_users(tx, estate, prune=prune)
-    differences["users"] = imported_users.difference
-    differences["clients"] = import_clients(tx, estate, prune=prune)
-    differences["subscriptions"] = import_subscriptions(tx, estate, prune=prune)
+    imported_users = users or import_users(tx, estate, prune=prune)
+    differences["users"] = Difference() if users else imported_users.difference
+    differences["clients"] = Difference() if users else import_clients(tx, estate, prune=prune)
+    differences["subscriptions"] = Difference() if users else import_subscriptions(tx, estate, prune=prune)
 
     plant_rows = collect("plants", _plant_rows(tx, estate))
     differences["plants"] = compare(tx, plants, plant_rows, prune=prune)
@@ -62,13 +69,15 @@ def import_estate(tx: Transaction, estate: Estate, *, prune: bool) -> ImportSumm
     remove_clients(tx, [row[0] for row in differences["clients"].gone])
     remove_subscriptions(tx, [row[0] for row in differences["subscriptions"].gone])
 
-    changed_plants = changed_people | first_states_of | take_up_invitations(tx) | differences["plants"].touched(0)
+    changed_plants = changed_people | first_states_of | differences["plants"].touched(0)
     for noun in ("floors", "ambients", "modules"):
         changed_plants |= differences[noun].touched(_PLANT_ID)
-    for user_id in imported_users.renamed:
-        changed_plants.update(list_plants_of_user(tx.connection, user_id))
+    if users is None:
+        changed_plants |= take_up_invitations(tx)
+        for user_id in imported_users.renamed:
+            changed_plants.update(list_plants_of_user(tx.connection, user_id))
     _emit(tx, changed_plants, people_before, differences)
-    return _summarise(differences, changed_people)
+    return imported_users, _summarise(differences, changed_people)
 
 
 def _plant_rows(tx: Transaction, estate: Estate) -> Iterator[RowValues]:
@@ -138,8 +147,10 @@ def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowVal
         {"of_module": new[0]} for old, new in difference.updated if (old[driver], old[options]) != (new[driver], new[options])
     ]
     execute_many(tx.connection, update(states).where(states.c.module_id == bindparam("of_module")).values(at=0.0), unconfirmed)
-    known = tx.connection.execute(select(states.c.module_id, states.c.state.is_not(None).label("has_state")))
-    stored = {row.module_id: row.has_state for row in known}
+    of_modules = states.c.module_id.in_(bindparam("ids", expanding=True))
+    has_state = select(states.c.module_id, states.c.state.is_not(None)).where(of_modules)
+    given_for = [given.module_id for each in estate.plants for given in each.states]
+    stored = {id: has for ids in chunked(given_for) for id, has in tx.connection.execute(has_state, {"ids": ids})}
     changed_plants: set[Id] = set()
     first: list[RowValues] = []
     filled: list[dict[str, object]] = []

@@ -6,9 +6,10 @@ them.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import BindParameter, bindparam, delete, insert, select, update
 
 from domogate.domain.estate import Estate
 from domogate.domain.events import ClientChanged, SubscriptionChanged, UserChanged
@@ -18,13 +19,18 @@ from domogate.domain.people import User
 from domogate.domain.plants import Member, Plant
 from domogate.stores.clients import client_to_row, list_clients
 from domogate.stores.codec import to_json_or_none, to_row
-from domogate.stores.engine import Transaction, execute_many
+from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.keys import list_subscriptions
 from domogate.stores.members import feed_position, invitation_rows, keep_since, member_rows
 from domogate.stores.people import list_users, user_to_row
 from domogate.stores.reconcile import Difference, RowValues, collect, compare, values_of, write
 from domogate.stores.tables import clients, invitations, members, subscriptions, users
 
+_IDS: BindParameter[Any] = bindparam("ids", expanding=True)
+_MEMBERS = (
+    select(members).where(members.c.plant_id.in_(_IDS)).order_by(members.c.owner.desc(), members.c.position, members.c.user_id)
+)
+_INVITATIONS = select(invitations).where(invitations.c.plant_id.in_(_IDS)).order_by(invitations.c.position)
 _TOTP_SECRET = select(users.c.totp_secret).where(users.c.id == bindparam("of_id"))
 
 
@@ -150,13 +156,14 @@ def import_members(tx: Transaction, plants: Iterable[Plant], known: ImportedUser
     """
     stored_members: dict[Id, dict[Id, str | None]] = defaultdict(dict)
     stored_since: dict[Id, dict[Id, int]] = defaultdict(dict)
-    by_position = select(members).order_by(members.c.owner.desc(), members.c.position, members.c.user_id)
-    for row in tx.connection.execute(by_position):
-        stored_members[row.plant_id][row.user_id] = row.limits
-        stored_since[row.plant_id][row.user_id] = row.since
     stored_invitations: dict[Id, dict[str, str | None]] = defaultdict(dict)
-    for row in tx.connection.execute(select(invitations).order_by(invitations.c.position)):
-        stored_invitations[row.plant_id][row.email] = row.limits
+    plants = list(plants)
+    for ids in chunked(plant.id for plant in plants):
+        for row in tx.connection.execute(_MEMBERS, {"ids": ids}):
+            stored_members[row.plant_id][row.user_id] = row.limits
+            stored_since[row.plant_id][row.user_id] = row.since
+        for row in tx.connection.execute(_INVITATIONS, {"ids": ids}):
+            stored_invitations[row.plant_id][row.email] = row.limits
     position = feed_position(tx)
 
     changed: set[Id] = set()

@@ -1,10 +1,10 @@
 """Compares a table with its wanted content, and writes only the difference."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Table, bindparam, delete, select
+from sqlalchemy import Row, Table, bindparam, delete, select
 
 from domogate.stores.engine import Transaction, chunked
 
@@ -44,11 +44,10 @@ def collect(noun: str, rows: Iterable[RowValues]) -> dict[Any, RowValues]:
 
 
 def compare(tx: Transaction, table: Table, wanted: dict[Any, RowValues], *, prune: bool) -> Difference:
-    """Compare row by row, without loading the whole table. Without `prune`, `gone` stays empty."""
+    """Compare row by row, without loading the whole table. Without `prune` only the wanted rows are read; `gone` is empty."""
     difference = Difference()
     left = dict(wanted)
-    rows = tx.connection.execute(select(table), execution_options={"yield_per": 1_000})
-    for row in rows:
+    for row in _read_all(tx, table) if prune else _read_some(tx, table, wanted):
         new = left.pop(row[0], None)
         if new is None:
             if prune:
@@ -57,6 +56,17 @@ def compare(tx: Transaction, table: Table, wanted: dict[Any, RowValues], *, prun
             difference.updated.append((tuple(row), new))
     difference.added.extend(left.values())
     return difference
+
+
+def _read_all(tx: Transaction, table: Table) -> Iterator[Row[Any]]:
+    yield from tx.connection.execute(select(table), execution_options={"yield_per": 1_000})
+
+
+def _read_some(tx: Transaction, table: Table, keys: Iterable[Any]) -> Iterator[Row[Any]]:
+    key = next(iter(table.primary_key))
+    some = select(table).where(key.in_(bindparam("keys", expanding=True)))
+    for chunk in chunked(keys):
+        yield from tx.connection.execute(some, {"keys": chunk})
 
 
 def write(tx: Transaction, table: Table, difference: Difference) -> None:

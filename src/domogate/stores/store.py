@@ -11,8 +11,7 @@ from domogate.stores.changes import SqlFeed
 from domogate.stores.clients import SqlClients
 from domogate.stores.clock import SqlClock
 from domogate.stores.engine import SqliteDatabase
-from domogate.stores.estate_export import export_estate
-from domogate.stores.estate_import import import_estate
+from domogate.stores.estate import SqlEstate
 from domogate.stores.external_accounts import SqlExternalAccounts
 from domogate.stores.injections import SqlFaults
 from domogate.stores.keys import SqlKeys
@@ -52,11 +51,10 @@ class SqlStore(
     SqlFeed,
     SqlClock,
     SqlAddress,
+    SqlEstate,
 ):
     """Implements Store."""
 
-    import_estate = writes(import_estate, long=True)
-    export_estate = reads(export_estate, long=True)
     find_secret_key_id = reads(find_secret_key_id)
     rotate_secret_key = writes(rotate_secret_key, long=True)
 

@@ -1,11 +1,12 @@
 """Import, export and backup of the whole content of the store."""
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
-from domogate.domain.estate import Estate
+from domogate.domain.estate import Estate, EstatePlant
 from domogate.domain.ids import Id
 
 
@@ -34,6 +35,16 @@ class EstateStore(Protocol):
         ...
 
     async def import_estate(self, estate: Estate, *, prune: bool) -> ImportSummary: ...
+    async def import_in_parts(
+        self, people: Estate, plants: Iterable[EstatePlant], *, progress: Callable[[int], None] = ...
+    ) -> ImportSummary:
+        """Import an estate without plants, then the plants in many transactions. Nothing is removed.
+
+        If it is interrupted, the parts before that stay imported; importing all of it again completes it. `progress` gets the
+        number of modules of each part.
+        """
+        ...
+
     async def export_estate(self) -> Estate: ...
 
     async def backup(self, path: Path, *, replace: bool = False, replace_larger: bool = False) -> str | None:

@@ -1,0 +1,80 @@
+"""The import of a large estate by the command line, while a gateway writes to the same database."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.estates import USER, build_plant, module_id, plant_id
+from benchmarks.scenarios import Row, Scenario
+from domogate.app.parts import SystemClock, open_store
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import Estate
+from domogate.domain.states import LightState, Report
+from domogate.estate import print_estate
+from domogate.settings import Settings
+from domogate.stores import SqlStore
+
+_PLANTS, _EACH = 300, 100
+_LEAST_A_SECOND, _MOST_MIB, _LONGEST_WAIT = 5_000, 250, 1.0
+_RUN = "import sys; from domogate.cli import main; sys.argv[0] = 'domogate'; sys.exit(main())"
+
+
+async def large_import() -> AsyncIterator[Row]:
+    """A file of 30,000 modules. A lamp of another plant reports all the time."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "estate.yaml"
+        plants = tuple(build_plant(number, _EACH) for number in range(1, _PLANTS + 1))
+        file.write_text(print_estate(Estate(users=(USER,), plants=plants)))
+        del plants
+        data = Path(folder) / "data"
+        store = open_store(Settings(data=data), SystemClock(), gateway=True)
+        await store.start()
+        try:
+            await store.import_estate(Estate(users=(USER,), plants=(build_plant(0, 10),)), prune=False)
+            begun = time.perf_counter()
+            importing = asyncio.create_task(asyncio.to_thread(_import, file, data))
+            waits = [await _write(store, number) async for number in _until(importing)]
+            cpu, memory = await importing
+            seconds = time.perf_counter() - begun
+        finally:
+            await store.stop()
+    modules = _PLANTS * _EACH
+    figure = f"{modules / cpu:,.0f} ({modules / seconds:,.0f} a second)"
+    yield Row("Import: modules per CPU-second", figure, f"≥ {_LEAST_A_SECOND:,}", modules / cpu >= _LEAST_A_SECOND)
+    yield Row("Import: peak memory", f"{memory:,.0f} MiB", f"≤ {_MOST_MIB} MiB", memory <= _MOST_MIB)
+    longest = max(waits)
+    figure = f"{longest * 1000:,.0f} ms"
+    yield Row("Import: longest wait of a write meanwhile", figure, f"≤ {_LONGEST_WAIT:g} s", longest <= _LONGEST_WAIT)
+
+
+async def _until(task: asyncio.Task[tuple[float, float]]) -> AsyncIterator[int]:
+    number = 0
+    while not task.done():
+        yield number
+        number += 1
+        await asyncio.sleep(0.01)
+
+
+async def _write(store: SqlStore, number: int) -> float:
+    begun = time.perf_counter()
+    lamp = module_id(0, DeviceKind.LIGHT, 0)
+    await store.record([Report(plant_id(0), lamp, time.time(), LightState(on=True, level=number % 100))])
+    return time.perf_counter() - begun
+
+
+def _import(file: Path, data: Path) -> tuple[float, float]:
+    """Return the CPU-seconds and the peak memory in MiB."""
+    command = [sys.executable, "-c", _RUN, "estate", "import", str(file), "--data", str(data)]
+    process = subprocess.Popen(command)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise RuntimeError("the import failed")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+IMPORTS: dict[str, Scenario] = {"imports": large_import}

@@ -1,0 +1,57 @@
+"""Reads the text of an estate file, and shows the progress on a terminal."""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TextIO, cast
+
+from domogate.cli._command import Mistake
+from domogate.cli._output import progress_bar
+
+OpenText = Callable[[], AbstractContextManager[TextIO]]
+
+
+@contextmanager
+def open_input(file: Path) -> Iterator[OpenText]:
+    """Yields a function that opens the text. It may be called twice, so standard input is copied to a temporary file."""
+    if str(file) == "-":
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as copy:
+            try:
+                shutil.copyfileobj(sys.stdin, copy)
+            except UnicodeDecodeError:
+                raise Mistake("Standard input is not UTF-8 text.") from None
+
+            def rewind() -> AbstractContextManager[TextIO]:
+                copy.seek(0)
+                return nullcontext(cast(TextIO, copy))
+
+            yield rewind
+        return
+    with ExitStack() as opened:
+        try:
+            text = opened.enter_context(file.open(encoding="utf-8"))
+        except OSError as error:
+            raise Mistake(f"{file} cannot be read: {error.strerror}.") from None
+        advance = opened.enter_context(progress_bar("Checking", file.stat().st_size))
+        try:
+            yield lambda: nullcontext(cast(TextIO, _ShownText(text, advance)))
+        except UnicodeDecodeError:
+            raise Mistake(f"{file} is not UTF-8 text.") from None
+
+
+class _ShownText:
+    """Text from its beginning. `advance` gets the number of characters of each piece."""
+
+    def __init__(self, text: TextIOWrapper, advance: Callable[[int], None]) -> None:
+        text.seek(0)
+        self._text = text
+        self._advance = advance
+
+    def read(self, size: int) -> str:
+        piece = self._text.read(size)
+        self._advance(len(piece))
+        return piece

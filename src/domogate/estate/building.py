@@ -1,0 +1,160 @@
+"""Builds the domain's values from the records of an estate file."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from domogate.common.secrets import hash_secret
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import Estate, EstatePlant, FirstState
+from domogate.domain.formats import email_key
+from domogate.domain.ids import Id
+from domogate.domain.people import Client, Subscription, User
+from domogate.domain.plants import Ambient, Detail, Floor, Invitation, Member, Module, SceneDetail, Topology
+from domogate.estate import format as words
+from domogate.estate.records import driver_of
+from domogate.estate.shapes import IDENTITY
+
+Record = dict[str, Any]
+
+HINT_LENGTH = 6
+
+
+class EstateFile(msgspec.Struct, frozen=True):
+    """A correct estate file.
+
+    The passwords in its estate are not hashed yet; the secrets in clear text are in separate fields.
+    """
+
+    source: str
+    estate: Estate
+    passwords: dict[Id, str]
+    """By user id."""
+    keys: dict[Id, str]
+    """By subscription id."""
+    secrets: dict[str, str]
+    """By client id."""
+
+    def __repr__(self) -> str:
+        return f"EstateFile({self.source!r})"
+
+
+def _ids(record: Record) -> dict[str, Id]:
+    identity = IDENTITY.read(record["id"])
+    internal = IDENTITY.read(record["internalId"]) if "internalId" in record else words.derived_id("internal", identity)
+    return {"id": identity, "internal_id": internal}
+
+
+class EstateBuilder:
+    """Builds the domain's values from records that passed all checks. The users are built first."""
+
+    def __init__(self, users: Iterable[Record]) -> None:
+        self._passwords: dict[Id, str] = {}
+        self._keys: dict[Id, str] = {}
+        self._secrets: dict[str, str] = {}
+        self._members: dict[str, Member] = {}
+        self._users = tuple(map(self._user, users))
+
+    def build(self, document: Record, source: str) -> EstateFile:
+        """The file without its plants."""
+        estate = Estate(
+            users=self._users,
+            subscriptions=tuple(map(self._subscription, document.get("subscriptions", ()))),
+            clients=tuple(map(self._client, document.get("clients", ()))),
+            spare_parts=tuple(map(words.SPARE_PARTS.read, document.get("spareParts", ()))),
+        )
+        return EstateFile(source, estate, self._passwords, self._keys, self._secrets)
+
+    def _user(self, record: Record) -> User:
+        email = record["email"]
+        identity = IDENTITY.read(record["id"]) if "id" in record else words.derived_id("user", email_key(email))
+        if "password" in record:
+            self._passwords[identity] = record["password"]
+        self._members[email_key(email)] = Member(identity, email)
+        return words.USER.read(record, id=identity)
+
+    def _subscription(self, record: Record) -> Subscription:
+        key = record.get("key")
+        key_hash = hash_secret(key) if key is not None else record["keyHash"]
+        identity = IDENTITY.read(record["id"]) if "id" in record else words.derived_id("subscription", key_hash)
+        if key is not None:
+            self._keys[identity] = key
+        hint = key[:HINT_LENGTH] if key is not None else record.get("hint", "")
+        return words.SUBSCRIPTION.read(record, id=identity, key_hash=key_hash, hint=hint)
+
+    def _client(self, record: Record) -> Client:
+        more = {}
+        if "secret" in record:
+            self._secrets[record["id"]] = record["secret"]
+            more["secret_hash"] = hash_secret(record["secret"])
+        return words.CLIENT.read(record, scopes=tuple(record["scopes"]), **more)
+
+    def build_plant(self, record: Record) -> EstatePlant:
+        states: list[FirstState] = []
+        driver = driver_of(record, {})
+        topology = Topology(
+            floors=tuple(
+                Floor(**_ids(floor), name=floor["name"], ambients=_ambients(floor, driver, states))
+                for floor in record.get("floors", ())
+            ),
+            ambients=_ambients(record, driver, states),
+            modules=_modules(record, driver, states),
+        )
+        is_site = any(module.kind is DeviceKind.EMERGENCY_CONTROLLER for module in topology.every_module())
+        plant = words.PLANT.read(
+            record,
+            **_ids(record),
+            owner=self._members[email_key(record["owner"])],
+            allowed=tuple(map(self._member, record.get("allowed", ()))),
+            invited=tuple(Invitation(words.email_of(one), words.read_limits(one)) for one in record.get("invited", ())),
+            emergency_lighting=is_site or record.get("emergencyLighting", False),
+        )
+        return EstatePlant(plant, topology, tuple(states))
+
+    def _member(self, person: Any) -> Member:
+        return msgspec.structs.replace(self._members[email_key(words.email_of(person))], limits=words.read_limits(person))
+
+
+def _ambients(holder: Record, driver: str | None, states: list[FirstState]) -> tuple[Ambient, ...]:
+    return tuple(
+        Ambient(**_ids(record), name=record["name"], type=record.get("type", "other"), modules=_modules(record, driver, states))
+        for record in holder.get("ambients", ())
+    )
+
+
+def _modules(holder: Record, driver: str | None, states: list[FirstState]) -> tuple[Module, ...]:
+    """`driver`: that of modules that name none. A scene that names none belongs to the gateway, and needs none."""
+    modules = []
+    for record in holder.get("modules", ()):
+        kind = DeviceKind(record["kind"])
+        controller = IDENTITY.read(record["controller"]) if "controller" in record else None
+        of_kind = {} if driver is None or kind is DeviceKind.SCENE else {"driver": driver}
+        modules.append(_module(of_kind | record, kind, controller, states))
+        modules += [
+            _module(of_kind | unit, DeviceKind.EMERGENCY_UNIT, modules[-1].id, states) for unit in record.get("units", ())
+        ]
+    return tuple(modules)
+
+
+def _module(record: Record, kind: DeviceKind, controller: Id | None, states: list[FirstState]) -> Module:
+    ids = _ids(record)
+    state, reachable = words.read_state(kind, record), record.get("reachable", True)
+    if state is not None or not reachable:
+        states.append(FirstState(ids["id"], state, reachable))
+    name, detail = record.get("name", ""), _detail(kind, record)
+    return words.MODULE.read(record, **ids, name=name, kind=kind, detail=detail, controller_id=controller)
+
+
+def _detail(kind: DeviceKind, record: Record) -> Detail | None:
+    match kind:
+        case DeviceKind.SCENE:
+            return SceneDetail(words.STEPS.read(record.get("steps", ())))
+        case DeviceKind.CHRONOTHERMOSTAT:
+            return words.THERMOSTAT_DETAIL.read(record)
+        case DeviceKind.EMERGENCY_CONTROLLER:
+            return words.CONTROLLER_DETAIL.read(record)
+        case DeviceKind.EMERGENCY_UNIT:
+            return words.UNIT_DETAIL.read(record)
+        case _:
+            return None

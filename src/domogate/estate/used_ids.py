@@ -1,0 +1,27 @@
+"""Ids that a file has used, and their places. They are in a temporary file, because a large file has millions of them."""
+
+import sqlite3
+
+_CACHE_KIB = 16 * 1024
+
+
+class UsedIds:
+    """SQLite deletes its temporary file when the connection is closed, also after a crash."""
+
+    def __init__(self) -> None:
+        self._table = sqlite3.connect("", isolation_level=None)
+        self._table.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        self._table.execute("PRAGMA journal_mode = OFF")
+        self._table.execute("CREATE TABLE used (id TEXT PRIMARY KEY, place TEXT) WITHOUT ROWID")
+        self._table.execute("BEGIN")
+
+    def close(self) -> None:
+        self._table.close()
+
+    def add(self, value: str, place: str) -> str | None:
+        """Return the place that used the id before, or None."""
+        added = self._table.execute("INSERT OR IGNORE INTO used VALUES (?, ?)", (value, place)).rowcount == 1
+        if added:
+            return None
+        (first,) = self._table.execute("SELECT place FROM used WHERE id = ?", (value,)).fetchone()
+        return str(first)

@@ -1,0 +1,113 @@
+"""A large estate is imported in parts: the result is the same, and other writes do not wait for the whole import."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import Estate, EstatePlant, FirstState
+from domogate.domain.events import PlantChanged
+from domogate.domain.plants import Ambient, Member, Module, Plant, PlantType, Topology
+from domogate.domain.states import LightState, Report
+from domogate.stores import SqlStore, sqlite_url
+from domogate.stores.estate import MODULES_A_PART
+from support.clocks import NOW, ManualClock
+from support.stores import ANNA, APP, BRUNO, HOUSE, LAMP, SMALL, ChangeRecorder, OpenStore, an_id
+
+PEOPLE = Estate(users=(ANNA, BRUNO), clients=(APP,))
+
+
+def a_plant(number: int, modules: int = 100) -> EstatePlant:
+    owner, allowed = Member(ANNA.id, ANNA.email), (Member(BRUNO.id, BRUNO.email),)
+    base = 0x10_0000 * (number + 1)
+    plant = Plant(an_id(base), an_id(base + 1), f"Plant {number}", PlantType.HOTEL, owner, allowed=allowed)
+    lamps = tuple(
+        Module(an_id(base + 100 + n), an_id(base + 50_000 + n), f"Lamp {n}", DeviceKind.LIGHT) for n in range(modules)
+    )
+    room = Ambient(an_id(base + 2), an_id(base + 3), "Room", "room", lamps)
+    return EstatePlant(plant, Topology(ambients=(room,)), tuple(FirstState(lamp.id, LightState(on=True)) for lamp in lamps))
+
+
+PLANTS = tuple(a_plant(number) for number in range(23))
+
+
+class TestInParts:
+    async def test_the_store_holds_the_same_as_after_an_import_at_once(
+        self, open_store: OpenStore, database_url: str, tmp_path: Path
+    ) -> None:
+        parts, at_once = await open_store(database_url), await open_store(sqlite_url(tmp_path / "other.db"))
+        told: list[int] = []
+        summary = await parts.import_in_parts(PEOPLE, PLANTS, progress=told.append)
+        whole = msgspec.structs.replace(PEOPLE, plants=PLANTS)
+        assert summary == await at_once.import_estate(whole, prune=False)
+        assert summary.added["modules"] == sum(told) == 2_300
+        assert await parts.export_estate() == await at_once.export_estate()
+
+    async def test_a_second_import_changes_nothing(self, store: SqlStore) -> None:
+        await store.import_in_parts(PEOPLE, PLANTS)
+        before = await store.newest_cursor()
+        summary = await store.import_in_parts(PEOPLE, PLANTS)
+        assert not any([*summary.added.values(), *summary.updated.values(), *summary.removed.values()])
+        assert await store.newest_cursor() == before
+
+    async def test_every_plant_is_told_once_and_everything_else_stays(self, filled_store: SqlStore) -> None:
+        changes = ChangeRecorder()
+        filled_store.listen(changes)
+        await filled_store.import_in_parts(Estate(users=SMALL.users), PLANTS)
+        changed = [event.plant_id for event in changes.events if isinstance(event, PlantChanged)]
+        assert sorted(changed) == sorted(each.plant.id for each in PLANTS)
+        exported = await filled_store.export_estate()
+        assert {each.plant.id for each in exported.plants} == {it.plant.id for it in (*SMALL.plants, *PLANTS)}
+
+    async def test_it_is_completed_by_a_second_import_after_it_was_broken_off(
+        self, open_store: OpenStore, database_url: str, tmp_path: Path
+    ) -> None:
+        store, other = await open_store(database_url), await open_store(sqlite_url(tmp_path / "other.db"))
+
+        def breaking_off() -> Iterator[EstatePlant]:
+            yield from PLANTS[:12]
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            await store.import_in_parts(PEOPLE, breaking_off())
+        assert 0 < len((await store.export_estate()).plants) < len(PLANTS)
+        await store.import_in_parts(PEOPLE, PLANTS)
+        await other.import_in_parts(PEOPLE, PLANTS)
+        assert await store.export_estate() == await other.export_estate()
+
+    async def test_a_module_moves_between_plants_of_different_parts_and_keeps_its_state(self, store: SqlStore) -> None:
+        await store.import_in_parts(PEOPLE, PLANTS)
+        moving = PLANTS[0].topology.ambients[0].modules[0]
+        await store.record([Report(PLANTS[0].plant.id, moving.id, NOW, LightState(on=False, level=7))])
+        first, last = PLANTS[0], PLANTS[-1]
+        rest = tuple(module for module in first.topology.ambients[0].modules if module is not moving)
+        lighter = msgspec.structs.replace(
+            first, topology=Topology(ambients=(msgspec.structs.replace(first.topology.ambients[0], modules=rest),)), states=()
+        )
+        fuller = msgspec.structs.replace(last, topology=msgspec.structs.replace(last.topology, modules=(moving,)))
+        await store.import_in_parts(PEOPLE, [lighter, *PLANTS[1:-1], fuller])
+        exported = {each.plant.id: each for each in (await store.export_estate()).plants}
+        assert [module.id for module in exported[last.plant.id].topology.modules] == [moving.id]
+        states = {state.module_id: state.state for state in exported[last.plant.id].states}
+        assert states[moving.id] == LightState(on=False, level=7)
+
+    async def test_writes_of_others_go_on_meanwhile(
+        self, open_store: OpenStore, filled_store: SqlStore, database_url: str, clock: ManualClock
+    ) -> None:
+        importer = await open_store(database_url)
+        many = [a_plant(number, MODULES_A_PART) for number in range(12)]
+        importing = asyncio.create_task(importer.import_in_parts(Estate(users=SMALL.users), many))
+        waits: list[float] = []
+        begun = time.perf_counter()
+        while not importing.done():
+            at = time.perf_counter()
+            await filled_store.record([Report(HOUSE.id, LAMP.id, clock.now(), LightState(on=len(waits) % 2 == 0))])
+            waits.append(time.perf_counter() - at)
+            await asyncio.sleep(0.005)
+        await importing
+        assert len(waits) >= 6
+        assert max(waits) < (time.perf_counter() - begun) / 2
