@@ -291,7 +291,7 @@ def test_an_invitation_becomes_a_membership_once_its_user_is_active(gateway_and_
         await tools.store.save_user(msgspec.structs.replace(late, password_hash=example.password_hash))
 
     second_process.do(activate)
-    del gateway.__dict__["people"]
+    gateway.__dict__.pop("people", None)
     add_credentials(gateway, KEY)
     expect_ok(E7, gateway.send(E7, target, who=LATE))
     plant = next(p for p in expect_ok(E6, gateway.send(E6, who=LATE))["plants"] if p["id"] == plant_id(2))
