@@ -193,17 +193,18 @@ class TestTrouble:
 
 
 class TestAClockThatWasAhead:
-    @pytest.mark.parametrize("failures", [1, 3])
-    async def test_a_receiver_that_was_away_is_tried_again_when_the_clock_is_corrected(
-        self, setup: DeliverySetup, sender: RecordingSender, failures: int
+    @pytest.mark.parametrize("answer", [AWAY, 500, 400])
+    @pytest.mark.parametrize("failures", [1, 3, 6])
+    async def test_a_receiver_that_failed_is_tried_again_when_the_clock_is_corrected(
+        self, setup: DeliverySetup, sender: RecordingSender, failures: int, answer: Any
     ) -> None:
         setup.clock.at += 400 * DAY
-        sender.answer = lambda *_: AWAY
+        sender.answer = lambda *_: answer
         await setup.register(URL)
         cursor = await setup.report()
         await setup.settle()
         for _ in range(failures - 1):
-            await setup.pass_time(20.0)
+            await setup.pass_time(200.0)
         tried = len(sender.got)
         assert tried >= failures
         sender.answer = 200

@@ -15,6 +15,11 @@ def is_ahead(next_at: float, now: float) -> bool:
     return 0 < next_at - now <= max(LONGEST, LONGEST_ASKED_FOR)
 
 
+def find_due_time(next_at: float, now: float) -> float:
+    """Return the time up to which attempts are due. A wrong clock may have set the time of the next attempt."""
+    return now if next_at <= now or is_ahead(next_at, now) else next_at
+
+
 def retry_delay(attempts: int, retry_after: float | None = None) -> float:
     """Return the seconds to wait after this number of failed attempts. `retry_after` is the delay that the receiver wants."""
     longest = min(LONGEST, FIRST * 2.0 ** min(max(attempts, 1) - 1, 30))

@@ -12,7 +12,7 @@ from domogate.domain.ids import Id
 from domogate.domain.webhooks import PendingDelivery, Webhook
 from domogate.ports import Clock, Delivered, FeedStore, WebhookSender, WebhookStore
 from domogate.services.events.notices import find_notice
-from domogate.services.webhooks.backoff import is_ahead, retry_delay
+from domogate.services.webhooks.backoff import find_due_time, is_ahead, retry_delay
 from domogate.services.webhooks.batch import Delivery, DeliveryBatch, DeliveryResult, Outcome
 from domogate.services.webhooks.counters import DeliveryCounters
 from domogate.services.webhooks.feed_reader import PAGE, FeedReader
@@ -240,7 +240,8 @@ class WebhookWorker:
     async def _retry_pending(self) -> float | None:
         """Retry the pending deliveries that are due, and then deliveries that waited for them."""
         store = self._context.store
-        due = await store.list_pending(self.webhook.id, dead=False, limit=_MANY, due_at=self._context.clock.now())
+        due_at = find_due_time(self.webhook.next_at, self._context.clock.now())
+        due = await store.list_pending(self.webhook.id, dead=False, limit=_MANY, due_at=due_at)
         if not due:
             return None
         open_modules = {item.module_id for item in due}
@@ -251,9 +252,8 @@ class WebhookWorker:
             if not items:
                 break
             after = items[-1].change.cursor
-            results = await self._run_batch(
-                [Delivery(item.change, item.attempts) for item in items if item.module_id in open_modules]
-            )
+            chosen = [Delivery(item.change, item.attempts) for item in items if item.module_id in open_modules]
+            results = await self._run_batch(chosen)
             failures = _find_failures(results)
             if self._short_retries.may_pass(failures):
                 failures = []
