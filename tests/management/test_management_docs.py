@@ -60,7 +60,7 @@ class TestTheCommandLinePage:
                     continue
                 command = root.commands[named[1]]  # type: ignore[attr-defined]  # the root is a group
                 command = getattr(command, "commands", {}).get(named[2], command)
-                options = {flag for parameter in command.params for flag in parameter.opts}
+                options = {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
                 flags = set(re.findall(r"`(--[a-z-]+)", row["meaning"]))
                 assert flags <= options, row["command"]
                 checked += len(flags)
