@@ -66,7 +66,8 @@ class Driver(Protocol):
     async def execute(self, order: Order) -> Report:
         """Execute the order and return the state that the module confirmed.
 
-        Send it at most once, and not after its deadline. Raise DeviceOffline, DeviceTimeout or DeviceRefused.
+        Send it at most once, and not after its deadline. Raise DeviceOffline, DeviceTimeout or DeviceRefused; raise
+        CommandNotSupported, and send nothing, if the module can never execute it.
         """
         ...
 
