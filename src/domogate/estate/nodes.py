@@ -156,6 +156,10 @@ class _Composer:
         """Returns False if reading must stop."""
         mark = event.start_mark
         line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
+        # Nearly all events are correct scalars, so they are handled first.
+        if type(event) is yaml.ScalarEvent and event.anchor is None and event.tag is None and not _NOT_STORABLE(event.value):
+            self._scalar(Scalar(event.value, not event.style, line, column))
+            return True
         for problem in self._refusals(event):
             self._report(line, column, problem)
         if isinstance(event, yaml.DocumentStartEvent):

@@ -28,15 +28,17 @@ class SchemaGuide:
         self._schema = schema
         self._fixed: dict[int, list[Schema] | None] = {}
         """The parts that always apply, by the id of the schema. None if they depend on the node."""
+        self._text: dict[int, bool] = {}
+        """Whether the schema expects text, for schemas whose parts always apply."""
         self._by_word: dict[tuple[int, str], list[Schema]] = {}
 
     def to_data(self, node: Node) -> Any:
         return self._convert(node, [self._schema])
 
     def _convert(self, node: Node, schemas: Iterable[Schema | bool]) -> Any:
-        applicable = [part for schema in schemas for part in self._expand(node, schema)]
         if isinstance(node, Scalar):
-            return read_scalar(node, as_text=any("string" in _types(part) for part in applicable))
+            return read_scalar(node, as_text=any([self._is_text(node, schema) for schema in schemas]))  # noqa: C419  # faster
+        applicable = [part for schema in schemas for part in self._expand(node, schema)]
         if isinstance(node, Listing):
             items = [part["items"] for part in applicable if "items" in part]
             return [self._convert(item, items) for item in node.items]
@@ -45,6 +47,15 @@ class SchemaGuide:
             key: self._convert(entry.node, [known[key] for known in properties if key in known])
             for key, entry in node.entries.items()
         }
+
+    def _is_text(self, node: Node, schema: Schema | bool) -> bool:
+        if id(schema) in self._text:
+            return self._text[id(schema)]
+        parts = self._expand(node, schema)
+        is_text = any("string" in _types(part) for part in parts)
+        if self._fixed.get(id(schema)) is not None:
+            self._text[id(schema)] = is_text
+        return is_text
 
     def _expand(self, node: Node, schema: Schema | bool) -> list[Schema]:
         if isinstance(schema, bool):
