@@ -51,7 +51,7 @@ class _ShownText:
         self._text = text
         self._advance = advance
 
-    def read(self, size: int) -> str:
+    def read(self, size: int = -1) -> str:
         piece = self._text.read(size)
         self._advance(len(piece))
         return piece

@@ -1,16 +1,23 @@
 """`domogate discover …`: devices that a broker announces, as lines for an estate file."""
 
+import re
+from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 import yaml
 
 from domogate.cli._command import Mistake, WrongUsage, command, group
+from domogate.cli._estate_input import open_input
+from domogate.cli._files import Force, check_free, write_file
 from domogate.cli._output import AsJson, note, print_json
-from domogate.drivers import mqtt
+from domogate.cli._placing import parse_pattern, place_modules
+from domogate.drivers import check_options, mqtt
 from domogate.drivers.mqtt import MqttBroker
 from domogate.drivers.mqtt.connection import BrokerRefused, ConnectionLost
 from domogate.drivers.mqtt.discovery import Found, Skipped, collect_announcements, find_modules
+from domogate.estate import EstateMistakes, read_estate
 from domogate.settings import Settings
 
 commands = group("discover", "Find devices and print them as lines for the estate file.")
@@ -36,9 +43,33 @@ async def discover_mqtt(
     seconds: Annotated[
         float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="How long to listen, 0.1 to 3600.")
     ] = 3.0,
+    estate: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --into: the estate file whose rooms get the modules. Its other lines stay."),
+    ] = None,
+    into: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Put modules into rooms by the names of their devices: '{room}_*' puts 101_lamp into Room 101.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --into: file to write. Default: standard output.")
+    ] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the devices that Zigbee2MQTT and Tasmota announce on a broker, as modules for the estate file."""
+    """Print the devices that Zigbee2MQTT and Tasmota announce on a broker, as modules for the estate file.
+
+    With --estate and --into it writes the whole estate file, with the new modules in their rooms.
+
+    Example: `domogate discover mqtt --url mqtt://127.0.0.1 --estate estate.yaml --into '{room}_*' --out estate.yaml --force`
+    """
+    target = _find_target(settings, estate, into, as_json)
+    if target is None and out is not None:
+        raise WrongUsage("--out is for --into PATTERN.")
+    check_free(out, force)
     known = mqtt.DRIVER.settings_in(settings.drivers).brokers
     chosen = _from_flags(url, username, password_file, ca_file) if url is not None else _from_settings(known, broker)
     if url is not None and broker is not None:
@@ -50,11 +81,57 @@ async def discover_mqtt(
     except (BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError) as error:
         raise Mistake(f"the broker {chosen.url} cannot be used: {str(error) or 'no answer'}") from None
     found, passed = find_modules(messages, chosen.name if len(known) > 1 and url is None else None)
-    if as_json:
+    if target is not None:
+        _write_placed(settings, target, found, passed, out)
+    elif as_json:
         print_json({"modules": [_line(one) for one in found], "passed_over": passed})
     else:
         typer.echo(_yaml(found, passed), nl=False)
         note(f"{len(found)} modules found, {len(passed)} devices skipped.")
+
+
+class _Target(msgspec.Struct, frozen=True):
+    """A correct estate file, and where the names of devices contain the room."""
+
+    file: Path
+    text: str
+    pattern: re.Pattern[str]
+
+
+def _find_target(settings: Settings, estate: Path | None, into: str | None, as_json: bool) -> _Target | None:
+    if estate is None and into is None:
+        return None
+    if estate is None or into is None or as_json:
+        raise WrongUsage("use --estate FILE and --into PATTERN together, without --json.")
+    try:
+        pattern = parse_pattern(into)
+    except ValueError as wrong:
+        raise WrongUsage(f"{wrong}.") from None
+    with open_input(estate) as open_text, open_text() as file:
+        text = file.read()
+    try:
+        read_estate(text, str(estate), drivers=check_options(settings.drivers))
+    except EstateMistakes as mistakes:
+        raise Mistake(f"the estate file has mistakes:\n{mistakes}") from None
+    return _Target(estate, text, pattern)
+
+
+def _write_placed(settings: Settings, target: _Target, found: list[Found], passed: list[Skipped], out: Path | None) -> None:
+    placed = place_modules(target.text, target.pattern, found, _entry)
+    try:
+        read_estate(placed.text, "the new file", drivers=check_options(settings.drivers))
+    except EstateMistakes as mistakes:
+        raise Mistake(f"nothing was written, because the new file would have mistakes:\n{mistakes}") from None
+    if out is None:
+        typer.echo(placed.text, nl=False)
+    else:
+        write_file(out, placed.text)
+    for one, why in placed.left:
+        note(f"Without a room: {_in_a_comment(one.name)}: {_in_a_comment(why)}.")
+    for skipped in passed:
+        note(f"Skipped: {_in_a_comment(skipped.name)}: {_in_a_comment(skipped.why)}")
+    known = len(found) - placed.added - len(placed.left)
+    note(f"{placed.added} modules added, {known} already in {target.file}, {len(placed.left)} without a room.")
 
 
 def _from_flags(url: str, username: str | None, password_file: str | None, ca_file: str | None) -> MqttBroker:
@@ -83,14 +160,18 @@ def _line(one: Found) -> dict[str, Any]:
 def _yaml(found: list[Found], passed: list[Skipped]) -> str:
     """Lines for the `modules` of a plant or an ambient; skipped devices are comments with the reason."""
     lines = ["modules:\n" if found else "modules: []\n"]
-    for one in found:
-        lines.append(f"  # {_in_a_comment(one.about)}\n" if one.about else "")
-        entry = yaml.safe_dump([_line(one)], allow_unicode=True, sort_keys=False, width=120)
-        lines += [f"  {line}\n" for line in entry.splitlines()]
+    lines += [_entry(one, 2) for one in found]
     if passed:
         lines.append("# Skipped:\n")
         lines += [f"# - {_in_a_comment(one.name)}: {_in_a_comment(one.why)}\n" for one in passed]
     return "".join(lines)
+
+
+def _entry(one: Found, indent: int) -> str:
+    """The lines of a module, indented by this number of spaces."""
+    about = [f"# {_in_a_comment(one.about)}"] if one.about else []
+    entry = yaml.safe_dump([_line(one)], allow_unicode=True, sort_keys=False, width=120).splitlines()
+    return "".join(f"{' ' * indent}{line}\n" for line in (*about, *entry))
 
 
 def _in_a_comment(text: str) -> str:
