@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 BACKLOG = 2048
-_RECEIVE_BUFFER = 65_536
+_RECEIVE_BUFFER = 16_384
 """Bytes that the system receives from a client before the gateway reads them.
 
 One read returns at most this number, so at most this number is in memory.

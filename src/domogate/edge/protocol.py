@@ -81,18 +81,22 @@ class GuardedConfig(uvicorn.Config):
         self.pacer = RequestPacer()
 
 
+def _do_nothing() -> None:
+    pass
+
+
 class _Flow(FlowControl):
     """uvicorn's flow control with a callback when reading resumes. Time without reading does not count against the client."""
 
     def __init__(self, transport: Any, on_read_again: Callable[[], None]) -> None:
         super().__init__(transport)
-        self._on_read_again = on_read_again
+        self.on_read_again = on_read_again
         self.blocked = False
         """If true, reading stays paused, even when an app waits for its request."""
 
     def resume_reading(self) -> None:
         if self.read_paused and not self.blocked:
-            self._on_read_again()
+            self.on_read_again()
             super().resume_reading()
 
 
@@ -125,6 +129,8 @@ class GuardedProtocol(RequestReader, Guarded):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._place.leave()
+        # The protocol and its flow refer to each other. Without this reference, their memory is freed at once.
+        self.flow.on_read_again = _do_nothing
 
     def data_received(self, data: bytes) -> None:
         if self._refusal is None:
