@@ -52,7 +52,7 @@ def _text(value: str | bool | int | float) -> str:
 def _name(key: str) -> str:
     if not key:
         return "_"
-    first, rest = key[0], _LOOKS_ESCAPED.sub("_x005F_", key[1:]) if len(key) > 1 else ""
+    first, rest = key[0], _LOOKS_ESCAPED.sub("_x005F_", key[1:])
     if _LOOKS_ESCAPED.match(key):
         return "_x005F_" + _NOT_IN_NAME.sub(_escape, rest)
     return _NOT_START.sub(_escape, first) + _NOT_IN_NAME.sub(_escape, rest)
