@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from support.estate_view import asked_of
-from support.gateway import Gateway, running, start
+from support.gateway import Gateway, run_command, running, start
 from support.postgres import postgres_server
+from support.restartable import clean_environment
 from support.spec_operations import E1, OPERATIONS, Operation
 
 pytestmark = pytest.mark.slow
@@ -34,6 +35,14 @@ class TestTheGatewayOnPostgres:
     def test_answers_every_operation(self, gateway: Gateway, operation: Operation) -> None:
         who, target = gateway.case(operation)
         assert gateway.send(operation, target, who=who).status_code == 200
+
+    def test_links_have_its_address_also_from_another_folder(
+        self, gateway: Gateway, database: str, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        elsewhere = tmp_path_factory.mktemp("elsewhere") / "data"
+        command = ["user", "add", "dora@example.com", "--data", str(elsewhere)]
+        done = run_command(command, clean_environment(settings_of(database)))
+        assert done.stdout.startswith(f"{gateway.base_url}/auth/"), done.stderr
 
     def test_keeps_what_was_acknowledged_when_it_is_killed(
         self, database: str, tmp_path_factory: pytest.TempPathFactory

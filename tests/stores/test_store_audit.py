@@ -47,6 +47,8 @@ class TestAudit:
         assert [record.number for record in await store.list_audit(0, 2)] == [1, 2]
         assert [record.number for record in await store.list_audit(2, 2)] == [3, 4]
         assert [record.number for record in await store.list_audit(5, 2)] == []
+        assert [record.number for record in await store.list_newest_audit(99, 2)] == [5, 4]
+        assert [record.number for record in await store.list_newest_audit(3, 9)] == [2, 1]
 
     async def test_a_whole_second_is_hashed_as_it_will_be_read(self, store: SqlStore) -> None:
         await store.append_audit([AuditEntry(int(NOW), "log in", "x", "y", "ok")])

@@ -191,7 +191,7 @@ async def opened(settings: Settings) -> AsyncIterator[Tools]:
     if missing is not None:
         raise Mistake(
             f"there is no gateway in the folder {missing.parent.absolute()}: it has no {missing.name}. Nothing was created.\n"
-            "Name the data folder of the gateway with --data DIR or DOMOGATE_DATA."
+            "Name the data folder of the gateway with --data DIR, DOMOGATE_DATA, or --config FILE."
         )
     async with open_tools(settings, create=False) as tools:
         yield tools
