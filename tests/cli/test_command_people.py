@@ -1,10 +1,13 @@
 """`domogate token …` and `domogate user …`."""
 
+import asyncio
 from typing import Any
 
 import jwt
 import pytest
 
+from domogate.app import open_tools
+from domogate.settings import Settings
 from support.command_line import CommandLine
 from support.small_estate import CLIENT, EMAIL, INVITED, SMALL_ESTATE
 
@@ -45,7 +48,11 @@ class TestTokenIssue:
         assert claims["exp"] - claims["iat"] == 90
 
     def test_it_is_issued_under_the_address_of_the_gateway_on_the_same_data(self, small: CommandLine) -> None:
-        (small.data / "address").write_text("http://127.0.0.1:49152\n")
+        async def start_elsewhere() -> None:
+            async with open_tools(Settings(data=small.data)) as tools:
+                await tools.store.set_address("http://127.0.0.1:49152")
+
+        asyncio.run(start_elsewhere())
         assert str(unverified(small.good("token", "issue", EMAIL).strip())["iss"]).startswith("http://127.0.0.1:49152")
         told = small.good("token", "issue", EMAIL, "--public-url", "https://gateway.example.com").strip()
         assert str(unverified(told)["iss"]).startswith("https://gateway.example.com")
