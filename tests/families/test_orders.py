@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from domogate.domain.commands import SetLight, SetThermostat
@@ -302,6 +302,7 @@ class TestDatesAndTimes:
         assert datetime.fromtimestamp(at, timezone(timedelta(minutes=offset_minutes))).replace(tzinfo=None) == moment
 
     @given(st.text() | st.from_regex(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})?\Z"))
+    @example("2027-01-01T00:00:00")
     def test_any_text_is_in_the_future_or_refused(self, text: str) -> None:
         with suppress(ValueOutOfRange):
             assert parse_end(text, 0, NOW) > NOW
@@ -317,6 +318,8 @@ ANYTHING = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), ANYTHING))
+@example({"status": "on"})
+@example({"mode": "off"})
 def test_whatever_is_sent_is_a_command_or_a_refusal(body: Any) -> None:
     for read in (light, thermostat):
         with suppress(MalformedRequest, ValueOutOfRange):

@@ -148,7 +148,9 @@ class TestWaitingEventsAreReferences:
         await setup.report(LAMPS[1], 1)
         await setup.store.prune_changes(setup.clock.now() + 1)
         assert (await setup.store.feed_span())[0] > before[-1].cursor
-        assert [item.change for item in await setup.store.list_pending(webhook.id, dead=False, limit=9)] == before
+        await setup.settle()  # the receiver refuses the event of the other lamp too
+        waiting = [item.change for item in await setup.store.list_pending(webhook.id, dead=False, limit=9)]
+        assert waiting[:5] == before
         sender.got.clear()
         sender.answer = 200
         await setup.pass_time(3600)
