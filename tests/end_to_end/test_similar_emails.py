@@ -51,13 +51,19 @@ class Outside:
     _started: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> threading.Thread:
-        thread = threading.Thread(target=lambda: self._loop.run_until_complete(self._serve()))
+        thread = threading.Thread(target=self._run)
         thread.start()
         assert self._started.wait(30)
         return thread
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_until_complete(self._serve())
+        finally:
+            self._loop.close()
 
     async def _serve(self) -> None:
         async with AsyncExitStack() as opened:

@@ -34,7 +34,7 @@ KEPT = {
     # ten rows of each for a user, and one for each user and issuer, removed with the second factor or the user
     *("recovery_codes", "passkeys", "external_accounts"),
     # one row
-    *("secret_key", "clock"),
+    *("secret_key", "clock", "address"),
     # as long as the law or the operator says
     *("audit", "logbook"),
     # one row for each rotation: the successor of a refresh token is derived from the oldest one
