@@ -44,7 +44,7 @@ async def large_import() -> AsyncIterator[Row]:
         finally:
             await store.stop()
     modules = _PLANTS * _EACH
-    figure = f"{modules / cpu:,.0f} ({modules / seconds:,.0f} a second)"
+    figure = f"{modules / cpu:,.0f} ({modules / seconds:,.0f} per second)"
     yield Row("Import: modules per CPU-second", figure, f"≥ {_LEAST_A_SECOND:,}", modules / cpu >= _LEAST_A_SECOND)
     yield Row("Import: peak memory", f"{memory:,.0f} MiB", f"≤ {_MOST_MIB} MiB", memory <= _MOST_MIB)
     longest = max(waits)

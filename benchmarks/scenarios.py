@@ -94,7 +94,7 @@ def at_most(what: str, figure: float, bound: float, unit: str = "") -> Row:
 
 def _latency(load: Load) -> str:
     return (
-        f" ({load.per_cpu_second:,.0f} a CPU-second; p50 {load.percentile(0.5) * 1000:.2f} ms,"
+        f" ({load.per_cpu_second:,.0f} per CPU-second; p50 {load.percentile(0.5) * 1000:.2f} ms,"
         f" p99 {load.percentile(0.99) * 1000:.2f} ms)"
     )
 
@@ -145,8 +145,8 @@ async def durable_commands() -> AsyncIterator[Row]:
                     share = (gateway.commits() - commits) / load.requests
                     rates[fsync, one_commit_each] = load.per_second
                     if not one_commit_each and not fsync:
-                        yield at_most("E1 from 32 clients: commits a command", share, 0.15)
-                        yield Row("E1 from 32 clients: durable commands", f"{load.per_second:,.0f} a second{_latency(load)}")
+                        yield at_most("E1 from 32 clients: commits per command", share, 0.15)
+                        yield Row("E1 from 32 clients: durable commands per second", f"{load.per_second:,.0f}{_latency(load)}")
         speedup = rates[fsync, False] / rates[fsync, True]
         what = "E1, shared commits / one commit each" + (f", with an fsync of {fsync * 1000:.0f} ms" if fsync else "")
         yield at_least(what, speedup, 8 if fsync else 1.8)

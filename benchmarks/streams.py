@@ -60,7 +60,7 @@ async def events_streamed() -> AsyncIterator[Row]:
         yield Row("SSE: events sent to listeners per CPU-second, commits included", f"{fast.sent / fast.cpu:,.0f}")
         steady = await _measure(setup, port, headers, places, _RATE)
     yield Row(
-        f"SSE: from report to listener at {_RATE} changes a second, p50 / p99",
+        f"SSE: from report to listener at {_RATE} changes per second, p50 / p99",
         f"{percentile(steady.ages, 0.5) * 1000:.1f} ms / {percentile(steady.ages, 0.99) * 1000:.1f} ms",
         "none lost",
         steady.complete,

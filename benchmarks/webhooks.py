@@ -118,7 +118,7 @@ async def webhooks_delivered() -> AsyncIterator[Row]:
         yield Row("Webhooks: deliveries per CPU-second, commits included", f"{fast.delivered / fast.cpu:,.0f}")
         steady = await _measure(setup, pipe, _RATE * _SECONDS, _RATE)
     yield Row(
-        f"Webhooks: from report to receiver at {_RATE} changes a second, p50 / p99",
+        f"Webhooks: from report to receiver at {_RATE} changes per second, p50 / p99",
         f"{percentile(steady.ages, 0.5) * 1000:.1f} ms / {percentile(steady.ages, 0.99) * 1000:.1f} ms",
         "none lost",
         steady.complete,

@@ -249,7 +249,7 @@ class TestOtherParameters:
 
 
 class TestRequestObjects:
-    """Not supported, and declared so: the suite accepts that (Decision 0027)."""
+    """The gateway does not support request objects, and its metadata says so. The suite accepts this (Decision 0027)."""
 
     def test_oidcc_unsigned_request_object_supported_correctly_or_rejected_as_unsupported(
         self, rp: RelyingParty, browser: Browser

@@ -44,7 +44,7 @@ class TestTheOpenApiDocument:
             assert operation.extension in described.get("description", "")
 
     def test_an_operation_beside_it_stays_as_it_is(self, family: Family) -> None:
-        """POST on a path of the specification does not change its GET."""
+        """An extension (such as a POST) on a path of the specification does not change how the document describes the GET."""
         document = openapi_document(family, base_url="http://x", version="1")
         own = [operation for operation in family.operations if not operation.extension]
         alone = openapi_document(msgspec.structs.replace(family, operations=tuple(own)), base_url="http://x", version="1")

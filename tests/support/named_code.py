@@ -8,7 +8,10 @@ SOURCE = ROOT / "src" / "domogate"
 
 
 def missing_code(text: str) -> list[str]:
-    """Paths in backquotes that do not exist, and names that the file named next to them does not contain."""
+    """Return what a text names in backquotes and the project does not have.
+
+    This is a path that does not exist, or a name in "`name` in `path`" that the file at this path does not contain.
+    """
     folders = {path.name for parent in (ROOT, SOURCE) for path in parent.iterdir() if path.is_dir()}
     named: list[str] = re.findall(r"`([\w.-]+/[\w./-]*|\w+\.py)`", text)
     paths = [path for path in named if path.split("/")[0] in folders or "/" not in path]

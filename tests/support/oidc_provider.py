@@ -30,7 +30,7 @@ class OidcProvider:
     def log_in(
         self, login: str, *, client_id: str = "their-app", scope: str = "openid email", resource: str | None = None
     ) -> dict[str, Any]:
-        """Authorization code with PKCE, through its own pages. Returns the token response."""
+        """Log in through the pages of the provider, with an authorization code and PKCE. Return the token response."""
         verifier = secrets.token_urlsafe(32)
         named = {} if resource is None else {"resource": resource}
         with httpx.Client(base_url=self.url, trust_env=False, timeout=PATIENCE) as browser:

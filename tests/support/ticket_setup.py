@@ -160,7 +160,7 @@ class TicketSetup:
 
 
 def problem_type(answer: httpx.Response, status: int) -> str:
-    """Checks a problem (RFC 9457) and returns the reason in its type. It must not show internal details."""
+    """Check that the answer is a problem (RFC 9457) without internal details. Return the reason, the last part of `type`."""
     assert answer.status_code == status, f"{answer.status_code}: {answer.text}"
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.headers["cache-control"] == "no-store"

@@ -113,7 +113,10 @@ def find_missing_file(settings: Settings) -> Path | None:
 
 
 def is_store_writable(settings: Settings) -> bool:
-    """False for an existing SQLite database on a read-only file system, or of another user."""
+    """Return False if the SQLite database exists but this process may not write to it.
+
+    For example, the file system is read-only, or the file belongs to another user.
+    """
     file = sqlite_file(settings)
     return settings.database is not None or not file.exists() or is_writable(file)
 

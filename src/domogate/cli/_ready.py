@@ -66,7 +66,7 @@ def write_credentials(data: Path, ready: Ready) -> None:
 
 @contextmanager
 def withdraw(path: Path | None) -> Iterator[None]:
-    """Remove the ready file at the start (from an earlier run) and at the end."""
+    """Remove the ready file of an earlier run when the block begins, and the ready file of this run when the block ends."""
     if path is not None:
         path.unlink(missing_ok=True)
     try:

@@ -19,7 +19,7 @@ _HEAD = """\
 
 
 class PlantFlags(FlagGroup, frozen=True):
-    """What a new plant is like. The command asks for what is missing."""
+    """The flags that describe a new plant. The command asks for each value (except `driver`) that has no flag."""
 
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the plant.")]
     type: Annotated[PlantType | None, typer.Option(metavar="TYPE", help=f"{', '.join(PlantType)}.")]
@@ -36,7 +36,7 @@ class PlantFlags(FlagGroup, frozen=True):
 
 
 def print_new_plant(flags: PlantFlags) -> str:
-    """An estate file. All values but the driver must be there."""
+    """Return the text of an estate file with the new plant. Every flag except `driver` must have a value."""
     plant: dict[str, Any] = {
         "id": new_id(),
         "name": flags.name,

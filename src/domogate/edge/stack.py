@@ -56,7 +56,7 @@ access = structlog.stdlib.get_logger("domogate.access")
 
 
 class Edge:
-    """The outermost app."""
+    """The outermost ASGI app: it gets each request first, and calls `app` for everything that it does not answer itself."""
 
     def __init__(
         self,

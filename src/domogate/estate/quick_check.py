@@ -86,7 +86,11 @@ class QuickCheck:
         return self._references[name]
 
     def _compile_all(self, parts: list[Schema]) -> Check:
-        """All conditions of a list are about one word of the record, so its checks are looked up by that word."""
+        """Compile an `allOf`: a list of parts, each with an `if` and a `then`.
+
+        All conditions of the list test the same key of a record (such as `kind`). So the checks that apply depend only on the
+        value of this key, and they are cached by this value.
+        """
         (key,) = {key for part in parts for key in part["if"]["properties"]}
         by_word: dict[str, list[Check]] = {}
         checks = [(part["if"], self._compile(part["then"])) for part in parts]

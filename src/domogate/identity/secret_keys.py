@@ -182,7 +182,11 @@ def _read(file: Path) -> str:
 
 
 def _is_credential(file: Path) -> bool:
-    """systemd sets the mode of its credentials. An access list can add permissions for the group."""
+    """Whether the file is a systemd credential.
+
+    The mode of a credential is not checked: systemd sets it, and an access control list (ACL) can make it look readable for the
+    group.
+    """
     folder = os.environ.get("CREDENTIALS_DIRECTORY")
     return folder is not None and file.parent == Path(folder)
 

@@ -36,7 +36,10 @@ def _find_mistakes(settings: Settings) -> Iterator[Mistake]:
 
 
 def _resolve(host: str) -> list[str]:
-    """The addresses of a name. If a name cannot be resolved, the start fails later, with its own message."""
+    """Return the addresses of a host name, or no address for an unknown name.
+
+    With an unknown name, the start fails later, when the gateway begins to listen. That failure has its own message.
+    """
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):

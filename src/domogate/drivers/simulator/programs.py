@@ -34,7 +34,10 @@ Day = tuple[tuple[str, Level], ...]
 
 
 class Week(NamedTuple):
-    """A program: its name in the documentation, and the minute of the week at which each period begins."""
+    """A weekly program. `begins` has the minute of the week at which each period begins, and `levels` the level of each period.
+
+    `name` is used only in the documentation.
+    """
 
     name: str
     begins: tuple[int, ...]

@@ -105,7 +105,10 @@ class Accounts:
     # --- passwords
 
     async def issue_password_link(self, user_id: Id, *, show_link: bool = False, by: Actor = COMMAND_LINE) -> IssuedLink:
-        """Make a new link. Earlier links become invalid. With `show_link` it is returned even if mail is configured."""
+        """Make a new link to set the password. Earlier links of the user become invalid.
+
+        If mail is configured, the link is mailed and not returned. With `show_link`, it is returned and not mailed.
+        """
         return await self._issue(await self.get_user(user_id), LinkPurpose.PASSWORD, by, show=show_link)
 
     async def _issue(self, user: User, purpose: LinkPurpose, by: Actor, *, show: bool) -> IssuedLink:

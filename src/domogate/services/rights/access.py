@@ -71,7 +71,10 @@ class Access(msgspec.Struct, frozen=True, gc=False):
         return self.guest_id is None or NoticeKind.PEOPLE not in notice.kinds or self.guest_id in notice.members
 
     def may_see(self, module_id: Id | None) -> bool:
-        """Whether the scopes show the state of this module, or (for None) the name and topology of the plant."""
+        """Whether the viewer's scopes allow reading the state of this module.
+
+        With None: whether the scopes allow reading the name and topology of the plant.
+        """
         if module_id is None:
             scopes = SITE_SCOPES if self.plant.plant.emergency_lighting else PLANT_SCOPES
             return not scopes.isdisjoint(self.scopes)
