@@ -102,7 +102,7 @@ def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> C
 
 
 def _settings(chosen: dict[str, Any], environ: Mapping[str, str]) -> Settings:
-    """Flags come before the environment, and the environment before the file."""
+    """A flag overrides an environment variable, and an environment variable overrides the file."""
     flags = {name: text for name, text in chosen.items() if name != "config"}
     config = None if chosen["config"] is None else Path(chosen["config"])
     names = {family.slug for family in FAMILIES} | {operation.id for family in FAMILIES for operation in family.operations}
@@ -186,7 +186,7 @@ def fail(message: str, code: int) -> NoReturn:
 
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Tools]:
-    """The tools of a command on an existing store. It creates neither a folder nor a database."""
+    """Yield the tools of a command on an existing store. If there is no store, nothing is created: raises Mistake."""
     missing = find_missing_file(settings)
     if missing is not None:
         raise Mistake(

@@ -1,4 +1,4 @@
-"""The calls that `domogate demo` prints: at least one for every family. Each is for a module of the estate."""
+"""The calls that `domogate demo` prints: at least one for every family. Each call is for a module of the estate."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +38,7 @@ class Call(msgspec.Struct, frozen=True):
     path: str
 
     def to_curl(self, base_url: str, credentials: Path) -> str:
-        """One line for a shell. -i shows the status. A file holds the key and the token as headers, so the line is short."""
+        """Return the curl command in one line. -i shows the status. A file has the key and the token, so the line is short."""
         words = ["curl", "-sN" if self.proposal.is_stream else "-si", "-H", f"@{credentials}"]
         if self.proposal.body is not None:
             words += ["-H", "Content-Type: application/json", "-d", self.proposal.body]
@@ -104,7 +104,7 @@ class _Candidate(msgspec.Struct, frozen=True):
 
 
 def find_calls(estate: Estate, proposals: tuple[Proposal, ...] = PROPOSALS) -> list[Call]:
-    """Each proposal for which the estate has a module. The owner of the plant makes the call."""
+    """Return one call for each proposal for which the estate has a module. The owner of the plant makes the call."""
     good = {user.email for user in estate.users if user.active and user.standing is Standing.GOOD}
     plants = [one for one in estate.plants if one.plant.status is PlantStatus.ACTIVE and one.plant.owner.email in good]
     calls = []

@@ -17,7 +17,7 @@ OpenText = Callable[[], AbstractContextManager[TextIO]]
 
 @contextmanager
 def open_input(file: Path) -> Iterator[OpenText]:
-    """Yields a function that opens the text. It may be called twice, so standard input is copied to a temporary file."""
+    """Yield a function that opens the text. It may be called twice, so standard input is copied to a temporary file."""
     if str(file) == "-":
         with tempfile.TemporaryFile("w+", encoding="utf-8") as copy:
             try:

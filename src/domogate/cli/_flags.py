@@ -1,4 +1,4 @@
-"""Settings as flags: `serve` and `demo` have all of them, other commands have some.
+"""Settings as flags: `serve` and `demo` have a flag for every setting, other commands for some settings.
 
 A flag is text here, like an environment variable. `settings/` parses and checks both.
 """

@@ -21,7 +21,7 @@ ShowLink = Annotated[bool, typer.Option("--show-link", help="Print the link even
 
 @asynccontextmanager
 async def with_address(settings: Settings) -> AsyncIterator[Tools]:
-    """The tools of a command that prints a link or a token. It says if the address of the gateway is only assumed."""
+    """Yield the tools of a command that prints a link or a token. If the gateway's address is only assumed, print a note."""
     async with changing(settings) as tools:
         if not tools.address_is_known:
             note(
@@ -32,7 +32,7 @@ async def with_address(settings: Settings) -> AsyncIterator[Tools]:
 
 
 def tell_link(link: IssuedLink, email: str, as_json: bool, more: Mapping[str, object] | None = None) -> None:
-    """Print only the link on standard output. The store keeps a hash of it, so it cannot be shown again."""
+    """Print only the link on standard output. The store keeps only its hash, so the link cannot be shown again."""
     if as_json:
         print_json({**(more or {}), "link": link.url, "mailed": link.mailed, "expires_at": iso(link.expires_at)})
     elif link.url is None:

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Target(msgspec.Struct, frozen=True):
-    """A plant, or one module of it."""
+    """A plant, or one module of a plant."""
 
     plant: Plant
     module: Module | None = None
@@ -90,7 +90,7 @@ async def find_target(tools: Tools, wanted: str) -> Target:
 
 
 def choose(matching: Sequence[T], wanted: str, noun: str, hint: str, describe: Callable[[T], str]) -> T:
-    """The only match. If there is none, or more than one, the message says what to do."""
+    """Return the only match. Raises Mistake if there is no match or more than one; the message says what to do."""
     if not matching:
         raise Mistake(f"there is no {noun} {wanted!r}; {hint}.")
     if len(matching) > 1:

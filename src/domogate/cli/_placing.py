@@ -28,7 +28,7 @@ def parse_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def place_modules(text: str, pattern: re.Pattern[str], found: Sequence[Found], describe: Callable[[Found, int], str]) -> Placed:
-    """Add the modules to the rooms that their names contain. A module that is in the file already is left out.
+    """Add the modules to the rooms that their names contain. A module that is already in the file is not added again.
 
     The text must be a correct estate file. `describe` returns the lines of a module, indented by a number of spaces.
     """
@@ -95,7 +95,7 @@ def _is_in_braces(room: yaml.MappingNode) -> bool:
 
 
 def _last_line(node: yaml.Node) -> int:
-    """The number of the last line with content. A block ends for YAML only where the next one begins."""
+    """The number of the last line with content. For the YAML parser, a block ends only where the next block begins."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return _last_line(last[1] if isinstance(last, tuple) else last)

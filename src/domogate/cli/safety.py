@@ -1,4 +1,4 @@
-"""`domogate safety …`: emergency lighting, for the responsible person. It works with and without a running gateway."""
+"""`domogate safety …`: emergency lighting, for the responsible person. The gateway need not be running."""
 
 import asyncio
 import re

@@ -63,5 +63,5 @@ async def _say_what_is_missing(gateway: "Gateway") -> None:
 
 
 def _where(settings: Settings) -> str:
-    """A database URL may hold a password: it is not repeated."""
+    """Return the flag that names the data, for a message. A database URL may contain a password, so it is not shown."""
     return f"--data {settings.data}" if settings.database is None else "--database URL"

@@ -14,7 +14,7 @@ from domogate.edge.connections import Connections, Place
 _AT_ONCE = 32
 """Connections that are accepted in one round of the event loop.
 
-The limit keeps open connections fast during a flood of new ones.
+The limit keeps open connections fast during a flood of new connections.
 """
 _RESERVE_SHARE = 4
 """A connection of the reserve counts as this number of connections.

@@ -124,7 +124,7 @@ def _ambients(holder: Record, driver: str | None, states: list[FirstState]) -> t
 
 
 def _modules(holder: Record, driver: str | None, states: list[FirstState]) -> tuple[Module, ...]:
-    """`driver`: that of modules that name none. A scene that names none belongs to the gateway, and needs none."""
+    """`driver` is for modules that name no driver. A scene that names no driver belongs to the gateway and needs no driver."""
     modules = []
     for record in holder.get("modules", ()):
         kind = DeviceKind(record["kind"])

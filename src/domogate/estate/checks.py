@@ -32,7 +32,7 @@ def check_document(document: Any) -> Iterator[Finding]:
 
 
 class PlantChecks:
-    """Checks plants one after the other. Ids are unique among all of them."""
+    """Checks plants one after the other. An id must be unique among all plants."""
 
     def __init__(self, users: Any, drivers: Drivers | None) -> None:
         found = records({"users": users}, "users")
@@ -153,7 +153,7 @@ def _check_drivers(plant_path: Path, plant: Record, drivers: Drivers | None) -> 
 
 
 def _missing_drivers(modules: list[tuple[Path, Record, str | None]]) -> Iterator[Finding]:
-    """One finding for each plant: a file of an earlier version has no driver at all."""
+    """Yield one finding for each plant, not for each module, because a file of an earlier version names no driver at all."""
     if not modules:
         return
     path, module, _ = modules[0]

@@ -65,7 +65,7 @@ def _ids(noun: Plant | Floor | Ambient | Module) -> Record:
 
 
 class _Context(NamedTuple):
-    """The first states of a plant's modules, and the driver that all of them have; None: they differ."""
+    """The first states of a plant's modules, and the driver of all modules (None if their drivers differ)."""
 
     states: dict[Id, FirstState]
     driver: str | None

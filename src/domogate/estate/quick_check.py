@@ -1,6 +1,7 @@
 """A quick check of data against the schema. Nearly all records are correct, and jsonschema takes ten times as long for them.
 
-True means that the data is correct. False means that jsonschema must check it: it also finds all mistakes and their places.
+True means that the data is correct. False means that jsonschema must check the data. jsonschema also finds all mistakes and
+their places.
 """
 
 import re

@@ -66,7 +66,7 @@ async def build_estate(file: EstateFile, hasher: Hasher, *, known: Collection[st
 
 
 class _Scan:
-    """One pass over a file. Plants before the users are skipped, unless the users are given."""
+    """One pass over a file. Plants before the users are skipped, except if `users` has the users already."""
 
     def __init__(self, source: str, take: Callable[[EstatePlant], None], drivers: Drivers | None, *, users: Any = None) -> None:
         self._source = source
@@ -143,7 +143,7 @@ def _moved(finding: Finding, number: int) -> Finding:
 
 
 def _placed(finding: Finding, root: Node, number: int | None = None) -> Mistake:
-    """`number`: that of the only plant in `root`."""
+    """Return the finding with its line. If `root` has only one plant of the file, `number` is the number of this plant."""
     line, column = locate(root, finding.path, key=finding.at_key)
     path = finding.path if number is None else _moved(finding, number).path
     return Mistake(line, column, print_path(path), finding.problem, finding.allowed, finding.hint)

@@ -1,4 +1,4 @@
-"""Ids that a file has used, and their places. They are in a temporary file, because a large file has millions of them."""
+"""Ids that a file has used, and their places. They are in a temporary file, because a large file has millions of ids."""
 
 import sqlite3
 

@@ -1,6 +1,6 @@
 """Authorization codes and refresh tokens. Each is consumed in one write transaction.
 
-Only one process writes at a time, so only one of several concurrent callers can consume it.
+Only one process writes at a time, so only one of several concurrent callers can consume a code or token.
 """
 
 from collections.abc import Sequence

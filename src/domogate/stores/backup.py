@@ -99,7 +99,7 @@ def _check(path: Path) -> None:
 
 
 def _refuse_to_replace_larger(path: Path, fresh: Path) -> None:
-    """A file that is not a backup may be replaced: it holds nothing that counts here."""
+    """Raises ValueError if `path` is a backup that holds more than `fresh`. Other files may be replaced."""
     try:
         with _reading(path) as connection:
             old = _read_content(connection)

@@ -12,7 +12,7 @@ _NEWEST_CHANGE = select(changes.c.at).order_by(changes.c.cursor.desc()).limit(1)
 
 
 def find_last_time(connection: Connection) -> float | None:
-    """Without a row, as in a store of an earlier version, it is the time of the newest change."""
+    """Return the stored time or, if there is none (in a store of an earlier version), the time of the newest change."""
     found = connection.execute(_LAST_TIME).scalar()
     return found if found is not None else connection.execute(_NEWEST_CHANGE).scalar()
 

@@ -1,4 +1,4 @@
-"""Imports and exports estates. A large estate is imported in parts, so that commands do not wait for it."""
+"""Imports and exports estates. A large estate is imported in parts, so that commands need not wait for the whole import."""
 
 import asyncio
 from collections import Counter
@@ -11,7 +11,7 @@ from domogate.stores.estate_import import import_estate, import_part
 from domogate.stores.subject import SqlSubject, reads, writes
 
 MODULES_A_PART = 500
-"""A part has at least one plant, and no further plant if it has so many modules. A part takes some tens of milliseconds."""
+"""With so many modules a part is complete; it may have more, because a plant is not split. It takes tens of milliseconds."""
 _PAUSE = 0.02
 """Seconds between two parts, in which other processes can write."""
 

@@ -38,7 +38,7 @@ def import_estate(tx: Transaction, estate: Estate, *, prune: bool) -> ImportSumm
 def import_part(
     tx: Transaction, estate: Estate, users: ImportedUsers | None = None, *, prune: bool = False
 ) -> tuple[ImportedUsers, ImportSummary]:
-    """Import a part. `users`: those of the first part; the estate has only plants then."""
+    """Import a part. The first part has the users. For the other parts, which have only plants, `users` are these users."""
     known = tx.connection.execute(select(plants.c.id)).scalars().all() if prune else [it.plant.id for it in estate.plants]
     people_before = people_of(tx.connection, known)
     differences: dict[str, Difference] = {}

@@ -89,7 +89,8 @@ def list_signing_keys(connection: Connection) -> Sequence[SigningKey]:
 def add_signing_key(tx: Transaction, key: SigningKey) -> None:
     """Add the key, or replace the stored key with the same `kid`.
 
-    To retire a key, replace it by a copy with `retired_at`.
+    A retired key signs nothing any more, but still verifies for some time. To retire a key, replace it by a copy with
+    `retired_at`.
     """
     tx.connection.execute(tx.upsert(signing_keys), to_row(key, jwk=seal(tx, signing_keys.c.jwk, key.kid, key.jwk)))
     tx.emit(SigningKeysChanged())

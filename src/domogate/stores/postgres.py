@@ -74,7 +74,7 @@ def _limited_connection() -> "type[psycopg.Connection[Any]]":
     import psycopg  # an extra, which is not installed with SQLite
 
     def give_up_in_time(waiting: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Passes on what the driver waits for, and checks the time limit several times a second."""
+        """Passes on what the driver waits for, and checks the time limit several times per second."""
         try:
             wanted = next(waiting)
             while True:

@@ -1,4 +1,4 @@
-"""Asks a database server all the time whether it answers. The writer cannot tell while it waits for a statement."""
+"""Asks a database server regularly whether it answers. The writer cannot know this while it waits for a statement."""
 
 import threading
 

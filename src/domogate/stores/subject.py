@@ -1,6 +1,7 @@
 """The base of all subjects of the store. It opens the database, and runs reads and writes on their threads.
 
-A subject is a class that lists its methods. Each method is a function with the SQL, marked by `reads`, `writes` or `repeats`.
+A subject is the class for one kind of stored data, such as plants or orders. It lists its methods. Each method is a function
+with the SQL, marked by `reads`, `writes` or `repeats`.
 """
 
 import asyncio

@@ -31,7 +31,7 @@ LONGEST = 0.005
 """In seconds. The writer never waits longer than this for more callers."""
 
 _REPORT_SECONDS = 60.0
-"""Seconds for reports. No caller waits for them, and they should wait longer than an import of another process takes."""
+"""Seconds in which reports must be written. No caller waits, and an import of another process may hold the lock for long."""
 _POLL_SECONDS, _LEAVE_SECONDS = 1.5, 2.0
 
 _log = structlog.get_logger(__name__)
@@ -102,7 +102,7 @@ class Writer:
         change: OrderChange | None = None,
         seconds: float | None = None,
     ) -> asyncio.Future[Any]:
-        """The answer of the write, or StoreTimeout after this number of seconds. The write may still be executed then."""
+        """Return the answer of the write. Raises StoreTimeout after this number of seconds; the write may still be executed."""
         future: asyncio.Future[Any] = self._loop.create_future()
         unit = Unit(future, work, reports, change)
         if seconds is not None:

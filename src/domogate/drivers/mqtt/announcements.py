@@ -15,9 +15,9 @@ from domogate.drivers.mqtt.payloads import Unreadable
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A device that can become a module.
+    """An announced device. If it cannot become a module, `why` is the reason; otherwise `why` is empty.
 
-    If `why` is set, it cannot, and `why` is the reason. The id of the module is made from `key`.
+    The id of the module is made from `key`.
     """
 
     key: str

@@ -20,7 +20,7 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     password_file: str | None = None
     """A file with the password in its first line. The file is read again for each connection."""
     ca_file: str | None = None
-    """File with the trusted certificate authorities. None means those of this machine."""
+    """File with the trusted certificate authorities. None means the authorities of this machine."""
     client_certificate: str | None = None
     client_key: str | None = None
     client_id: str | None = None

@@ -89,7 +89,7 @@ def _check_reachable(module: DrivenModule) -> None:
 
 
 async def _wait_until_known(session: BrokerSession, module: DrivenModule, deadline: float) -> None:
-    """For a short time after the start it is not known yet whether the broker can be reached."""
+    """Wait until it is known whether the broker can be reached. This takes a short time after the start."""
     while module.subscribed_since is None and module.absence is None and not module.removed:
         await _in_time(session, session.wait_reachability(), deadline, "the broker was not reached in time")
     if module.removed:

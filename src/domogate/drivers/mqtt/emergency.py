@@ -21,7 +21,7 @@ def types_of(kind: DeviceKind) -> tuple[FailureType, ...]:
 
 
 def emergency_state(kind: DeviceKind, properties: Properties) -> EmergencyState | None:
-    """None while no failure is known, neither present nor absent: a device that said nothing is not healthy."""
+    """Return None until the device has reported about at least one failure: before that, it must not be shown as healthy."""
     known = properties.get("failures")
     if not known:
         return None
@@ -36,7 +36,7 @@ def emergency_state(kind: DeviceKind, properties: Properties) -> EmergencyState 
 
 
 def restore_properties(state: EmergencyState) -> Properties:
-    """After a restart not every topic is read again: results of tests would be lost."""
+    """Return the properties in a stored state. After a restart not every topic is read again, so tests could be lost."""
     ok = frozenset(OK_OF.values())
     properties = Properties(testing=state.testing, failures={one.type: one.type not in ok for one in state.failures})
     if state.charge is not None:

@@ -37,7 +37,7 @@ def _reported(attached: AttachedModule) -> _Reported:
 class PendingCall:
     """A call that waits until the module has confirmed the wanted properties.
 
-    Without any, it waits until the module reports its state.
+    If no properties are wanted, the call waits until the module reports its state.
     """
 
     __slots__ = ("answered", "wanted")
@@ -135,7 +135,7 @@ class DrivenModule:
         )
 
     def check_silence(self, now: float, never_after: float) -> None:
-        """Find out whether the module never sent a message, or has not sent one for too long."""
+        """Find out whether the module never sent a message, or has been silent for too long."""
         if self._silence_absence is not None or self.subscribed_since is None:
             return
         if not self._known and now - self.subscribed_since >= never_after:
@@ -254,7 +254,7 @@ class DrivenModule:
         return reachable != (self.absence is None) or without_readings(state) != without_readings(self.state)
 
     def report(self, now: float) -> Report:
-        """The whole state of the module. The caller will report it."""
+        """Return the whole state of the module. It counts as reported from now on."""
         absence = self.absence
         self._reported = (self.state, absence is None, None if absence is None else absence.why)
         return Report(

@@ -1,4 +1,4 @@
-"""The pictures of a camera: the newest since the camera was switched on, and the callers that wait for one."""
+"""The pictures of a camera: the newest picture since the camera was switched on, and the callers that wait for a picture."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Addresses on a bus. A point can be written in several ways; here it has one key (OpenWebNet, WHO 1, 2, 4, 18)."""
+"""Addresses on a bus. A point can be written in several ways, which all get the same key (OpenWebNet, WHO 1, 2, 4, 18)."""
 
 import re
 from enum import Enum

@@ -1,4 +1,4 @@
-"""WHO 2: shutters and blinds. Advanced actuators know their position. For others it is estimated from the running time."""
+"""WHO 2: shutters and blinds. Advanced actuators know their position. For others, the running time gives an estimate."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -12,7 +12,7 @@ REPLY_TIMEOUT = 4.0
 """In seconds. A request without a complete answer after this time has failed, and the next request is sent."""
 
 MOST_WAITING = 500
-"""Number of waiting requests. Gateways process about twenty frames a second, so a later request would only time out."""
+"""Number of waiting requests. Gateways process about twenty frames per second, so a later request would only time out."""
 
 REFUSED_FOR = 61.0
 """In seconds. After a refused password there is no new attempt for this time: gateways count failures and lock clients out."""

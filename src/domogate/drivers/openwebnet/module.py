@@ -28,7 +28,7 @@ class DrivenModule:
         """Number of reads in a row without an answer."""
         self.subscribed_until = 0.0
         self.order_lock = asyncio.Lock()
-        """One order at a time: a second order could change the state that the first one waits for."""
+        """One order at a time: a second order could change the state that the first order waits for."""
         self._waiting: set[asyncio.Future[None]] = set()
 
     @property

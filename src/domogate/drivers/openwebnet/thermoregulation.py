@@ -46,7 +46,7 @@ _LOCAL = {"4": ThermostatMode.OFF, "5": ThermostatMode.PROTECTION}
 
 
 def decode_what(what: int) -> _Decoded | None:
-    """Function, mode and program in a WHAT. None if it has none of them."""
+    """Return function, mode and program in a WHAT, or None if the WHAT has no such value."""
     if what in (0, 1):
         return (ThermostatFunction.HEATING if what else ThermostatFunction.COOLING, None, None)
     digits = str(what)

@@ -32,7 +32,7 @@ _BREAKS = {
 
 
 class Emergency(Device[EmergencyState]):
-    """Keeps the failures of its first state. Without failures there, it fails from time to time and is repaired hours later."""
+    """If its first state has failures, it keeps them. Otherwise it fails from time to time and is repaired hours later."""
 
     __slots__ = ("_failing", "_no_failure_until", "_slot", "_slots", "given")
     reports = EmergencyState

@@ -1,7 +1,7 @@
 """Pictures of a simulated entrance panel: a door in a wall, the sky of that hour and day, sometimes a visitor.
 
-The scene is drawn once, in palette indexes. Only the palette, the sky and the visitor differ between pictures, so drawing one
-takes about a millisecond.
+The scene is drawn once, in palette indexes. Only the palette, the sky and the visitor differ between pictures, so drawing
+a picture takes about a millisecond.
 """
 
 import io

@@ -21,7 +21,7 @@ _SAMPLES = 16
 
 
 class Load(msgspec.Struct, frozen=True):
-    """An appliance. From time to time it runs through its phases (seconds, watts); between them it idles.
+    """An appliance. From time to time it runs through its phases (seconds, watts). Between two runs it uses `idle` watts.
 
     An appliance without phases always uses `idle` watts. Its power varies by the fraction `swing`.
     """
@@ -115,7 +115,8 @@ def _shown(watts: float, most: float = inf) -> float:
 class Plug(Device[PlugState]):
     """Uses power while it is on.
 
-    The option `load` or `watts` says how much. Without them, the last state says how much, or a random load.
+    The option `load` or `watts` says how much power. Without these options, the power comes from the last state or from a
+    random load.
     """
 
     __slots__ = ("_counter", "_load", "_schedule")

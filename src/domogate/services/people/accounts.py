@@ -1,4 +1,4 @@
-"""Accounts of users: create, change, delete. Operators do not set passwords: each user sets it through a one-time link."""
+"""Accounts of users: create, change, delete. Operators do not set passwords: users set their own through one-time links."""
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol
@@ -89,7 +89,7 @@ class Accounts:
     async def create_user(
         self, email: str, name: str = "", *, operator: bool = False, show_link: bool = False, by: Actor = COMMAND_LINE
     ) -> tuple[User, IssuedLink]:
-        """Create a user without a password, and a link to set one. The user becomes active when the password is set."""
+        """Create a user without a password, and a link to set it. The user becomes active when the password is set."""
         user = await self._add(email, name, operator=operator, by=by)
         return user, await self.issue_password_link(user.id, show_link=show_link, by=by)
 

@@ -90,7 +90,7 @@ class PasswordLinks:
         return await self._store.take_link(hash_secret(token))
 
     async def withdraw(self, user_id: Id) -> None:
-        """Replace older links by an expired one, so that a link in a mailbox cannot undo a new password."""
+        """Replace older links by an expired link, so that a link in a mailbox cannot undo a new password."""
         for purpose in LinkPurpose:
             await self._store.add_link(OneTimeLink(hash_secret(new_secret()), user_id, purpose, self._clock.now()))
 

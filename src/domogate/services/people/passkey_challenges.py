@@ -28,7 +28,7 @@ class PasskeyChallenges:
         self._clock = clock
 
     async def new(self, form_token: str, user_handle: str = "") -> bytes:
-        """`form_token`: that of the browser and of the step of the login. `user_handle`: of the new passkey."""
+        """`form_token` belongs to the browser and to the step of the login. `user_handle` is for a new passkey."""
         expires_at = int(self._clock.now() + CHALLENGE_LIFETIME)
         words = f"{new_secret()}.{expires_at}.{user_handle}"
         return f"{words}.{await self._mac.sign(f'{form_token} {words}')}".encode()

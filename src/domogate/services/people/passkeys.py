@@ -51,7 +51,7 @@ class Passkeys:
     # --- questions for the browser ------------------------------------------------------------------------------------
 
     async def ask_for_new(self, person: LoggedIn) -> dict[str, Any]:
-        """All passkeys of a user have the same user handle, so that a device keeps one of them."""
+        """All passkeys of a user have the same user handle, so that a device keeps only one passkey of the user."""
         known = await self._store.list_passkeys(person.user.id)
         user_handle = known[0].user_handle if known else new_secret()
         challenge = await self._challenges.new(person.form_token, user_handle)
@@ -71,9 +71,9 @@ class Passkeys:
     async def add(
         self, person: LoggedIn, answer: str, name: str, address: str
     ) -> LoggedIn | LoginComplete | LoginFailed | LoginExpired:
-        """LoginComplete, with a new session, if this is the person's first second factor: all other sessions end.
+        """Add a passkey. The caller has asked for the password again. Raises Invalid for the name.
 
-        The caller has asked for the password again. Raises Invalid for the name.
+        If the person had no second factor before, all other sessions end, and the result is LoginComplete with a new session.
         """
         check_name(name)
         read = await self._read(answer, person.form_token)
@@ -157,7 +157,7 @@ class Passkeys:
         )
 
     async def _read(self, answer: str, form_token: str) -> tuple[UnverifiedAnswer, ReadChallenge] | LoginFailed | LoginExpired:
-        """Needs no store: strangers can send anything."""
+        """Read the answer without using the store, because strangers can send anything."""
         try:
             unverified = self._verifier.read_answer(answer)
         except PasskeyRefused:

@@ -34,7 +34,7 @@ class SecondFactorChanges(SessionRecords):
         return LoginFailed() if user is None else await self.renew(person.session, user, (CODE,), address)
 
     async def renew(self, session: Session, user: User, factors: Sequence[str], address: str) -> LoginComplete | LoginFailed:
-        """Start a new session after the person proved `factors`. End all others, because they were started without them."""
+        """Start a new session after the person proved `factors`. End all other sessions: they began without it."""
         await self._store.end_sessions(user.id)
         all_factors = tuple(dict.fromkeys((*session.factors, *factors)))
         return await self._start_session(user, address, session.agent, all_factors, None)

@@ -15,7 +15,7 @@ AT_ONCE = 4
 
 _GONE = 410
 _BUSY = frozenset({429, 502, 503, 504})
-"""With these statuses the receiver is down, and the event is not the cause: overload, or a proxy cannot reach it."""
+"""These statuses are not caused by the event: the receiver is overloaded, or its proxy cannot reach it."""
 
 
 class Outcome(Enum):

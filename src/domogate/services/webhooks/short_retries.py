@@ -8,7 +8,7 @@ from domogate.services.webhooks.backoff import FIRST
 from domogate.services.webhooks.batch import DeliveryResult, Outcome
 
 AT_MOST = 8
-"""The number of failures in a row after which a receiver does not work, and an event is not tried again soon."""
+"""After so many failures in a row, a receiver counts as down, and an event is no longer tried again after a short delay."""
 _WEIGHT = 1 / 8
 """The weight of the last attempt in the share of failures."""
 _DELAY = 0.1
