@@ -49,7 +49,7 @@ class Tools(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def open_tools(settings: Settings, *, create: bool = True) -> AsyncIterator[Tools]:
-    """The address in links and tokens is `public_url` or, without this setting, that of the gateway that started last.
+    """The address in links and tokens is `public_url` or, without this setting, the address of the gateway that started last.
 
     Without `create`, the data folder is not created. It may be missing if the database is on a server.
     """

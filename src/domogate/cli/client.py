@@ -205,7 +205,7 @@ def _shown(client: Client) -> dict[str, Any]:
 
 
 def _filled(values: list[str] | None) -> tuple[str, ...] | None:
-    """None if the flag is not given. Empty texts are left out."""
+    """Return the values of a flag without empty texts, or None if the flag is not given."""
     return None if values is None else tuple(value for value in values if value)
 
 

@@ -56,7 +56,7 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
 
 
 def _allow_own_receivers(settings: Settings, given: frozenset[str]) -> Settings:
-    """Webhooks may call this machine, unless the setting has another value (Decision 0046)."""
+    """Allow webhooks to call this machine if the setting is not given (Decision 0046)."""
     if "webhook_networks" in given or settings.webhook_networks:
         return settings
     return msgspec.structs.replace(settings, webhook_networks=("127.0.0.0/8", "::1"))

@@ -250,7 +250,7 @@ def _file_name(plant: Plant) -> str:
 
 
 def _write(files: dict[Path, bytes], force: bool) -> None:
-    """All files are checked before the first file is written, so nothing is written if one of them exists."""
+    """Check all files before the first file is written. So if one file already exists, nothing is written."""
     if Path("-") in files:
         sys.stdout.buffer.write(files[Path("-")])
         sys.stdout.buffer.flush()

@@ -26,7 +26,7 @@ Record = dict[str, Any]
 
 
 def print_estate(estate: Estate) -> str:
-    """Secrets are written as hashes. Values that equal their default are left out."""
+    """Return the text of the file. Secrets are written as hashes. Values that equal their default are not written."""
     return emit(
         {
             "users": [_user(user) for user in estate.users],

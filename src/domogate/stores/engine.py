@@ -51,7 +51,7 @@ _STEPS_BETWEEN_CHECKS = 100_000
 # Errors are logged, and parameters contain hashes and keys.
 ENGINE_OPTIONS: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
 _WRITER_BUSY_SECONDS = 1.0
-"""The writer tries again after this time, unless its callers have given up."""
+"""After this time the writer tries again if a caller still waits."""
 
 _NEWEST = select(func.max(changes.c.cursor))
 _INSERT_CHANGES = insert(changes)

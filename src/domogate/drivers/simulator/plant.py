@@ -87,7 +87,7 @@ class SimulatedModule:
         return bool(self.device.pending) or not self.reachable or (state is not self.reported and state != self.reported)
 
     def report(self, plant_id: Id, now: float, *, whole: bool) -> Report:
-        """The state and the readings since the last report. Without `whole`, an unchanged state is left out.
+        """The state and the readings since the last report. Without `whole`, the report has the state only if it changed.
 
         The report of an absent module has its last state only if that state was never reported.
         """

@@ -173,7 +173,7 @@ class Plug(Device[PlugState]):
 
 
 class Multisocket(Device[MultisocketState]):
-    """Has four sockets, unless its state or an option has another number. Each socket has a load.
+    """Has four sockets by default; its state or an option can have another number. Each socket has a load.
 
     Power and energy are only in the history. The counter starts at 0 each time the module is attached, because the state of a
     multisocket cannot hold it.

@@ -1,4 +1,4 @@
-"""The simulator as a driver. Time passes in ticks. Orders and reads are answered at once, unless an option says otherwise."""
+"""The simulator as a driver. Time passes in ticks. Orders and reads are answered at once; options can change this."""
 
 import asyncio
 from collections.abc import Sequence
