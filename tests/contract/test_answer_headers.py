@@ -15,6 +15,7 @@ every_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=str)
 with_etag = pytest.mark.parametrize("operation", WITH_ETAG, ids=str)
 
 
+@pytest.mark.slow
 class TestRequestId:
     @every_operation
     def test_every_answer_has_its_own(self, demo: Gateway, operation: Operation) -> None:

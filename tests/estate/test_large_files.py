@@ -19,6 +19,8 @@ from domogate.estate.nodes import compose
 from domogate.estate.schema import guide, quick_check
 from support.examples import examples
 
+pytestmark = pytest.mark.slow
+
 USERS = "users:\n  - {email: anna@example.com, name: Anna}\n"
 
 
@@ -148,12 +150,23 @@ class TestTheQuickCheck:
             if not isinstance(place[key], dict | list) or not place[key] or data.draw(st.integers(0, 5)) == 0:
                 break
             place = place[key]
-        if data.draw(st.booleans()) or isinstance(place, list):
-            place[key] = data.draw(_VALUES)
-        else:
-            place[data.draw(st.sampled_from(["steps", "units", "state", "on", "kind", "oddity"]))] = place.pop(key)
+        match data.draw(st.integers(0, 3)):
+            case 0 | 1 if isinstance(place, dict):
+                place[key] = data.draw(st.sampled_from(list(_values_of(key, _demo()))))
+            case 2 if isinstance(place, dict):
+                place[data.draw(st.sampled_from(["steps", "units", "state", "on", "kind", "oddity"]))] = place.pop(key)
+            case _:
+                place[key] = data.draw(_VALUES)
         if quick_check().holds(document):
             assert _by_jsonschema(document) == []
+
+
+def _values_of(key: str, document: Any) -> Iterator[Any]:
+    """The values that this key has in the document. Many of them are valid in other places too."""
+    if isinstance(document, dict) and key in document:
+        yield document[key]
+    for part in document.values() if isinstance(document, dict) else document if isinstance(document, list) else ():
+        yield from _values_of(key, part)
 
 
 def _by_jsonschema(document: Any) -> list[str]:
