@@ -1,7 +1,6 @@
 """The gateway: builds all parts, and starts and stops them in order."""
 
 import asyncio
-import gc
 from datetime import date
 
 from domogate import __version__, auth, events, management, tickets, webhooks
@@ -22,6 +21,7 @@ from domogate.app.parts import (
 from domogate.auth.pages import Pages
 from domogate.backends.echo import EmbeddedEcho, HttpEchoBackend
 from domogate.backends.webhook_sender import HttpWebhookSender
+from domogate.common.memory import finish_start_up
 from domogate.domain.webhooks import WebhookFormat
 from domogate.drivers import build_drivers
 from domogate.edge.metrics import Metrics
@@ -209,9 +209,7 @@ class Gateway:
         self._echo = HttpEchoBackend(echo_url, self.settings.echo_deadline)
         await self._echo.start()
         application = self._build_asgi(self._echo)
-        # Objects that exist now live as long as the process, so full garbage collections can skip them.
-        gc.collect()
-        gc.freeze()
+        finish_start_up()
         self._ready = True
         return application
 

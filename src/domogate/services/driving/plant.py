@@ -23,8 +23,6 @@ from domogate.services.driving.calls import DriverCall, DriverCalls, Outcome, as
 from domogate.services.driving.recorder import answer_again
 from domogate.services.plants.fault_overlay import FaultOverlay, list_covered, list_uncovered, overlay_of
 
-SIMULATED = frozenset({"simulator"})
-"""Drivers whose modules need not be driven while no request uses them."""
 _REMEMBERED_ORDERS = 32
 _READ_AGAIN_DEADLINE = 5.0
 _READ_AT_ONCE = 32
