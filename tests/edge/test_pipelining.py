@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from domogate.edge.guards import Limits
 from support.edge_server import GET, POST, QUICK, Recorder, check_refusal, raw_connection, respond, serving
 
 pytestmark = pytest.mark.slow
@@ -130,6 +131,29 @@ class TestOneAtATime:
             for _ in range(300):
                 assert (await connection.read_answer())[0] == 200
         assert gate.started == 300
+
+    async def test_the_next_request_waits_until_the_client_has_taken_its_answer(self) -> None:
+        gate = HeldApp(size=20_000_000)
+        gate.open.set()
+        async with serving(gate) as bound, raw_connection(bound.port, limit=1024) as connection:
+            connection.writer.write(GET)
+            while not gate.started or gate.running:
+                await asyncio.sleep(0.01)
+            connection.writer.write(GET)
+            await asyncio.sleep(0.3)
+            assert gate.started == 1
+            for _ in range(2):
+                assert (await connection.read_answer())[0] == 200
+        assert gate.started == 2
+
+    async def test_the_idle_time_begins_when_the_client_has_taken_its_answer(self) -> None:
+        gate = HeldApp(size=20_000_000)
+        gate.open.set()
+        limits = Limits(max_header=2048, header_deadline=20, body_deadline=20, keep_alive=0.3)
+        async with serving(gate, limits) as bound, raw_connection(bound.port, limit=1024) as connection:
+            connection.writer.write(GET)
+            await asyncio.sleep(1.5)
+            assert (await connection.read_answer())[0] == 200
 
     async def test_a_client_that_goes_away_is_noticed(self) -> None:
         app = Recorder()
