@@ -20,7 +20,7 @@ from domogate.services.clock_check import ClockCheck
 from domogate.services.people import Mail, Passkeys, People, Sessions
 from domogate.services.plants.history import History
 from domogate.settings import Settings
-from domogate.stores import SqlStore, sqlite_url
+from domogate.stores import SqlStore, find_sqlite_file, sqlite_url
 
 DAY = 86_400.0
 _SHARE_OF_STORE, _SHORTEST_STORE_DEADLINE = 0.8, 2.0
@@ -35,7 +35,13 @@ class SystemClock:
 
 
 def sqlite_file(settings: Settings) -> Path:
+    """The file of the database in the data folder, which is used without the setting `database`."""
     return settings.data / "domogate.sqlite3"
+
+
+def find_database_file(settings: Settings) -> Path | None:
+    """The file of the SQLite database. None if the database is on a server."""
+    return sqlite_file(settings) if settings.database is None else find_sqlite_file(settings.database)
 
 
 def open_store(settings: Settings, clock: Clock, *, gateway: bool, create: bool = True) -> SqlStore:

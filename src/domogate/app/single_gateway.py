@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from domogate.app.parts import sqlite_file
+from domogate.app.parts import find_database_file
 from domogate.settings import Settings
-from domogate.stores import find_sqlite_file
 
 
 class GatewayRuns(Exception):
@@ -20,7 +19,7 @@ def only_gateway(settings: Settings) -> Iterator[None]:
 
     Raises GatewayRuns if another process holds it.
     """
-    file = sqlite_file(settings) if settings.database is None else find_sqlite_file(settings.database)
+    file = find_database_file(settings)
     if file is None or not file.parent.is_dir():
         yield
         return

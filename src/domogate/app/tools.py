@@ -15,6 +15,7 @@ from domogate.app.parts import (
     build_people,
     build_sealer,
     build_signer,
+    find_database_file,
     open_store,
     sqlite_file,
 )
@@ -26,7 +27,7 @@ from domogate.services.people import People
 from domogate.services.plants.fault_injection import FaultInjector
 from domogate.services.plants.history import History
 from domogate.settings import Settings
-from domogate.stores import UsedDatabases, back_up, find_key_of_backup, find_sqlite_file, inspect_header, is_writable, restore
+from domogate.stores import UsedDatabases, back_up, find_key_of_backup, inspect_header, is_writable, restore
 
 
 class Tools(msgspec.Struct, frozen=True):
@@ -102,11 +103,11 @@ async def back_up_unwritable(settings: Settings, path: Path, *, replace: bool, r
 
 
 def find_missing_file(settings: Settings) -> Path | None:
-    """The SQLite file, if there is none yet. None if it exists, or if the database is on a server.
+    """The path of the SQLite file if the file does not exist yet. None if it exists, or if the database is on a server.
 
     Raises DatabaseUnusable if the file existed before.
     """
-    file = sqlite_file(settings) if settings.database is None else find_sqlite_file(settings.database)
+    file = find_database_file(settings)
     if file is None or inspect_header(file, UsedDatabases(settings.data)):
         return None
     return file
