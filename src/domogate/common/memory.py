@@ -1,4 +1,4 @@
-"""Memory of the process after the start."""
+"""Saves memory and time after the start of the process."""
 
 import ctypes
 import gc
@@ -8,8 +8,8 @@ from contextlib import suppress
 def finish_start_up() -> None:
     """Exclude the objects that exist now from later garbage collections, and return free memory to the system.
 
-    The objects of the start live as long as the process, so that collections need not look at them. Only glibc can return
-    memory; other systems leave this step out.
+    The objects of the start live as long as the process, so collections need not look at them. Only glibc has the function that
+    returns memory. On other systems this step is skipped.
     """
     gc.collect()
     gc.freeze()

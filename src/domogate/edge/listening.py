@@ -1,4 +1,4 @@
-"""The ports of the gateway. They are bound before the gateway is built, so that the real port is known. They listen later."""
+"""The ports of the gateway. They are bound before the gateway is built, and accept connections after it has started."""
 
 import asyncio
 import contextlib
@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-BACKLOG = 2048
+_BACKLOG = 2048
 _RECEIVE_BUFFER = 16_384
 """Bytes that the system receives from a client before the gateway reads them.
 
@@ -46,7 +46,7 @@ async def listen(host: str, port: int, metrics_host: str, metrics_port: int | No
 
 
 async def _bind(host: str, port: int, setting: str, opened: contextlib.ExitStack) -> list[socket.socket]:
-    """One listening socket for each address of `host`, all on the same port."""
+    """Return one bound socket for each address of `host`, all on the same port."""
     host_setting = setting.replace("port", "host")
     try:
         found = await asyncio.get_running_loop().getaddrinfo(
@@ -78,10 +78,11 @@ async def _bind(host: str, port: int, setting: str, opened: contextlib.ExitStack
     return sockets
 
 
-def accept(listener: socket.socket) -> None:
+def start_listening(listener: socket.socket) -> None:
+    """From now on the system accepts connections on this port. Raises CannotListen."""
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)  # Accepted sockets inherit this option.
-        listener.listen(BACKLOG)
+        listener.listen(_BACKLOG)
     except OSError as error:  # Two gateways that start at the same time can both reach this line.
         host, port = listener.getsockname()[:2]
         raise CannotListen(_why_not(error, host, port, "port", "host"), error.errno or 0) from error

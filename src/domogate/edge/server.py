@@ -20,7 +20,7 @@ import uvicorn
 from domogate.edge.accepting import Acceptor
 from domogate.edge.connections import Connections, Place
 from domogate.edge.guards import Guards, Limits
-from domogate.edge.listening import BACKLOG, CannotListen, Listening, accept, listen
+from domogate.edge.listening import CannotListen, Listening, listen, start_listening
 from domogate.edge.protocol import GuardedConfig, GuardedProtocol
 
 __all__ = ["CannotListen", "Connections", "Limits", "Listening", "Tls", "listen", "loop_factory", "run"]
@@ -29,6 +29,15 @@ ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 _METRICS_CONNECTIONS = 16
 _METRICS_DRAIN = 1.0
+_HSTS = ("strict-transport-security", "max-age=31536000")
+"""One year. The value has no includeSubDomains, because other hosts of the domain do not belong to the gateway."""
+_COMMON: dict[str, Any] = {
+    "lifespan": "off",
+    "log_config": None,
+    "access_log": False,
+    "server_header": False,
+    "date_header": True,
+}
 
 _log = structlog.get_logger(__name__)
 
@@ -99,22 +108,9 @@ async def run(
         guards = Guards(limits, connections=few)
         metrics_server = DrainingServer(GuardedConfig(metrics, guards, **_COMMON), _METRICS_DRAIN)
     for listener in (*listening.sockets, *listening.metrics_sockets):
-        accept(listener)
+        start_listening(listener)
     with _stopped_by_signals(server):
         await _serve_together(server, listening, metrics_server, stop)
-
-
-_HSTS = ("strict-transport-security", "max-age=31536000")
-"""One year. The value has no includeSubDomains, because other hosts of the domain do not belong to the gateway."""
-
-_COMMON: dict[str, Any] = {
-    "lifespan": "off",
-    "log_config": None,
-    "access_log": False,
-    "server_header": False,
-    "date_header": True,
-    "backlog": BACKLOG,
-}
 
 
 class DrainingServer(uvicorn.Server):

@@ -143,9 +143,8 @@ class Edge:
             if self._access_log:
                 self._log_access(scope, status or _CLIENT_GONE, seconds)
         if not status:
-            await _answer(
-                tagged_send, 500, (_JSON, _NO_STORE), _BROKEN
-            )  # The server drops the answer if the client disconnected.
+            # The server drops this answer if the client has disconnected.
+            await _answer(tagged_send, 500, (_JSON, _NO_STORE), _BROKEN)
 
     # --- health -------------------------------------------------------------------------------------------------------
 
