@@ -11,7 +11,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, MutableMapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 
@@ -22,22 +22,28 @@ _LONGEST_REASON = 200
 _NUMBERS = re.compile(r"\d+")
 
 EventDict = MutableMapping[str, Any]
-Cause = tuple[str, str, str, str]
-"""The logger, the event, the driver and the error."""
+
+
+class _Cause(NamedTuple):
+    """Failures with the same values have the same cause. `driver` and `error` may be empty."""
+
+    logger: str
+    event: str
+    driver: str
+    error: str
 
 
 class _Repeated:
     """The failures of one cause since its last line."""
 
-    __slots__ = ("count", "error", "level", "line_at", "period", "since")
+    __slots__ = ("count", "level", "line_at", "period", "since")
 
-    def __init__(self, now: float, level: int, error: str) -> None:
+    def __init__(self, now: float, level: int, period: int = 0) -> None:
         self.level = level
-        self.error = error
         self.count = 0
-        self.period = 0
+        self.period = period
         self.since = now
-        self.line_at = now + _PERIODS[0]
+        self.line_at = now + _PERIODS[period]
 
 
 class LogRepeats:
@@ -46,17 +52,19 @@ class LogRepeats:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._lock = threading.Lock()
-        self._causes: OrderedDict[Cause, _Repeated] = OrderedDict()
+        self._causes: OrderedDict[_Cause, _Repeated] = OrderedDict()
         self._timer: threading.Timer | None = None
 
-    def limit(self, logger: Any, _method: str, event: EventDict) -> EventDict:
-        """A structlog processor. It runs before the traceback is formatted. Raises DropEvent."""
+    def limit(self, _logger: Any, _method: str, event: EventDict) -> EventDict:
+        """A structlog processor. It needs the level and the logger, and the traceback before it is formatted.
+
+        Raises DropEvent.
+        """
         if event.pop("_counted", False):
             return event
-        level = getattr(logging, str(event.get("level", "")).upper(), logging.INFO)
-        error = _error_of(event.get("exc_info"))
-        name = str(getattr(logger, "name", ""))
-        if self._is_repeated(level, (name, str(event.get("event", "")), str(event.get("driver", "")), error)):
+        driver, error = str(event.get("driver", "")), _error_of(event.get("exc_info"))
+        cause = _Cause(event["logger"], str(event.get("event", "")), driver, error)
+        if self._is_repeated(getattr(logging, event["level"].upper()), cause):
             raise structlog.DropEvent
         return event
 
@@ -64,28 +72,28 @@ class LogRepeats:
         """A filter of the standard library, for the lines of other libraries."""
         if isinstance(record.msg, dict):  # From structlog: `limit` has already seen this line.
             return True
-        return not self._is_repeated(record.levelno, (record.name, str(record.msg), "", _error_of(record.exc_info)))
+        return not self._is_repeated(record.levelno, _Cause(record.name, str(record.msg), "", _error_of(record.exc_info)))
 
-    def _is_repeated(self, level: int, cause: Cause) -> bool:
+    def _is_repeated(self, level: int, cause: _Cause) -> bool:
         """Count the line. Returns False if it must be logged."""
-        if level < (logging.WARNING if cause[3] else logging.ERROR):
+        if level < (logging.WARNING if cause.error else logging.ERROR):
             return False
         with self._lock:
             known = self._causes.get(cause)
             if known is None:
-                self._causes[cause] = _Repeated(self._now(), level, cause[3])
+                self._causes[cause] = _Repeated(self._now(), level)
                 dropped = self._causes.popitem(last=False) if len(self._causes) > _MOST_CAUSES else None
             else:
                 known.count += 1
                 dropped = None
             self._set_timer()
         if dropped is not None:
-            self._say([dropped])
+            self._log_counts([dropped])
         return known is not None
 
     def flush(self, *, everything: bool = False) -> None:
         """Log the counts that are due. If a cause was not repeated for a whole period, it is removed."""
-        due: list[tuple[Cause, _Repeated]] = []
+        due: list[tuple[_Cause, _Repeated]] = []
         with self._lock:
             now = self._now()
             for cause, known in list(self._causes.items()):
@@ -95,13 +103,10 @@ class LogRepeats:
                 if everything or not known.count:
                     del self._causes[cause]
                     continue
-                fresh = _Repeated(now, known.level, known.error)
-                fresh.period = min(known.period + 1, len(_PERIODS) - 1)
-                fresh.line_at = now + _PERIODS[fresh.period]
-                self._causes[cause] = fresh
+                self._causes[cause] = _Repeated(now, known.level, min(known.period + 1, len(_PERIODS) - 1))
             self._timer = None
             self._set_timer()
-        self._say(due)
+        self._log_counts(due)
 
     def _set_timer(self) -> None:
         """Set one timer for the next line that is due. Its thread does not keep the process alive."""
@@ -112,14 +117,13 @@ class LogRepeats:
         self._timer.daemon = True
         self._timer.start()
 
-    def _say(self, due: list[tuple[Cause, _Repeated]]) -> None:
-        for (name, event, driver, _), known in due:
+    def _log_counts(self, due: list[tuple[_Cause, _Repeated]]) -> None:
+        for cause, known in due:
             if known.count:
-                more = {"driver": driver} if driver else {}
-                error = {"error": known.error} if known.error else {}
+                given = {name: text for name, text in (("driver", cause.driver), ("error", cause.error)) if text}
                 seconds = round(self._now() - known.since, 1)
-                log = structlog.stdlib.get_logger(name)
-                log.log(known.level, f"{event} (repeated)", times=known.count, seconds=seconds, _counted=True, **more, **error)
+                log = structlog.stdlib.get_logger(cause.logger)
+                log.log(known.level, f"{cause.event} (repeated)", times=known.count, seconds=seconds, _counted=True, **given)
 
 
 def _error_of(exc_info: Any) -> str:

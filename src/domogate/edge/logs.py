@@ -86,10 +86,8 @@ def setup_logs(level: str = "info", format: str = "text", stream: TextIO | None 
     stream = stream or sys.stderr
     repeats = LogRepeats()
     atexit.register(repeats.flush, everything=True)
-    shared: list[Any] = [
-        add_request_id,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
+    origin: list[Any] = [add_request_id, structlog.stdlib.add_log_level, structlog.stdlib.add_logger_name]
+    content: list[Any] = [
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.StackInfoRenderer(),
         structlog.processors.format_exc_info,
@@ -102,7 +100,7 @@ def setup_logs(level: str = "info", format: str = "text", stream: TextIO | None 
     handler = logging.StreamHandler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
+            foreign_pre_chain=[*origin, *content],
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, redact, renderer],
         )
     )
@@ -121,9 +119,9 @@ def setup_logs(level: str = "info", format: str = "text", stream: TextIO | None 
         processors=[
             structlog.stdlib.filter_by_level,
             structlog.stdlib.PositionalArgumentsFormatter(),
-            structlog.stdlib.add_log_level,
+            *origin,
             repeats.limit,
-            *shared,
+            *content,
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
