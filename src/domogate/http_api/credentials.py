@@ -1,5 +1,6 @@
 """Two ways to check credentials: the token of an operator, or a subscription key and the token of an application."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -21,7 +22,7 @@ OPERATION = "domogate.operation"
 """The key in the ASGI scope for the label of the operation. Metrics and the audit log use this label."""
 
 
-class Credentials(Generic[C]):
+class Credentials(ABC, Generic[C]):
     """Checks the credentials of a request."""
 
     schemes: Mapping[str, Any] = {}
@@ -29,9 +30,9 @@ class Credentials(Generic[C]):
     errors: Mapping[int, str] = {}
     """The statuses and texts of refusals because of credentials. Every operation can have them."""
 
+    @abstractmethod
     async def check(self, request: Request) -> C:
         """Return the caller. Raises Problem or Fault."""
-        raise NotImplementedError
 
     def headers_for(self, _caller: C) -> Sequence[tuple[bytes, bytes]]:
         """Return the headers that every answer to this caller has."""

@@ -33,8 +33,7 @@ class IdTokenHints:
         """Return None if this gateway did not sign the id token, or does not publish the key any more."""
         if len(unverified_token) > _MAX_HINT or not unverified_token.isascii() or unverified_token.count(".") != 2:
             return None
-        # The library expects a TypedDict for key sets; our key set is the plain JSON of /auth/jwks.
-        keys = KeySet.import_key_set(await self._signer.jwks())  # type: ignore[arg-type]
+        keys = KeySet.import_key_set({"keys": (await self._signer.jwks())["keys"]})
         try:
             signed = jws.deserialize_compact(unverified_token, keys, algorithms=_ALGORITHMS)
             claims: Any = json.loads(signed.payload or b"")

@@ -103,7 +103,7 @@ class Supervisor:
         self._sink_of = sink_of
         self._on_up = on_up
         self._on_down = on_down
-        self._random = random_source or random.Random()  # noqa: S311 - it only spreads restarts
+        self._random = random_source or random.SystemRandom()
         self._drivers = {name: _Supervised(driver, clock.now()) for name, driver in drivers.items()}
 
     @property

@@ -8,7 +8,7 @@ from itertools import islice
 import msgspec
 import structlog
 
-from domogate.domain.events import Change
+from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.faults import NoSuchPlant, NotYourPlant
 from domogate.domain.ids import Id
 from domogate.domain.notices import Notice
@@ -266,9 +266,9 @@ class Stream:
     async def _print(self, changes: Sequence[Change]) -> FramedNotices:
         framed = []
         for change in changes:
-            plant_id = change.event.plant_id  # type: ignore[union-attr]  # the page has only events of plants
+            assert isinstance(change.event, StateChanged | PlantChanged), "the page has only events of plants"
             try:
-                access = await self._context.get_access(self.rights.principal, plant_id)
+                access = await self._context.get_access(self.rights.principal, change.event.plant_id)
             except (NoSuchPlant, NotYourPlant):
                 continue
             notice = find_notice(change, access.plant)
