@@ -1,6 +1,6 @@
 """The declaration of a driver: its name, its settings, the check of module options, and how the driver is built."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Generic, NamedTuple, Protocol, TypeVar, get_args, get_origin
 
 import msgspec
@@ -11,6 +11,11 @@ from domogate.ports import Clock, Driver
 OptionProblem = tuple[tuple[str | int, ...], str]
 """The path inside a module's options, and the problem at this path."""
 OptionCheck = Callable[[DeviceKind, Mapping[str, Any]], Iterator[OptionProblem]]
+
+
+def inside(problems: Iterable[OptionProblem], *outer: str | int) -> Iterator[OptionProblem]:
+    """Problems of a nested value, with `outer` as the start of their paths."""
+    return (((*outer, *path), words) for path, words in problems)
 
 
 class DriverSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,10 +13,10 @@ from domogate.domain.devices import DeviceKind as Kind
 from domogate.domain.states import Color, Reading, ThermostatFunction, ThermostatMode
 from domogate.drivers.mqtt import emergency
 from domogate.drivers.mqtt.dialects import generic, tasmota, zigbee2mqtt
-from domogate.drivers.mqtt.kinds import UNITS, make_state, unconfirmed
+from domogate.drivers.mqtt.kinds import make_state, unconfirmed
 from domogate.drivers.mqtt.options import find_option_problems
 from domogate.drivers.mqtt.payloads import Unreadable
-from domogate.drivers.mqtt.properties import Codec, Properties, Unsupported
+from domogate.drivers.mqtt.properties import MEASURES, Codec, Properties, Unsupported
 from support.examples import examples
 from support.mqtt_dialects import make_codec, messages_of, tasmota_codec, wanted_light, zigbee_codec
 
@@ -171,7 +171,9 @@ class TestAnything:
         assert set(properties) <= Properties.__annotations__.keys()
         for what, (low, high) in {"level": (0, 100), "position": (0, 100), "set_point": (3, 40), "humidity": (0, 100)}.items():
             assert low <= properties.get(what, low) <= high  # type: ignore[operator]  # these properties are numbers
-        readings = {what: Reading(properties[what], UNITS[what], 1.0) for what in UNITS if what in properties}  # type: ignore[literal-required]  # by name
+        readings: dict[str, Reading] = {
+            what: Reading(properties[what], unit, 1.0) for what, unit in MEASURES.items() if what in properties
+        }
         make_state(kind, properties, readings)
 
     @given(st.sampled_from(("zigbee2mqtt", "tasmota", "generic")), OPTIONS)

@@ -33,15 +33,10 @@ from domogate.domain.states import (
     RemoteState,
     State,
     ThermostatState,
-    Unit,
 )
 from domogate.drivers.bounds import check_bounds
 from domogate.drivers.mqtt.emergency import emergency_state
 from domogate.drivers.mqtt.properties import THERMOSTAT_DEFAULTS, Properties, Unsupported
-
-UNITS: Mapping[str, Unit] = MappingProxyType(
-    {"power": Unit.WATT, "energy": Unit.WATT_HOUR, "temperature": Unit.CELSIUS, "humidity": Unit.PERCENT}
-)
 
 Readings = Mapping[str, Reading]
 _MakeState = Callable[[Properties, Readings], State | None]

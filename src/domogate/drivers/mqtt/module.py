@@ -17,7 +17,7 @@ from domogate.domain.states import (
     without_readings,
 )
 from domogate.drivers.mqtt.emergency import restore_properties
-from domogate.drivers.mqtt.kinds import UNITS, make_state, unconfirmed
+from domogate.drivers.mqtt.kinds import make_state, unconfirmed
 from domogate.drivers.mqtt.pictures import CameraPictures
 from domogate.drivers.mqtt.properties import MEASURES, NOT_STATE, Codec, Properties
 from domogate.ports import AttachedModule
@@ -200,11 +200,11 @@ class DrivenModule:
             self._properties["failures"] = failures
         if sockets:
             self._properties["sockets"] = sockets
-        for what in MEASURES:
-            value: float | None = properties.get(what)  # type: ignore[assignment]  # measures are numbers
+        for what, unit in MEASURES.items():
+            value = properties.get(what)
             before = self._readings.get(what)
             if value is not None and (before is None or before.value != value or now - before.at >= READING_EVERY):
-                self._readings[what] = Reading(value, UNITS[what], now)
+                self._readings[what] = Reading(value, unit, now)
 
     def _update_state(self) -> None:
         self.state = make_state(self.kind, self._properties, self._readings) or self.state
@@ -267,8 +267,8 @@ class DrivenModule:
             absence=absence,
         )
 
-    def take_back(self, report: Report) -> None:  # noqa: ARG002 (the whole state is reported again)
-        """The last report was refused, so it does not count as reported."""
+    def take_back(self, _report: Report) -> None:
+        """The last report was refused. The next report has the whole state again."""
         self._reported = (None, False, AbsenceReason.NEVER_SEEN)
 
     def _new_readings(self) -> Iterator[tuple[str, Reading]]:
@@ -293,5 +293,5 @@ class MisconfiguredModule:
         self.has_changes = False
         return Report(self.plant_id, self.id, now, reachable=False, absence=self.absence)
 
-    def take_back(self, report: Report) -> None:  # noqa: ARG002 (the whole state is reported again)
+    def take_back(self, _report: Report) -> None:
         self.has_changes = True

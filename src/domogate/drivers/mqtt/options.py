@@ -34,7 +34,9 @@ def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterat
     except (msgspec.ValidationError, RecursionError) as error:
         yield _explain(str(error))
         return
-    yield from read.find_problems(kind)
+    yield from read.find_common_problems(kind)
+    if kind in read.kinds:
+        yield from read.find_problems(kind)
 
 
 def _explain(message: str) -> OptionProblem:

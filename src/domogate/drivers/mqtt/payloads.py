@@ -50,6 +50,15 @@ def as_number(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def as_text(value: object) -> str:
+    """The text of a value, as the keys of `map` and the payloads have it, for example true, 21.5 or open."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
+
+
 def within(value: object, low: float, high: float) -> float | None:
     """None if the value is not a number within the limits."""
     number = as_number(value)

@@ -6,12 +6,13 @@ and wanted Properties from commands. So a dialect knows nothing about states, an
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Protocol, TypedDict
+from types import MappingProxyType
+from typing import Literal, Protocol, TypedDict
 
 import msgspec
 
 from domogate.domain.safety import EmergencyTest, EmergencyTestKind, FailureType
-from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
+from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode, Unit
 from domogate.ports import Picture
 
 
@@ -55,10 +56,13 @@ class Properties(TypedDict, total=False):
     """The picture of a camera."""
 
 
-MEASURES = ("power", "energy", "temperature", "humidity")
+Measure = Literal["power", "energy", "temperature", "humidity"]
+MEASURES: Mapping[Measure, Unit] = MappingProxyType(
+    {"power": Unit.WATT, "energy": Unit.WATT_HOUR, "temperature": Unit.CELSIUS, "humidity": Unit.PERCENT}
+)
+"""The measured properties with their units."""
 NOT_STATE = frozenset(("available", "refusal", "picture"))
 """Properties that are not part of the state."""
-
 
 THERMOSTAT_DEFAULTS = Properties(mode=ThermostatMode.MANUAL, function=ThermostatFunction.HEATING)
 """The values for a thermostat that never reports these properties."""
@@ -112,7 +116,7 @@ class Codec(Protocol):
         """Raises Unreadable."""
         ...
 
-    def encode(self, wanted: Properties) -> Sequence[Publication]:
+    def encode(self, wanted: Properties, /) -> Sequence[Publication]:
         """The messages that set the properties. Raises Unsupported."""
         ...
 

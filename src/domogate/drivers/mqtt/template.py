@@ -12,7 +12,7 @@ import msgspec
 
 from domogate.drivers.declaration import OptionProblem
 from domogate.drivers.mqtt.dialects.options import find_problem_of_topic
-from domogate.drivers.mqtt.payloads import Unreadable, as_number, read_text
+from domogate.drivers.mqtt.payloads import Unreadable, as_number, as_text, read_text
 from domogate.drivers.mqtt.properties import Unsupported
 
 Scalar = str | int | float | bool
@@ -32,15 +32,6 @@ def _steps(path: str) -> tuple[str | int, ...] | None:
         steps.append(step[1] if step[1] is not None else int(step[2]))
         at = step.end()
     return tuple(steps)
-
-
-def _format(value: object) -> str:
-    """The text of a value, as the keys of `map` and the payloads have it, for example true, 21.5 or open."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return str(value)
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -67,7 +58,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """None if the payload does not have the property. Raises Unreadable."""
         found = self.find(payload)
         if self.map:
-            return self.map.get(_format(found)) if isinstance(found, Scalar) else None
+            return self.map.get(as_text(found)) if isinstance(found, Scalar) else None
         number = as_number(found)
         if number is not None:
             return number * self.scale + self.offset
@@ -115,15 +106,15 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def fill(self, value: object, decimals: int = 0) -> bytes:
         """`decimals` is the default of the property. Raises Unsupported."""
         if self.map:
-            word = self.map.get(_format(value))
+            word = self.map.get(as_text(value))
             if word is None:
-                raise Unsupported(f"the module's options have no word for {_format(value)}")
-            return self.payload.replace(_VALUE, _format(word)).encode()
+                raise Unsupported(f"the module's options have no word for {as_text(value)}")
+            return self.payload.replace(_VALUE, as_text(word)).encode()
         number = as_number(value)
         if number is not None:
             rounded = round(number * self.scale + self.offset, decimals if self.decimals is None else self.decimals)
-            return self.payload.replace(_VALUE, _format(rounded)).encode()
-        return self.payload.replace(_VALUE, _format(value)).encode()
+            return self.payload.replace(_VALUE, as_text(rounded)).encode()
+        return self.payload.replace(_VALUE, as_text(value)).encode()
 
 
 def _as_scalar(text: str) -> Scalar:

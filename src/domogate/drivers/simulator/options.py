@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from domogate.domain.devices import DeviceKind
-from domogate.drivers.declaration import OptionProblem
+from domogate.drivers.declaration import OptionProblem, inside
 from domogate.drivers.simulator.behaviour import Behaviour
 from domogate.drivers.simulator.power import LOADS
 
@@ -79,6 +79,6 @@ def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterat
             known = ", ".join(sorted(known for known, option in OPTIONS.items() if option.is_of(kind)))
             yield (name,), f"a simulated {kind} has no such option; it has: {known}"
         else:
-            yield from (((name, *path), words) for path, words in option.find_problems(value))
+            yield from inside(option.find_problems(value), name)
     if "load" in options and "watts" in options:
         yield ("watts",), "give either 'load' or 'watts', not both"

@@ -1,4 +1,6 @@
-"""The dialects: Zigbee2MQTT, Tasmota, generic and emergency. A new dialect is one file here and one name in this list."""
+"""The dialects: Zigbee2MQTT, Tasmota, generic and emergency. A new dialect is one file here and one class in `Options`."""
+
+from typing import get_args
 
 from domogate.drivers.mqtt.dialects.emergency import EmergencyOptions
 from domogate.drivers.mqtt.dialects.generic import GenericOptions
@@ -8,6 +10,6 @@ from domogate.drivers.mqtt.dialects.zigbee2mqtt import Zigbee2MqttOptions
 Options = Zigbee2MqttOptions | TasmotaOptions | GenericOptions | EmergencyOptions
 """The options of a module. The option `dialect` selects the class."""
 
-DIALECTS = ("zigbee2mqtt", "tasmota", "generic", "emergency")
+DIALECTS = tuple(str(options.__struct_config__.tag) for options in get_args(Options))
 
 __all__ = ["DIALECTS", "EmergencyOptions", "GenericOptions", "Options", "TasmotaOptions", "Zigbee2MqttOptions"]

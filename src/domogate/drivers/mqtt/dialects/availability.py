@@ -6,7 +6,7 @@ import msgspec
 
 from domogate.drivers.declaration import OptionProblem
 from domogate.drivers.mqtt.dialects.options import find_problem_of_topic
-from domogate.drivers.mqtt.payloads import Unreadable, read_text
+from domogate.drivers.mqtt.payloads import Unreadable, as_text, read_text
 from domogate.drivers.mqtt.properties import Properties, Publication
 from domogate.drivers.mqtt.template import Scalar, Source
 
@@ -28,7 +28,7 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         """`alone`: the topic has no other use. Raises Unreadable."""
         said = Source(topic=self.topic, path=self.path).read(payload) if self.path else read_text(payload)
         words = {self.online.lower(): True, self.offline.lower(): False}
-        available = None if said is None else words.get(said.lower() if isinstance(said, str) else as_plain_text(said))
+        available = None if said is None else words.get(as_text(said).lower())
         if available is None:
             if alone:
                 raise Unreadable(f"neither {self.online} nor {self.offline}")
@@ -50,11 +50,7 @@ class ReadRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return (Publication(self.topic, self.payload.encode()),)
 
 
-def as_plain_text(value: Scalar) -> str:
-    return (str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)).lower()
-
-
 def as_boolean(value: Scalar) -> bool | None:
     if isinstance(value, bool):
         return value
-    return {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}.get(as_plain_text(value))
+    return {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}.get(as_text(value).lower())

@@ -5,18 +5,18 @@ It only reads: a unit tests itself (EN 62034) and reports the result.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from domogate.common.times import parse_time
 from domogate.domain.devices import DeviceKind
 from domogate.domain.safety import EmergencyTest, EmergencyTestKind, FailureType
-from domogate.drivers.declaration import OptionProblem
+from domogate.drivers.declaration import OptionProblem, inside
 from domogate.drivers.mqtt.dialects.availability import Availability, ReadRequest, as_boolean
-from domogate.drivers.mqtt.dialects.options import DialectOptions, refuse_kind
+from domogate.drivers.mqtt.dialects.options import DialectOptions
 from domogate.drivers.mqtt.emergency import KINDS, OK_OF, types_of
-from domogate.drivers.mqtt.payloads import as_number, within
+from domogate.drivers.mqtt.payloads import as_number, as_text, within
 from domogate.drivers.mqtt.properties import Codec, Properties, Publication, QueuePolicy, Subscription, Unsupported
 from domogate.drivers.mqtt.template import Source
 
@@ -63,7 +63,7 @@ class FailureSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         items = found if isinstance(found, list) else [found]
         if found is None or len(items) > _MOST_WORDS:
             return None
-        words = {_to_text(item) for item in items}
+        words = {as_text(item) for item in items}
         table: Mapping[str, str] = self.map or {one: one for one in types}
         present = {FailureType(table[word]) for word in words & table.keys()}
         # A word that is not in the map may be a failure, so the device must not be called healthy.
@@ -116,7 +116,7 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def read(self, payload: bytes, kind: EmergencyTestKind) -> EmergencyTest | None:
         """None if the payload has no complete result. Raises Unreadable."""
         word = self._find(payload, self.result)
-        meaning = None if word is None or isinstance(word, dict | list) else self.map.get(_to_text(word))
+        meaning = None if word is None or isinstance(word, dict | list) else self.map.get(as_text(word))
         ended = _to_time(self._find(payload, self.ended))
         if meaning is None or ended is None:
             return None
@@ -137,6 +137,7 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class EmergencyOptions(DialectOptions, tag="emergency", frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the failures, the charge and the tests of a controller or unit are read."""
 
+    kinds: ClassVar[frozenset[DeviceKind]] = KINDS
     failures: FailureSource | None = None
     failing: dict[str, Source] = {}
     """For each failure type: where it is read whether the device has this failure."""
@@ -149,29 +150,25 @@ class EmergencyOptions(DialectOptions, tag="emergency", frozen=True, kw_only=Tru
     ask: ReadRequest | None = None
 
     def find_problems(self, kind: DeviceKind) -> Iterator[OptionProblem]:
-        yield from self.find_common_problems()
-        if kind not in KINDS:
-            yield (), refuse_kind(kind, "emergency", KINDS)
-            return
         if self.failures is None and not self.failing:
             yield ("failures",), f"a {kind} needs failures or failing, because its state is made from them"
         if self.failures is not None:
-            yield from _inside("failures", self.failures.find_problems(kind))
+            yield from inside(self.failures.find_problems(kind), "failures")
         for name, source in self.failing.items():
             yield from _find_problem_of_type(kind, name, ("failing", name), ok=False)
-            yield from ((("failing", name, *path), words) for path, words in source.find_problems())
+            yield from inside(source.find_problems(), "failing", name)
         for name, one in (("charge", self.charge), ("testing", self.testing)):
             if one is not None:
-                yield from _inside(name, one.find_problems())
+                yield from inside(one.find_problems(), name)
         for name, test in (("functionTest", self.function_test), ("durationTest", self.duration_test)):
             if test is not None:
-                yield from _inside(name, test.find_problems(kind))
+                yield from inside(test.find_problems(kind), name)
         if kind is DeviceKind.EMERGENCY_CONTROLLER and (self.function_test or self.duration_test or self.charge):
             yield (), "a controller has no battery and no tests: give them to its units"
         if self.availability is not None:
-            yield from _inside("availability", self.availability.find_problems())
+            yield from inside(self.availability.find_problems(), "availability")
         if self.ask is not None:
-            yield from _inside("ask", self.ask.find_problems())
+            yield from inside(self.ask.find_problems(), "ask")
 
     def codec_for(self, kind: DeviceKind) -> Codec:
         return Emergency(self, kind)
@@ -234,7 +231,7 @@ class Emergency:
             elif word == _NO_TEST or word is False:
                 properties["testing"] = None
 
-    def encode(self, wanted: Properties) -> Sequence[Publication]:  # noqa: ARG002 (it takes no commands)
+    def encode(self, _wanted: Properties) -> Sequence[Publication]:
         raise Unsupported("emergency lighting takes no commands")
 
     def encode_read(self) -> Sequence[Publication]:
@@ -244,10 +241,6 @@ class Emergency:
 def _tests_of(options: EmergencyOptions) -> list[tuple[EmergencyTestKind, TestSource]]:
     both = ((EmergencyTestKind.FUNCTION, options.function_test), (EmergencyTestKind.DURATION, options.duration_test))
     return [(kind, test) for kind, test in both if test is not None]
-
-
-def _inside(name: str, problems: Iterator[OptionProblem]) -> Iterator[OptionProblem]:
-    return (((name, *path), words) for path, words in problems)
 
 
 def _find_problem_of_type(kind: DeviceKind, name: str, path: tuple[str, ...], *, ok: bool = True) -> Iterator[OptionProblem]:
@@ -262,12 +255,6 @@ def _to_bits(value: object) -> int | None:
         return int(value, 16)
     number = within(value, 0, 2**_MOST_BITS - 1)
     return int(number) if number is not None and number.is_integer() else None
-
-
-def _to_text(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _to_time(value: object) -> float | None:

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
-from domogate.drivers.declaration import OptionProblem
+from domogate.drivers.declaration import OptionProblem, inside
 from domogate.drivers.mqtt.dialects.availability import Availability, ReadRequest, as_boolean
-from domogate.drivers.mqtt.dialects.options import DialectOptions, find_problem_of_topic, refuse_kind
+from domogate.drivers.mqtt.dialects.options import DialectOptions, find_problem_of_topic
 from domogate.drivers.mqtt.payloads import as_number, battery_of, within
 from domogate.drivers.mqtt.pictures import read_picture
 from domogate.drivers.mqtt.properties import (
@@ -108,6 +108,7 @@ _NEEDED: Mapping[DeviceKind, tuple[str, ...]] = MappingProxyType(
 class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, forbid_unknown_fields=True):
     """For each property: how it is read, and how it is sent."""
 
+    kinds: ClassVar[frozenset[DeviceKind]] = KINDS
     state: dict[str, Source] = {}
     command: dict[str, Target] = {}
     availability: Availability | None = None
@@ -122,18 +123,14 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
         return self.picture is not None
 
     def find_problems(self, kind: DeviceKind) -> Iterator[OptionProblem]:
-        yield from self.find_common_problems()
-        if kind not in KINDS:
-            yield (), refuse_kind(kind, "generic", KINDS)
-            return
         yield from self._find_in_tables(kind)
         needed = _NEEDED.get(kind, ())
         if needed and not any(name in self.state for name in needed) and self.confirm == "state":
             yield ("state",), f"a {kind} needs {' or '.join(needed)} here, because its state is made from it"
         if self.availability is not None:
-            yield from ((("availability", *path), words) for path, words in self.availability.find_problems())
+            yield from inside(self.availability.find_problems(), "availability")
         if self.ask is not None:
-            yield from ((("ask", *path), words) for path, words in self.ask.find_problems())
+            yield from inside(self.ask.find_problems(), "ask")
         if self.picture is not None:
             yield from self._find_in_picture(kind, self.picture)
 
@@ -153,15 +150,13 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
         for name, source in self.state.items():
             if name not in _PROPERTIES and name not in _SOCKETS:
                 yield ("state", name), f"there is no {name!r}; there are {', '.join(_PROPERTIES)} and socket1, socket2 …"
-            for path, words in source.find_problems():
-                yield ("state", name, *path), words
+            yield from inside(source.find_problems(), "state", name)
         for name, target in self.command.items():
             if name not in _COMMANDS[kind]:
                 yield ("command", name), f"a {kind} takes no command {name!r}"
             elif self.confirm == "state" and name not in self.state:
                 yield ("command", name), f"nothing would confirm it: add state.{name}, or set `confirm: broker`"
-            for path, words in target.find_problems():
-                yield ("command", name, *path), words
+            yield from inside(target.find_problems(), "command", name)
         sockets = sorted(_SOCKETS[name] for name in self.state if name in _SOCKETS)
         if sockets != [*range(len(sockets))]:
             yield ("state",), "sockets are numbered from 1, without gaps"
@@ -179,7 +174,7 @@ class Generic:
         self.settable = frozenset(_PROPERTIES[name][0] for name in options.command if name in _PROPERTIES)
         defaults = THERMOSTAT_DEFAULTS if kind is DeviceKind.CHRONOTHERMOSTAT else {}
         in_options = options.state.keys() | options.command.keys()
-        self.always = cast(Properties, {fact: value for fact, value in defaults.items() if fact not in in_options})
+        self.always = cast(Properties, {what: value for what, value in defaults.items() if what not in in_options})
         self._sources: dict[str, list[tuple[str, Source]]] = {}
         for name, source in options.state.items():
             self._sources.setdefault(source.topic, []).append((name, source))
@@ -201,18 +196,16 @@ class Generic:
                 if (on := as_boolean(value)) is not None:
                     properties.setdefault("sockets", {})[_SOCKETS[name]] = on
             else:
-                fact, read = _PROPERTIES[name]
+                what, read = _PROPERTIES[name]
                 if (known := read(value)) is not None:
-                    properties[fact] = known
+                    properties[what] = known
         if self._options.availability is not None and topic == self._options.availability.topic and payload:
             properties |= self._options.availability.read(payload, alone=topic not in self._sources)
         return cast(Properties, properties)  # its keys are those of _PROPERTIES
 
     def encode(self, wanted: Properties) -> Sequence[Publication]:
-        values: dict[str, object] = {}
-        for name, (fact, _) in _PROPERTIES.items():
-            if fact in wanted:
-                values[name] = wanted[fact]  # type: ignore[literal-required]  # _PROPERTIES names only keys of Properties
+        by_property: Mapping[str, object] = wanted
+        values = {name: by_property[what] for name, (what, _) in _PROPERTIES.items() if what in by_property}
         values |= {f"socket{socket + 1}": on for socket, on in wanted.get("sockets", {}).items()}
         publications: list[Publication] = []
         for name, value in values.items():

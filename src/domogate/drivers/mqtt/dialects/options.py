@@ -1,21 +1,26 @@
 """The options that all dialects have, and functions that check options."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import ClassVar
 
 import msgspec
 
 from domogate.domain.devices import DeviceKind
 from domogate.drivers.declaration import OptionProblem
 from domogate.drivers.mqtt.packets import LONGEST_TOPIC
-from domogate.drivers.mqtt.properties import Codec
 
 
 class DialectOptions(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel", tag_field="dialect"
 ):
-    """Base of the options of all dialects."""
+    """Base of the options of all dialects.
 
+    The options of a dialect also have a method `find_problems`, and a method `codec_for` for options without problems. Both
+    take the kind of the module.
+    """
+
+    kinds: ClassVar[frozenset[DeviceKind]]
+    """The kinds of modules that the dialect can drive."""
     broker: str | None = None
     """The name of the broker. It may be None if there is only one broker."""
     silent_after: float | None = None
@@ -26,17 +31,12 @@ class DialectOptions(
         """Whether these options name the topic on which a camera publishes pictures."""
         return False
 
-    def find_problems(self, kind: DeviceKind) -> Iterator[OptionProblem]:
-        """The problems of these options for a module of this kind."""
-        raise NotImplementedError  # a msgspec Struct cannot be an abstract class
-
-    def codec_for(self, kind: DeviceKind) -> Codec:
-        """Must only be called for options without problems."""
-        raise NotImplementedError
-
-    def find_common_problems(self) -> Iterator[OptionProblem]:
+    def find_common_problems(self, kind: DeviceKind) -> Iterator[OptionProblem]:
         if self.silent_after is not None and not 1 <= self.silent_after <= 10_000_000:
             yield ("silentAfter",), "a number of seconds from 1 on is expected"
+        if kind not in self.kinds:
+            dialect, kinds = self.__struct_config__.tag, ", ".join(sorted(self.kinds))
+            yield (), f"{dialect} cannot drive a module of kind {kind}; it can drive {kinds}"
 
 
 def find_problem_of_topic(topic: str) -> str | None:
@@ -52,11 +52,3 @@ def find_problem_of_topic(topic: str) -> str | None:
     except UnicodeEncodeError:
         return "the topic cannot be written in UTF-8"
     return None
-
-
-def refuse_kind(kind: DeviceKind, dialect: str, kinds: frozenset[DeviceKind]) -> str:
-    return f"{dialect} cannot drive a module of kind {kind}; it can drive {', '.join(sorted(kinds))}"
-
-
-def to_json(value: Any) -> bytes:
-    return msgspec.json.encode(value)

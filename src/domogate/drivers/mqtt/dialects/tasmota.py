@@ -5,11 +5,11 @@ Shutters" and "JSON Status Responses".
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from domogate.domain.devices import DeviceKind
 from domogate.drivers.declaration import OptionProblem
-from domogate.drivers.mqtt.dialects.options import DialectOptions, find_problem_of_topic, refuse_kind
+from domogate.drivers.mqtt.dialects.options import DialectOptions, find_problem_of_topic
 from domogate.drivers.mqtt.payloads import Unreadable, as_number, read_object, read_text, within
 from domogate.drivers.mqtt.properties import Codec, Properties, Publication, QueuePolicy, Subscription, Unsupported
 
@@ -26,6 +26,7 @@ _UNKNOWN_COMMAND = ("Unknown", "Error")
 class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The Tasmota device of a module, and the part of this device that the module uses."""
 
+    kinds: ClassVar[frozenset[DeviceKind]] = KINDS
     topic: str = ""
     full_topic: str = "%prefix%/%topic%/"
     prefixes: tuple[str, str, str] = ("cmnd", "stat", "tele")
@@ -40,10 +41,6 @@ class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, f
     offline: str = "Offline"
 
     def find_problems(self, kind: DeviceKind) -> Iterator[OptionProblem]:
-        yield from self.find_common_problems()
-        if kind not in KINDS:
-            yield (), refuse_kind(kind, "tasmota", KINDS)
-            return
         if not self.topic:
             yield ("topic",), "the device's topic is missing"
         elif problem := find_problem_of_topic(self.topic):

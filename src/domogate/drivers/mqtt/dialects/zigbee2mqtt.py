@@ -7,13 +7,15 @@ Zigbee2MQTT, pages "MQTT Topics and Messages", "Exposes" and "Device Availabilit
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
+
+import msgspec
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
 from domogate.drivers.declaration import OptionProblem
 from domogate.drivers.mqtt.colors import hue_and_saturation
-from domogate.drivers.mqtt.dialects.options import DialectOptions, find_problem_of_topic, refuse_kind, to_json
+from domogate.drivers.mqtt.dialects.options import DialectOptions, find_problem_of_topic
 from domogate.drivers.mqtt.payloads import Unreadable, as_number, battery_of, read_object, within
 from domogate.drivers.mqtt.properties import Codec, Properties, Publication, QueuePolicy, Subscription, Unsupported
 
@@ -46,6 +48,7 @@ _LONGEST_REFUSAL = 300
 class Zigbee2MqttOptions(DialectOptions, tag="zigbee2mqtt", frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The Zigbee2MQTT device of a module."""
 
+    kinds: ClassVar[frozenset[DeviceKind]] = KINDS
     name: str = ""
     """The friendly name or the address of the device. A module of kind gateway needs neither."""
     base: str = "zigbee2mqtt"
@@ -57,10 +60,6 @@ class Zigbee2MqttOptions(DialectOptions, tag="zigbee2mqtt", frozen=True, kw_only
     """The name of the set point of a thermostat."""
 
     def find_problems(self, kind: DeviceKind) -> Iterator[OptionProblem]:
-        yield from self.find_common_problems()
-        if kind not in KINDS:
-            yield (), refuse_kind(kind, "zigbee2mqtt", KINDS)
-            return
         if problem := find_problem_of_topic(self.base):
             yield ("base",), problem
         if kind is not DeviceKind.GATEWAY and (problem := find_problem_of_topic(self.name)):
@@ -190,7 +189,7 @@ class Zigbee2Mqtt:
     # encoding
 
     def encode(self, wanted: Properties) -> Sequence[Publication]:
-        return (Publication(f"{self._topic}/set", to_json(self._to_object(wanted))),)
+        return (Publication(f"{self._topic}/set", msgspec.json.encode(self._to_object(wanted))),)
 
     def _to_object(self, wanted: Properties) -> dict[str, Any]:
         words: dict[str, Any] = {}
@@ -231,7 +230,7 @@ class Zigbee2Mqtt:
         }.get(self._kind, f"state{self._suffix}")
         if self._kind in (DeviceKind.REMOTE, DeviceKind.GATEWAY):
             return ()  # A remote sleeps, and the bridge reports without being asked.
-        return (Publication(f"{self._topic}/get", to_json({about: ""})),)
+        return (Publication(f"{self._topic}/get", msgspec.json.encode({about: ""})),)
 
 
 def _on_off(value: object) -> bool | None:
