@@ -1,21 +1,22 @@
 """A large estate is imported in parts: the result is the same, and other writes do not wait for the whole import."""
 
 import asyncio
-import time
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant, FirstState
-from domogate.domain.events import PlantChanged
+from domogate.domain.events import PlantChanged, StateChanged
 from domogate.domain.plants import Ambient, Member, Module, Plant, PlantType, Topology
 from domogate.domain.states import LightState, Report
-from domogate.stores import SqlStore, sqlite_url
+from domogate.stores import SqlStore, estate, sqlite_url
 from domogate.stores.estate import MODULES_A_PART
-from support.clocks import NOW, ManualClock
+from support.clocks import NOW
 from support.stores import ANNA, APP, BRUNO, HOUSE, LAMP, SMALL, ChangeRecorder, OpenStore, an_id
 
 PEOPLE = Estate(users=(ANNA, BRUNO), clients=(APP,))
@@ -96,19 +97,20 @@ class TestInParts:
         assert states[moving.id] == LightState(on=False, level=7)
 
     async def test_writes_of_others_go_on_meanwhile(
-        self, open_store: OpenStore, filled_store: SqlStore, database_url: str, clock: ManualClock
+        self, open_store: OpenStore, filled_store: SqlStore, database_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        importer = await open_store(database_url)
-        many = [a_plant(number, MODULES_A_PART) for number in range(12)]
-        importing = asyncio.create_task(importer.import_in_parts(Estate(users=SMALL.users), many))
-        waits: list[float] = []
-        begun = time.perf_counter()
-        while not importing.done():
-            at = time.perf_counter()
-            await filled_store.record([Report(HOUSE.id, LAMP.id, clock.now(), LightState(on=len(waits) % 2 == 0))])
-            waits.append(time.perf_counter() - at)
-            await asyncio.sleep(0.005)
-        await importing
-        assert len(waits) >= 3
-        # SQLite looks for a free lock only every 100 ms, so on a busy machine a write may miss some of the pauses.
-        assert max(waits) < 0.9 * (time.perf_counter() - begun)
+        """Before each part the import pauses without a lock: in every pause another process commits a write."""
+        importer, changes = await open_store(database_url), ChangeRecorder()
+        importer.listen(changes)
+        writes = itertools.count(1)
+
+        async def write_in_pause(seconds: float) -> None:
+            assert seconds > 0
+            await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=next(writes)))])
+
+        monkeypatch.setattr(estate, "asyncio", SimpleNamespace(sleep=write_in_pause))
+        many = [a_plant(number, MODULES_A_PART) for number in range(4)]
+        async with asyncio.timeout(60):  # much longer than a write without a lock takes
+            await importer.import_in_parts(Estate(users=SMALL.users), many)
+        written = [event.plant_id for event in changes.events if isinstance(event, StateChanged | PlantChanged)]
+        assert written == [plant_id for part in many for plant_id in (HOUSE.id, part.plant.id)]
