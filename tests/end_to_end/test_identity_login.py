@@ -14,7 +14,6 @@ from support.certification import (
     Browser,
     RelyingParty,
     check_token_response,
-    identity_gateway,
     is_error_page,
     password_of,
 )
@@ -26,21 +25,6 @@ from support.spec_operations import E9, E12, E14, Target
 pytestmark = pytest.mark.slow
 
 CALLBACK = STRICT.redirect_uris[0]
-
-
-@pytest.fixture(scope="session")
-def identity(request: pytest.FixtureRequest) -> Gateway:
-    return identity_gateway(request)
-
-
-@pytest.fixture
-def rp(identity: Gateway) -> RelyingParty:
-    return RelyingParty(identity, STRICT)
-
-
-@pytest.fixture
-def browser(identity: Gateway) -> Browser:
-    return Browser(identity)
 
 
 class TestRedirectUris:

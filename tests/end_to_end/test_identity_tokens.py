@@ -8,9 +8,7 @@ import pytest
 from support.certification import (
     BROWSER_APP,
     BRUNO,
-    DESK,
     GRACE,
-    OPERATOR,
     SECOND,
     STRICT,
     Browser,
@@ -19,7 +17,6 @@ from support.certification import (
     challenge_of,
     check_oauth_error,
     check_token_response,
-    identity_gateway,
 )
 from support.gateway import Gateway
 from support.http import expect_ok, expect_refusal
@@ -28,27 +25,6 @@ from support.spec_operations import E3, E6, E7, E8, E9, E16, Operation, Target
 pytestmark = pytest.mark.slow
 
 HOME = "openid topology.read light.read plug.read"
-
-
-@pytest.fixture(scope="session")
-def identity(request: pytest.FixtureRequest) -> Gateway:
-    return identity_gateway(request)
-
-
-@pytest.fixture(scope="module")
-def operator(identity: Gateway) -> Operator:
-    """With a token of the usual flow."""
-    return Operator(identity, RelyingParty(identity, DESK).log_in(Browser(identity, OPERATOR), scope="openid gateway.manage"))
-
-
-@pytest.fixture
-def rp(identity: Gateway) -> RelyingParty:
-    return RelyingParty(identity, STRICT)
-
-
-@pytest.fixture
-def browser(identity: Gateway) -> Browser:
-    return Browser(identity)
 
 
 def call(gateway: Gateway, tokens: dict[str, Any], operation: Operation = E6, target: Target | None = None) -> Any:

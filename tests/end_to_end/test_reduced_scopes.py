@@ -9,15 +9,12 @@ from httpx_sse import ServerSentEvent
 
 from support.certification import (
     ANNA,
-    DESK,
-    OPERATOR,
     STRICT,
     Browser,
     Operator,
     RelyingParty,
     check_oauth_error,
     check_token_response,
-    identity_gateway,
 )
 from support.extension_operations import X2
 from support.gateway import Gateway
@@ -29,22 +26,6 @@ from support.stream_reader import StreamReader, data_of
 pytestmark = pytest.mark.slow
 
 HOME = "openid offline_access topology.read light.read"
-
-
-@pytest.fixture(scope="session")
-def identity(request: pytest.FixtureRequest) -> Gateway:
-    return identity_gateway(request)
-
-
-@pytest.fixture(scope="module")
-def operator(identity: Gateway) -> Operator:
-    """With a token of the usual flow."""
-    return Operator(identity, RelyingParty(identity, DESK).log_in(Browser(identity, OPERATOR), scope="openid gateway.manage"))
-
-
-@pytest.fixture
-def rp(identity: Gateway) -> RelyingParty:
-    return RelyingParty(identity, STRICT)
 
 
 @pytest.fixture
