@@ -14,19 +14,14 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def database() -> Iterator[str]:
+def settings() -> Iterator[dict[str, str]]:
     with postgres_server() as server:
-        yield server.empty_database()
-
-
-def settings_of(database: str) -> dict[str, str]:
-    """Gateways on one database need the same key."""
-    return {"DOMOGATE_DATABASE": database, "DOMOGATE_SECRET_KEY": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}
+        yield server.settings_for_a_gateway()
 
 
 @pytest.fixture(scope="module")
-def gateway(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with running(start("demo", tmp_path_factory.mktemp("postgres"), settings_of(database))) as started:
+def gateway(settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with running(start("demo", tmp_path_factory.mktemp("postgres"), settings)) as started:
         yield started
 
 
@@ -37,17 +32,16 @@ class TestTheGatewayOnPostgres:
         assert gateway.send(operation, target, who=who).status_code == 200
 
     def test_links_have_its_address_also_from_another_folder(
-        self, gateway: Gateway, database: str, tmp_path_factory: pytest.TempPathFactory
+        self, gateway: Gateway, settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory
     ) -> None:
         elsewhere = tmp_path_factory.mktemp("elsewhere") / "data"
         command = ["user", "add", "dora@example.com", "--data", str(elsewhere)]
-        done = run_command(command, clean_environment(settings_of(database)))
+        done = run_command(command, clean_environment(settings))
         assert done.stdout.startswith(f"{gateway.base_url}/auth/"), done.stderr
 
     def test_keeps_what_was_acknowledged_when_it_is_killed(
-        self, database: str, tmp_path_factory: pytest.TempPathFactory
+        self, settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory
     ) -> None:
-        settings = settings_of(database)
         folder = tmp_path_factory.mktemp("killed")
         with running(start("demo", folder, settings)) as first:
             who, target = first.case(E1)

@@ -21,17 +21,13 @@ SLACK = 4.0
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
     with postgres_server() as server:
-        try:
-            yield server
-        finally:
-            server.resume()
+        yield server
 
 
 @pytest.fixture
 def gateway(server: PostgresServer, tmp_path: Path) -> Iterator[Gateway]:
     settings = {
-        "DOMOGATE_DATABASE": server.empty_database(),
-        "DOMOGATE_SECRET_KEY": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+        **server.settings_for_a_gateway(),
         "DOMOGATE_DEVICE_DEADLINE": str(DEADLINE),
         "DOMOGATE_DRAIN": str(DRAIN),
     }

@@ -23,17 +23,13 @@ DEVICE_DEADLINE = "30"
 @pytest.fixture
 def server() -> Iterator[PostgresServer]:
     with postgres_server() as server:
-        try:
-            yield server
-        finally:
-            server.resume()
+        yield server
 
 
 @pytest.fixture
 def gateway(server: PostgresServer, tmp_path: Path) -> Iterator[Gateway]:
     settings = {
-        "DOMOGATE_DATABASE": server.empty_database(),
-        "DOMOGATE_SECRET_KEY": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+        **server.settings_for_a_gateway(),
         "DOMOGATE_DEVICE_DEADLINE": DEVICE_DEADLINE,
         "DOMOGATE_DRAIN": "2",
     }

