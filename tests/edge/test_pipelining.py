@@ -149,11 +149,13 @@ class TestOneAtATime:
     async def test_the_idle_time_begins_when_the_client_has_taken_its_answer(self) -> None:
         gate = HeldApp(size=20_000_000)
         gate.open.set()
-        limits = Limits(max_header=2048, header_deadline=20, body_deadline=20, keep_alive=0.3)
+        limits = Limits(max_header=2048, header_deadline=20, body_deadline=20, keep_alive=1)
         async with serving(gate, limits) as bound, raw_connection(bound.port, limit=1024) as connection:
             connection.writer.write(GET)
-            await asyncio.sleep(1.5)
+            await asyncio.sleep(2.5)
             assert (await connection.read_answer())[0] == 200
+            connection.writer.write(GET)
+            assert (await connection.read_answer())[0] == 200, "the connection was closed as idle before its answer was taken"
 
     async def test_a_client_that_goes_away_is_noticed(self) -> None:
         app = Recorder()

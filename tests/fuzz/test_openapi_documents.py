@@ -1,11 +1,13 @@
 """Schemathesis with the nine OpenAPI documents finds no failure on a real server."""
 
+from typing import Any
+
 import pytest
 
 from domogate.families import FAMILIES
 from support.examples import examples
 from support.extension_operations import WITH_EXTENSIONS
-from support.fuzzing import fuzz, list_documents
+from support.fuzzing import fuzz, list_documents, refuses_light_order
 from support.gateway import Gateway
 
 pytestmark = pytest.mark.slow
@@ -43,3 +45,34 @@ class TestEveryDocument:
             if WITH_EXTENSIONS[name].about_a_plant:
                 assert statuses.keys() & {400, 404}, f"{name} was never asked about what does not exist: {dict(statuses)}"
         print(f"{slug}: {outcome.requests} requests", {name: dict(statuses) for name, statuses in outcome.answers.items()})  # noqa: T201 - seen with -rP
+
+
+class TestTheException:
+    """A 400 of X2 is excused only where the contract refuses the command (Decision 0067)."""
+
+    COLOR = {"H": 0, "S": 0, "V": 40}
+
+    @pytest.mark.parametrize(
+        ("order", "light"),
+        [
+            ({"status": "on", "level": 0}, {"level": 1, "colorHSV": COLOR}),
+            ({"status": "on", "colorHSV": COLOR | {"V": 0}}, {"level": 1, "colorHSV": COLOR}),
+            ({"level": 40}, {}),
+            ({"status": "off", "level": 40, "colorHSV": COLOR}, {"level": 1}),
+        ],
+    )
+    def test_what_a_light_refuses_is_excused(self, order: dict[str, Any], light: dict[str, Any]) -> None:
+        assert refuses_light_order(order, lambda: light)
+
+    @pytest.mark.parametrize(
+        ("order", "light"),
+        [
+            ({"status": "on"}, {}),
+            ({"level": 0}, {"level": 1}),
+            ({"status": "off", "level": 0}, {"level": 1}),
+            ({"status": "on", "level": 40, "colorHSV": COLOR | {"V": 0}}, {"level": 1, "colorHSV": COLOR}),
+            ({"colorHSV": COLOR}, {"level": 1, "colorHSV": COLOR}),
+        ],
+    )
+    def test_what_a_light_can_do_is_not(self, order: dict[str, Any], light: dict[str, Any]) -> None:
+        assert not refuses_light_order(order, lambda: light)
