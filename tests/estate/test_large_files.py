@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from copy import deepcopy
 from io import StringIO, TextIOBase
-from typing import Any, cast
+from typing import Any, TextIO, cast
 
 import hypothesis.strategies as st
 import pytest
@@ -61,7 +61,7 @@ def peak_of_reading(plants: int) -> int:
 
     tracemalloc.start()
     try:
-        scan_estate(lambda: nullcontext(cast(Any, _Lines(pieces()))), "large", take)
+        scan_estate(lambda: nullcontext(cast(TextIO, _Lines(pieces()))), "large", take)
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -83,7 +83,7 @@ class TestReadingPlantByPlant:
             yield "plants:\n" + a_plant(1)
 
         found: list[EstatePlant] = []
-        scan_estate(lambda: nullcontext(cast(Any, _Lines(pieces()))), "large", found.append)
+        scan_estate(lambda: nullcontext(cast(TextIO, _Lines(pieces()))), "large", found.append)
         assert [each.plant.name for each in found] == ["Plant 1"]
 
     def test_users_may_be_written_after_the_plants(self) -> None:

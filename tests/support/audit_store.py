@@ -46,7 +46,7 @@ class MemoryAuditStore:
         return {pseudonym: user_id for user_id, pseudonym in self.pseudonyms.items()}
 
     async def prune_audit(self, before: float) -> None:
-        raise NotImplementedError
+        raise NotImplementedError  # the tests of the store prune
 
     async def find_pseudonym(self, user_id: Id) -> str:
         self.questions += 1

@@ -233,13 +233,13 @@ class FakeStore:
         return tuple(stored.plant for stored in self.plants.values() if stored.plant.owner.user_id == user_id), self._cursor
 
     async def list_plants(self, after: Id | None, limit: int) -> Sequence[Plant]:
-        raise NotImplementedError
+        raise NotImplementedError  # driving does not call it
 
     async def set_plant_status(self, plant_id: Id, status: PlantStatus, at: float) -> None:
-        raise NotImplementedError
+        raise NotImplementedError  # driving does not call it
 
     async def set_module_options(self, module_id: Id, options: dict[str, Any]) -> bool:
-        raise NotImplementedError
+        raise NotImplementedError  # driving does not call it
 
     # history
 

@@ -20,11 +20,11 @@ class BusDevice:
 
     def obey(self, what: str) -> list[str]:
         """Execute it. Returns the events on the bus."""
-        raise NotImplementedError
+        raise NotImplementedError  # not every device has this frame
 
     def status(self) -> list[str]:
         """The answer to a status request."""
-        raise NotImplementedError
+        raise NotImplementedError  # not every device has this frame
 
     def read(self, dimension: str) -> list[str] | None:
         """Returns None if the device does not have this dimension."""

@@ -17,7 +17,7 @@ class PlantSpool:
     """A list of plants on disk. The file has no name, so it is gone after a crash."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile(prefix="domogate-")  # noqa: SIM115  # closed by __exit__
+        self._file = tempfile.TemporaryFile(prefix="domogate-")  # noqa: SIM115 - closed by __exit__
         self.modules = 0
 
     def add(self, plant: EstatePlant) -> None:

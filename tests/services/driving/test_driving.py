@@ -319,7 +319,7 @@ class TestReportsOfDrivers:
             Report("", "", NOON, state=LightState(on=True, level=-1)),
             Report("", "", NOON, state=PlugState(on=True, power=Reading(100_001, Unit.WATT, NOON))),
             Report("", "", NOON, readings=(("energy", Reading(float("nan"), Unit.WATT_HOUR, NOON)),)),
-            Report("", "", NOON, state=LightState(on=True, level=cast(Any, "bright"))),
+            Report("", "", NOON, state=LightState(on=True, level=cast(int, "bright"))),
         ],
     )
     async def test_out_of_bounds_are_passed_over(self, store: FakeStore, driver: FakeDriver, bad: Any) -> None:

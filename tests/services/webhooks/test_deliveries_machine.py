@@ -122,10 +122,10 @@ def test_every_event_is_taken_and_each_module_s_in_order(
 ) -> None:
     former = feed_reader.PAGE
     for module in (feed_reader, worker):
-        setattr(module, "PAGE", page)  # noqa: B010  # the worker does not export it
+        setattr(module, "PAGE", page)  # noqa: B010 - the worker does not export it
     try:
         with tempfile.TemporaryDirectory() as folder:
             asyncio.run(live(Path(folder), migrated_database, story))
     finally:
         for module in (feed_reader, worker):
-            setattr(module, "PAGE", former)  # noqa: B010  # the worker does not export it
+            setattr(module, "PAGE", former)  # noqa: B010 - the worker does not export it

@@ -49,22 +49,22 @@ class Device(ABC):
     def read_requests(self) -> tuple[Request, ...]:
         """The requests that read the state. Empty for a device without a state."""
 
-    def restore(self, last: State | None) -> None:  # noqa: B027 (most devices are read first)
+    def restore(self, last: State | None) -> None:  # noqa: B027 - most devices are read first
         """Continue from the last known state."""
 
     @abstractmethod
     def receive(self, event: Event, at: float) -> bool:
         """Process a frame with one of the keys of this device. Returns False if the frame says nothing about its state."""
 
-    def receive_command(self, command: Normal, at: float) -> bool:  # noqa: ARG002 (subclasses need it)
+    def receive_command(self, command: Normal, at: float) -> bool:  # noqa: ARG002 - subclasses need it
         """Process a command to many devices that includes this device."""
         return False
 
-    def must_be_read(self, event: Event) -> bool:  # noqa: ARG002 (subclasses need it)
+    def must_be_read(self, event: Event) -> bool:  # noqa: ARG002 - subclasses need it
         """Whether the frame means that the state has changed, but does not contain the new state."""
         return False
 
-    def is_addressed_by(self, where: str) -> bool:  # noqa: ARG002 (subclasses need it)
+    def is_addressed_by(self, where: str) -> bool:  # noqa: ARG002 - subclasses need it
         """Whether a command to that address, which means many devices, includes this device."""
         return False
 
@@ -75,7 +75,7 @@ class Device(ABC):
     def refusal(self, command: Command) -> CommandNotSupported:
         return CommandNotSupported(f"a module of kind {self.kind} cannot '{command.__struct_config__.tag}' on this bus")
 
-    def needs_state(self, command: Command) -> bool:  # noqa: ARG002 (subclasses need it)
+    def needs_state(self, command: Command) -> bool:  # noqa: ARG002 - subclasses need it
         """Whether the device must be read before the command can be planned."""
         return False
 

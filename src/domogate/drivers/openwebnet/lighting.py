@@ -1,5 +1,6 @@
 """WHO 1: lights and other devices on such actuators: plugs, heaters, and locks and activations by relay."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -77,9 +78,9 @@ class Actuator(PointDevice):
         self.state_count += 1
         return True
 
+    @abstractmethod
     def set_state(self, *, on: bool, level: int | None, at: float) -> None:
         """`level` is None if the frame has no level."""
-        raise NotImplementedError
 
     def plan_switch(self, on: bool) -> Plan:
         before = self.state_count
@@ -143,7 +144,7 @@ class Light(Actuator):
         self._level = level or self._level
         self.set_state(on=level > 0, level=None, at=at)
 
-    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 (the state of a light has no time)
+    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 - the state of a light has no time
         # A dimmer with a hundred levels also reports its level in tens. Ignore this report if it is the same level.
         if level is not None and not (self.levels == 100 and self._level is not None and level == _tens(self._level)):
             self._level = level
@@ -231,7 +232,7 @@ class Plug(Actuator):
         self.set_state(on=self.state.on, level=None, at=at)
         return True
 
-    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 (a plug has no level)
+    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 - a plug has no level
         power = self._meter.power if self._meter else None
         energy = self._meter.energy if self._meter else None
         self.state = PlugState(on=on, power=_within(power), energy=_within(energy))
@@ -245,7 +246,7 @@ class Plug(Actuator):
 class Heater(Actuator):
     """A heater on a relay."""
 
-    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 (a heater has no level)
+    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 - a heater has no level
         self.state = HeaterState(on=on)
 
     def plan(self, command: Command) -> Plan:
@@ -261,7 +262,7 @@ class Relay(Actuator):
     def seconds(self) -> float:
         return float(self.options.get("seconds", 0.5))
 
-    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 (a relay has no level)
+    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 - a relay has no level
         self.state = LockState(locked=not on) if self.kind is DeviceKind.LOCK else ActivationState(active=on)
 
     def plan(self, command: Command) -> Plan:

@@ -23,7 +23,7 @@ class Algorithm(IntEnum):
 
     def _hex(self, text: str) -> str:
         if self is Algorithm.SHA1:
-            return hashlib.sha1(text.encode()).hexdigest()  # noqa: S324 (older gateways support no better hash)
+            return hashlib.sha1(text.encode()).hexdigest()  # noqa: S324 - older gateways support no better hash
         return hashlib.sha256(text.encode()).hexdigest()
 
     def make_nonce(self) -> str:
