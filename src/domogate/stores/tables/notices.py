@@ -1,13 +1,12 @@
 """Webhooks with their pending deliveries, used tickets, and the logbooks of emergency lighting."""
 
-from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Table
+from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint
 
 from domogate.stores import columns as col
-from domogate.stores.tables._metadata import metadata
+from domogate.stores.tables._metadata import indexes, table
 
-webhooks = Table(
+webhooks = table(
     "webhooks",
-    metadata,
     col.key("id"),
     *col.strings("client_id"),
     col.reference("user_id", "users.id", cascade=True),
@@ -29,16 +28,14 @@ webhooks = Table(
     # The lease: the gateway that delivers, and the end of its lease.
     *col.strings("holder"),
     *col.doubles("held_until"),
-    Index("ix_webhooks_plant_id", "plant_id"),
-    Index("ix_webhooks_user_id", "user_id"),
-    Index("ix_webhooks_client_id_user_id_plant_id_url", "client_id", "user_id", "plant_id", "url", unique=True),
+    *indexes("plant_id", "user_id"),
+    Index(None, "client_id", "user_id", "plant_id", "url", unique=True),
 )
 
 # Pending deliveries. A row with `dead_at` is a dead letter. A row refers to its change by the cursor. `event` is empty until
 # the change is pruned from the feed; then it is a copy of the event.
-parked = Table(
+parked = table(
     "parked",
-    metadata,
     col.reference("webhook_id", "webhooks.id", cascade=True),
     *col.cursors("cursor"),
     *col.doubles("at"),
@@ -49,7 +46,7 @@ parked = Table(
     *col.texts("problem"),
     *col.optional_doubles("dead_at"),
     PrimaryKeyConstraint("webhook_id", "cursor"),
-    Index("ix_parked_dead_at", "dead_at"),
+    *indexes("dead_at"),
 )
 Index(
     "ix_parked_references",
@@ -58,18 +55,16 @@ Index(
     postgresql_where=parked.c.event == "",
 )
 
-used_tickets = Table(
+used_tickets = table(
     "used_tickets",
-    metadata,
     col.key("id"),
     *col.doubles("expires_at"),
-    Index("ix_used_tickets_expires_at", "expires_at"),
+    *indexes("expires_at"),
 )
 
 # No foreign key to modules: the entry is kept when the unit is replaced.
-logbook = Table(
+logbook = table(
     "logbook",
-    metadata,
     Column("number", Integer, primary_key=True),
     col.reference("plant_id", "plants.id", cascade=True),
     *col.doubles("at"),
@@ -81,6 +76,6 @@ logbook = Table(
     *col.texts("words"),
     *col.strings("by"),
     *col.flags("simulated"),
-    Index("ix_logbook_plant_id_at", "plant_id", "at"),
+    Index(None, "plant_id", "at"),
     sqlite_autoincrement=True,
 )

@@ -1,13 +1,12 @@
 """Plants with their people and modules, and the states of the modules."""
 
-from sqlalchemy import Index, PrimaryKeyConstraint, Table
+from sqlalchemy import Index, PrimaryKeyConstraint
 
 from domogate.stores import columns as col
-from domogate.stores.tables._metadata import metadata
+from domogate.stores.tables._metadata import indexes, table
 
-plants = Table(
+plants = table(
     "plants",
-    metadata,
     col.key("id"),
     *col.strings("internal_id", "name", "type", "status"),
     *col.optional_doubles("removed_at"),
@@ -15,9 +14,8 @@ plants = Table(
     *col.flags("marked_as_site"),
 )
 
-members = Table(
+members = table(
     "members",
-    metadata,
     col.reference("plant_id", "plants.id", cascade=True),
     col.reference("user_id", "users.id"),
     *col.flags("owner"),
@@ -26,45 +24,40 @@ members = Table(
     *col.cursors("since"),
     *col.optional_texts("limits"),
     PrimaryKeyConstraint("plant_id", "user_id"),
-    Index("ix_members_user_id", "user_id"),
+    *indexes("user_id"),
 )
 
-invitations = Table(
+invitations = table(
     "invitations",
-    metadata,
     col.reference("plant_id", "plants.id", cascade=True),
     *col.strings("email_key", "email"),
     *col.integers("position"),
     *col.optional_texts("limits"),
     PrimaryKeyConstraint("plant_id", "email_key"),
-    Index("ix_invitations_email_key", "email_key"),
+    *indexes("email_key"),
 )
 
-floors = Table(
+floors = table(
     "floors",
-    metadata,
     col.key("id"),
     col.reference("plant_id", "plants.id"),
     *col.integers("position"),
     *col.strings("internal_id", "name"),
-    Index("ix_floors_plant_id", "plant_id"),
+    *indexes("plant_id"),
 )
 
-ambients = Table(
+ambients = table(
     "ambients",
-    metadata,
     col.key("id"),
     col.reference("plant_id", "plants.id"),
     col.reference("floor_id", "floors.id", optional=True),
     *col.integers("position"),
     *col.strings("internal_id", "name", "type"),
-    Index("ix_ambients_plant_id", "plant_id"),
-    Index("ix_ambients_floor_id", "floor_id"),
+    *indexes("plant_id", "floor_id"),
 )
 
-modules = Table(
+modules = table(
     "modules",
-    metadata,
     col.key("id"),
     col.reference("plant_id", "plants.id"),
     col.reference("ambient_id", "ambients.id", optional=True),
@@ -77,15 +70,13 @@ modules = Table(
     *col.optional_strings("controller_id", "reference"),
     # False: the module is from an estate file of an earlier version, which need not name a driver.
     *col.flags("driver_named"),
-    Index("ix_modules_plant_id_kind", "plant_id", "kind"),
-    Index("ix_modules_driver_plant_id", "driver", "plant_id"),
-    Index("ix_modules_ambient_id", "ambient_id"),
-    Index("ix_modules_reference", "reference"),
+    Index(None, "plant_id", "kind"),
+    Index(None, "driver", "plant_id"),
+    *indexes("ambient_id", "reference"),
 )
 
-states = Table(
+states = table(
     "states",
-    metadata,
     col.reference("module_id", "modules.id", cascade=True, primary_key=True),
     *col.optional_texts("state"),
     *col.flags("reachable"),
@@ -94,9 +85,8 @@ states = Table(
     sqlite_with_rowid=False,
 )
 
-spare_parts = Table(
+spare_parts = table(
     "spare_parts",
-    metadata,
     col.key("unit"),
     *col.texts("parts"),
 )
