@@ -260,12 +260,7 @@ class Gateway:
         sunset = {name: date.fromisoformat(day) for name, day in settings.sunset.items()}
         surfaces: dict[bytes, ASGIApp] = {
             family.root.encode(): FamilyApp(
-                family,
-                services,
-                admission=self.admission,
-                verifier=self.verifier,
-                max_body=settings.max_body,
-                sunset=sunset,
+                family, services, admission=self.admission, verifier=self.verifier, max_body=settings.max_body, sunset=sunset
             )
             for family in FAMILIES
         }

@@ -67,12 +67,7 @@ def build_keyring(settings: Settings, store: Store, clock: Clock) -> KeyRing:
 
 def build_signer(settings: Settings, keyring: KeyRing, clock: Clock) -> TokenSigner:
     return TokenSigner(
-        keyring,
-        clock,
-        settings.auth_url,
-        settings.base_url,
-        settings.access_token_lifetime,
-        settings.id_token_lifetime,
+        keyring, clock, settings.auth_url, settings.base_url, settings.access_token_lifetime, settings.id_token_lifetime
     )
 
 

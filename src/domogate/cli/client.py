@@ -36,8 +36,7 @@ Origins = Annotated[
     typer.Option("--origin", metavar="ORIGIN", help="Web origin that may call the gateway (CORS); may be repeated."),
 ]
 Scopes = Annotated[
-    list[str] | None,
-    typer.Option("--scope", metavar="SCOPE", help="Scope that the application may ask for; may be repeated."),
+    list[str] | None, typer.Option("--scope", metavar="SCOPE", help="Scope that the application may ask for; may be repeated.")
 ]
 _LOGIN = (GrantType.AUTHORIZATION_CODE, GrantType.REFRESH_TOKEN)
 

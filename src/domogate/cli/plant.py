@@ -49,12 +49,7 @@ async def show(settings: Settings, plant: PlantName, as_json: AsJson = False) ->
 
 @command(commands, "invite", flags=LINK_FLAGS)
 async def invite(
-    settings: Settings,
-    plant: PlantName,
-    email: Email,
-    guest: GuestFlags,
-    show_link: ShowLink = False,
-    as_json: AsJson = False,
+    settings: Settings, plant: PlantName, email: Email, guest: GuestFlags, show_link: ShowLink = False, as_json: AsJson = False
 ) -> None:
     """Invite a person to a plant. An active user gets access at once. Other people get a link to set a password first.
 

@@ -149,8 +149,7 @@ async def log(
     by: Annotated[str, typer.Option(metavar="NAME", help="Name of the person who did the work.")],
     words: Annotated[str, typer.Option(metavar="TEXT", help="The work that was done, or the observation.")],
     module: Annotated[
-        str | None,
-        typer.Option(metavar="MODULE", help="Unit or controller, by id or name. Default: the whole site."),
+        str | None, typer.Option(metavar="MODULE", help="Unit or controller, by id or name. Default: the whole site.")
     ] = None,
     at: Annotated[str | None, typer.Option(metavar="TIME", help=f"Time of the work: {TIME_HELP}. Default: now.")] = None,
     as_json: AsJson = False,

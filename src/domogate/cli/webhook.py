@@ -31,11 +31,7 @@ def _id(text: str) -> Id:
 
 
 @command(commands, "list")
-async def list_webhooks(
-    settings: Settings,
-    plant: OnlyPlant = None,
-    as_json: AsJson = False,
-) -> None:
+async def list_webhooks(settings: Settings, plant: OnlyPlant = None, as_json: AsJson = False) -> None:
     """List webhooks and their health. The oldest is first."""
     async with opened(settings) as tools:
         plant_id = await find_plant_id(tools, plant)

@@ -56,8 +56,5 @@ DASHED_UUID = IdSpelling(
     print_id=_print_dashed,
 )
 HEX32 = IdSpelling(
-    name="exactly 32 hexadecimal characters",
-    pattern="^[0-9a-fA-F]{32}$",
-    parse_id=_parse_hex32,
-    print_id=_print_hex32,
+    name="exactly 32 hexadecimal characters", pattern="^[0-9a-fA-F]{32}$", parse_id=_parse_hex32, print_id=_print_hex32
 )

@@ -37,13 +37,7 @@ class LogbookKind(StrEnum):
 
 
 _BY_HAND = frozenset(
-    {
-        LogbookKind.COMMISSIONING,
-        LogbookKind.INSPECTION,
-        LogbookKind.SERVICE,
-        LogbookKind.ALTERATION,
-        LogbookKind.NOTE,
-    }
+    {LogbookKind.COMMISSIONING, LogbookKind.INSPECTION, LogbookKind.SERVICE, LogbookKind.ALTERATION, LogbookKind.NOTE}
 )
 
 

@@ -57,10 +57,7 @@ class Guards:
     """The state that all connections of a server share: limits, counts, a coarse clock and the sweep."""
 
     def __init__(
-        self,
-        limits: Limits,
-        on_refused: Callable[[int], None] | None = None,
-        connections: Connections | None = None,
+        self, limits: Limits, on_refused: Callable[[int], None] | None = None, connections: Connections | None = None
     ) -> None:
         self.limits = limits
         self.on_refused = on_refused

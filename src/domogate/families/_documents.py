@@ -31,11 +31,7 @@ def build_documents(families: Iterable[Family], others: Mapping[str, str], *, ba
             made[slug] = encode(openapi_document(by_slug[slug], base_url=base_url, version=version))
         return Response(made[slug], media_type="application/json")
 
-    routes = [
-        Route("/openapi", serve_index),
-        Route("/openapi/", serve_index),
-        Route("/openapi/{slug}.json", serve_document),
-    ]
+    routes = [Route("/openapi", serve_index), Route("/openapi/", serve_index), Route("/openapi/{slug}.json", serve_document)]
     app = Starlette(routes=routes)
     app.router.redirect_slashes = False
     return app

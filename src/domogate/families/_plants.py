@@ -68,13 +68,7 @@ def plants_operation(
 
 
 def topology_operation(
-    id: str,
-    handler: Handler,
-    answer: Any,
-    errors: frozenset[int],
-    *,
-    scope: Scope = Scope.TOPOLOGY_READ,
-    extension: str = "",
+    id: str, handler: Handler, answer: Any, errors: frozenset[int], *, scope: Scope = Scope.TOPOLOGY_READ, extension: str = ""
 ) -> Operation:
     """Declare an operation that shows the topology of a plant."""
     return Operation(

@@ -295,11 +295,7 @@ FAMILY = Family(
         plants_operation("E6", list_plants, Plants, frozenset({400, 401}), summary="Get all plants"),
         topology_operation("E7", read_topology, PlantTopology, frozenset({401, 403, 404})),
         _light_operation(
-            id="E8",
-            summary="Get light status",
-            handler=read_light,
-            scopes=any_of(Scope.LIGHT_READ),
-            answer=Lights,
+            id="E8", summary="Get light status", handler=read_light, scopes=any_of(Scope.LIGHT_READ), answer=Lights
         ),
         _light_operation(
             id="X2",

@@ -34,15 +34,7 @@ from domogate.families._subscriptions import (
     subscribe,
     unsubscribe,
 )
-from domogate.families._wire import (
-    EMPTY_ANSWER,
-    Answer,
-    Uuid,
-    cached_answer,
-    json_answer,
-    print_time,
-    state_answer,
-)
+from domogate.families._wire import EMPTY_ANSWER, Answer, Uuid, cached_answer, json_answer, print_time, state_answer
 from domogate.services.audit import AuditAction
 from domogate.services.plants.read_model import ModuleView, PlantView
 

@@ -30,14 +30,7 @@ class SurfaceApp(Generic[S, C]):
     """Serves a surface. It gets complete paths: /manage/v1/users, not /users. Every handler gets `services`."""
 
     def __init__(
-        self,
-        surface: Surface,
-        services: S,
-        credentials: Credentials[C],
-        *,
-        base_url: str,
-        version: str,
-        max_body: int = 65_536,
+        self, surface: Surface, services: S, credentials: Credentials[C], *, base_url: str, version: str, max_body: int = 65_536
     ) -> None:
         self._surface = surface
         self._services = services

@@ -13,12 +13,7 @@ from domogate.domain.people import MANAGE_SCOPE, Scope, TokenKind
 # Algorithms and the kinds of keys that they need (RFC 7518 §3.1, RFC 8037 §3.1). Symmetric algorithms and "none" are not
 # allowed.
 ALGORITHMS: Mapping[str, tuple[str, str | None]] = MappingProxyType(
-    {
-        "ES256": ("EC", "P-256"),
-        "RS256": ("RSA", None),
-        "PS256": ("RSA", None),
-        "EdDSA": ("OKP", "Ed25519"),
-    }
+    {"ES256": ("EC", "P-256"), "RS256": ("RSA", None), "PS256": ("RSA", None), "EdDSA": ("OKP", "Ed25519")}
 )
 
 GRANTABLE = frozenset((*Scope, MANAGE_SCOPE))

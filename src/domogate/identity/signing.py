@@ -29,10 +29,7 @@ JwsKey = ECKey | RSAKey
 
 # The allowed algorithms for signing and verifying (RFC 8725 §3.1). "none" and symmetric algorithms are not allowed.
 GENERATORS: Mapping[str, Callable[[], JwsKey]] = MappingProxyType(
-    {
-        "ES256": lambda: ECKey.generate_key("P-256"),
-        "RS256": lambda: RSAKey.generate_key(2048),
-    }
+    {"ES256": lambda: ECKey.generate_key("P-256"), "RS256": lambda: RSAKey.generate_key(2048)}
 )
 
 # The header `typ` of each kind of token. A ticket has a different `typ`, so that it cannot be used as a token (RFC 8725 §3.11).

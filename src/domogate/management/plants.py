@@ -177,10 +177,7 @@ async def allow_user(services: ManagementServices, call: OperatorCall) -> None:
 
 
 @OPERATIONS.add(
-    "PATCH",
-    "/plants/{plantId}/allowed/{userId}",
-    "Replace the limits of a member; null removes them",
-    errors=(409, 422),
+    "PATCH", "/plants/{plantId}/allowed/{userId}", "Replace the limits of a member; null removes them", errors=(409, 422)
 )
 async def change_member(services: ManagementServices, call: OperatorCall, body: MemberChange) -> PlantOut:
     plant_id, limits = call.id_of("plantId"), None if body.limits is None else body.limits.read()

@@ -54,11 +54,7 @@ async def get_safety(services: ManagementServices, call: OperatorCall) -> Safety
 
 
 @OPERATIONS.add(
-    "GET",
-    "/plants/{plantId}/safety/report",
-    "The report for the responsible person, as PDF",
-    media_types=(PDF,),
-    errors=(422,),
+    "GET", "/plants/{plantId}/safety/report", "The report for the responsible person, as PDF", media_types=(PDF,), errors=(422,)
 )
 async def get_safety_report(services: ManagementServices, call: OperatorCall, query: ReportQuery) -> Response:
     since, until = _read_time("since", query.since), _read_time("until", query.until)

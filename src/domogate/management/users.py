@@ -204,11 +204,7 @@ async def list_grants(services: ManagementServices, call: OperatorCall) -> Listi
     return Listing([GrantOut.of(grant) for grant in await services.store.list_grants(user.id)])
 
 
-@OPERATIONS.add(
-    "DELETE",
-    "/users/{userId}/grants/{grantId}",
-    "Revoke a grant; its tokens are refused from now on",
-)
+@OPERATIONS.add("DELETE", "/users/{userId}/grants/{grantId}", "Revoke a grant; its tokens are refused from now on")
 async def revoke_grant(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.revoke_grant(call.id_of("userId"), call.id_of("grantId"), by=call.caller)
 

@@ -83,14 +83,7 @@ class Audit(Protocol):
     """The audit log."""
 
     def note(
-        self,
-        action: str,
-        *,
-        who: str,
-        what: str,
-        result: str,
-        address: str = "",
-        detail: Mapping[str, str] | None = None,
+        self, action: str, *, who: str, what: str, result: str, address: str = "", detail: Mapping[str, str] | None = None
     ) -> None:
         """Queue a record without a wait. To name a user, write their id in `who` and `user:ID` in other arguments."""
         ...

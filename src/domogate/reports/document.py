@@ -185,9 +185,7 @@ class ReportDocument(FPDF):
 
 def _style(cell: Cell) -> FontFace:
     return FontFace(
-        emphasis="BOLD" if cell.bold else None,
-        color=ALARM if cell.alarm else INK,
-        fill_color=BAND if cell.band else PAPER,
+        emphasis="BOLD" if cell.bold else None, color=ALARM if cell.alarm else INK, fill_color=BAND if cell.band else PAPER
     )
 
 

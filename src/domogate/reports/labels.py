@@ -53,10 +53,7 @@ KINDS: dict[LogbookKind, str] = {
     LogbookKind.NOTE: "Note",
 }
 
-TESTS: dict[EmergencyTestKind, str] = {
-    EmergencyTestKind.FUNCTION: "function test",
-    EmergencyTestKind.DURATION: "duration test",
-}
+TESTS: dict[EmergencyTestKind, str] = {EmergencyTestKind.FUNCTION: "function test", EmergencyTestKind.DURATION: "duration test"}
 
 NOT_YET = "no test recorded yet"
 SIMULATED = "SIMULATED"

@@ -39,12 +39,9 @@ def _join(line: str) -> str:
         after = _forms().get(letters[number + 1], {}) if number + 1 < len(letters) else {}
         joins_before = "initial" in before and "final" in forms
         joins_after = "initial" in forms and "final" in after
-        place = {
-            (False, False): "isolated",
-            (False, True): "initial",
-            (True, True): "medial",
-            (True, False): "final",
-        }[joins_before, joins_after]
+        place = {(False, False): "isolated", (False, True): "initial", (True, True): "medial", (True, False): "final"}[
+            joins_before, joins_after
+        ]
         joined.append(forms.get(place, letter[0]))
     return "".join(joined)
 

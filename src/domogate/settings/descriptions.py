@@ -51,9 +51,7 @@ _PANELS: dict[str, dict[str, Setting]] = {
             check_public_url,
         ),
         "tls_certificate": Setting(
-            "FILE",
-            "Certificate chain (PEM). With tls_certificate and tls_key the gateway uses HTTPS.",
-            check_readable,
+            "FILE", "Certificate chain (PEM). With tls_certificate and tls_key the gateway uses HTTPS.", check_readable
         ),
         "tls_key": Setting("FILE", "Private key of the certificate (PEM), without a passphrase.", check_readable),
         "trusted_proxies": Setting(
@@ -78,9 +76,7 @@ _PANELS: dict[str, dict[str, Setting]] = {
     "Protocol guards": {
         "max_body": Setting("BYTES", "Longest request body. A request with a longer body gets 413.", between(1, 1 << 30)),
         "max_header": Setting(
-            "BYTES",
-            "Longest request line with headers, 1024 to 1048576. A longer request gets 431.",
-            between(1024, 1 << 20),
+            "BYTES", "Longest request line with headers, 1024 to 1048576. A longer request gets 431.", between(1024, 1 << 20)
         ),
         "header_deadline": Setting(
             "SECONDS",
@@ -125,9 +121,7 @@ _PANELS: dict[str, dict[str, Setting]] = {
             between(0, 1e9),
         ),
         "state_max_ages": Setting(
-            "KIND=SECONDS,…",
-            "Values of state_max_age for single kinds of device, such as light=30,plug=10.",
-            check_ages,
+            "KIND=SECONDS,…", "Values of state_max_age for single kinds of device, such as light=30,plug=10.", check_ages
         ),
         "simulator_awake_plants": Setting(
             "NUMBER",
@@ -152,13 +146,10 @@ _PANELS: dict[str, dict[str, Setting]] = {
         "session_idle_lifetime": Setting("SECONDS", "Time without use after which a browser session ends.", positive),
         "link_lifetime": Setting("SECONDS", "Lifetime of a link to set a password.", positive),
         "signing_algorithm": Setting(
-            "NAME",
-            "Signature algorithm of tokens: ES256 or RS256.",
-            one_of_exactly("ES256", "RS256"),
+            "NAME", "Signature algorithm of tokens: ES256 or RS256.", one_of_exactly("ES256", "RS256")
         ),
         "issuers": Setting(
-            "JSON",
-            "External issuers whose tokens are accepted. In the TOML file they are tables [[issuers]], elsewhere JSON.",
+            "JSON", "External issuers whose tokens are accepted. In the TOML file they are tables [[issuers]], elsewhere JSON."
         ),
         "own_issuer": Setting(
             "true|false", "Whether the gateway accepts its own tokens. If false, it accepts only tokens of external issuers."
@@ -173,17 +164,13 @@ _PANELS: dict[str, dict[str, Setting]] = {
         ),
         "smtp_port": Setting("PORT", "Port of the mail server.", between(1, 65_535)),
         "smtp_security": Setting(
-            "WORD",
-            "Encryption to the mail server: starttls, tls or none.",
-            one_of("starttls", "tls", "none"),
+            "WORD", "Encryption to the mail server: starttls, tls or none.", one_of("starttls", "tls", "none")
         ),
         "smtp_user": Setting("NAME", "User name at the mail server."),
         "smtp_password": Setting("TEXT", "Password at the mail server.", secret=True),
         "smtp_sender": Setting("E-MAIL", "Sender address of the mails.", check_mailbox),
         "terms_url": Setting(
-            "URL",
-            "Address of the terms of use, an https:// URL. The account page links to it.",
-            check_https_url,
+            "URL", "Address of the terms of use, an https:// URL. The account page links to it.", check_https_url
         ),
     },
     "Families": {
@@ -226,9 +213,7 @@ _PANELS: dict[str, dict[str, Setting]] = {
             check_networks,
         ),
         "webhook_deadline": Setting(
-            "SECONDS",
-            "How long the receiver of a webhook may take to answer, 0.1 to 120.",
-            between(0.1, 120),
+            "SECONDS", "How long the receiver of a webhook may take to answer, 0.1 to 120.", between(0.1, 120)
         ),
         "webhook_given_up_days": Setting(
             "DAYS",
@@ -243,9 +228,7 @@ _PANELS: dict[str, dict[str, Setting]] = {
             "DAYS", "How long changes are kept. Streams can resume from changes of this period.", positive
         ),
         "readings_raw_days": Setting(
-            "DAYS",
-            "How long single readings are kept. After this time one summary for each hour replaces them.",
-            positive,
+            "DAYS", "How long single readings are kept. After this time one summary for each hour replaces them.", positive
         ),
         "readings_kept_days": Setting("DAYS", "How long summaries of readings are kept.", positive),
         "readings_most": Setting(
@@ -263,9 +246,7 @@ _PANELS: dict[str, dict[str, Setting]] = {
     },
     "Logs": {
         "log_level": Setting(
-            "LEVEL",
-            "debug, info, warning, error or critical.",
-            one_of("debug", "info", "warning", "error", "critical"),
+            "LEVEL", "debug, info, warning, error or critical.", one_of("debug", "info", "warning", "error", "critical")
         ),
         "log_format": Setting("FORMAT", "text or json. Logs are written to standard error.", one_of("text", "json")),
         "access_log": Setting(

@@ -9,13 +9,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Row, Table, and_, bindparam, delete, exists, insert, or_, select, update
 
-from domogate.domain.authorization import (
-    AuthorizationCode,
-    RedeemedCode,
-    RefreshToken,
-    Rotation,
-    RotationOutcome,
-)
+from domogate.domain.authorization import AuthorizationCode, RedeemedCode, RefreshToken, Rotation, RotationOutcome
 from domogate.domain.people import Grant
 from domogate.stores import attempts as counted
 from domogate.stores.codec import decode_text, from_row, to_json_or_none, to_row

@@ -18,10 +18,7 @@ PRUNE_CHUNK = 1_000
 
 _AFTER = SELECT_CHANGES.where(changes.c.cursor > bindparam("after")).limit(bindparam("limit"))
 # Two subqueries, because each of them is one step in the index. With min and max in one query, SQLite scans the whole index.
-_SPAN = select(
-    select(func.min(changes.c.cursor)).scalar_subquery(),
-    select(func.max(changes.c.cursor)).scalar_subquery(),
-)
+_SPAN = select(select(func.min(changes.c.cursor)).scalar_subquery(), select(func.max(changes.c.cursor)).scalar_subquery())
 
 
 def list_changes(connection: Connection, after: int, limit: int) -> Sequence[Change]:

@@ -39,8 +39,7 @@ _ALL = (
 )
 _here: BindParameter[Any] = bindparam("here")
 _IN_PLANT = or_(
-    injections.c.plant_id == _here,
-    injections.c.module_id.in_(select(modules.c.id).where(modules.c.plant_id == _here)),
+    injections.c.plant_id == _here, injections.c.module_id.in_(select(modules.c.id).where(modules.c.plant_id == _here))
 )
 _OF_PLANT = _ALL.where(_IN_PLANT)
 _INSERT = insert(injections)

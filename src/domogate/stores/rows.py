@@ -39,11 +39,7 @@ People = tuple[Member, tuple[Member, ...], tuple[Invitation, ...]]
 
 def plant_to_row(plant: Plant, removed_at: float | None) -> dict[str, Any]:
     return to_row(
-        plant,
-        type=plant.type.value,
-        status=plant.status.value,
-        removed_at=removed_at,
-        marked_as_site=plant.emergency_lighting,
+        plant, type=plant.type.value, status=plant.status.value, removed_at=removed_at, marked_as_site=plant.emergency_lighting
     )
 
 

@@ -4,14 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from domogate.domain.attempts import Attempt, Wait
-from domogate.domain.authorization import (
-    AuthorizationCode,
-    OneTimeLink,
-    RedeemedCode,
-    RefreshToken,
-    Rotation,
-    Session,
-)
+from domogate.domain.authorization import AuthorizationCode, OneTimeLink, RedeemedCode, RefreshToken, Rotation, Session
 from domogate.domain.ids import Id
 from domogate.domain.passkeys import PasskeyUse
 from domogate.domain.people import Grant

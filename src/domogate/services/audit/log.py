@@ -106,14 +106,7 @@ class AuditLog(AuditTrail):
         _log.error("audit entries lost when the gateway stopped", entries=len(self._buffer) + self._dropped)
 
     def note(
-        self,
-        action: str,
-        *,
-        who: str,
-        what: str,
-        result: str,
-        address: str = "",
-        detail: Mapping[str, str] | None = None,
+        self, action: str, *, who: str, what: str, result: str, address: str = "", detail: Mapping[str, str] | None = None
     ) -> None:
         """Add an entry, which is written soon. Repeated refusals are counted, and one entry has their number."""
         details = {_clean(name): _clean(text) for name, text in list((detail or {}).items())[:_MAX_DETAILS]}

@@ -59,12 +59,7 @@ def print_notice(notice: Notice, plant: PlantView, source: str) -> bytes:
     event = notice.event
     subject, data = _print_module(event, plant) if isinstance(event, StateChanged) else _print_plant(event)
     return encode_event(
-        id=str(notice.cursor),
-        source=source,
-        type=f"domogate.{notice.kinds[0]}",
-        subject=subject,
-        at=notice.at,
-        data=data,
+        id=str(notice.cursor), source=source, type=f"domogate.{notice.kinds[0]}", subject=subject, at=notice.at, data=data
     )
 
 

@@ -19,10 +19,7 @@ KIND_OF: dict[TicketAction, DeviceKind] = {
     TicketAction.OPEN: DeviceKind.LOCK,
     TicketAction.VIDEO_OUT: DeviceKind.AUDIOVIDEO_UNIT,
 }
-COMMAND_OF: dict[TicketAction, Command] = {
-    TicketAction.OPEN: OpenLock(),
-    TicketAction.VIDEO_OUT: SwitchCamera(on=True),
-}
+COMMAND_OF: dict[TicketAction, Command] = {TicketAction.OPEN: OpenLock(), TicketAction.VIDEO_OUT: SwitchCamera(on=True)}
 
 
 class TicketRights:

@@ -226,11 +226,7 @@ class Dispatcher:
         self.remove(webhook.id)
         if reason and await self._store.end_webhook(webhook.id, reason, self._clock.now()):
             self._audit.note(
-                AuditAction.WEBHOOK_ENDED,
-                who=GATEWAY,
-                what=webhook_ref(webhook),
-                result=AuditResult.OK,
-                detail={"why": reason},
+                AuditAction.WEBHOOK_ENDED, who=GATEWAY, what=webhook_ref(webhook), result=AuditResult.OK, detail={"why": reason}
             )
 
     # in the background

@@ -91,10 +91,6 @@ class WebhookLease:
             self._lose()
         failing_since = began if self.webhook.failing_since is None else self.webhook.failing_since
         self.webhook = msgspec.structs.replace(
-            self.webhook,
-            failing_since=failing_since,
-            failures=self.webhook.failures + 1,
-            next_at=next_at,
-            problem=problem,
+            self.webhook, failing_since=failing_since, failures=self.webhook.failures + 1, next_at=next_at, problem=problem
         )
         return next_at

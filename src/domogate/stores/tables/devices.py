@@ -54,10 +54,7 @@ orders = table(
 )
 # Only for open orders, so the index stays small.
 Index(
-    "ix_orders_open",
-    orders.c.deadline,
-    sqlite_where=orders.c.ended_at.is_(None),
-    postgresql_where=orders.c.ended_at.is_(None),
+    "ix_orders_open", orders.c.deadline, sqlite_where=orders.c.ended_at.is_(None), postgresql_where=orders.c.ended_at.is_(None)
 )
 
 # Each row belongs to a plant or to a module, never to both: the plant of a module is stored in one place.

@@ -14,12 +14,7 @@ changes = table(
     Index(None, "plant_id", "cursor"),
 )
 
-gateways = table(
-    "gateways",
-    col.key("id"),
-    *col.cursors("applied"),
-    *col.doubles("seen_at"),
-)
+gateways = table("gateways", col.key("id"), *col.cursors("applied"), *col.doubles("seen_at"))
 
 # One row. It stays when the gateway stops.
 address = table("address", col.key("id"), *col.texts("url"))

@@ -127,12 +127,7 @@ external_accounts = table(
 )
 
 # The keys are hashes of an account, of an address, or of an account together with a familiar address.
-attempts = table(
-    "attempts",
-    col.key("key"),
-    *col.doubles("number", "at", "expires_at"),
-    *indexes("expires_at"),
-)
+attempts = table("attempts", col.key("key"), *col.doubles("number", "at", "expires_at"), *indexes("expires_at"))
 
 # Not in `audit`: the hash chain stays valid when a user is deleted.
 pseudonyms = table(

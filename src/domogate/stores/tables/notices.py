@@ -48,19 +48,9 @@ parked = table(
     PrimaryKeyConstraint("webhook_id", "cursor"),
     *indexes("dead_at"),
 )
-Index(
-    "ix_parked_references",
-    parked.c.cursor,
-    sqlite_where=parked.c.event == "",
-    postgresql_where=parked.c.event == "",
-)
+Index("ix_parked_references", parked.c.cursor, sqlite_where=parked.c.event == "", postgresql_where=parked.c.event == "")
 
-used_tickets = table(
-    "used_tickets",
-    col.key("id"),
-    *col.doubles("expires_at"),
-    *indexes("expires_at"),
-)
+used_tickets = table("used_tickets", col.key("id"), *col.doubles("expires_at"), *indexes("expires_at"))
 
 # No foreign key to modules: the entry is kept when the unit is replaced.
 logbook = table(

@@ -85,8 +85,4 @@ states = table(
     sqlite_with_rowid=False,
 )
 
-spare_parts = table(
-    "spare_parts",
-    col.key("unit"),
-    *col.texts("parts"),
-)
+spare_parts = table("spare_parts", col.key("unit"), *col.texts("parts"))
