@@ -154,26 +154,22 @@ class TokenKind(StrEnum):
     ID = "id"
 
 
-class Claims(msgspec.Struct, frozen=True):
+class _TokenContent(msgspec.Struct, frozen=True):
+    user_id: Id
+    client_id: str
+    grant_id: Id
+    kind: TokenKind
+    scopes: frozenset[str]
+    expires_at: float
+
+
+class Claims(_TokenContent, frozen=True):
     """The claims of a token after its signature, times, issuer and audience were checked. Its grant is not checked yet."""
 
-    kind: TokenKind
-    user_id: Id
-    client_id: str
-    grant_id: Id
-    scopes: frozenset[str]
-    expires_at: float
 
-
-class Principal(msgspec.Struct, frozen=True):
+class Principal(_TokenContent, frozen=True):
     """A verified user, the client that acts for the user, and its scopes."""
 
-    user_id: Id
-    client_id: str
-    grant_id: Id
-    kind: TokenKind
-    scopes: frozenset[str]
-    expires_at: float
     flow: GrantType
     access_token_everywhere: bool
     standing: Standing

@@ -3,6 +3,7 @@ declarations of the operations that list plants and show a topology.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -41,47 +42,17 @@ class Plants(msgspec.Struct):
     plants: list[PlantSummary]
 
 
-def plants_operation(
-    id: str,
-    handler: Handler,
-    answer: Any,
-    errors: frozenset[int],
-    *,
-    scope: Scope = Scope.TOPOLOGY_READ,
-    summary: str = "Get plants",
-    path: str = "plants",
-    extension: str = "",
+def _cached_operation(
+    id: str, handler: Handler, answer: Any, errors: frozenset[int], *, scope: Scope = Scope.TOPOLOGY_READ, **options: Any
 ) -> Operation:
-    """Declare an operation that lists the plants of the user."""
-    return Operation(
-        id=id,
-        summary=summary,
-        path=path,
-        handler=handler,
-        scopes=any_of(scope),
-        errors=errors,
-        answer=answer,
-        may_be_empty=True,
-        has_etag=True,
-        extension=extension,
-    )
+    """`options` are other fields of Operation."""
+    return Operation(id=id, handler=handler, answer=answer, errors=errors, scopes=any_of(scope), has_etag=True, **options)
 
 
-def topology_operation(
-    id: str, handler: Handler, answer: Any, errors: frozenset[int], *, scope: Scope = Scope.TOPOLOGY_READ, extension: str = ""
-) -> Operation:
-    """Declare an operation that shows the topology of a plant."""
-    return Operation(
-        id=id,
-        summary="Get plant topology",
-        path="plants/{plantId:plant}/topology",
-        handler=handler,
-        scopes=any_of(scope),
-        errors=errors,
-        answer=answer,
-        has_etag=True,
-        extension=extension,
-    )
+plants_operation = partial(_cached_operation, summary="Get plants", path="plants", may_be_empty=True)
+"""Declare an operation that lists the plants of the user."""
+topology_operation = partial(_cached_operation, summary="Get plant topology", path="plants/{plantId:plant}/topology")
+"""Declare an operation that shows the topology of a plant."""
 
 
 async def answer_plants(

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
+from domogate.common.urls import split_url
 from domogate.domain.people import MANAGE_SCOPE, Scope, TokenKind
 
 # Algorithms and the kinds of keys that they need (RFC 7518 §3.1, RFC 8037 §3.1). Symmetric algorithms and "none" are not
@@ -176,11 +176,10 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 def find_problem_of_url(url: str) -> str | None:
     """The reason why the gateway does not fetch from this URL, or None. https is required, except on this machine."""
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
+    parts = split_url(url)
+    if parts is None:
         return "it is not a URL"
+    host = parts.hostname
     if not host or parts.fragment or parts.username is not None or not url.isprintable() or " " in url:
         return "a URL with a host, and without user and fragment, is expected"
     if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)):

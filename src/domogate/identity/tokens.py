@@ -143,7 +143,7 @@ class TokenVerifier:
         client_id = said.client_id if kind is TokenKind.ACCESS else _only(said.aud)
         if user_id is None or grant_id is None or client_id is None:
             raise TokenRefused("The token does not name one user, one client and one grant of this gateway.")
-        return Claims(kind, user_id, client_id, grant_id, frozenset(said.scope.split()), said.exp)
+        return Claims(user_id, client_id, grant_id, kind, frozenset(said.scope.split()), said.exp)
 
     def _registry(self, kind: TokenKind, now: float) -> JWTClaimsRegistry:
         options: dict[str, ClaimsOption] = {

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from domogate.common.urls import split_url
 from domogate.domain.devices import DeviceKind
 from domogate.drivers import SETTINGS
 from domogate.identity.profiles import IssuerProfile
@@ -21,63 +22,54 @@ class Wrong(ValueError):
 OPERATION_OR_FAMILY = re.compile(r"E(?:[1-9]|1[0-9]|20)|X[1-8]|[a-z][a-z0-9-]*")
 
 
+def _allow(is_allowed: Callable[[str], object], message: str) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        if not is_allowed(value):
+            raise Wrong(message)
+        return value
+
+    return check
+
+
 def one_of(*words: str) -> Callable[[str], str]:
     """The value must be one of these words. Upper and lower case are the same."""
     return lambda value: one_of_exactly(*words)(value.lower())
 
 
 def one_of_exactly(*words: str) -> Callable[[str], str]:
-    def check(value: str) -> str:
-        if value not in words:
-            raise Wrong(f"allowed are {', '.join(words)}")
-        return value
-
-    return check
-
-
-def check_mailbox(value: str) -> str:
-    if not re.fullmatch(r"[^@\s<>,;]+@[^@\s<>,;]+", value):
-        raise Wrong("an e-mail address is allowed, such as gateway@example.com")
-    return value
-
-
-def check_host(value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9._:%-]{1,255}", value):
-        raise Wrong("an address or a host name is allowed, such as 127.0.0.1, ::1 or 0.0.0.0")
-    return value
+    return _allow(words.__contains__, f"allowed are {', '.join(words)}")
 
 
 def _is_absolute(value: str, schemes: tuple[str, ...], forbidden: str) -> bool:
-    try:
-        parts = urlsplit(value)
-        usable = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
-    except ValueError:
+    parts = split_url(value)
+    if parts is None or parts.scheme not in schemes or not parts.hostname or parts.port == 0:
         return False
-    return usable and not re.search(rf"[\s\x00-\x1f\x7f{forbidden}]", value)
+    return not re.search(rf"[\s\x00-\x1f\x7f{forbidden}]", value)
 
 
-def check_url(value: str) -> str:
-    if not _is_absolute(value, ("http", "https"), "#"):
-        raise Wrong("an absolute http:// or https:// URL without fragment is allowed")
-    return value
-
-
-def check_public_url(value: str) -> str:
-    if not _is_absolute(value, ("http", "https"), "#?@"):
-        raise Wrong("an absolute http:// or https:// URL without user, query and fragment is allowed")
-    return value
-
-
-def check_https_url(value: str) -> str:
-    if not _is_absolute(value, ("https",), "") or "@" in urlsplit(value).netloc:
-        raise Wrong("an absolute https:// URL without user is allowed")
-    return value
-
-
-def check_database(value: str) -> str:
-    if not re.match(r"[a-z0-9]+(\+[a-z0-9]+)?://", value):
-        raise Wrong("a database URL is allowed, such as postgresql+psycopg://user@host/name")
-    return value
+check_mailbox = _allow(
+    re.compile(r"[^@\s<>,;]+@[^@\s<>,;]+").fullmatch, "an e-mail address is allowed, such as gateway@example.com"
+)
+check_host = _allow(
+    re.compile(r"[A-Za-z0-9._:%-]{1,255}").fullmatch,
+    "an address or a host name is allowed, such as 127.0.0.1, ::1 or 0.0.0.0",
+)
+check_url = _allow(
+    lambda value: _is_absolute(value, ("http", "https"), "#"),
+    "an absolute http:// or https:// URL without fragment is allowed",
+)
+check_public_url = _allow(
+    lambda value: _is_absolute(value, ("http", "https"), "#?@"),
+    "an absolute http:// or https:// URL without user, query and fragment is allowed",
+)
+check_https_url = _allow(
+    lambda value: _is_absolute(value, ("https",), "") and "@" not in urlsplit(value).netloc,
+    "an absolute https:// URL without user is allowed",
+)
+check_database = _allow(
+    re.compile(r"[a-z0-9]+(\+[a-z0-9]+)?://").match,
+    "a database URL is allowed, such as postgresql+psycopg://user@host/name",
+)
 
 
 def check_networks(value: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from domogate.common.urls import split_url
+
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 
@@ -71,14 +73,12 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 def _find_problem_of_url(url: str) -> str | None:
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
+    parts = split_url(url)
+    if parts is None:
         return "it is not a URL"
     if parts.scheme not in _PORTS:
         return "it begins with mqtt:// or, for TLS, with mqtts://"
-    if not host or port == 0 or not url.isprintable() or " " in url:
+    if not parts.hostname or parts.port == 0 or not url.isprintable() or " " in url:
         return "a host is expected, and a port if it is not the default"
     if parts.username is not None:
         return "give the user in username and password, not in the url"

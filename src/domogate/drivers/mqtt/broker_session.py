@@ -10,6 +10,7 @@ from typing import Any
 from domogate.domain.faults import DeviceOffline
 from domogate.domain.ids import Id
 from domogate.domain.reachability import AbsenceReason
+from domogate.drivers.mqtt.broadcast import Broadcast
 from domogate.drivers.mqtt.broker import MqttBroker
 from domogate.drivers.mqtt.broker_connection import BrokerConnection
 from domogate.drivers.mqtt.connection import Connection, ConnectionLost
@@ -51,7 +52,8 @@ class BrokerSession:
         self._subscribed: set[bytes] = set()
         self._problem: tuple[AbsenceReason, str] | None = None
         self._modules_changed = asyncio.Event()
-        self._reachability_known = asyncio.Event()
+        self.reachability = Broadcast()
+        """Notified when the connection is made or lost."""
         self._to_poll: deque[DrivenModule] = deque()
         self._poll_wanted = asyncio.Event()
         self.warnings = WarningCounter(broker.name)
@@ -139,7 +141,7 @@ class BrokerSession:
         for module in waiting:
             self._on_change(module)
         self._poll_soon(waiting)
-        self._notify_callers()
+        self.reachability.notify()
         await connection.unsubscribe([topic.decode() for topic in old])
 
     def _qos_of(self, topic: bytes) -> int:
@@ -152,15 +154,7 @@ class BrokerSession:
         for module in self._modules.values():
             module.lose_connection(why, evidence, now)
             self._on_change(module)
-        self._notify_callers()
-
-    def _notify_callers(self) -> None:
-        self._reachability_known.set()
-        self._reachability_known = asyncio.Event()
-
-    async def wait_reachability(self) -> None:
-        """Wait until the connection is made or lost the next time."""
-        await self._reachability_known.wait()
+        self.reachability.notify()
 
     # incoming messages
 

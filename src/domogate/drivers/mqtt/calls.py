@@ -73,7 +73,7 @@ async def take_picture(session: BrokerSession, module: DrivenModule, deadline: f
             raise DeviceRefused("the camera is off")
         if (newest := pictures.find_newest()) is not None:
             return newest
-        await _in_time(session, pictures.wait(), deadline, "the camera gave no picture in time")
+        await _in_time(session, pictures.changed.wait(), deadline, "the camera gave no picture in time")
 
 
 async def _wait_until_reachable(session: BrokerSession, module: DrivenModule, deadline: float) -> None:
@@ -91,7 +91,7 @@ def _check_reachable(module: DrivenModule) -> None:
 async def _wait_until_known(session: BrokerSession, module: DrivenModule, deadline: float) -> None:
     """Wait until it is known whether the broker can be reached. This takes a short time after the start."""
     while module.subscribed_since is None and module.absence is None and not module.removed:
-        await _in_time(session, session.wait_reachability(), deadline, "the broker was not reached in time")
+        await _in_time(session, session.reachability.wait(), deadline, "the broker was not reached in time")
     if module.removed:
         raise DeviceOffline("the module is no longer driven")
 

@@ -237,7 +237,7 @@ class DrivenModule:
         for call in self._calls:
             call.end(type(fault)(fault.message))
         if self.pictures is not None:
-            self.pictures.notify()
+            self.pictures.changed.notify()
 
     # reports
 

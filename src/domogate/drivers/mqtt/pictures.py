@@ -1,7 +1,6 @@
 """The pictures of a camera: the newest picture since the camera was switched on, and the callers that wait for a picture."""
 
-import asyncio
-
+from domogate.drivers.mqtt.broadcast import Broadcast
 from domogate.drivers.mqtt.payloads import Unreadable
 from domogate.ports import Picture
 
@@ -21,17 +20,18 @@ def read_picture(payload: bytes) -> Picture:
 class CameraPictures:
     """The pictures of one camera. A picture from before the camera was switched on does not count."""
 
-    __slots__ = ("_changed", "_heard_at", "_newest", "_on_since")
+    __slots__ = ("_heard_at", "_newest", "_on_since", "changed")
 
     def __init__(self) -> None:
         self._newest: Picture | None = None
         self._heard_at = 0.0
         self._on_since: float | None = None
-        self._changed = asyncio.Event()
+        self.changed = Broadcast()
+        """Notified when there may be a new picture."""
 
     def receive(self, picture: Picture, now: float) -> None:
         self._newest, self._heard_at = picture, now
-        self.notify()
+        self.changed.notify()
 
     def set_on(self, on: bool, now: float) -> None:
         """Called when the camera has reported whether it is on."""
@@ -39,16 +39,7 @@ class CameraPictures:
             self._on_since = self._newest = None
         elif self._on_since is None:
             self._on_since = now
-        self.notify()
-
-    def notify(self) -> None:
-        """Wake all callers of `wait`, so that they check again whether there is a picture."""
-        self._changed.set()
-        self._changed = asyncio.Event()
-
-    async def wait(self) -> None:
-        """Return when there may be a new picture."""
-        await self._changed.wait()
+        self.changed.notify()
 
     @property
     def is_on(self) -> bool:

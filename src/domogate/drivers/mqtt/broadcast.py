@@ -1,0 +1,19 @@
+"""Wakes several callers at once."""
+
+import asyncio
+
+
+class Broadcast:
+    """All callers of `wait` continue at the next call of `notify`."""
+
+    __slots__ = ("_event",)
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def notify(self) -> None:
+        self._event.set()
+        self._event = asyncio.Event()
+
+    async def wait(self) -> None:
+        await self._event.wait()
