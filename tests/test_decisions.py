@@ -1,31 +1,12 @@
 """Every open point of the contract has a decision and a test, and the decision records agree with the code."""
 
 import ast
-import json
 import re
-from collections.abc import Iterator, MutableMapping
-from datetime import date
+from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, NoReturn
 
 import pytest
 
-from domogate.domain.faults import Internal
-from domogate.drivers.mqtt import broker_connection
-from domogate.drivers.openwebnet import bus, command_session, event_session
-from domogate.families import FAMILIES
-from domogate.families._errors import shape_a
-from domogate.families._family import CURRENT, DEPRECATED, Family, Operation
-from domogate.families._serve import FamilyApp
-from domogate.families._serve import _lifecycle_headers as lifecycle_headers
-from domogate.services.driving import calls
-from domogate.services.events import hub
-from domogate.services.safety.status import SafetyStatus
-from domogate.services.tickets import permits, refusal_limiter
-from domogate.services.webhooks import backoff
-from domogate.settings import Settings
-from domogate.stores import retention, writer
 from support.markdown import headings, links, section, tables
 from support.named_code import ROOT, missing_code
 
@@ -253,111 +234,6 @@ class TestRecords:
             if number not in known
         }
         assert dangling == set()
-
-
-DEFAULTS = Settings()
-NUMBERS: list[tuple[str, str, float]] = [
-    ("0007", "until {:g} ms pass without a new one", writer.QUIET * 1000),
-    ("0007", "at most {:g} ms", writer.LONGEST * 1000),
-    ("0008", "`state_max_age` ({:g} s)", DEFAULTS.state_max_age),
-    ("0008", "**{:g} s** by default", DEFAULTS.device_deadline),
-    ("0009", "for {:g} days (`removed_plants_kept_days`)", DEFAULTS.removed_plants_kept_days),
-    ("0017", "(`echo_deadline`, {:g} s)", DEFAULTS.echo_deadline),
-    ("0018", "It lives {:g} s (`ticket_lifetime`)", DEFAULTS.ticket_lifetime),
-    ("0023", "access and id tokens {:g} s", DEFAULTS.access_token_lifetime),
-    ("0023", "codes {:g} s", DEFAULTS.code_lifetime),
-    ("0023", "refresh tokens {:g} days", DEFAULTS.refresh_token_lifetime / 86_400),
-    ("0023", "a replaced refresh token again within {:g} s", DEFAULTS.refresh_grace),
-    ("0033", "in pieces of {:,}", retention.PIECE),
-    ("0034", "one of the {:,} calls that a plant may have", calls.MOST_IN_A_PLANT),
-    ("0037", "larger than {:g} KiB", broker_connection.LARGEST_PACKET / 1024),
-    ("0039", "shows the ordered state within {:g} s", bus.FIRST_CHECK),
-    ("0040", "closed after {:g} s without use", command_session.IDLE_LIMIT),
-    ("0040", "At most {} requests wait", command_session.MOST_WAITING),
-    ("0040", "does not answer within {:g} s", command_session.REPLY_TIMEOUT),
-    ("0040", "After {:g} s without an event", event_session.SILENCE_LIMIT),
-    ("0040", "After a lost connection, the driver connects again after {:g} s", event_session.FIRST_DELAY),
-    ("0040", "doubling pauses up to {:g} s", event_session.LONGEST_DELAY),
-    ("0040", "After a refused password, it tries again after {:g} s", event_session.FIRST_DELAY_REFUSED),
-    ("0044", "After every {} listeners", hub.AT_ONCE),
-    ("0045", "It is tried again after {:g} s", backoff.FIRST),
-    ("0048", "after {} refusals", refusal_limiter.ALLOWANCE),
-    ("0048", "refusals within {:g} s", refusal_limiter.SPAN),
-    ("0048", "`iat` may be {:g} seconds in the future", permits.LEEWAY),
-]
-"""Numbers that a decision record gives, and the same numbers in the code."""
-
-
-class TestDecidedNumbers:
-    @pytest.mark.parametrize(("record", "sentence", "value"), NUMBERS, ids=lambda part: str(part)[:40])
-    def test_a_number_in_a_record_is_that_of_the_code(self, record: str, sentence: str, value: float) -> None:
-        assert sentence.format(value) in " ".join(records()[record].read_text().split())
-
-    def test_lifetimes_of_tokens_and_tickets(self) -> None:
-        assert (Settings().access_token_lifetime, Settings().id_token_lifetime, Settings().ticket_lifetime) == (3600, 3600, 60)
-
-    def test_the_device_deadline_behind_408(self) -> None:
-        assert Settings().device_deadline == 5
-
-    def test_how_long_a_removed_plant_is_listed(self) -> None:
-        assert Settings().removed_plants_kept_days == 30
-
-    def test_how_long_a_request_may_take_to_arrive(self) -> None:
-        assert (Settings().header_deadline, Settings().body_deadline) == (10, 30)
-
-    def test_since_when_deprecated_operations_are(self) -> None:
-        assert DEPRECATED.deprecated_since == date(2026, 11, 15)
-
-    def test_a_sunset_is_printed_only_where_a_date_is_set(self) -> None:
-        deprecated = (b"deprecation", b"@1794700800")
-        assert lifecycle_headers(DEPRECATED, None) == [deprecated]
-        assert lifecycle_headers(DEPRECATED, date(2030, 1, 31)) == [deprecated, (b"sunset", b"Thu, 31 Jan 2030 00:00:00 GMT")]
-        assert lifecycle_headers(CURRENT, None) == []
-
-    def test_the_integers_of_emergency_lighting(self) -> None:
-        assert [(status.name, status.value) for status in SafetyStatus] == [
-            ("WORKING", 0),
-            ("IN_FAILURE", 1),
-            ("NO_COMMUNICATION", 2),
-        ]
-
-
-class FailingCheck:
-    """An internal error in the first check, with a secret in its message."""
-
-    def admit_known(self, key: bytes) -> NoReturn:
-        raise RuntimeError(f"the key is {key!r}")
-
-
-class TestInternalErrors:
-    @pytest.mark.parametrize(
-        ("family", "operation"),
-        [(family, each) for family in FAMILIES for each in family.operations],
-        ids=lambda it: it.name if isinstance(it, Family) else it.id,
-    )
-    async def test_an_error_is_500_in_the_familys_shape_and_shows_no_detail(self, family: Family, operation: Operation) -> None:
-        broken: Any = FailingCheck()
-        services: Any = SimpleNamespace(read_model=None, clock=SimpleNamespace(now=lambda: 0.0))
-        app = FamilyApp(family, services, admission=broken, verifier=broken, max_body=1, sunset={})
-        path = re.sub(r"\{\w+\}", "x", f"{family.prefix}/{operation.contract_path}").encode()
-        scope = {"method": operation.method, "raw_path": path, "headers": [(b"ocp-apim-subscription-key", b"hidden")]}
-        sent: list[MutableMapping[str, Any]] = []
-
-        async def send(message: MutableMapping[str, Any]) -> None:
-            sent.append(message)
-
-        await app(scope, broken, send)
-        start, end = sent
-        assert start["status"] == 500
-        assert b"hidden" not in end["body"]
-        body = json.loads(end["body"])
-        if family.error_shape is shape_a:
-            (error,) = body["errors"]
-            assert error.keys() == {"userMessage", "internalMessage", "code"}
-            assert error["code"] == Internal.code
-        else:
-            assert body.keys() == {"statusCode", "message"}
-            assert body["statusCode"] == 500
 
 
 class TestTheseChecks:

@@ -8,7 +8,8 @@ from playwright.async_api import Browser
 
 from support.auth_setup import AuthSetup
 from support.browser_tab import PATIENCE, BrowserTab, ServeAuthSetup
-from support.page_walk import TERMS_URL, Look, PageWalk, SeenPages, all_templates, all_texts
+from support.page_coverage import SeenPages, all_templates, all_texts
+from support.page_walk import TERMS_URL, Look, PageWalk
 
 pytestmark = pytest.mark.slow
 

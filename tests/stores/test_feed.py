@@ -18,7 +18,7 @@ from domogate.stores.presence import ALIVE
 from domogate.stores.subject import reads, writes
 from domogate.stores.tables import gateways
 from support.clocks import NOW, ManualClock
-from support.stores import BRUNO, CARLA, HOUSE, LAMP, SMALL, ChangeRecorder, OpenStore, an_id
+from support.stores import BRUNO, CARLA, HOUSE, LAMP, SMALL, ChangeRecorder, OpenStore, an_id, record_changes
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -33,14 +33,12 @@ def on(level: int) -> Report:
 
 class TestOwnChanges:
     async def test_they_are_heard_before_the_write_returns(self, filled_store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         await filled_store.save_user(CARLA)
         assert recorded.events == [UserChanged(user_id=CARLA.id)]
 
     async def test_the_list_of_changes_is_what_was_heard(self, store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        store.listen(recorded)
+        recorded = record_changes(store)
         await store.import_estate(SMALL, prune=False)
         await store.record([on(1), on(2)])
         assert recorded.changes == await store.list_changes(0, 1000)
@@ -49,8 +47,7 @@ class TestOwnChanges:
         assert await store.newest_cursor() == recorded.cursors[-1]
 
     async def test_a_change_is_dated_by_the_clock(self, filled_store: SqlStore, clock: ManualClock) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         clock.at = NOW + 5
         await filled_store.record([on(1)])
         assert recorded.changes[0].at == NOW + 5
@@ -63,8 +60,7 @@ class TestOwnChanges:
 class TestForeignChanges:
     async def test_they_are_found_while_idle(self, filled_store: SqlStore, open_store: OpenStore, database_url: str) -> None:
         other = await open_store(database_url, gateway=False)
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         await other.save_user(CARLA)
         await until(lambda: len(recorded.events) == 1)
         await other.record([on(3)])
@@ -75,8 +71,7 @@ class TestForeignChanges:
         self, filled_store: SqlStore, open_store: OpenStore, database_url: str
     ) -> None:
         deaf_while_idle = await open_store(database_url, poll=30.0)
-        recorded = ChangeRecorder()
-        deaf_while_idle.listen(recorded)
+        recorded = record_changes(deaf_while_idle)
         await filled_store.save_user(CARLA)
         await deaf_while_idle.record([on(3)])
         assert [type(event) for event in recorded.events] == [UserChanged, StateChanged]
@@ -85,8 +80,7 @@ class TestForeignChanges:
         self, filled_store: SqlStore, open_store: OpenStore, database_url: str
     ) -> None:
         late = await open_store(database_url)
-        recorded = ChangeRecorder()
-        late.listen(recorded)
+        recorded = record_changes(late)
         newest = await filled_store.newest_cursor()
         await filled_store.record([on(3)])
         await until(lambda: bool(recorded.events))
@@ -143,8 +137,7 @@ class TestForeignChanges:
             asyncio.run(main())
             """
         )
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-W", "error", "-c", script, database_url, stderr=subprocess.PIPE
         )
@@ -171,8 +164,7 @@ class TestWaitApplied:
         self, filled_store: SqlStore, open_store: OpenStore, database_url: str
     ) -> None:
         command_line = await open_store(database_url, gateway=False)
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         await command_line.save_user(User(an_id(80), "new@example.com"))
         assert await command_line.wait_applied(30.0)
         assert UserChanged(user_id=an_id(80)) in recorded.events
@@ -226,8 +218,7 @@ class TestWaitApplied:
         await filled_store.save_user(CARLA)
         assert await filled_store.wait_applied(0.0)
         other = await open_store(database_url)
-        recorded = ChangeRecorder()
-        other.listen(recorded)
+        recorded = record_changes(other)
         await filled_store.withdraw_user(HOUSE.id, BRUNO.id)
         assert await filled_store.wait_applied(30.0)
         assert isinstance(recorded.events[-1], PlantChanged)

@@ -17,7 +17,7 @@ from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore, estate, sqlite_url
 from domogate.stores.estate import MODULES_A_PART
 from support.clocks import NOW
-from support.stores import ANNA, APP, BRUNO, HOUSE, LAMP, SMALL, ChangeRecorder, OpenStore, an_id
+from support.stores import ANNA, APP, BRUNO, HOUSE, LAMP, SMALL, ChangeRecorder, OpenStore, an_id, record_changes
 
 PEOPLE = Estate(users=(ANNA, BRUNO), clients=(APP,))
 
@@ -56,8 +56,7 @@ class TestInParts:
         assert await store.newest_cursor() == before
 
     async def test_every_plant_is_told_once_and_everything_else_stays(self, filled_store: SqlStore) -> None:
-        changes = ChangeRecorder()
-        filled_store.listen(changes)
+        changes = record_changes(filled_store)
         await filled_store.import_in_parts(Estate(users=SMALL.users), PLANTS)
         changed = [event.plant_id for event in changes.events if isinstance(event, PlantChanged)]
         assert sorted(changed) == sorted(each.plant.id for each in PLANTS)

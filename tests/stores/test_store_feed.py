@@ -10,7 +10,7 @@ from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.engine import open_database
 from support.clocks import NOW, ManualClock
-from support.stores import ANNA, HOUSE, HOUSE_TOPOLOGY, LAMP, SMALL, ChangeRecorder, an_id
+from support.stores import ANNA, HOUSE, HOUSE_TOPOLOGY, LAMP, SMALL, an_id, record_changes
 
 OTHER = msgspec.structs.replace(HOUSE, id=an_id(50), internal_id=an_id(51), allowed=(), invited=())
 OTHER_LAMP = msgspec.structs.replace(LAMP, id=an_id(52), internal_id=an_id(53))
@@ -29,8 +29,7 @@ async def switch(store: SqlStore, times: int) -> None:
 class TestTheChangesOfSomePlants:
     async def test_are_theirs_in_order_and_no_others(self, filled_store: SqlStore) -> None:
         await filled_store.import_estate(TWO, prune=False)
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         start = await filled_store.newest_cursor()
         await switch(filled_store, 5)
         ours = [change for change in recorded.changes if change.event.plant_id == HOUSE.id]  # type: ignore[union-attr]  # only those were read

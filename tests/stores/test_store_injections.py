@@ -16,7 +16,7 @@ from domogate.domain.states import Battery, RemoteState, Report, State
 from domogate.ports import StoredPlant, StoredState
 from domogate.stores import SqlStore
 from support.clocks import NOW
-from support.stores import ANNA, BRUNO, HOUSE, LAMP, LAMP_IS_ON, PLUG, SMALL, ChangeRecorder, OpenStore, an_id
+from support.stores import ANNA, BRUNO, HOUSE, LAMP, LAMP_IS_ON, PLUG, SMALL, OpenStore, an_id, record_changes
 
 REMOTE = Module(an_id(80), an_id(81), "Remote", DeviceKind.REMOTE)
 HUT = replace(HOUSE, id=an_id(70), internal_id=an_id(71), name="Hut", allowed=(), invited=())
@@ -51,8 +51,7 @@ class TestInjecting:
         assert await estate.list_injections() == [(HOUSE.id, OFFLINE), (HOUSE.id, TERMS)]
 
     async def test_everybody_in_the_plant_may_see_something_else_then(self, estate: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        estate.listen(recorded)
+        recorded = record_changes(estate)
         await estate.inject(HOUSE.id, [OFFLINE, TERMS])
         await estate.clear_injections(HOUSE.id)
         assert recorded.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.FAULTS)] * 2
@@ -70,8 +69,7 @@ class TestInjecting:
         assert (await plant_in(estate, HOUSE.id)).injections == tuple(several)
 
     async def test_no_such_plant_or_module_in_it_is_false_and_changes_nothing(self, estate: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        estate.listen(recorded)
+        recorded = record_changes(estate)
         assert not await estate.inject(an_id(404), [TERMS])
         assert not await estate.inject(HOUSE.id, [TERMS, replace(OFFLINE, module_id=an_id(404))])
         assert not await estate.inject(HOUSE.id, [replace(OFFLINE, module_id=REMOTE.id)])
@@ -102,8 +100,7 @@ class TestClearing:
         ],
     )
     async def test_those_go_that_match_all_that_is_given(self, troubled: SqlStore, matching: dict[str, Any], gone: int) -> None:
-        recorded = ChangeRecorder()
-        troubled.listen(recorded)
+        recorded = record_changes(troubled)
         assert await troubled.clear_injections(**matching) == gone
         assert len(await troubled.list_injections()) == 5 - gone
         assert bool(recorded.events) == bool(gone)

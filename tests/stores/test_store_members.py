@@ -10,7 +10,7 @@ from domogate.domain.people import User
 from domogate.domain.plants import Invitation, Member, Plant, PlantStatus, Topology
 from domogate.stores import SqlStore
 from support.clocks import NOW
-from support.stores import ANNA, BRUNO, CARLA, HOUSE, KITCHEN, SMALL, ChangeRecorder, an_id, people_changed
+from support.stores import ANNA, BRUNO, CARLA, HOUSE, KITCHEN, SMALL, an_id, people_changed, record_changes
 
 DORA = User(an_id(90), "Dora@example.com", "Dora", "hash of Dora")
 
@@ -21,16 +21,10 @@ async def people_of(store: SqlStore) -> tuple[list[str], list[str]]:
     return [member.email for member in stored.plant.allowed], [each.email for each in stored.plant.invited]
 
 
-async def listen(store: SqlStore) -> ChangeRecorder:
-    recorded = ChangeRecorder()
-    store.listen(recorded)
-    return recorded
-
-
 class TestAllow:
     async def test_they_come_last_and_their_list_of_plants_changes(self, filled_store: SqlStore) -> None:
         await filled_store.save_user(DORA)
-        recorded = await listen(filled_store)
+        recorded = record_changes(filled_store)
         assert await filled_store.allow_user(HOUSE.id, DORA.id)
         assert recorded.events == [people_changed(ANNA, BRUNO, DORA, members=[DORA])]
         assert await people_of(filled_store) == ([BRUNO.email, DORA.email], ["Carla@Example.com"])
@@ -43,7 +37,7 @@ class TestAllow:
 
     @pytest.mark.parametrize("user", [ANNA, BRUNO])
     async def test_a_user_who_is_a_member_already_changes_nothing(self, filled_store: SqlStore, user: User) -> None:
-        recorded = await listen(filled_store)
+        recorded = record_changes(filled_store)
         assert not await filled_store.allow_user(HOUSE.id, user.id)
         assert recorded.events == []
 
@@ -84,7 +78,7 @@ class TestLimits:
         assert (await limits_in(filled_store))[DORA.email] == WEEKEND
 
     async def test_can_be_changed_and_lifted(self, filled_store: SqlStore) -> None:
-        recorded = await listen(filled_store)
+        recorded = record_changes(filled_store)
         for limits in (WEEKEND, WEEKEND, None):
             assert await filled_store.set_member_limits(HOUSE.id, BRUNO.id, limits)
             assert (await limits_in(filled_store))[BRUNO.email] == limits
@@ -92,7 +86,7 @@ class TestLimits:
         assert recorded.events == [changed, changed]
 
     async def test_of_an_invitation_can_be_changed_and_lifted(self, filled_store: SqlStore) -> None:
-        recorded = await listen(filled_store)
+        recorded = record_changes(filled_store)
         for limits in (WEEKEND, WEEKEND, None):
             assert await filled_store.set_invitation_limits(HOUSE.id, "CARLA@example.com", limits)
             assert (await limits_in(filled_store))["Carla@Example.com"] == limits
@@ -111,7 +105,7 @@ class TestLimits:
         await filled_store.invite(HOUSE.id, DORA.email, WEEKEND)
         exported = await filled_store.export_estate()
         for prune in (False, True):
-            recorded = await listen(filled_store)
+            recorded = record_changes(filled_store)
             await filled_store.import_estate(exported, prune=prune)
             assert recorded.events == []
         assert (await limits_in(filled_store))[BRUNO.email] == (await limits_in(filled_store))[DORA.email] == WEEKEND
@@ -138,7 +132,7 @@ class TestLimits:
 
 class TestWithdraw:
     async def test_their_list_of_plants_changes_too(self, filled_store: SqlStore) -> None:
-        recorded = await listen(filled_store)
+        recorded = record_changes(filled_store)
         assert await filled_store.withdraw_user(HOUSE.id, BRUNO.id)
         assert not await filled_store.withdraw_user(HOUSE.id, BRUNO.id)
         assert recorded.events == [people_changed(ANNA, BRUNO, members=[BRUNO])]
@@ -163,7 +157,7 @@ class TestWithdraw:
 
 class TestInvite:
     async def test_it_waits_until_a_user_with_that_email_is_active(self, filled_store: SqlStore) -> None:
-        recorded = await listen(filled_store)
+        recorded = record_changes(filled_store)
         assert await filled_store.invite(HOUSE.id, "Dora@Example.COM")
         assert recorded.events == [people_changed(ANNA, BRUNO)]
         assert await people_of(filled_store) == ([BRUNO.email], ["Carla@Example.com", "Dora@Example.COM"])
@@ -181,7 +175,7 @@ class TestInvite:
 
     @pytest.mark.parametrize("email", ["ANNA@example.com", "bruno@example.com", "carla@example.com"])
     async def test_owner_member_and_invited_are_not_invited_again(self, filled_store: SqlStore, email: str) -> None:
-        recorded = await listen(filled_store)
+        recorded = record_changes(filled_store)
         assert not await filled_store.invite(HOUSE.id, email)
         assert recorded.events == []
 
@@ -195,7 +189,7 @@ class TestInvite:
             await filled_store.invite(an_id(404), "dora@example.com")
 
     async def test_an_invitation_is_withdrawn_in_any_spelling(self, filled_store: SqlStore) -> None:
-        recorded = await listen(filled_store)
+        recorded = record_changes(filled_store)
         assert await filled_store.withdraw_invitation(HOUSE.id, "CARLA@example.com")
         assert not await filled_store.withdraw_invitation(HOUSE.id, "CARLA@example.com")
         assert not await filled_store.withdraw_invitation(HOUSE.id, BRUNO.email)

@@ -25,8 +25,8 @@ from support.stores import (
     PLUG,
     SCENE,
     SMALL,
-    ChangeRecorder,
     an_id,
+    record_changes,
 )
 
 CONTROLLER = Module(an_id(61), an_id(62), "Controller", DeviceKind.EMERGENCY_CONTROLLER, detail=ControllerDetail("R", "S", 2))
@@ -125,8 +125,7 @@ class TestListPlantIds:
 
 class TestSetPlantStatus:
     async def test_removed_with_its_time_and_back(self, filled_store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         await filled_store.set_plant_status(HOUSE.id, PlantStatus.REMOVED, NOW)
         plant = await plant_now(filled_store)
         assert (plant.status, plant.removed_at) == (PlantStatus.REMOVED, NOW)
@@ -135,8 +134,7 @@ class TestSetPlantStatus:
         assert recorded.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))] * 2
 
     async def test_an_unknown_plant_is_refused(self, filled_store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         with pytest.raises(ValueError, match="no plant"):
             await filled_store.set_plant_status(an_id(404), PlantStatus.REMOVED, NOW)
         assert recorded.events == []
@@ -145,8 +143,7 @@ class TestSetPlantStatus:
 class TestSetModuleOptions:
     async def test_the_last_state_becomes_unconfirmed(self, filled_store: SqlStore) -> None:
         await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=False))])
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         assert await filled_store.set_module_options(LAMP.id, {"slow": 3, "b": [1, None]})
         stored = await filled_store.find_plant(HOUSE.id)
         assert stored is not None

@@ -7,7 +7,7 @@ from domogate.domain.ids import Id
 from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore, recorder
 from support.clocks import NOW
-from support.stores import HOUSE, LAMP, PLUG, SMALL, ChangeRecorder, OpenStore, an_id
+from support.stores import HOUSE, LAMP, PLUG, SMALL, ChangeRecorder, OpenStore, an_id, record_changes
 
 ON = LightState(on=True)
 
@@ -27,34 +27,29 @@ def turns(recorded: ChangeRecorder) -> list[tuple[bool, bool]]:
 
 class TestTurning:
     async def test_a_module_goes_away_and_comes_back(self, filled_store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         for each in (STATED, GONE, GONE_WITH_STATE, STATED, STATED):
             await filled_store.record([each])
         assert turns(recorded) == [(True, False), (False, True), (False, False), (True, True), (True, False)]
 
     async def test_it_may_come_back_without_saying_what_it_is_in(self, filled_store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         for each in (GONE, BACK):
             await filled_store.record([each])
         assert turns(recorded) == [(False, True), (True, True)]
 
     async def test_the_first_report_of_a_module_is_no_turn_unless_it_is_missed(self, filled_store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         await filled_store.record([report(reachable=True, module_id=PLUG.id, state=ON)])
         assert turns(recorded) == [(True, False)]
 
     async def test_a_module_that_never_reported_and_is_missed_has_turned(self, filled_store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         await filled_store.record([report(reachable=False, module_id=PLUG.id)])
         assert turns(recorded) == [(False, True)]
 
     async def test_several_in_one_call_build_on_each_other(self, filled_store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         await filled_store.record([STATED, GONE, STATED, STATED, GONE, GONE_WITH_STATE])
         await filled_store.record([STATED])
         assert turns(recorded) == [
@@ -62,16 +57,14 @@ class TestTurning:
         ]  # fmt: skip
 
     async def test_modules_turn_each_for_themselves(self, filled_store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         plug_gone = report(reachable=False, module_id=PLUG.id)
         await filled_store.record([GONE, plug_gone, STATED])
         await filled_store.record([STATED, report(reachable=True, module_id=PLUG.id, state=ON)])
         assert turns(recorded) == [(False, True), (False, True), (True, True), (True, False), (True, True)]
 
     async def test_a_report_that_is_refused_turns_nothing(self, filled_store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         nonsense = Report(HOUSE.id, LAMP.id, float("nan"), ON, reachable=False)
         for bad in ([GONE, nonsense], [nonsense]):
             with pytest.raises(ValueError, match="not finite"):
@@ -95,8 +88,7 @@ class TestAfterEarlierReports:
     async def test_another_process_is_heard(self, open_store: OpenStore, database_url: str) -> None:
         ours, theirs = await open_store(database_url), await open_store(database_url)
         await ours.import_estate(SMALL, prune=False)
-        recorded = ChangeRecorder()
-        ours.listen(recorded)
+        recorded = record_changes(ours)
         await ours.record([STATED])
         await theirs.record([GONE])
         await ours.record([GONE_WITH_STATE])
@@ -107,15 +99,13 @@ class TestAfterEarlierReports:
     async def test_a_module_that_was_imported_again_is_as_the_import_says(self, filled_store: SqlStore) -> None:
         await filled_store.record([GONE])
         await filled_store.import_estate(SMALL, prune=False)
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         await filled_store.record([STATED])
         assert turns(recorded) == [(True, True)]
 
     async def test_is_remembered_beyond_what_is_held(self, filled_store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
         """A recorder without cache reads the database again."""
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         monkeypatch.setattr(recorder, "KNOWN_LIMIT", 1)
         for each in (GONE, report(reachable=True, module_id=PLUG.id, state=ON), STATED, Report(HOUSE.id, an_id(404), NOW, ON)):
             await filled_store.record([each])

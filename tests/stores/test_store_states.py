@@ -9,7 +9,7 @@ from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.ports import StoredState
 from domogate.stores import SqlStore, changes, recorder
 from support.clocks import NOW, ManualClock
-from support.stores import HOUSE, LAMP, LAMP_IS_ON, PLUG, ChangeRecorder, an_id
+from support.stores import HOUSE, LAMP, LAMP_IS_ON, PLUG, ChangeRecorder, an_id, record_changes
 
 
 async def state_of(store: SqlStore, module_id: Id) -> StoredState | None:
@@ -24,16 +24,14 @@ def watt(value: float, at: float) -> tuple[str, Reading]:
 
 class TestRecord:
     async def test_a_report_is_the_state_from_now_on(self, filled_store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         state = LightState(on=False)
         await filled_store.record([Report(HOUSE.id, LAMP.id, NOW + 1, state)])
         assert await state_of(filled_store, LAMP.id) == StoredState(state, True, NOW + 1)
         assert recorded.events == [StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=state, reachable=True, at=NOW + 1)]
 
     async def test_going_offline_keeps_the_state_and_says_it(self, filled_store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False)])
         assert await state_of(filled_store, LAMP.id) == StoredState(LAMP_IS_ON, False, NOW)
         gone = StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=LAMP_IS_ON, reachable=False, at=NOW, turned=True)
@@ -44,16 +42,14 @@ class TestRecord:
         assert await state_of(filled_store, PLUG.id) == StoredState(None, False, NOW)
 
     async def test_a_report_that_says_nothing_new_is_no_change(self, filled_store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         await filled_store.record([Report(HOUSE.id, LAMP.id, NOW), Report(HOUSE.id, PLUG.id, NOW)])
         assert recorded.events == []
         assert await state_of(filled_store, LAMP.id) == StoredState(LAMP_IS_ON, True, 0.0)
         assert await state_of(filled_store, PLUG.id) is None
 
     async def test_reports_of_one_call_build_on_each_other(self, filled_store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         on = PlugState(on=True)
         await filled_store.record(
             [
@@ -68,16 +64,14 @@ class TestRecord:
         assert await state_of(filled_store, PLUG.id) == StoredState(on, True, NOW + 3)
 
     async def test_unknown_modules_are_passed_over(self, filled_store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         unknown = Report(HOUSE.id, an_id(404), NOW, LightState(on=True), readings=(watt(1, NOW),))
         await filled_store.record([unknown, Report(HOUSE.id, LAMP.id, NOW, LightState(on=False)), unknown])
         assert [event.module_id for event in recorded.events if isinstance(event, StateChanged)] == [LAMP.id]
         assert await filled_store.list_readings(an_id(404), 0, NOW * 2, 10) == []
 
     async def test_a_change_names_the_plant_where_the_module_stands(self, filled_store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         await filled_store.record([Report(an_id(404), LAMP.id, NOW, LightState(on=False))])
         assert [event.plant_id for event in recorded.events if isinstance(event, StateChanged)] == [HOUSE.id]
 
@@ -102,8 +96,7 @@ class TestAbsence:
     GONE = Absence(AbsenceReason.SILENT, NOW - 60, "zigbee2mqtt/lamp")
 
     async def test_why_a_module_is_away_is_kept_and_told(self, filled_store: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        filled_store.listen(recorded)
+        recorded = record_changes(filled_store)
         await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=self.GONE)])
         assert await state_of(filled_store, LAMP.id) == StoredState(LAMP_IS_ON, False, NOW, self.GONE)
         assert [event.absence for event in recorded.events if isinstance(event, StateChanged)] == [self.GONE]

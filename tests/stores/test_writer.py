@@ -14,7 +14,7 @@ from domogate.stores.engine import Transaction
 from domogate.stores.subject import writes
 from support.clocks import NOW
 from support.postgres import PostgresServer
-from support.stores import ANNA, HOUSE, LAMP, PLUG, SMALL, ChangeRecorder, HeldStore, OpenStore, an_id
+from support.stores import ANNA, HOUSE, LAMP, PLUG, SMALL, ChangeRecorder, HeldStore, OpenStore, an_id, record_changes
 
 
 def on(level: int, at: float = NOW) -> Report:
@@ -75,8 +75,7 @@ class TestGroupCommit:
     ) -> None:
         store = await open_store(database_url)
         await store.import_estate(SMALL, prune=False)
-        recorded = ChangeRecorder()
-        store.listen(recorded)
+        recorded = record_changes(store)
         await asyncio.gather(*(store.record([on(level), on(level + 1)]) for level in range(0, 20, 2)))
         assert [event.state.level for event in recorded.events] == list(range(20))  # type: ignore[union-attr]  # only those were read
         stored = await store.find_plant(HOUSE.id)
@@ -103,8 +102,7 @@ class TestFailures:
     async def test_a_failing_unit_fails_alone(self, open_store: OpenStore, database_url: str) -> None:
         store = await open_store(database_url)
         await store.import_estate(SMALL, prune=False)
-        recorded = ChangeRecorder()
-        store.listen(recorded)
+        recorded = record_changes(store)
         results = await asyncio.gather(
             store.record([on(7)]),
             store.save_user(User(an_id(90), "anna@EXAMPLE.com")),
@@ -161,8 +159,7 @@ class TestFailures:
         store = await open_store(database_url, FailingStore)
         assert isinstance(store, FailingStore)
         await store.import_estate(SMALL, prune=False)
-        recorded = ChangeRecorder()
-        store.listen(recorded)
+        recorded = record_changes(store)
         store.fail = True
         results = await asyncio.gather(*(store.record([on(level)]) for level in range(3)), return_exceptions=True)
         assert [str(result) for result in results] == ["disk full"] * 3
@@ -203,8 +200,7 @@ class TestLostConnection:
     ) -> None:
         store = await open_store(postgres_url)
         await store.import_estate(SMALL, prune=False)
-        recorded = ChangeRecorder()
-        store.listen(recorded)
+        recorded = record_changes(store)
         for level in (1, 2):
             postgres.disconnect_all()
             await store.record([on(level)])

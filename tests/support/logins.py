@@ -59,3 +59,10 @@ async def use_passkey(setup: AuthSetup, device: Authenticator, form_token: str =
     """Log in without a password."""
     answer = device.get(await passkeys_of(setup).ask_for_any(form_token), **changed)
     return await passkeys_of(setup).log_in(answer, form_token, ADDRESS, AGENT)
+
+
+async def noted(setup: AuthSetup) -> list[tuple[str, str, dict[str, str]]]:
+    """Action, result and detail of the entries in the audit log."""
+    await setup.audit.flush()
+    entries = [record.entry for record in await setup.audit.list(limit=100)]
+    return [(entry.action, entry.result, dict(entry.detail)) for entry in entries]

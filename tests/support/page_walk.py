@@ -1,21 +1,14 @@
-"""A walk through all pages in all states, in any language. A callback looks at each stop.
+"""A walk through all pages in all states, in any language. A callback looks at each stop."""
 
-`SeenPages` records the templates and texts at the stops. A page that the walk leaves out is missing there.
-"""
-
-import re
 from collections.abc import Awaitable, Callable
-from importlib.resources import files
 
 import msgspec
-import pytest
 from playwright.async_api import Page
 
 from domogate.auth.pages.account import NOTICES
 from domogate.auth.pages.guests import NOTICES as PEOPLE_NOTICES
-from domogate.auth.pages.language import LANGUAGES, Language
+from domogate.auth.pages.language import LANGUAGES
 from domogate.auth.pages.passkeys import NOTICES as PASSKEY_NOTICES
-from domogate.auth.pages.rendering import Renderer
 from domogate.domain.authorization import LinkPurpose
 from domogate.domain.ids import new_id
 from domogate.domain.passkeys import MOST_PASSKEYS, UsedChallenge
@@ -32,59 +25,6 @@ TERMS_URL = "https://terms.example/2027"
 NEW = "four green kites"
 DORA = User(new_id(), "dora.with-a-rather-long-address@a-rather-long-domain.example")
 """Without name, plant and application."""
-
-_FOLDER = files("domogate.auth.pages") / "templates"
-_FRAMES = ("base.html", "parts.html")
-_NAMED = re.compile(r't\(\s*"([a-z_]+\.[a-z_]+)"')
-_NAMED_EITHER_WAY = re.compile(r'"([a-z_]+\.[a-z_]+)" if [^%{}]*? else "([a-z_]+\.[a-z_]+)"')
-_COMPOSED = re.compile(r't\("([a-z_]+\.[a-z_]*)" ~ \w+(?:\.\w+)?(?: ~ "([a-z_]*)")?')
-_NOT_VISITED = frozenset(("plant_type.hotel", "plant_type.office", "plant_type.hospital"))
-"""Texts that differ from a visited text by one word only."""
-
-
-def all_templates() -> set[str]:
-    return {entry.name for entry in _FOLDER.iterdir() if entry.name.endswith(".html")} - set(_FRAMES)
-
-
-def all_texts() -> set[str]:
-    """The keys in the templates, including composed ones."""
-    found: set[str] = set()
-    for entry in _FOLDER.iterdir():
-        source = entry.read_text(encoding="utf-8")
-        found.update(_NAMED.findall(source))
-        found.update(key for pair in _NAMED_EITHER_WAY.findall(source) for key in pair)
-        for start, end in _COMPOSED.findall(source):
-            found.update(key for key in LANGUAGES["en"].texts if key.startswith(start) and key.endswith(end))
-    return {key for key in found if key in LANGUAGES["en"].texts} - _NOT_VISITED
-
-
-class SeenPages:
-    """The templates and texts of the visited pages."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.templates: set[str] = set()
-        self.texts: set[str] = set()
-        self._template = ""
-        self._said: set[str] = set()
-        say, page = Language.say, Renderer.page
-
-        def noting_say(language: Language, key: str, **values: object) -> str:
-            self._said.add(key)
-            return say(language, key, **values)
-
-        def noting_page(renderer: Renderer, request: object, template: str, *args: object, **values: object) -> object:
-            self._template, self._said = template, set()
-            return page(renderer, request, template, *args, **values)  # type: ignore[arg-type]  # passed on unchanged
-
-        monkeypatch.setattr(Language, "say", noting_say)
-        monkeypatch.setattr(Renderer, "page", noting_page)
-
-    def look(self) -> bool:
-        """Record the current page. True if its template is new."""
-        new = self._template not in self.templates
-        self.templates.add(self._template)
-        self.texts |= self._said
-        return new
 
 
 class PageWalk:

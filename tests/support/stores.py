@@ -65,6 +65,12 @@ class ChangeRecorder:
         return [change.cursor for change in self.changes]
 
 
+def record_changes(store: SqlStore) -> ChangeRecorder:
+    recorder = ChangeRecorder()
+    store.listen(recorder)
+    return recorder
+
+
 class HeldStore(SqlStore):
     """A store whose commits wait until the test releases them."""
 

@@ -6,18 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from standardwebhooks import Webhook as StandardWebhook
 
-from domogate import webhooks
-from domogate.domain.faults import KeyRefused, TokenRefused, TooManyRequests
 from domogate.domain.ids import new_id
 from domogate.domain.people import Principal, Scope, Standing
-from domogate.http_api.credentials import KeyAndToken
-from domogate.ports import Admitted, Undelivered
+from domogate.ports import Undelivered
 from domogate.services.webhooks.registration import TESTS
 from support.delivery_setup import (
     GIVEN_UP,
@@ -25,59 +21,12 @@ from support.delivery_setup import (
     HOME,
     LAMPS,
     OTHER,
-    DeliverySetup,
     RecordingSender,
     copied,
     migrated,
     open_delivery_setup,
 )
-
-URL = "https://receiver.example/hook"
-
-
-class KnownCredentials:
-    """Accepts one key, and knows users by their tokens."""
-
-    def __init__(self) -> None:
-        self.principals: dict[bytes, Principal] = {}
-
-    def admit_known(self, key: bytes) -> Admitted | None:
-        if key == b"used up":
-            raise TooManyRequests("the rate is used up", 7)
-        return Admitted(new_id(), ((b"x-remaining", b"3"),)) if key == b"key" else None
-
-    async def admit(self, key: bytes) -> Admitted:
-        raise KeyRefused
-
-    async def recognise(self, key: bytes) -> float:
-        raise KeyRefused
-
-    def find_verified(self, unverified_token: bytes) -> Principal | None:
-        return self.principals.get(unverified_token)
-
-    async def verify(self, unverified_token: bytes) -> Principal:
-        raise TokenRefused("The token is not valid.")
-
-
-class App:
-    """An application with the key, for one user or another."""
-
-    def __init__(self, setup: DeliverySetup, sender: RecordingSender) -> None:
-        self.setup, self.sender, self.credentials = setup, sender, KnownCredentials()
-        credentials = KeyAndToken(self.credentials, self.credentials, setup.notes)
-        surface = webhooks.build(setup.webhooks, credentials, base_url="https://gateway.example", version="1")
-        self.http = httpx.AsyncClient(transport=httpx.ASGITransport(surface), base_url="https://gateway.example")
-        self.document: Any = None
-
-    async def call(self, method: str, path: str, *, who: str = "owner", body: Any = ..., **how: Any) -> httpx.Response:
-        headers = {"Ocp-Apim-Subscription-Key": "key", "Authorization": f"Bearer {who}", **how.pop("headers", {})}
-        if body is not ...:
-            how["content"] = body if isinstance(body, bytes) else json.dumps(body)
-            headers.setdefault("Content-Type", "application/json")
-        return await self.http.request(method, path, headers=headers, **how)
-
-    async def register(self, url: str = URL, *, who: str = "owner", **told: Any) -> httpx.Response:
-        return await self.call("POST", "/webhooks", who=who, body={"plantId": HOME, "url": url, **told})
+from support.webhooks_app import URL, App, expect_problem
 
 
 @pytest.fixture(scope="session")
@@ -98,13 +47,6 @@ async def app(migrated_database: Path, tmp_path: Path) -> AsyncIterator[App]:
         }
         async with one.http:
             yield one
-
-
-def expect_problem(answer: httpx.Response, status: int) -> str:
-    assert answer.status_code == status, answer.text
-    assert answer.headers["content-type"] == "application/problem+json"
-    assert answer.json()["status"] == status
-    return str(answer.json()["detail"])
 
 
 class TestRegistering:

@@ -1,114 +1,35 @@
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
-
 import pytest
-from structlog.testing import capture_logs
 
-from domogate.domain.commands import OrderState, SetLight
-from domogate.domain.devices import DeviceKind
-from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, NoSuchModule, NoSuchPlant, ValueOutOfRange
+from domogate.domain.commands import OrderState
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.ids import Id
-from domogate.domain.injections import InjectedFault, Injection
-from domogate.domain.plants import ControllerDetail, Module, PlantStatus
+from domogate.domain.injections import InjectedFault
 from domogate.domain.reachability import AbsenceReason
-from domogate.domain.safety import Failure, FailureType
-from domogate.domain.states import Battery, EmergencyState, LightState, RemoteState, Report, State
+from domogate.domain.safety import FailureType
+from domogate.domain.states import Battery, LightState, RemoteState, Report
 from domogate.ports import StoredState
-from domogate.services.driving import Driving
-from domogate.services.plants.fault_injection import FaultExpiry, FaultInjector
+from domogate.services.plants.fault_injection import FaultInjector
 from domogate.services.plants.fault_overlay import is_injected
-from domogate.services.plants.read_model import PlantView, ReadModel
-from support.clocks import NOON, LoopClock, ManualClock
+from domogate.services.plants.read_model import ReadModel
+from support.clocks import NOON, ManualClock
 from support.device_store import FakeStore
-from support.devices import FakeDriver, make_id, make_module, make_order
+from support.devices import FakeDriver, make_order
+from support.injection_setup import (
+    CONTROLLER,
+    HIGH,
+    LAMP,
+    ON,
+    REMOTE,
+    SCENE,
+    UNIT,
+    WELL,
+    battery_of,
+    emergency_state_of,
+    get_view,
+    running,
+)
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
-
-LAMP = make_module(DeviceKind.LIGHT, make_id(100))
-REMOTE = make_module(DeviceKind.REMOTE, make_id(101))
-CONTROLLER = make_module(DeviceKind.EMERGENCY_CONTROLLER, make_id(102), detail=ControllerDetail(alert_level=1))
-UNIT = make_module(DeviceKind.EMERGENCY_UNIT, make_id(103), controller_id=CONTROLLER.id)
-SCENE = make_module(DeviceKind.SCENE, make_id(104))
-ON = SetLight(on=True)
-HIGH = RemoteState(battery=Battery.HIGH, firmware=7)
-WELL = EmergencyState(failures=(Failure(FailureType.BLOCK_OK),))
-
-
-class RecordedAudit:
-    def __init__(self) -> None:
-        self.entries: list[dict[str, Any]] = []
-
-    def note(self, action: str, **entry: Any) -> None:
-        self.entries.append({"action": action, **entry})
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(NOON)
-
-
-@pytest.fixture
-def store() -> FakeStore:
-    return FakeStore()
-
-
-@pytest.fixture
-def driver(clock: ManualClock) -> FakeDriver:
-    driver = FakeDriver(clock)
-    driver.answers = {LAMP.id: LightState(on=True), REMOTE.id: HIGH, UNIT.id: WELL, CONTROLLER.id: EmergencyState()}
-    return driver
-
-
-@pytest.fixture
-def notes() -> RecordedAudit:
-    return RecordedAudit()
-
-
-@pytest.fixture
-def injector(store: FakeStore, clock: ManualClock, notes: RecordedAudit) -> FaultInjector:
-    return FaultInjector(store, clock, notes)
-
-
-@pytest.fixture
-def plant(store: FakeStore) -> Id:
-    states = {
-        LAMP.id: StoredState(LightState(on=False), True, NOON),
-        REMOTE.id: StoredState(HIGH, True, NOON),
-        UNIT.id: StoredState(WELL, True, NOON),
-        CONTROLLER.id: StoredState(EmergencyState(alert=False), True, NOON),
-    }
-    return store.add_plant(LAMP, REMOTE, CONTROLLER, UNIT, SCENE, states=states)
-
-
-@asynccontextmanager
-async def running(store: FakeStore, driver: FakeDriver) -> AsyncIterator[Driving]:
-    driving = Driving(store, {driver.name: driver}, driver.clock, simulated_plants=10)
-    store.listen(driving.apply)
-    await driving.start()
-    await driving.settled()
-    try:
-        yield driving
-    finally:
-        await driving.stop()
-
-
-async def get_view(read_model: ReadModel, plant: Id) -> PlantView:
-    view = await read_model.get_plant(plant)
-    assert view is not None
-    return view
-
-
-def battery_of(state: State | None) -> Battery:
-    assert isinstance(state, RemoteState)
-    return state.battery
-
-
-def emergency_state_of(store: FakeStore, plant: Id, module: Module) -> EmergencyState:
-    state = store.state_of(plant, module.id).state
-    assert isinstance(state, EmergencyState)
-    return state
 
 
 class TestOffline:
@@ -309,143 +230,3 @@ class TestTheReadModel:
         await injector.clear()
         lamp = (await get_view(read_model, plant)).modules[LAMP.id]
         assert (lamp.reachable, lamp.absence, lamp.confirmed_at) == (True, None, 0.0)
-
-
-class TestTheInjector:
-    async def test_expands_a_battery_of_a_plant_to_its_remotes(
-        self, store: FakeStore, injector: FaultInjector, plant: Id
-    ) -> None:
-        injected = await injector.inject(plant, None, InjectedFault.BATTERY, "low")
-        assert [injection.module_id for injection in injected] == [REMOTE.id]
-        assert store.plants[plant].injections == (Injection(InjectedFault.BATTERY, REMOTE.id, "low", None, HIGH),)
-
-    @pytest.mark.parametrize(("value", "module"), [("BLOCK.DLD", UNIT), ("REMOTE.STATUS.BATTERY_FAULT", CONTROLLER)])
-    async def test_expands_a_failure_of_a_plant_to_the_modules_that_can_have_it(
-        self, injector: FaultInjector, plant: Id, value: str, module: Module
-    ) -> None:
-        injected = await injector.inject(plant, None, InjectedFault.FAILURE, value)
-        assert [injection.module_id for injection in injected] == [module.id]
-
-    @pytest.mark.parametrize("fault", ["offline", "slow", "refusing", "408", "469", "470", "500"])
-    async def test_keeps_every_other_fault_of_a_plant_as_one(self, injector: FaultInjector, plant: Id, fault: Any) -> None:
-        (injected,) = await injector.inject(plant, None, InjectedFault(fault))
-        assert injected.module_id is None
-
-    @pytest.mark.parametrize(
-        ("module_id", "fault", "value", "until", "refusal"),
-        [
-            (REMOTE.id, "battery", "empty", None, ValueOutOfRange),
-            (REMOTE.id, "battery", "", None, ValueOutOfRange),
-            (UNIT.id, "failure", "BLOCK.SAD", None, ValueOutOfRange),
-            (LAMP.id, "offline", "very", None, ValueOutOfRange),
-            (LAMP.id, "offline", "", NOON, ValueOutOfRange),
-            (LAMP.id, "offline", "", float("nan"), ValueOutOfRange),
-            (LAMP.id, "battery", "low", None, NoSuchModule),
-            (REMOTE.id, "failure", "BLOCK.OK", None, NoSuchModule),
-            (make_id(9), "offline", "", None, NoSuchModule),
-        ],
-    )
-    async def test_refuses_what_makes_no_sense(
-        self,
-        store: FakeStore,
-        injector: FaultInjector,
-        plant: Id,
-        notes: RecordedAudit,
-        module_id: Id | None,
-        fault: Any,
-        value: str,
-        until: float | None,
-        refusal: type[Exception],
-    ) -> None:
-        with pytest.raises(refusal):
-            await injector.inject(plant, module_id, InjectedFault(fault), value, until)
-        assert store.plants[plant].injections == ()
-        assert notes.entries == []
-
-    async def test_refuses_plants_that_are_not_there_or_hold_nothing_that_could_have_it(
-        self, store: FakeStore, injector: FaultInjector
-    ) -> None:
-        lamp_only = store.add_plant(LAMP)
-        with pytest.raises(NoSuchModule):
-            await injector.inject(lamp_only, None, InjectedFault.BATTERY, "low")
-        store.change_plant(lamp_only, LAMP, status=PlantStatus.REMOVED)
-        for plant_id in (lamp_only, make_id(8)):
-            with pytest.raises(NoSuchPlant):
-                await injector.inject(plant_id, None, InjectedFault.OFFLINE)
-
-    async def test_notes_who_did_what(self, injector: FaultInjector, plant: Id, notes: RecordedAudit) -> None:
-        await injector.inject(plant, REMOTE.id, InjectedFault.BATTERY, "low", who="operator", address="::1")
-        await injector.clear(plant, who="operator")
-        await injector.clear(plant, who="operator")
-        assert [entry["detail"] for entry in notes.entries] == [
-            {"inject": "battery", "value": "low"},
-            {"clear": "all", "faults": "1"},
-        ]
-        assert {entry["who"] for entry in notes.entries} == {"operator"}
-        assert notes.entries[0]["what"] == f"plant:{plant} module:{REMOTE.id}"
-
-    async def test_lists_what_holds(self, injector: FaultInjector, plant: Id, clock: ManualClock) -> None:
-        await injector.inject(plant, LAMP.id, InjectedFault.OFFLINE, until=NOON + 10)
-        await injector.inject(plant, None, InjectedFault.SLOW)
-        assert len(await injector.list()) == 2
-        clock.advance(10)
-        assert [injection.fault for _, injection in await injector.list()] == [InjectedFault.SLOW]
-
-    async def test_injecting_again_replaces(self, injector: FaultInjector, plant: Id) -> None:
-        await injector.inject(plant, REMOTE.id, InjectedFault.BATTERY, "low")
-        await injector.inject(plant, REMOTE.id, InjectedFault.BATTERY, "full")
-        assert [injection.value for _, injection in await injector.list()] == ["full"]
-
-
-class TestFaultsThatAreOver:
-    async def test_are_cleared_in_time_and_the_true_state_is_back(
-        self, store: FakeStore, plant: Id, notes: RecordedAudit
-    ) -> None:
-        clock = LoopClock()
-        driver, injector = FakeDriver(clock), FaultInjector(store, clock, notes)
-        timer = FaultExpiry(injector, clock)
-        store.listen(timer.apply)
-        async with running(store, driver) as driving:
-            await timer.start()
-            await injector.inject(plant, LAMP.id, InjectedFault.OFFLINE, until=clock.now() + 30)
-            await driving.settled()
-            await asyncio.sleep(29.9)
-            assert not store.state_of(plant, LAMP.id).reachable
-            await asyncio.sleep(0.2)
-            await driving.settled()
-            assert store.state_of(plant, LAMP.id).reachable
-            await timer.stop()
-        assert store.plants[plant].injections == ()
-
-    async def test_do_not_hold_any_more_even_before_they_are_cleared(
-        self, store: FakeStore, driver: FakeDriver, injector: FaultInjector, plant: Id, clock: ManualClock
-    ) -> None:
-        async with running(store, driver) as driving:
-            await injector.inject(plant, LAMP.id, InjectedFault.REFUSING, until=NOON + 5)
-            with pytest.raises(DeviceRefused):
-                await driving.execute(make_order(plant, LAMP.id, ON))
-            clock.advance(5)
-            assert (await driving.execute(make_order(plant, LAMP.id, ON))).state == LightState(on=True)
-
-    async def test_that_cannot_be_cleared_are_tried_again(
-        self, store: FakeStore, injector: FaultInjector, plant: Id, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        await injector.inject(plant, LAMP.id, InjectedFault.SLOW, until=NOON + 1)
-        clock.advance(2)
-        clear, tries = store.clear_injections, []
-
-        async def fail_first(*arguments: Any, **named: Any) -> int:
-            tries.append(arguments)
-            if len(tries) == 1:
-                raise OSError("disk gone")
-            return await clear(*arguments, **named)
-
-        monkeypatch.setattr(store, "clear_injections", fail_first)
-        timer = FaultExpiry(injector, clock)
-        with capture_logs() as logs:
-            await timer.start()
-            async with asyncio.timeout(60):
-                while store.plants[plant].injections:
-                    await asyncio.sleep(1)
-            await timer.stop()
-        assert [entry["log_level"] for entry in logs] == ["error"]
