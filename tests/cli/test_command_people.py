@@ -94,6 +94,19 @@ class TestUserList:
         assert "argon2" not in small.good("user", "list") + small.good("user", "list", "--json")
 
 
+class TestUserChange:
+    def test_name_and_language_are_changed_one_by_one(self, small: CommandLine) -> None:
+        small.good("user", "change", EMAIL, "--language", "it")
+        small.good("user", "change", EMAIL, "--name", "Annabella")
+        shown = small.read("user", "show", EMAIL)
+        assert (shown["name"], shown["language"]) == ("Annabella", "it")
+        small.good("user", "change", EMAIL, "--language", "browser")
+        assert small.read("user", "show", EMAIL)["language"] is None
+
+    def test_without_a_change_the_flags_are_named(self, small: CommandLine) -> None:
+        assert "--language" in small.refused("user", "change", EMAIL)
+
+
 class TestUserStanding:
     @pytest.mark.parametrize(
         ("word", "standing"),

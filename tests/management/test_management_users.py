@@ -40,7 +40,7 @@ class TestListing:
     async def test_nothing_secret_is_shown(self, api: ManagementApi) -> None:
         text = (await api.send("GET", "/users")).text
         assert "hash" not in text
-        assert {"id", "email", "name", "active", "standing", "operator", "secondFactor"} == set(
+        assert {"id", "email", "name", "active", "standing", "operator", "secondFactor", "language"} == set(
             await api.ok("GET", f"/users/{ANNA.id}")
         )
 
@@ -115,6 +115,12 @@ class TestChanging:
         user = await api.env.user(ANNA.id)
         assert (user.standing, user.name, user.operator) == (Standing.TERMS_EXPIRED, "Annabella", True)
         assert user.password_hash == ANNA.password_hash
+
+    async def test_the_language_is_set_and_taken_back(self, api: ManagementApi) -> None:
+        assert (await api.ok("PATCH", f"/users/{ANNA.id}", {"language": "it"}))["language"] == "it"
+        assert (await api.ok("PATCH", f"/users/{ANNA.id}", {"name": "Annabella"}))["language"] == "it"
+        assert (await api.ok("PATCH", f"/users/{ANNA.id}", {"language": None}))["language"] is None
+        assert "de, en, fr, it" in await api.refused("PATCH", f"/users/{ANNA.id}", {"language": "pt"}, status=422)
 
     async def test_a_change_that_is_partly_refused_is_not_made_at_all(self, api: ManagementApi) -> None:
         body = {"name": "x" * 101, "operator": True, "standing": "terms expired"}

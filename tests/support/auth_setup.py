@@ -60,6 +60,8 @@ class AuthSetup:
         second_factor_required: bool = False,
         mails_links: bool = False,
         terms_url: str | None = None,
+        operator_name: str | None = None,
+        default_language: str = "en",
     ) -> None:
         self.env = of
         self.store, self.clock, self.people, self.audit = of.store, of.clock, of.people, of.audit
@@ -96,6 +98,8 @@ class AuthSetup:
                 base_url=base_url,
                 mails_links=mails_links,
                 terms_url=terms_url,
+                operator_name=operator_name,
+                default_language=default_language,
                 passkeys=self.passkeys,
             )
         self.client = Client("sunrise", APP_NAME, redirect_uris=(redirect_uri,), scopes=tuple(SCOPES))

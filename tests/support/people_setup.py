@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from domogate.domain.authorization import Session
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import User
+from domogate.ports import MailKind, OutgoingMail
 from domogate.services.audit import AuditLog
 from domogate.services.people import IssuedLink, People
 from domogate.stores import SqlStore, sqlite_url
@@ -39,18 +40,16 @@ class RecordedMail:
         self.sends = False
         self.failure: OSError | None = None
         self.sent: list[tuple[str, str, str | None]] = []
+        """Kind or plant, address and link of each mail."""
+        self.mails: list[OutgoingMail] = []
 
-    async def send_password_link(self, email: str, name: str, link: str, lifetime: float) -> bool:
-        return self._send("password", email, link)
-
-    async def send_invitation(self, email: str, plant: str, link: str | None, lifetime: float) -> bool:
-        return self._send(plant, email, link)
-
-    def _send(self, what: str, email: str, link: str | None) -> bool:
+    async def send(self, mail: OutgoingMail) -> bool:
         if self.failure is not None:
             raise self.failure
         if self.sends:
-            self.sent.append((what, email, link))
+            what = mail.plant or ("password" if mail.kind is MailKind.PASSWORD_LINK else mail.kind)
+            self.sent.append((what, mail.email, mail.link or None))
+            self.mails.append(mail)
         return self.sends
 
 

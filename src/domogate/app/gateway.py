@@ -309,6 +309,8 @@ class Gateway:
             WebhookAdministration(self.store, self.clock, self.audit, self.dispatcher),
             self.clock,
             base_url=settings.base_url,
+            operator_name=settings.operator_name,
+            default_language=settings.default_language,
             terms_url=settings.terms_url,
             mails_links=settings.smtp_host is not None,
             passkeys=self.passkeys,

@@ -14,10 +14,10 @@ from domogate.identity.secret_keys import SecretKeys
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as _new_subscription
-from domogate.ports import Clock, Hasher, Sealer, Signer, Store
+from domogate.ports import Clock, Hasher, Mail, Sealer, Signer, Store
 from domogate.services.audit import AuditLog
 from domogate.services.clock_check import ClockCheck
-from domogate.services.people import Mail, Passkeys, People, Sessions
+from domogate.services.people import Passkeys, People, Sessions
 from domogate.services.plants.history import History
 from domogate.settings import Settings
 from domogate.stores import SqlStore, find_sqlite_file, sqlite_url
@@ -104,6 +104,8 @@ def _build_mail(settings: Settings) -> Mail:
         settings.smtp_user,
         settings.smtp_password,
         settings.smtp_security,
+        operator_name=settings.operator_name,
+        default_language=settings.default_language,
     )
 
 

@@ -1,15 +1,18 @@
-"""Sends links to people through an SMTP server, if one is configured."""
+"""Sends mails to people through an SMTP server, if one is configured."""
 
 import asyncio
 import smtplib
 import ssl
 import time
+from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate, make_msgid
 from typing import Final
 
-from domogate.backends.mail_texts import INVITATION, INVITATION_WITH_LINK, PASSWORD_LINK, MailText
+from domogate.backends.mail_texts import TEXTS
+from domogate.domain.languages import DEFAULT_LANGUAGE
+from domogate.ports import OutgoingMail
 
 _DEADLINE: Final = 20.0
 SECURITY: Final = ("starttls", "tls", "none")
@@ -21,15 +24,14 @@ _POLICY: Final = SMTP.clone(max_line_length=998)
 class PrintedMail:
     """For a gateway without a mail server. Nothing is sent, so the caller shows the link."""
 
-    async def send_password_link(self, email: str, name: str, link: str, lifetime: float) -> bool:  # noqa: ARG002 - arguments of the port
-        return False
-
-    async def send_invitation(self, email: str, plant: str, link: str | None, lifetime: float) -> bool:  # noqa: ARG002 - arguments of the port
+    async def send(self, mail: OutgoingMail) -> bool:  # noqa: ARG002 - argument of the port
         return False
 
 
 class SmtpMail:
     """Sends each mail on a separate connection, in a thread. `security` is starttls, tls or none.
+
+    The name of the operator is in the sender, in the subject and at the end of each mail.
 
     Raises OSError (also the base of smtplib's errors) if the server cannot be reached, is not trusted, or refuses the mail.
     """
@@ -43,6 +45,8 @@ class SmtpMail:
         password: str | None = None,
         security: str = "starttls",
         *,
+        operator_name: str | None = None,
+        default_language: str = DEFAULT_LANGUAGE,
         deadline: float = _DEADLINE,
         trust: ssl.SSLContext | None = None,
     ) -> None:
@@ -54,30 +58,36 @@ class SmtpMail:
         self._user = user
         self._password = password
         self._security = security
+        self._operator_name = operator_name
+        self._default_language = default_language
         self._deadline = deadline
         self._trust = trust or ssl.create_default_context()
 
-    async def send_password_link(self, email: str, name: str, link: str, lifetime: float) -> bool:
-        greeted = f" {_one_line(name)}" if name.strip() else ""
-        await self._send(email, PASSWORD_LINK, name=greeted, link=link, lifetime=print_lifetime(lifetime))
-        return True
-
-    async def send_invitation(self, email: str, plant: str, link: str | None, lifetime: float) -> bool:
-        text = INVITATION if link is None else INVITATION_WITH_LINK
-        await self._send(email, text, plant=_one_line(plant), link=link or "", lifetime=print_lifetime(lifetime))
-        return True
-
-    async def _send(self, email: str, text: MailText, **filled: str) -> None:
+    async def send(self, mail: OutgoingMail) -> bool:
+        texts = TEXTS[mail.language or self._default_language]
+        text = texts.mails[mail.kind]
+        filled = {
+            "name": f" {_one_line(mail.name)}" if mail.name.strip() else "",
+            "plant": _one_line(mail.plant),
+            "link": mail.link,
+            "lifetime": texts.print_lifetime(mail.lifetime),
+        }
+        subject, body = text.subject.format_map(filled), text.body.format_map(filled)
+        if self._operator_name is not None:
+            subject, body = f"{subject} · {self._operator_name}", f"{body}\n{self._operator_name}\n"
         message = EmailMessage(policy=_POLICY)
-        message["From"] = self._sender
-        message["To"] = email
-        message["Subject"] = text.subject.format(**filled)
+        local, _, domain = self._sender.rpartition("@")
+        message["From"] = Address(self._operator_name or "", local, domain)
+        message["To"] = mail.email
+        message["Subject"] = subject
         message["Date"] = formatdate(time.time())
         message["Message-ID"] = make_msgid(domain=self._domain)
         # RFC 3834 §5: prevents out-of-office replies.
         message["Auto-Submitted"] = "auto-generated"
-        message.set_content(text.body.format(**filled))
+        message.set_content(body)
+        message["Content-Language"] = mail.language or self._default_language
         await asyncio.to_thread(self._deliver, message)
+        return True
 
     def _deliver(self, message: EmailMessage) -> None:
         # The domain of the sender is used as local host name: finding the name of this machine may have to wait for a name
@@ -98,17 +108,6 @@ class SmtpMail:
     @property
     def _domain(self) -> str:
         return self._sender.rpartition("@")[2]
-
-
-def print_lifetime(seconds: float) -> str:
-    """A readable duration, rounded down."""
-    for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
-        count = int(seconds // length)
-        if count >= 2:
-            return f"{count} {unit}s"
-        if count == 1 and seconds < 1.5 * length:
-            return f"1 {unit}"
-    return f"{int(seconds)} seconds"
 
 
 def _one_line(text: str) -> str:

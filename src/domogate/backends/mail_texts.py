@@ -1,45 +1,49 @@
-"""Texts of the gateway's mails. Each has a subject and a plain-text body. The names in braces are filled in."""
+"""Texts of the mails: one file per language in mails/, all with the same keys."""
 
-from typing import NamedTuple
+import tomllib
+from importlib.resources import files
+from typing import Final
+
+import msgspec
+
+from domogate.domain.languages import LANGUAGES
+from domogate.ports import MailKind
 
 
-class MailText(NamedTuple):
+class MailText(msgspec.Struct, frozen=True):
+    """The names in braces are filled in."""
+
     subject: str
     body: str
 
 
-PASSWORD_LINK = MailText(
-    "Set your password",
-    """\
-Hello{name},
+class _Count(msgspec.Struct, frozen=True):
+    one: str
+    other: str
 
-use this link to set the password of your account on the gateway:
 
-{link}
+class MailTexts(msgspec.Struct, frozen=True):
+    """The texts of one language."""
 
-The link works once, within {lifetime}. If you did not expect this mail, you can ignore it.
-""",
-)
+    mails: dict[MailKind, MailText]
+    lifetime: dict[str, _Count]
 
-INVITATION_WITH_LINK = MailText(
-    "You are invited to {plant}",
-    """\
-Hello,
+    def print_lifetime(self, seconds: float) -> str:
+        """A readable duration, rounded down."""
+        for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+            count = int(seconds // length)
+            if count >= 2:
+                return self.lifetime[unit].other.format(count=count)
+            if count == 1 and seconds < 1.5 * length:
+                return self.lifetime[unit].one
+        return self.lifetime["second"].other.format(count=int(seconds))
 
-you are invited to the home "{plant}". Choose a password with this link to accept:
 
-{link}
+def _load(language: str) -> MailTexts:
+    source = (files("domogate.backends") / "mails" / f"{language}.toml").read_text(encoding="utf-8")
+    table = tomllib.loads(source)
+    lifetime = table.pop("lifetime")
+    return msgspec.convert({"mails": table, "lifetime": lifetime}, MailTexts)
 
-The link works once, within {lifetime}. If you do not know this home, you can ignore this mail.
-""",
-)
 
-INVITATION = MailText(
-    "You can use {plant} now",
-    """\
-Hello,
-
-the home "{plant}" is now shared with you. You find it in your applications, next to your other homes. If you do not want it,
-you can leave it on your account page.
-""",
-)
+TEXTS: Final = {language: _load(language) for language in LANGUAGES}

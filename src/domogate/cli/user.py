@@ -26,6 +26,14 @@ class StandingWord(StrEnum):
     BOTH_EXPIRED = "both-expired"
 
 
+class LanguageWord(StrEnum):
+    DE = "de"
+    EN = "en"
+    FR = "fr"
+    IT = "it"
+    BROWSER = "browser"
+
+
 class YesOrNo(StrEnum):
     YES = "yes"
     NO = "no"
@@ -71,6 +79,7 @@ async def show_user(settings: Settings, email: Email, as_json: AsJson = False) -
     typer.echo(f"{shown['email']}  {shown['name']}\nid {shown['id']}")
     flags = f"operator: {yes_or_no(shown['operator'])}, second factor: {yes_or_no(shown['second_factor'])}"
     typer.echo(f"{_state(user)}, standing: {shown['standing']}, {flags}")
+    typer.echo(f"language: {shown['language'] or 'of the browser'}")
     lists = {
         "plants": "plants",
         "applications": "grants",
@@ -82,6 +91,27 @@ async def show_user(settings: Settings, email: Email, as_json: AsJson = False) -
         typer.echo(f"\n{title}: {len(rows) or 'none'}")
         if rows:
             print_records(False, rows, list(rows[0]))
+
+
+@command(commands, "change")
+async def change_user(
+    settings: Settings,
+    email: Email,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="New name.")] = None,
+    language: Annotated[
+        LanguageWord | None, typer.Option(help="Language of pages and mails. `browser`: the language of the browser.")
+    ] = None,
+) -> None:
+    """Change the name or the language of a user."""
+    if name is None and language is None:
+        raise Mistake("Nothing to change: give --name or --language.")
+    async with changing(settings) as tools:
+        user = await find_user(tools, email)
+        if name is not None:
+            await tools.people.set_name(user.id, name)
+        if language is not None:
+            await tools.people.set_language(user.id, None if language is LanguageWord.BROWSER else language.value)
+    note(f"Changed {user.email}.")
 
 
 @command(commands, "standing")
@@ -193,6 +223,7 @@ def _shown(user: User) -> dict[str, Any]:
         "standing": user.standing,
         "operator": user.operator,
         "second_factor": user.has_second_factor,
+        "language": user.language,
     }
 
 

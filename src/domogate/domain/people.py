@@ -39,12 +39,23 @@ class User(msgspec.Struct, frozen=True):
     """The secret of the authenticator app in Base32 (RFC 6238). If it is set, a login needs a second factor."""
     email_verified: bool = False
     """True when the user set the password with a link that was sent to this address (Decision 0029)."""
+    language: str | None = None
+    """The language that the person chose for pages and mails. None means: not chosen."""
+    page_language: str | None = None
+    """The language of the pages at the last login."""
+    terms_version: str | None = None
+    """The version of the terms of use that the person accepted last."""
     has_passkey: bool = False
     """Read from the user's passkeys; it is not stored with the user."""
 
     @property
     def active(self) -> bool:
         return self.password_hash is not None
+
+    @property
+    def mail_language(self) -> str | None:
+        """The language of mails to the person. None means: the default language of the gateway."""
+        return self.language or self.page_language
 
     @property
     def has_second_factor(self) -> bool:

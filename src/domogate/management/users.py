@@ -10,7 +10,7 @@ from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, page_of
 from domogate.management.plants import LinkOut, PlantOut, plant_out
 from domogate.management.services import ManagementServices, OperatorCall
-from domogate.services.people import check_name
+from domogate.services.people import check_language, check_name
 from domogate.wire import InputModel, OutputModel
 
 OPERATIONS = OperationTable("users")
@@ -24,6 +24,8 @@ class UserOut(OutputModel, frozen=True):
     standing: Standing
     operator: bool
     second_factor: bool
+    language: str | None
+    """The language that the user chose for pages and mails."""
 
 
 def user_out(user: User) -> UserOut:
@@ -47,6 +49,8 @@ class UserChange(InputModel, frozen=True, omit_defaults=True):
     name: str | UnsetType = UNSET
     standing: Standing | UnsetType = UNSET
     operator: bool | UnsetType = UNSET
+    language: str | UnsetType | None = UNSET
+    """de, en, fr or it. `null` means: the language of the browser."""
 
 
 class PasswordLinkRequest(InputModel, frozen=True):
@@ -114,7 +118,10 @@ async def get_user(services: ManagementServices, call: OperatorCall) -> UserOut:
 
 
 @OPERATIONS.add(
-    "PATCH", "/users/{userId}", "Change the name, the standing, or whether the user is an operator", errors=(409, 422)
+    "PATCH",
+    "/users/{userId}",
+    "Change the name, the language, the standing, or whether the user is an operator",
+    errors=(409, 422),
 )
 async def change_user(services: ManagementServices, call: OperatorCall, body: UserChange) -> UserOut:
     """The steps that can be refused come first, so a change is made completely or not at all."""
@@ -122,10 +129,14 @@ async def change_user(services: ManagementServices, call: OperatorCall, body: Us
     user = await people.get_user(user_id)
     if body.name is not UNSET:
         check_name(body.name)
+    if body.language is not UNSET:
+        check_language(body.language)
     if body.operator is not UNSET:
         user = await people.set_operator(user_id, body.operator, by=call.caller)
     if body.name is not UNSET:
         user = await people.set_name(user_id, body.name, by=call.caller)
+    if body.language is not UNSET:
+        user = await people.set_language(user_id, body.language, by=call.caller)
     if body.standing is not UNSET:
         user = await people.set_standing(user_id, body.standing, by=call.caller)
     return user_out(user)

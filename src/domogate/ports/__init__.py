@@ -7,6 +7,7 @@ from domogate.ports.backends import Delivered, EchoBackend, Undelivered, Webhook
 from domogate.ports.clock import Clock
 from domogate.ports.devices import AttachedModule, DeviceHost, Driver, Fabric, Picture, ReportSink
 from domogate.ports.identity import Admission, Admitted, Audit, Hasher, Signer, Verifier
+from domogate.ports.mail import Mail, MailKind, OutgoingMail
 from domogate.ports.passkeys import NewCredential, PasskeyRefused, PasskeyVerifier, UnverifiedAnswer
 from domogate.ports.sealing import SealBroken, Sealer, SecretKeyMissing
 from domogate.ports.stores.audit import AuditStore
@@ -48,9 +49,12 @@ __all__ = [
     "ImportSummary",
     "Listener",
     "LogbookStore",
+    "Mail",
+    "MailKind",
     "MemberStore",
     "NewCredential",
     "OrderStore",
+    "OutgoingMail",
     "PasskeyRefused",
     "PasskeyStore",
     "PasskeyVerifier",

@@ -5,6 +5,7 @@ from typing import Any, get_args
 import msgspec
 
 from domogate.common.checks import between, positive
+from domogate.domain.languages import LANGUAGES
 from domogate.drivers import SETTINGS
 from domogate.drivers.declaration import DeclaredSetting, Setting
 from domogate.identity.secret_keys import check_keys
@@ -15,6 +16,7 @@ from domogate.settings.rules import (
     check_https_url,
     check_mailbox,
     check_networks,
+    check_operator_name,
     check_public_url,
     check_readable,
     check_url,
@@ -169,6 +171,17 @@ _PANELS: dict[str, dict[str, Setting]] = {
         "smtp_user": Setting("NAME", "User name at the mail server."),
         "smtp_password": Setting("TEXT", "Password at the mail server.", secret=True),
         "smtp_sender": Setting("E-MAIL", "Sender address of the mails.", check_mailbox),
+        "operator_name": Setting(
+            "NAME",
+            "Name of the person, company or building that runs the gateway. It is on the pages for people and in mails.",
+            check_operator_name,
+        ),
+        "default_language": Setting(
+            "CODE",
+            "Language of pages and mails for people who have not chosen a language and whose browser asks for none of these: "
+            "de, en, fr or it.",
+            one_of(*LANGUAGES),
+        ),
         "terms_url": Setting(
             "URL", "Address of the terms of use, an https:// URL. The account page links to it.", check_https_url
         ),

@@ -11,6 +11,7 @@ import msgspec
 
 from domogate.common.urls import split_url
 from domogate.domain.devices import DeviceKind
+from domogate.domain.formats import NAME_LENGTH, is_name
 from domogate.drivers import SETTINGS
 from domogate.identity.profiles import IssuerProfile
 
@@ -49,6 +50,10 @@ def _is_absolute(value: str, schemes: tuple[str, ...], forbidden: str) -> bool:
 
 check_mailbox = _allow(
     re.compile(r"[^@\s<>,;]+@[^@\s<>,;]+").fullmatch, "an e-mail address is allowed, such as gateway@example.com"
+)
+check_operator_name = _allow(
+    lambda value: bool(value.strip()) and is_name(value) and value.isprintable(),
+    f"a name of 1 to {NAME_LENGTH} characters on one line is allowed, such as Hotel Aurora",
 )
 check_host = _allow(
     re.compile(r"[A-Za-z0-9._:%-]{1,255}").fullmatch,

@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from domogate.domain.devices import DeviceKind
+from domogate.domain.languages import DEFAULT_LANGUAGE
 from domogate.drivers import make_settings
 from domogate.drivers.declaration import DriverSettings
 from domogate.identity.profiles import IssuerProfile
@@ -70,6 +71,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     smtp_user: str | None = None
     smtp_password: str | None = None
     smtp_sender: str | None = None
+    operator_name: str | None = None
+    default_language: str = DEFAULT_LANGUAGE
     terms_url: str | None = None
 
     # Families

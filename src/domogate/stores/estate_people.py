@@ -1,7 +1,7 @@
 """Imports the people of an estate: users, clients, subscription keys, and the members of plants.
 
-Passwords, second factors, client secrets and revocations in the store are kept. A file can add operators, but it cannot remove
-them.
+Passwords, second factors, languages, accepted terms, client secrets and revocations in the store are kept. A file can add
+operators, but it cannot remove them.
 """
 
 from collections import defaultdict
@@ -70,6 +70,9 @@ def import_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUse
                 operator=known.operator or user.operator,
                 totp_secret=user.totp_secret or known.totp_secret,
                 email_verified=known.email_verified and email_key(known.email) == email_key(user.email),
+                language=user.language or known.language,
+                page_language=known.page_language,
+                terms_version=known.terms_version,
             )
         else:
             user_now = user

@@ -23,6 +23,7 @@ from domogate.auth.pages.language import Language, choose_language
 from domogate.auth.pages.rendering import Renderer, form_target
 from domogate.auth.redirects import see_other
 from domogate.domain.ids import Id
+from domogate.domain.languages import DEFAULT_LANGUAGE
 from domogate.ports import ClientStore, Clock, GrantStore, PasskeyStore, PeopleStore, PlantStore, SessionStore
 from domogate.services.people import LoggedIn, LoginComplete, LoginThrottled, Passkeys, People, Sessions, form_token_of
 from domogate.services.webhooks.administration import WebhookAdministration
@@ -52,6 +53,8 @@ class PageContext(msgspec.Struct, frozen=True):
     """None if browsers do not offer passkeys at the address of this gateway."""
     script_source: str = ""
     """The URL of the script that passkeys need."""
+    operator_name: str | None = None
+    default_language: str = DEFAULT_LANGUAGE
 
     async def end_webhooks(self, request: Request, user_id: Id, form: Form, reason: str) -> None:
         """Ends the person's webhooks after a new password or a logout everywhere, unless the person chose to keep them
@@ -63,10 +66,12 @@ class PageContext(msgspec.Struct, frozen=True):
     async def find_person(self, request: Request) -> LoggedIn | None:
         return await self.sessions.find(request.cookies.get(COOKIE))
 
-    def language_for(self, request: Request, return_to: str | None = None) -> Language:
+    def language_for(self, request: Request, return_to: str | None = None, person: LoggedIn | None = None) -> Language:
+        """The language that the application asks for, that the person chose, or that the browser prefers."""
         query = parse_qs(urlsplit(return_to).query) if return_to else {}
         locales = request.query_params.get("ui_locales") or " ".join(query.get("ui_locales", ()))
-        return choose_language(request, locales)
+        chosen = person.user.language if person is not None else None
+        return choose_language(request, locales, chosen, self.default_language)
 
     async def targets_of(self, return_to: str | None) -> tuple[str, ...]:
         """The redirect target of the application that sent the person here. The forms of the page may redirect to it."""
@@ -112,7 +117,7 @@ class PageContext(msgspec.Struct, frozen=True):
         response = self.renderer.page(
             request,
             template,
-            language or self.language_for(request, return_to),
+            language or self.language_for(request, return_to, person),
             status=status,
             headers={} if wait is None else {"retry-after": str(wait)},
             wait=wait,
@@ -120,6 +125,7 @@ class PageContext(msgspec.Struct, frozen=True):
             passkey_options=None if passkey_options is None else msgspec.json.encode(passkey_options).decode(),
             form_targets=form_targets,
             form_token=token,
+            brand=self.operator_name or "Domogate",
             return_to=return_to,
             person=person,
             **values,
@@ -145,8 +151,9 @@ class PageContext(msgspec.Struct, frozen=True):
         codes = await self.sessions.new_recovery_codes(person.user, address_of(request))
         return self.render(request, "recovery_codes.html", person=person, codes=codes, then=then)
 
-    def finish_login(self, login: LoginComplete, return_to: str | None) -> Response:
+    async def finish_login(self, request: Request, login: LoginComplete, return_to: str | None) -> Response:
         """Redirect to the page that needed the login, or to the account page."""
+        await self.people.remember_page_language(login.person.user, self.language_for(request, return_to).code)
         response = see_other(return_to or ACCOUNT_PATH)
         self.set_session(response, login)
         return response

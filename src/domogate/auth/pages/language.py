@@ -7,9 +7,11 @@ from typing import Any
 
 from starlette.requests import Request
 
+from domogate.domain.languages import DEFAULT_LANGUAGE
+from domogate.domain.languages import LANGUAGES as CODES
+
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _MONTH = 30 * _DAY
-DEFAULT = "en"
 
 
 class Language:
@@ -54,27 +56,26 @@ def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
             yield f"{prefix}{name}", value
 
 
-def _load() -> dict[str, Language]:
-    folder = files("domogate.auth.pages") / "texts"
-    found = {}
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.name.endswith(".toml"):
-            code = entry.name.removesuffix(".toml")
-            found[code] = Language(code, dict(_flatten(tomllib.loads(entry.read_text(encoding="utf-8")))))
-    return found
+def _load(code: str) -> Language:
+    text = (files("domogate.auth.pages") / "texts" / f"{code}.toml").read_text(encoding="utf-8")
+    return Language(code, dict(_flatten(tomllib.loads(text))))
 
 
-LANGUAGES = _load()
+LANGUAGES = {code: _load(code) for code in CODES}
 
 
-def choose_language(request: Request, ui_locales: str = "") -> Language:
-    """The language that the application asked for (OpenID Connect Core §3.1.2.1) or the browser prefers (RFC 9110 §12.5.4)."""
-    wanted = [*ui_locales.split(), *_preferences(request.headers.get("accept-language", ""))]
+def choose_language(
+    request: Request, ui_locales: str = "", chosen: str | None = None, default: str = DEFAULT_LANGUAGE
+) -> Language:
+    """The language that the application asked for (OpenID Connect Core §3.1.2.1), that the person has chosen, or that the
+    browser prefers (RFC 9110 §12.5.4).
+    """
+    wanted = [*ui_locales.split(), chosen or "", *_preferences(request.headers.get("accept-language", ""))]
     for tag in wanted:
         language = LANGUAGES.get(tag.partition("-")[0].lower())
         if language is not None:
             return language
-    return LANGUAGES[DEFAULT]
+    return LANGUAGES[default]
 
 
 def _preferences(header: str) -> list[str]:

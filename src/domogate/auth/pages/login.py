@@ -77,7 +77,7 @@ class LoginPages:
             email, password, None, address_of(request), agent_of(request), replaces=request.cookies.get(COOKIE)
         )
         if isinstance(outcome, LoginComplete):
-            return self._context.finish_login(outcome, return_to)
+            return await self._context.finish_login(request, outcome, return_to)
         if isinstance(outcome, SecondFactorNeeded):
             path = SET_UP_PATH if outcome.set_up else CODE_PATH
             response = see_other(self._context.login_url(return_to).replace(LOGIN_PATH, path, 1))
@@ -101,7 +101,7 @@ class LoginPages:
             replaces=request.cookies.get(COOKIE),
         )
         if isinstance(outcome, LoginComplete):
-            return self._context.finish_login(outcome, return_to)
+            return await self._context.finish_login(request, outcome, return_to)
         return await self._login_page(request, return_to, **_passkey_problem(outcome))
 
     async def _login_page(
@@ -161,7 +161,7 @@ class LoginPages:
             pending, code, address_of(request), agent_of(request), replaces=request.cookies.get(COOKIE)
         )
         if isinstance(outcome, LoginComplete):
-            return self._context.finish_login(outcome, return_to)
+            return await self._context.finish_login(request, outcome, return_to)
         if isinstance(outcome, LoginThrottled):
             return await self._code_page(request, pending, return_to, 429, wait=outcome.seconds)
         return await self._code_page(request, pending, return_to, 403, problem="code.wrong")
@@ -179,7 +179,7 @@ class LoginPages:
             pending, form.get("answer"), address_of(request), agent_of(request), replaces=request.cookies.get(COOKIE)
         )
         if isinstance(outcome, LoginComplete):
-            return self._context.finish_login(outcome, return_to)
+            return await self._context.finish_login(request, outcome, return_to)
         return await self._code_page(request, pending, return_to, **_passkey_problem(outcome))
 
     async def _code_page(

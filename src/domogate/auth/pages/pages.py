@@ -21,6 +21,7 @@ from domogate.auth.pages.recovery_codes import RecoveryCodePages
 from domogate.auth.pages.rendering import SCRIPT_PATH, STYLE_PATH, Renderer, form_target, host_of
 from domogate.auth.pages.second_factor import SecondFactorPages
 from domogate.auth.redirects import see_other
+from domogate.domain.languages import DEFAULT_LANGUAGE
 from domogate.domain.people import Client, IdentityScope
 from domogate.ports import Clock
 from domogate.services.people import LoggedIn, Passkeys, People, Sessions
@@ -44,6 +45,8 @@ class Pages:
         *,
         base_url: str,
         secure_cookies: bool | None = None,
+        operator_name: str | None = None,
+        default_language: str = DEFAULT_LANGUAGE,
         terms_url: str | None = None,
         mails_links: bool = False,
         passkeys: Passkeys | None = None,
@@ -64,6 +67,8 @@ class Pages:
             terms_url,
             mails_links,
             passkeys,
+            operator_name=operator_name,
+            default_language=default_language,
             script_source=f"{form_target(base_url)}{SCRIPT_PATH}",
         )
 
@@ -87,7 +92,7 @@ class Pages:
         self, request: Request, person: LoggedIn, *, client: Client, scopes: Sequence[str], fields: Mapping[str, str]
     ) -> Response:
         """Render a form that posts `fields`, the ticked scopes and `decision` (allow or deny) to /auth/authorize."""
-        language = self._context.language_for(request, f"{_AUTHORIZE_PATH}?{urlencode(fields)}")
+        language = self._context.language_for(request, f"{_AUTHORIZE_PATH}?{urlencode(fields)}", person)
         query = request.url.query if request.method == "GET" and request.url.query else urlencode(fields)
         back = fields.get("redirect_uri") or "".join(client.redirect_uris[:1])
         return self._context.render(

@@ -53,12 +53,13 @@ class PasswordLinkPages:
         if flaw is not None:
             return await self._page(request, token, link, user, 400, dict([flaw]))
         try:
-            await self._context.people.redeem_link(token, password, address=address_of(request))
+            changed = await self._context.people.redeem_link(token, password, address=address_of(request))
         except NotFound:
             return self._dead_page(request, DeadLink.USED)
         except Refused:
             return await self._page(request, token, link, user, 400, {"password": "password.refused"})
         await self._context.end_webhooks(request, user.id, form, "The user chose a new password.")
+        await self._context.people.remember_page_language(changed, self._context.language_for(request).code)
         # A session with the old password has ended.
         response = self._context.render(request, "password_is_set.html", email=user.email)
         self._context.cookies.remove(response, COOKIE)

@@ -5,7 +5,7 @@
 
 from domogate.services.people.actors import COMMAND_LINE, Actor
 from domogate.services.people.clients import Clients
-from domogate.services.people.links import LINK_PATH, DeadLink, IssuedLink, Mail
+from domogate.services.people.links import LINK_PATH, DeadLink, IssuedLink
 from domogate.services.people.login_throttle import LoginThrottle
 from domogate.services.people.logins import (
     LoggedIn,
@@ -19,7 +19,7 @@ from domogate.services.people.logins import (
 )
 from domogate.services.people.passkeys import Passkeys
 from domogate.services.people.people import Invited, InvitedAs, People, TooOften
-from domogate.services.people.rules import check_email, check_name, check_password
+from domogate.services.people.rules import check_email, check_language, check_name, check_password
 from domogate.services.people.second_factor import SecondFactor, is_secret
 from domogate.services.people.sessions import Sessions
 
@@ -38,7 +38,6 @@ __all__ = [
     "LoginFailed",
     "LoginThrottle",
     "LoginThrottled",
-    "Mail",
     "Passkeys",
     "PendingLogin",
     "People",
@@ -47,6 +46,7 @@ __all__ = [
     "Sessions",
     "TooOften",
     "check_email",
+    "check_language",
     "check_name",
     "check_password",
     "form_token_of",

@@ -15,7 +15,10 @@ from domogate.ports import (
     ExternalAccountStore,
     GrantStore,
     Hasher,
+    Mail,
+    MailKind,
     MemberStore,
+    OutgoingMail,
     PasskeyStore,
     PeopleStore,
     PlantStore,
@@ -23,8 +26,8 @@ from domogate.ports import (
 )
 from domogate.services.audit import AuditAction, AuditLog, user_ref
 from domogate.services.people.actors import COMMAND_LINE, Actor, build_note, yes_or_no
-from domogate.services.people.links import DeadLink, IssuedLink, Mail, PasswordLinks
-from domogate.services.people.rules import check_email, check_name, check_password
+from domogate.services.people.links import DeadLink, IssuedLink, PasswordLinks
+from domogate.services.people.rules import check_email, check_language, check_name, check_password
 from domogate.services.refusals import Conflict, Invalid, NotFound
 
 _WITHOUT_PASSWORD_DUE = {Standing.PASSWORD_EXPIRED: Standing.GOOD, Standing.BOTH_EXPIRED: Standing.TERMS_EXPIRED}
@@ -59,6 +62,19 @@ class Accounts:
         self._audit = audit
         self.note = build_note(audit)
         self.links = PasswordLinks(store, clock, self.note, base_url=base_url, lifetime=link_lifetime)
+
+    @staticmethod
+    def mail_to(user: User, kind: MailKind, *, plant: str = "", link: str = "", lifetime: float = 0.0) -> OutgoingMail:
+        """A mail in the user's language."""
+        return OutgoingMail(
+            kind=kind,
+            email=user.email,
+            language=user.mail_language,
+            name=user.name,
+            plant=plant,
+            link=link,
+            lifetime=lifetime,
+        )
 
     # --- find
 
@@ -113,7 +129,7 @@ class Accounts:
 
     async def _issue(self, user: User, purpose: LinkPurpose, by: Actor, *, show: bool) -> IssuedLink:
         def send(url: str) -> Awaitable[bool]:
-            return self._mail.send_password_link(user.email, user.name, url, self.links.lifetime)
+            return self._mail.send(self.mail_to(user, MailKind.PASSWORD_LINK, link=url, lifetime=self.links.lifetime))
 
         return await self.links.issue(user, purpose, by, None if show else send)
 
@@ -194,6 +210,18 @@ class Accounts:
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, name=name))
         self.note(AuditAction.USER_CHANGED, by, user_ref(user_id), field="name")
         return changed
+
+    async def set_language(self, user_id: Id, language: str | None, *, by: Actor = COMMAND_LINE) -> User:
+        """Set the language of pages and mails. None means: the language of the browser."""
+        check_language(language)
+        changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, language=language))
+        self.note(AuditAction.USER_CHANGED, by, user_ref(user_id), field="language")
+        return changed
+
+    async def remember_page_language(self, user: User, language: str) -> None:
+        """Remember the language of the pages, for mails to a person who has not chosen a language."""
+        if user.page_language != language:
+            await self._store.change_user(user.id, lambda stored: msgspec.structs.replace(stored, page_language=language))
 
     async def set_standing(self, user_id: Id, standing: Standing, *, by: Actor = COMMAND_LINE) -> User:
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, standing=standing))

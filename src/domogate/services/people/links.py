@@ -23,15 +23,6 @@ class LoginStore(PeopleStore, SessionStore, Protocol):
     """The parts of the store with users, sessions and links."""
 
 
-class Mail(Protocol):
-    """Sends links to people. The methods return False if no mail server is configured. They raise OSError."""
-
-    async def send_password_link(self, email: str, name: str, link: str, lifetime: float) -> bool: ...
-    async def send_invitation(self, email: str, plant: str, link: str | None, lifetime: float) -> bool:
-        """`link` is None for an active user, who needs no link."""
-        ...
-
-
 class IssuedLink(msgspec.Struct, frozen=True):
     """A one-time link. `url` is None if the link was mailed, because then only the receiver may see it."""
 

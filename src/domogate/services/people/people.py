@@ -12,7 +12,7 @@ from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
 from domogate.domain.plants import Member, Plant, PlantStatus
-from domogate.ports import StoredPlant
+from domogate.ports import MailKind, StoredPlant
 from domogate.services.audit import AuditAction, user_ref
 from domogate.services.people.accounts import Accounts
 from domogate.services.people.actors import COMMAND_LINE, Actor, yes_or_no
@@ -96,7 +96,7 @@ class People(Accounts):
         self.note(AuditAction.INVITED, by, plant_ref(plant_id), outcome=outcome, limits=yes_or_no(limits is not None))
         if user is not None and user.active:
             if not show_link:
-                await report_failure(self._mail.send_invitation(email, plant.name, None, self.links.lifetime))
+                await report_failure(self._mail.send(self.mail_to(user, MailKind.SHARED_HOME, plant=plant.name)))
             return Invited(InvitedAs.MEMBER)
         if user is None:
             try:
@@ -108,7 +108,8 @@ class People(Accounts):
         invited = user
 
         def send(url: str) -> Awaitable[bool]:
-            return self._mail.send_invitation(invited.email, plant.name, url, self.links.lifetime)
+            lifetime = self.links.lifetime
+            return self._mail.send(self.mail_to(invited, MailKind.INVITATION, plant=plant.name, link=url, lifetime=lifetime))
 
         issued = await self.links.issue(invited, LinkPurpose.PASSWORD, by, None if show_link else send)
         return Invited(InvitedAs.INVITED, issued)

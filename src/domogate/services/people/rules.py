@@ -1,6 +1,7 @@
-"""Rules for e-mail addresses, names and passwords."""
+"""Rules for e-mail addresses, names, languages and passwords."""
 
 from domogate.domain.formats import NAME_LENGTH, is_email, is_name
+from domogate.domain.languages import LANGUAGES
 from domogate.domain.passwords import find_password_problem
 from domogate.services.refusals import Invalid
 
@@ -16,6 +17,12 @@ def check_name(name: str) -> str:
     if not is_name(name):
         raise Invalid(f"A name has at most {NAME_LENGTH} characters, all on one line.")
     return name
+
+
+def check_language(language: str | None) -> str | None:
+    if language is not None and language not in LANGUAGES:
+        raise Invalid(f"{language!r} is not a language of this gateway. The languages are {', '.join(LANGUAGES)}.")
+    return language
 
 
 def check_password(password: str, email: str) -> None:

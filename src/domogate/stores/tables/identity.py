@@ -14,6 +14,7 @@ users = table(
     Column("operator", Boolean, nullable=False, server_default=false()),
     *col.optional_strings("totp_secret"),
     Column("email_verified", Boolean, nullable=False, server_default=false()),
+    *col.optional_strings("language", "page_language", "terms_version"),
     Index(None, "email_key", unique=True),
 )
 

@@ -1,0 +1,41 @@
+"""Mails to people."""
+
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+
+class MailKind(StrEnum):
+    """The kinds of mail. Each has a text in every language."""
+
+    PASSWORD_LINK = "password_link"
+    INVITATION = "invitation"
+    """For a person who needs a link to set a password."""
+    SHARED_HOME = "shared_home"
+    """For a person who has an account."""
+    EMAIL_LINK = "email_link"
+    """Sent to a new address, to prove that the person can read mail there."""
+    EMAIL_CHANGED = "email_changed"
+    """Sent to the old address."""
+    ACCOUNT_DELETED = "account_deleted"
+
+
+class OutgoingMail(msgspec.Struct, frozen=True, kw_only=True):
+    kind: MailKind
+    email: str
+    language: str | None
+    """None means: the default language of the gateway."""
+    name: str = ""
+    plant: str = ""
+    link: str = ""
+    lifetime: float = 0.0
+    """Of the link, in seconds."""
+
+
+class Mail(Protocol):
+    """Sends mails to people."""
+
+    async def send(self, mail: OutgoingMail) -> bool:
+        """Return False if no mail server is configured. Raise OSError if the mail was not sent."""
+        ...
