@@ -3,7 +3,7 @@
 The checks also run on a document with other mistakes, so that all mistakes are reported at once. They skip malformed parts.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from domogate.common.secrets import hash_secret
@@ -32,28 +32,28 @@ def check_document(document: Any) -> Iterator[Finding]:
 
 
 class PlantChecks:
-    """Checks plants one after the other. An id must be unique among all plants."""
+    """Checks plants one after the other."""
 
     def __init__(self, users: Any, drivers: Drivers | None) -> None:
         found = records({"users": users}, "users")
         self._emails = {email_key(email): email for _, user in found if (email := text(user, "email"))}
         self._drivers = drivers
-        self._identities = [(key, UsedIds()) for key in ("id", "internalId")]
 
-    def close(self) -> None:
-        for _, used in self._identities:
-            used.close()
-
-    def check(self, path: Path, plant: Any) -> Iterator[Finding]:
-        if not isinstance(plant, dict):
-            return
+    def check_alone(self, path: Path, plant: Record) -> Iterator[Finding]:
+        """Check everything but whether the ids are unique."""
         yield from _people(path, plant, self._emails)
         yield from check_plant(path, plant)
-        for key, used in self._identities:
-            for at, record in _identified(path, plant):
+        yield from _check_drivers(path, plant, self._drivers)
+
+    def check(self, path: Path, plant: Any, identities: Iterable[tuple[str, UsedIds]]) -> Iterator[Finding]:
+        """`identities` has the ids of the plants before this one, for each key that holds an id."""
+        if not isinstance(plant, dict):
+            return
+        yield from self.check_alone(path, plant)
+        for key, used in identities:
+            for at, record in identified(path, plant):
                 if (value := text(record, key)) is not None and (first := used.add(email_key(value), print_path(at))):
                     yield Finding((*at, key), f"the {key} {quoted(value)} is already used by {first}")
-        yield from _check_drivers(path, plant, self._drivers)
 
 
 def check_users(document: Record) -> Iterator[Finding]:
@@ -125,7 +125,7 @@ def _is_user(path: Path, email: str, emails: dict[str, str]) -> Iterator[Finding
         yield Finding(path, problem, "an e-mail address under users", did_you_mean(email, emails.values(), 0.85))
 
 
-def _identified(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
+def identified(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
     """The plant, and its floors, ambients and modules."""
     yield path, plant
     for floor_path, floor in records(plant, "floors", path):

@@ -16,7 +16,10 @@ from domogate.estate.checks import Drivers, PlantChecks, check_document, check_u
 from domogate.estate.explain import Finding
 from domogate.estate.mistakes import EstateMistakes, Mistake, print_path
 from domogate.estate.nodes import PLANTS, Entry, Listing, Mapping, Node, compose, locate
-from domogate.estate.schema import check_schema, guide
+from domogate.estate.quick_read import NotQuick, to_raw
+from domogate.estate.quick_scan import QuickScan
+from domogate.estate.schema import check_schema, guide, quick_reader
+from domogate.estate.used_ids import UsedIds
 from domogate.ports import Hasher
 
 _USERS = "users"
@@ -38,9 +41,15 @@ def scan_estate(
 ) -> EstateFile:
     """Pass the plants to `take` one by one. Return the file without plants. Raises EstateMistakes, UnicodeDecodeError.
 
-    The plants may be used only if nothing is raised. The file is read twice if its users are written after its plants.
+    The plants may be used only if nothing is raised. A correct file of simple YAML, such as an export, is read only once. Other
+    files are read again by the YAML parser, and a third time if the users are written after the plants.
     """
-    scan = _Scan(source, take, drivers)
+    quick = QuickScan(source, take, drivers)
+    with open_text() as text:
+        file = quick.run(text)
+    if file is not None:
+        return file
+    scan = _Scan(source, take, drivers, passed_on=quick.passed_on)
     with open_text() as text:
         file, users = scan.run(text)
     if file is None:
@@ -68,10 +77,21 @@ async def build_estate(file: EstateFile, hasher: Hasher, *, known: Collection[st
 class _Scan:
     """One pass over a file. Plants before the users are skipped, except if `users` has the users already."""
 
-    def __init__(self, source: str, take: Callable[[EstatePlant], None], drivers: Drivers | None, *, users: Any = None) -> None:
+    def __init__(
+        self,
+        source: str,
+        take: Callable[[EstatePlant], None],
+        drivers: Drivers | None,
+        *,
+        users: Any = None,
+        passed_on: int = 0,
+    ) -> None:
+        """`passed_on` is the number of plants that `take` already has."""
         self._source = source
         self._take = take
         self._drivers = drivers
+        self._passed_on = passed_on
+        self._identities = [(key, UsedIds()) for key in ("id", "internalId")]
         self._mistakes: list[Mistake] = []
         self._checks: PlantChecks | None = None
         self._builder: EstateBuilder | None = None
@@ -84,16 +104,15 @@ class _Scan:
         try:
             root, syntax = compose(text, self._take_plant)
         finally:
-            if self._checks is not None:
-                self._checks.close()
+            for _, used in self._identities:
+                used.close()
         if root is None:
             raise EstateMistakes(self._source, [*self._mistakes, *syntax])
         passed_on = _without_plants(root)
-        document = guide().to_data(passed_on)
+        document, refused = _read_data(passed_on)
         users = document.get(_USERS, []) if isinstance(document, dict) else []
         if self._has_skipped:
             return None, users
-        refused = list(check_schema(document))
         reported = {finding.path for finding in refused}
         refused += [finding for finding in check_document(document) if finding.path not in reported]
         mistakes = [*self._mistakes, *syntax, *(_placed(finding, passed_on) for finding in refused)]
@@ -116,15 +135,23 @@ class _Scan:
             assert self._checks is not None
         line, column = node.line, node.column
         alone = Mapping({PLANTS: Entry(Listing([node], line, column), line, column)}, line, column)
-        document = guide().to_data(alone)
-        refused = list(check_schema(document))
+        document, refused = _read_data(alone)
         reported = {finding.path for finding in refused}
         plant = document[PLANTS][0]
-        found = self._checks.check((PLANTS, number), plant)
+        found = self._checks.check((PLANTS, number), plant, self._identities)
         refused += [at_0 for finding in found if (at_0 := _moved(finding, 0)).path not in reported]
         self._mistakes += [_placed(finding, alone, number) for finding in refused]
-        if not self._mistakes and self._builder is not None:
+        if not self._mistakes and self._builder is not None and number >= self._passed_on:
             self._take(self._builder.build_plant(plant))
+
+
+def _read_data(node: Node) -> tuple[Any, list[Finding]]:
+    """Return the data of the node, and the violations of the schema in it."""
+    try:
+        return quick_reader().read(to_raw(node)), []
+    except NotQuick:
+        document = guide().to_data(node)
+        return document, list(check_schema(document))
 
 
 def _without_plants(root: Node) -> Node:

@@ -11,7 +11,7 @@ from jsonschema.protocols import Validator
 
 from domogate.domain.formats import is_redirect_uri
 from domogate.estate.explain import Finding, explain
-from domogate.estate.quick_check import QuickCheck
+from domogate.estate.quick_read import QuickReader
 from domogate.estate.resources import schema_text
 from domogate.estate.times import parse_time
 from domogate.estate.values import Schema, SchemaGuide, condition_holds
@@ -62,13 +62,11 @@ def _validator() -> Validator:
 
 
 @cache
-def quick_check() -> QuickCheck:
-    return QuickCheck(json.loads(schema_text()), {"moment": _is_moment, "redirect-uri": _is_redirect_uri})
+def quick_reader() -> QuickReader:
+    return QuickReader(json.loads(schema_text()), {"moment": _is_moment, "redirect-uri": _is_redirect_uri})
 
 
 def check_schema(document: Any) -> Iterator[Finding]:
     """All violations of the schema in the document."""
-    if quick_check().holds(document):
-        return
     for error in _validator().iter_errors(document):
         yield from explain(error, document)

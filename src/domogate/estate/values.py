@@ -18,7 +18,8 @@ _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})").fullmatch
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,308})(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?").fullmatch
 _MOST_WORDS = 1_000
 """The number of words that are remembered. A correct file has some dozens."""
-_WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None, "": None}
+NULLS = frozenset({"null", "~", ""})
+_BOOLEANS = {"true": True, "false": False}
 
 
 class SchemaGuide:
@@ -52,7 +53,7 @@ class SchemaGuide:
         if id(schema) in self._text:
             return self._text[id(schema)]
         parts = self._expand(node, schema)
-        is_text = any("string" in _types(part) for part in parts)
+        is_text = any("string" in types_of(part) for part in parts)
         if self._fixed.get(id(schema)) is not None:
             self._text[id(schema)] = is_text
         return is_text
@@ -99,13 +100,15 @@ def read_scalar(scalar: Scalar, *, as_text: bool) -> Any:
     """A missing value is always None. A quoted value is always text."""
     if not scalar.plain:
         return scalar.text
-    word = _WORDS.get(scalar.text, scalar.text)
-    if word is None or (isinstance(word, bool) and not as_text):
-        return word
-    return scalar.text if as_text else _number(scalar.text)
+    if scalar.text in NULLS:
+        return None
+    return scalar.text if as_text else read_plain(scalar.text)
 
 
-def _number(text: str) -> int | float | str:
+def read_plain(text: str) -> bool | int | float | str:
+    """A boolean, a number, or else the text itself."""
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
     if _INTEGER(text):
         return int(text)
     if _DECIMAL(text) and not text.lstrip("-").isdigit():
@@ -114,7 +117,7 @@ def _number(text: str) -> int | float | str:
     return text
 
 
-def _types(schema: Schema) -> list[str]:
+def types_of(schema: Schema) -> list[str]:
     types = schema.get("type", [])
     return [types] if isinstance(types, str) else types
 

@@ -10,7 +10,7 @@ from domogate.stores.estate_export import export_estate
 from domogate.stores.estate_import import import_estate, import_part
 from domogate.stores.subject import SqlSubject, reads, writes
 
-MODULES_A_PART = 500
+MODULES_A_PART = 1_000
 """With so many modules a part is complete; it may have more, because a plant is not split. It takes tens of milliseconds."""
 _PAUSE = 0.02
 """Seconds between two parts, in which other processes can write."""

@@ -1,6 +1,8 @@
 """Compares a table with its wanted content, and writes only the difference."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -30,7 +32,12 @@ class Difference(msgspec.Struct):
 
 
 def values_of(table: Table, row: Mapping[str, Any]) -> RowValues:
-    return tuple([row[column.name] for column in table.columns])
+    return _getter(table)(row)
+
+
+@cache
+def _getter(table: Table) -> Callable[[Mapping[str, Any]], RowValues]:
+    return itemgetter(*table.columns.keys())
 
 
 def collect(noun: str, rows: Iterable[RowValues]) -> dict[Any, RowValues]:
@@ -76,7 +83,7 @@ def write(tx: Transaction, table: Table, difference: Difference) -> None:
 def write_rows(tx: Transaction, table: Table, rows: Sequence[RowValues]) -> None:
     names = table.columns.keys()
     for chunk in chunked(rows, _ROWS_A_STATEMENT):
-        tx.connection.execute(tx.upsert(table), [dict(zip(names, row, strict=True)) for row in chunk])
+        tx.execute_bulk(tx.upsert(table), [dict(zip(names, row, strict=True)) for row in chunk])
 
 
 def remove(tx: Transaction, table: Table, difference: Difference) -> None:

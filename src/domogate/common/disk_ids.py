@@ -1,0 +1,35 @@
+"""A list of ids in a temporary file, because a large estate has millions of ids."""
+
+import sqlite3
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+
+_CACHE_KIB = 16 * 1024
+_MOST_AT_ONCE = 500
+
+
+class DiskIds(AbstractContextManager["DiskIds"]):
+    """First add all ids, then ask. SQLite deletes its temporary file when the connection is closed, also after a crash."""
+
+    def __init__(self) -> None:
+        # The threads of a store use it one after the other.
+        self._table = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._table.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        self._table.execute("PRAGMA journal_mode = OFF")
+        self._table.execute("CREATE TABLE listed (id TEXT)")
+        self._table.execute("BEGIN")
+        self._is_sorted = False
+
+    def __exit__(self, *_: object) -> None:
+        self._table.close()
+
+    def add(self, ids: Iterable[str]) -> None:
+        self._table.executemany("INSERT INTO listed VALUES (?)", ((one,) for one in ids))
+
+    def are_unique(self) -> bool:
+        # Sorting all ids at the end is much faster than keeping them sorted.
+        try:
+            self._table.execute("CREATE UNIQUE INDEX by_id ON listed (id)")
+        except sqlite3.IntegrityError:
+            return False
+        return True

@@ -1,0 +1,59 @@
+"""Reads a correct file of simple YAML quickly, in memory that does not grow with the file.
+
+It explains no mistake. If it does not accept the file, the YAML parser must read the file from its beginning.
+"""
+
+from collections.abc import Callable
+from typing import Any, TextIO
+
+from domogate.common.disk_ids import DiskIds
+from domogate.domain.estate import EstatePlant
+from domogate.estate.building import EstateBuilder, EstateFile
+from domogate.estate.checks import Drivers, PlantChecks, check_document, check_users, identified
+from domogate.estate.nodes import PLANTS
+from domogate.estate.quick_read import NotQuick
+from domogate.estate.schema import quick_reader
+from domogate.estate.simple_yaml import NotSimple, read_parts
+
+
+class QuickScan:
+    """One pass over a file. `passed_on` is the number of plants that were given to `take`."""
+
+    def __init__(self, source: str, take: Callable[[EstatePlant], None], drivers: Drivers | None) -> None:
+        self._source = source
+        self._take = take
+        self._drivers = drivers
+        self.passed_on = 0
+
+    def run(self, text: TextIO) -> EstateFile | None:
+        """Return the file without plants. None: the file may have a mistake, or is not simple. Raises UnicodeDecodeError."""
+        try:
+            with DiskIds() as ids, DiskIds() as internal_ids:
+                return self._read(text, ids, internal_ids)
+        except (NotSimple, NotQuick):
+            return None
+
+    def _read(self, text: TextIO, ids: DiskIds, internal_ids: DiskIds) -> EstateFile | None:
+        read = quick_reader().read
+        document: dict[str, Any] = {}
+        checks: PlantChecks | None = None
+        builder: EstateBuilder | None = None
+        for key, raw in read_parts(text):
+            if key != PLANTS:
+                document |= read({key: raw})
+                continue
+            if checks is None or builder is None:
+                if "users" not in document or any(check_users(document)):
+                    return None
+                checks, builder = PlantChecks(document["users"], self._drivers), EstateBuilder(document["users"])
+            path, plant = (PLANTS, self.passed_on), read({PLANTS: [raw]})[PLANTS][0]
+            if any(checks.check_alone(path, plant)):
+                return None
+            records = [record for _, record in identified(path, plant)]
+            ids.add(record["id"].lower() for record in records)
+            internal_ids.add(record["internalId"].lower() for record in records if "internalId" in record)
+            self._take(builder.build_plant(plant))
+            self.passed_on += 1
+        if any(check_document(document)) or not ids.are_unique() or not internal_ids.are_unique():
+            return None
+        return (builder or EstateBuilder(document.get("users", ()))).build(document, self._source)
