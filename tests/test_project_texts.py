@@ -17,7 +17,7 @@ HOSTS = (
 
 FOLDERS = ["home", "Users", "root", "work", "tmp", "mnt", "workspace"]
 NAMES_A_HOST = re.compile("|".join(re.escape(host) for host in HOSTS), re.IGNORECASE)
-NAMES_A_FOLDER = re.compile(rf"(?<![\w.}}/-])(?:/(?:{'|'.join(FOLDERS)})/[\w.~-]|[A-Z]:\\Users\\)")
+NAMES_A_FOLDER = re.compile(rf"(?<![\w.}}/-])(?:/(?!home/v1\b)(?:{'|'.join(FOLDERS)})/[\w.~-]|[A-Z]:\\Users\\)")
 TEXT = {
     f".{suffix}"
     for suffix in [
@@ -81,7 +81,9 @@ class TestWhatIsNotSaid:
     def test_such_a_path_is_recognised(self, before: str, folder: str) -> None:
         assert NAMES_A_FOLDER.search(f"{before}/{folder}/anna")
 
-    @pytest.mark.parametrize("line", ["/homectl/api/v1.0", "${TMPDIR:-/tmp}/x", "https://example.com/home/page", "docs/work/x"])
+    @pytest.mark.parametrize(
+        "line", ["/homectl/api/v1.0", "GET /home/v1/homes", "${TMPDIR:-/tmp}/x", "https://example.com/home/page", "docs/work/x"]
+    )
     def test_other_paths_are_not(self, line: str) -> None:
         assert not NAMES_A_FOLDER.search(line)
 

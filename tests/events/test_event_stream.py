@@ -183,7 +183,7 @@ class TestRefusals:
         credentials = await served.setup.grant_access(served.anna, [Scope.LIGHT_READ])
         answer = await served.get("?kind=safety", credentials)
         await self.refused(answer, 401)
-        assert answer.headers["www-authenticate"].endswith('error="insufficient_scope", scope="safety.read"')
+        assert answer.headers["www-authenticate"].endswith('error="insufficient_scope", scope="home.use safety.read"')
         assert [noted["action"] for noted in served.audit.noted] == [AuditAction.REFUSAL]
 
     async def test_of_parameters_that_cannot_be_read(self, served: ServedStreams) -> None:

@@ -97,7 +97,7 @@ async def _post(folder: Path, records: list[tuple[str, dict[str, Any]]]) -> None
     async with open_api(folder) as api:
         modules = (MODULE_OF[DeviceKind.LIGHT], MODULE_OF[DeviceKind.PLUG])
         users = (api.operator, ANNA)
-        estate = Estate(users=users, clients=(api.console,), plants=(EstatePlant(FULL_PLANT, Topology(modules=modules), ()),))
+        estate = Estate(users=users, clients=(api.client,), plants=(EstatePlant(FULL_PLANT, Topology(modules=modules), ()),))
         await api.env.store.import_estate(estate, prune=True)
         for path, body in records:
             answer = await api.send("POST", path, content=json.dumps(body).encode())

@@ -14,9 +14,10 @@ from domogate.http_api.operations import Operation
 from domogate.management import safety
 from domogate.management.surface import SURFACE
 from support.clocks import NOW
-from support.management_setup import ManagementApi, problem
+from support.management_setup import ManagementApi
 from support.safety_site import SITE, site_estate
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, LAMP, SCENE, a_passkey, an_id
+from support.token_api import problem
 
 pytestmark = pytest.mark.slow
 

@@ -3,20 +3,14 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
-
-import httpx
-import msgspec
 
 from domogate import management
 from domogate.domain.ids import new_id
-from domogate.domain.people import MANAGE_SCOPE, Client, Grant, GrantType, Subscription, TokenKind, User
+from domogate.domain.people import MANAGE_SCOPE, Client, Subscription, User
 from domogate.fabric.in_process import InProcessFabric
 from domogate.identity.rotation import KeyPlace, list_key_places, rotate_keys
-from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as keep_subscription
-from domogate.identity.tokens import TokenVerifier
 from domogate.services.driving import Driving
 from domogate.services.plants.control import Control
 from domogate.services.plants.fault_injection import FaultInjector
@@ -25,8 +19,7 @@ from domogate.services.plants.read_model import ReadModel
 from domogate.services.plants.scenes import Scenes
 from support.devices import FakeDriver
 from support.people_setup import BASE_URL, PeopleSetup, open_people
-
-ISSUER = f"{BASE_URL}/auth"
+from support.token_api import TokenApi
 
 
 class RotatingKeys:
@@ -83,16 +76,12 @@ class DeviceBackend:
         )
 
 
-class ManagementApi:
+class ManagementApi(TokenApi):
     """The API of one gateway, and the operator Olga who calls it with the client `console`."""
 
     def __init__(self, of: PeopleSetup) -> None:
-        self.env = of
-        self.keyring = KeyRing(of.store, of.clock)
-        self.signer = TokenSigner(self.keyring, of.clock, ISSUER, BASE_URL, access_lifetime=3600.0, id_lifetime=3600.0)
-        self.verifier = TokenVerifier(self.keyring, of.store, of.clock, ISSUER, BASE_URL)
-        of.store.listen(self.keyring.apply)
-        of.store.listen(self.verifier.apply)
+        client = Client("console", "Console", redirect_uris=("https://console.example/back",), scopes=(MANAGE_SCOPE,))
+        super().__init__(of, "/manage/v1", client)
         self.backend = DeviceBackend(of)
         self.app = management.build(
             management.ManagementServices(
@@ -109,68 +98,13 @@ class ManagementApi:
             version="1",
             max_body=2000,
         )
-        transport = httpx.ASGITransport(self.app, client=("192.0.2.9", 1234))
-        self.http = httpx.AsyncClient(transport=transport, base_url=BASE_URL)
-        self.console = Client("console", "Console", redirect_uris=("https://console.example/back",), scopes=(MANAGE_SCOPE,))
+        self.serve(self.app)
         self.operator = User(new_id(), "olga@example.com", "Olga", "hash of x", operator=True)
-        self.token = ""
 
     async def open(self) -> None:
-        await self.keyring.start()
-        await self.env.store.save_client(self.console)
+        await super().open()
         await self.env.store.save_user(self.operator)
         self.token = await self.mint(self.operator)
-
-    async def mint(
-        self,
-        user: User,
-        *,
-        scopes: tuple[str, ...] = (MANAGE_SCOPE,),
-        kind: TokenKind = TokenKind.ACCESS,
-        flow: GrantType = GrantType.AUTHORIZATION_CODE,
-        lifetime: float | None = None,
-    ) -> str:
-        grant = Grant(new_id(), user.id, self.console.id, scopes, flow, self.env.clock.now())
-        await self.env.store.add_grant(grant)
-        return await self.signer.mint_token(kind, user, self.console, grant, lifetime)
-
-    async def send(
-        self, method: str, path: str, body: Any = None, *, token: str | None = None, **options: Any
-    ) -> httpx.Response:
-        """`path` is relative to /manage/v1. An empty token leaves the header out."""
-        headers = options.pop("headers", {})
-        used = self.token if token is None else token
-        if used:
-            headers = {"authorization": f"Bearer {used}", **headers}
-        content = options.pop("content", None if body is None else msgspec.json.encode(body))
-        return await self.http.request(method, f"/manage/v1{path}", headers=headers, content=content, **options)
-
-    async def ok(self, method: str, path: str, body: Any = None, *, status: int = 200, **options: Any) -> Any:
-        answer = await self.send(method, path, body, **options)
-        assert answer.status_code == status, answer.text
-        assert answer.headers["cache-control"] == "no-store"
-        if status == 204:
-            assert answer.content == b""
-            return None
-        assert answer.headers["content-type"] == "application/json"
-        return answer.json()
-
-    async def refused(self, method: str, path: str, body: Any = None, *, status: int, **options: Any) -> str:
-        """Returns the detail of the problem."""
-        return problem(await self.send(method, path, body, **options), status)
-
-
-def problem(answer: httpx.Response, *statuses: int) -> str:
-    """Checks a problem (RFC 9457) and returns its detail. It must not show internal details."""
-    assert answer.status_code in statuses, f"{answer.status_code}: {answer.text}"
-    assert answer.headers["content-type"] == "application/problem+json"
-    body = answer.json()
-    assert body.keys() == {"type", "title", "status", "detail"}
-    assert body["status"] == answer.status_code
-    assert "Traceback" not in answer.text
-    detail: str = body["detail"]
-    assert len(detail) > 10
-    return detail
 
 
 @asynccontextmanager

@@ -119,6 +119,19 @@ OWN_SURFACES = (
     Call("tickets", "picture"),
 )  # fmt: skip
 
+OF_HOME = {"homeId": HOUSE}
+
+HOME = (
+    Call("home", "getMe"),
+    Call("home", "listHomes", query={"limit": 2}),
+    Call("home", "getHome", OF_HOME),
+    Call("home", "getModule", {**OF_HOME, "moduleId": LAMP}),
+    Call("home", "commandModule", {**OF_HOME, "moduleId": LAMP}, body={"do": "set light", "on": True, "level": 40}),
+    Call("home", "runScene", {**OF_HOME, "moduleId": SCENE}, status=204),
+    Call("home", "commandModule", {**OF_HOME, "moduleId": CAMERA}, body={"do": "switch camera", "on": True}),
+    Call("home", "getPicture", {**OF_HOME, "moduleId": CAMERA}),
+)  # fmt: skip
+
 MANAGEMENT = (
     Call("management", "listUsers", query={"limit": 2}),
     Call("management", "createUser", body={"email": "sofia@example.com", "name": "Sofia Ricci", "operator": True}, status=201,
@@ -192,4 +205,4 @@ MANAGEMENT = (
     Call("management", "listAudit", query={"limit": 2}),
 )  # fmt: skip
 
-CALLS = (*FAMILIES, *OWN_SURFACES, *MANAGEMENT)
+CALLS = (*FAMILIES, *OWN_SURFACES, *HOME, *MANAGEMENT)

@@ -10,15 +10,15 @@ from domogate.app import Tools
 from domogate.domain.authorization import Session
 from domogate.domain.ids import new_id
 from domogate.domain.passkeys import Passkey, UsedChallenge
-from domogate.domain.people import MANAGE_SCOPE, Client, Grant, TokenKind
+from domogate.domain.people import HOME_SCOPE, MANAGE_SCOPE, Client, Grant, Scope, TokenKind, User
 from support.gateway import Gateway
 from support.http import KEY_HEADER
 from support.receivers import ThreadedReceiver
-from support.sdk_calls import ELENA, FABIO, Call
+from support.sdk_calls import ANNA, ELENA, FABIO, Call
 from support.store_access import run_with_tools
 
 _NAME = re.compile(r"\{(\w+)\}")
-_CONSOLE = Client("console", "Console", None, scopes=(MANAGE_SCOPE,))
+_CONSOLE = Client("console", "Console", None, scopes=(MANAGE_SCOPE, HOME_SCOPE, Scope.AUDIOVIDEO_READ))
 
 
 class SdkDemo:
@@ -27,14 +27,15 @@ class SdkDemo:
     def __init__(self, gateway: Gateway, receiver: ThreadedReceiver) -> None:
         self.gateway = gateway
         self.known: dict[str, str] = {"receiver": receiver.url}
-        self._operator_token = run_with_tools(gateway, self._prepare)
+        self._operator_token, self._home_token = run_with_tools(gateway, self._prepare)
 
     @staticmethod
-    async def _prepare(tools: Tools) -> str:
-        """Make Elena an operator, and give Fabio what operators remove. Returns Elena's token."""
+    async def _prepare(tools: Tools) -> tuple[str, str]:
+        """Make Elena an operator, and give Fabio what operators remove. Returns the tokens of Elena and of Anna."""
         now = tools.clock.now()
-        elena, fabio = [await tools.store.find_user_by_email(email) for email in (ELENA, FABIO)]
+        elena, fabio, anna = [await tools.store.find_user_by_email(email) for email in (ELENA, FABIO, ANNA)]
         assert elena is not None
+        assert anna is not None
         assert fabio is not None
         await tools.people.set_operator(elena.id, True)
         await tools.store.save_client(_CONSOLE)
@@ -45,13 +46,19 @@ class SdkDemo:
         await tools.store.add_session(session)
         passkey = Passkey(new_id(), fabio.id, new_id(), new_id(), new_id(), 0, "Phone", now)
         assert await tools.store.add_passkey(passkey, UsedChallenge(new_id(), now + 60), session.id)
-        grant = Grant(new_id(), elena.id, _CONSOLE.id, _CONSOLE.scopes, created_at=now)
-        await tools.store.add_grant(grant)
-        return await tools.signer.mint_token(TokenKind.ACCESS, elena, _CONSOLE, grant)
+
+        async def mint(user: User) -> str:
+            grant = Grant(new_id(), user.id, _CONSOLE.id, _CONSOLE.scopes, created_at=now)
+            await tools.store.add_grant(grant)
+            return await tools.signer.mint_token(TokenKind.ACCESS, user, _CONSOLE, grant)
+
+        return await mint(elena), await mint(anna)
 
     def headers_for(self, call: Call) -> dict[str, str]:
         if call.document == "management":
             return {"Authorization": f"Bearer {self._operator_token}"}
+        if call.document == "home":
+            return {"Authorization": f"Bearer {self._home_token}"}
         if call.document == "tickets":
             return {"Authorization": f"Bearer {self.known['pictureToken']}"} if call.operation == "picture" else {}
         person = self.gateway.people[call.who]

@@ -6,13 +6,14 @@ from domogate import __version__
 from domogate.events.surface import SURFACE as EVENTS
 from domogate.families import FAMILIES
 from domogate.families._openapi import openapi_document as describe_family
+from domogate.homes.surface import SURFACE as HOME
 from domogate.http_api.openapi import describe_surface
 from domogate.management.surface import SURFACE as MANAGEMENT
 from domogate.settings import Settings
 from domogate.tickets.surface import SURFACE as TICKETS
 from domogate.webhooks.surface import SURFACE as WEBHOOKS
 
-SURFACES = (EVENTS, WEBHOOKS, TICKETS, MANAGEMENT)
+SURFACES = (HOME, EVENTS, WEBHOOKS, TICKETS, MANAGEMENT)
 DOCUMENTS = (*(family.slug for family in FAMILIES), *(surface.name for surface in SURFACES))
 
 

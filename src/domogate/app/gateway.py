@@ -6,6 +6,7 @@ from datetime import date
 from domogate import __version__, auth, events, management, tickets, webhooks
 from domogate.app.documents import SURFACES
 from domogate.app.gateway_metrics import register_metrics
+from domogate.app.home_api import build_home_api
 from domogate.app.parts import (
     DAY,
     SigningKeyAdministration,
@@ -273,6 +274,7 @@ class Gateway:
         surfaces[b"tickets"] = tickets.build(
             self.redemption, base_url=settings.base_url, version=__version__, max_body=settings.max_body
         )
+        surfaces[b"home"] = build_home_api(self)
         others = {surface.name: surface.document for surface in SURFACES}
         surfaces[b"openapi"] = build_documents(FAMILIES, others, base_url=settings.base_url, version=__version__)
         return Edge(

@@ -11,9 +11,9 @@ from domogate.cli._output import AsJson, as_printed, iso, note_more, print_field
 from domogate.cli._words import TIME_HELP, optional_moment
 from domogate.domain.commands import Command, OrderRecord, OrderState
 from domogate.domain.ids import Id
-from domogate.management.commands import word_of
 from domogate.management.orders import order_out
 from domogate.settings import Settings
+from domogate.wire.commands import word_of
 
 commands = group("order", "Orders: the commands that were sent to devices, and their outcomes.")
 

@@ -95,6 +95,10 @@ MANAGE_SCOPE = "gateway.manage"
 """With this scope an operator can use the management API. It does not allow any operation of a family."""
 
 
+HOME_SCOPE = "home.use"
+"""With this scope an application can use the homes of a person as the person does (/home/v1). Doors need another scope too."""
+
+
 class IdentityScope(StrEnum):
     """Scopes of OpenID Connect. They are about the person, not about plants. They do not allow any operation of a family."""
 
@@ -104,7 +108,7 @@ class IdentityScope(StrEnum):
     OFFLINE_ACCESS = "offline_access"
 
 
-KNOWN_SCOPES = (*map(str, Scope), *map(str, IdentityScope), MANAGE_SCOPE)
+KNOWN_SCOPES = (*map(str, Scope), *map(str, IdentityScope), HOME_SCOPE, MANAGE_SCOPE)
 """All scopes that a client can be registered for, as written on the wire."""
 
 

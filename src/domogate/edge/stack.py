@@ -43,7 +43,8 @@ _PREFLIGHT: tuple[Header, ...] = (
     (b"access-control-allow-methods", b"GET, HEAD, POST, PUT, PATCH, DELETE"),
     (
         b"access-control-allow-headers",
-        b"Authorization, Ocp-Apim-Subscription-Key, Content-Type, Accept, If-None-Match, Last-Event-ID, X-Request-Id",
+        b"Authorization, Ocp-Apim-Subscription-Key, Content-Type, Accept, Idempotency-Key, If-None-Match, "
+        b"Last-Event-ID, X-Request-Id",
     ),
     (b"access-control-max-age", b"600"),
 )

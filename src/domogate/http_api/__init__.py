@@ -1,4 +1,4 @@
-"""The kit of our own HTTP surfaces (management, events, webhooks, tickets), on Starlette.
+"""The kit of our own HTTP surfaces (homes, management, events, webhooks, tickets), on Starlette.
 
 A surface is a `Surface` with a table of operations (operations.py) and one way to check credentials (credentials.py).
 `SurfaceApp` (app.py) serves it: it reads queries and bodies (requests.py), prints refusals as problem details (problems.py),

@@ -1,5 +1,6 @@
 """The ASGI app of a surface: finds the operation, checks credentials, reads the request, and answers."""
 
+import hashlib
 from collections.abc import MutableMapping, Sequence
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -90,6 +91,8 @@ class SurfaceApp(Generic[S, C]):
             answer.headers.setdefault("cache-control", "no-store")
             return answer
         content = b"" if operation.answer is None else msgspec.json.encode(answer)
+        if operation.has_etag:
+            return _with_etag(content, request)
         return Response(content, operation.status, _NO_STORE, None if operation.answer is None else JSON)
 
     @cached_property
@@ -110,6 +113,15 @@ class SurfaceApp(Generic[S, C]):
                     _check_method(request, methods)
                     return methods[request.method], parameters
         raise Problem(404, f"No operation has this URL; {self._surface.document} lists all operations.")
+
+
+def _with_etag(content: bytes, request: Request) -> Response:
+    etag = f'"{hashlib.blake2b(content, digest_size=16).hexdigest()}"'
+    headers = {"etag": etag, "cache-control": "private, no-cache"}
+    known = {given.strip().removeprefix("W/") for given in request.headers.get("if-none-match", "").split(",")}
+    if known.isdisjoint({etag, "*"}):
+        return Response(content, 200, headers, JSON)
+    return Response(status_code=304, headers=headers)
 
 
 def _check_method(request: Request, allowed: Any) -> None:

@@ -1,19 +1,19 @@
-"""Two ways to check credentials: the token of an operator, or a subscription key and the token of an application."""
+"""Three ways to check credentials: a token for the management API or for the home API, or a subscription key and a token."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from starlette.requests import Request
 
 from domogate.domain.ids import Id
-from domogate.domain.people import MANAGE_SCOPE, GrantType, TokenKind, User
+from domogate.domain.people import HOME_SCOPE, MANAGE_SCOPE, GrantType, Principal, TokenKind, User
 from domogate.http_api.problems import Problem, bearer_challenge
 from domogate.http_api.requests import address_of
 from domogate.ports import Admission, Audit, Verifier
 from domogate.services.audit import AuditAction, AuditResult, note_refusal
 from domogate.services.people import Actor
-from domogate.services.rights.access import Caller, authenticate, may_manage
+from domogate.services.rights.access import Caller, authenticate, check_standing, may_manage
 from domogate.wire.openapi import KEY_SCHEME
 
 C = TypeVar("C")
@@ -52,17 +52,28 @@ class Users(Protocol):
     async def find_user(self, user_id: Id) -> User | None: ...
 
 
+def _token_scheme(description: str) -> dict[str, Any]:
+    return {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": description}}
+
+
+async def verify_access_token(verifier: Verifier, request: Request, scope: str, api: str) -> Principal:
+    """Return the principal of an access token with this scope that is not of the implicit grant. Raises Problem, Fault."""
+    unverified_token = read_bearer_token(request, "an access token").encode("latin-1")
+    principal = verifier.find_verified(unverified_token) or await verifier.verify(unverified_token)
+    if principal.kind is not TokenKind.ACCESS:
+        raise _invalid(f"{api} takes an access token, and this is an id token.")
+    if principal.flow is GrantType.IMPLICIT:
+        raise _invalid(f"{api} does not take tokens of the implicit grant.")
+    if scope not in principal.scopes:
+        detail = f"The token lacks the scope {scope}; the client must ask for it and be registered with it."
+        raise Problem(403, detail, {"www-authenticate": bearer_challenge("insufficient_scope", scope)})
+    return principal
+
+
 class OperatorToken(Credentials[Operator]):
     """An access token with the management scope, whose user is an operator at the time of the request."""
 
-    schemes = {
-        "token": {
-            "type": "http",
-            "scheme": "bearer",
-            "bearerFormat": "JWT",
-            "description": f"An access token with the scope {MANAGE_SCOPE}",
-        }
-    }
+    schemes = _token_scheme(f"An access token with the scope {MANAGE_SCOPE}")
     errors = {
         401: f"The access token is missing or not valid; it needs the scope {MANAGE_SCOPE}",
         403: f"The token lacks the scope {MANAGE_SCOPE}, or its user is not an operator",
@@ -74,15 +85,7 @@ class OperatorToken(Credentials[Operator]):
         self._audit = audit
 
     async def check(self, request: Request) -> Operator:
-        unverified_token = read_bearer_token(request, "an access token").encode("latin-1")
-        principal = self._verifier.find_verified(unverified_token) or await self._verifier.verify(unverified_token)
-        if principal.kind is not TokenKind.ACCESS:
-            raise _invalid("The management API takes an access token, and this is an id token.")
-        if principal.flow is GrantType.IMPLICIT:
-            raise _invalid("The management API does not take tokens of the implicit grant.")
-        if MANAGE_SCOPE not in principal.scopes:
-            detail = f"The token lacks the scope {MANAGE_SCOPE}; the client must ask for it and be registered with it."
-            raise Problem(403, detail, {"www-authenticate": bearer_challenge("insufficient_scope", MANAGE_SCOPE)})
+        principal = await verify_access_token(self._verifier, request, MANAGE_SCOPE, "The management API")
         user = await self._users.find_user(principal.user_id)
         if user is None:
             raise _invalid("The token's user does not exist here.")
@@ -94,13 +97,48 @@ class OperatorToken(Credentials[Operator]):
         return operator
 
 
+class Requests(Protocol):
+    """Counts the requests of each person."""
+
+    def admit(self, user_id: Id) -> None:
+        """Raises TooManyRequests."""
+        ...
+
+
+class HomeToken(Credentials[Principal]):
+    """An access token with the home scope. No subscription key is needed, so the requests of each person are limited."""
+
+    schemes = _token_scheme(f"An access token with the scope {HOME_SCOPE}")
+    errors = {
+        401: f"The access token is missing or not valid; it needs the scope {HOME_SCOPE}",
+        403: f"The token lacks the scope {HOME_SCOPE}, or the person has no rights on this",
+        429: "The person sends too many requests; see Retry-After",
+        469: "The person must renew their password",
+        470: "The person must accept the terms and conditions",
+    }
+    any_standing: ClassVar[frozenset[str]] = frozenset({"getMe"})
+    """The operations that also answer a person who must renew the password or accept the terms."""
+
+    def __init__(self, verifier: Verifier, requests: Requests, audit: Audit) -> None:
+        self._verifier = verifier
+        self._requests = requests
+        self._audit = audit
+
+    async def check(self, request: Request) -> Principal:
+        principal = await verify_access_token(self._verifier, request, HOME_SCOPE, "The home API")
+        self._requests.admit(principal.user_id)
+        if request.scope[OPERATION] not in self.any_standing:
+            check_standing(principal.standing)
+        return principal
+
+    def note_refusal(self, caller: Principal, error: Exception, request: Request) -> None:
+        note_refusal(self._audit, caller, request.scope[OPERATION], error, address_of(request))
+
+
 class KeyAndToken(Credentials[Caller]):
     """A subscription key and a token of either kind, as in the families."""
 
-    schemes = {
-        "key": KEY_SCHEME,
-        "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "An access token or an id token"},
-    }
+    schemes = {"key": KEY_SCHEME, **_token_scheme("An access token or an id token")}
     errors = {
         401: "The subscription key or token is missing or not valid, or the token has none of the required scopes",
         429: "The key's rate or daily quota is used up",

@@ -62,6 +62,10 @@ def _describe(operation: Operation, surface: Surface, schemas: Schemas) -> dict[
         success["content"] = {media_type: {} for media_type in operation.media_types}
     elif operation.answer is not None:
         success["content"] = schemas.json_of(operation.answer)
+    not_modified: dict[str, Any] = {}
+    if operation.has_etag:
+        success["headers"] = {"ETag": {"schema": {"type": "string"}, "description": "Changes with the content"}}
+        not_modified = {"304": {"description": "The content still has the ETag of If-None-Match"}}
     problem = {MEDIA_TYPE: {"schema": schemas.of(ProblemDetails)}}
     described: dict[str, Any] = {
         "operationId": operation.id,
@@ -69,6 +73,7 @@ def _describe(operation: Operation, surface: Surface, schemas: Schemas) -> dict[
         "parameters": _parameters(operation, surface),
         "responses": {
             str(operation.status): success,
+            **not_modified,
             **{
                 str(status): {"description": words, "content": problem}
                 for status, words in errors_of(operation, surface).items()

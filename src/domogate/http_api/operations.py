@@ -61,6 +61,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     body: Any = None
     query: Any = None
     header: RequestHeader | None = None
+    has_etag: bool = False
+    """True if the answer has an ETag, and a request with the same If-None-Match gets 304 without a body (RFC 9110 §13.1.2)."""
     media_types: tuple[str, ...] = (JSON,)
     success: str = ""
     """A description of the success, if the status alone is not clear."""
@@ -77,8 +79,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"{self.id}: 204 and an empty body go together")
         if (self.answer is Response) != (self.media_types != (JSON,)):
             raise ValueError(f"{self.id}: a Response and its media types go together")
-        if self.body is not None and self.method not in ("POST", "PATCH"):
-            raise ValueError(f"{self.id}: only POST and PATCH have a body")
+        if self.body is not None and self.method not in ("POST", "PATCH", "PUT"):
+            raise ValueError(f"{self.id}: only POST, PATCH and PUT have a body")
         if len(set(self.parameters)) != len(self.parameters):
             raise ValueError(f"{self.id}: a path parameter occurs twice")
 

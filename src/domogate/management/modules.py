@@ -12,13 +12,13 @@ from domogate.domain.ids import Id
 from domogate.domain.plants import Ambient, PlantStatus
 from domogate.http_api.operations import OperationTable, RequestHeader
 from domogate.http_api.paging import Listing, Page, page_of
-from domogate.management.commands import CommandBody, to_command, word_of
 from domogate.management.orders import OrderOut, order_out
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.audit import AuditAction, AuditResult
 from domogate.services.plants.read_model import ModuleView, PlantView
 from domogate.services.refusals import Conflict, NotFound
 from domogate.wire import OutputModel
+from domogate.wire.commands import CommandBody, to_command, word_of
 from domogate.wire.states import AbsenceOut, StateOut, state_out
 
 OPERATIONS = OperationTable("modules")
@@ -101,7 +101,7 @@ async def command_module(services: ManagementServices, call: OperatorCall, body:
     plant = await find_served_plant(services, call)
     view = find_module(plant, call)
     module = view.module
-    command = to_command(body, view, services.clock.now())
+    command = to_command(body, module, view.state, services.clock.now())
     record = await services.devices.control.order(plant.plant.id, module.id, command, key=call.header)
     confirmed = record.state is OrderState.CONFIRMED
     services.audit.note(

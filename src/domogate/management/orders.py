@@ -9,10 +9,10 @@ from domogate.domain.commands import OrderRecord, OrderState
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, wrong_cursor
 from domogate.http_api.requests import read_optional_id
-from domogate.management.commands import CommandBody, command_body
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.refusals import NotFound
 from domogate.wire import OutputModel
+from domogate.wire.commands import CommandBody, command_body
 
 OPERATIONS = OperationTable("orders")
 

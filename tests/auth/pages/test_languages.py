@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from domogate.auth.pages.account import scope_words
 from domogate.auth.pages.language import LANGUAGES, choose_language
-from domogate.domain.people import MANAGE_SCOPE, IdentityScope, Scope
+from domogate.domain.people import HOME_SCOPE, MANAGE_SCOPE, IdentityScope, Scope
 
 ENGLISH = LANGUAGES["en"]
 FOLDER = files("domogate.auth.pages")
@@ -58,7 +58,7 @@ class TestTexts:
         same = {key for key, text in ENGLISH.texts.items() if len(text) > 20 and texts[key] == text}
         assert same == set()
 
-    @pytest.mark.parametrize("scope", [*Scope, *IdentityScope, MANAGE_SCOPE])
+    @pytest.mark.parametrize("scope", [*Scope, *IdentityScope, HOME_SCOPE, MANAGE_SCOPE])
     @pytest.mark.parametrize("code", sorted(LANGUAGES))
     def test_every_scope_is_said_in_words(self, code: str, scope: str) -> None:
         title, about, _ = scope_words(LANGUAGES[code], scope)
@@ -66,10 +66,10 @@ class TestTexts:
         assert about
 
     def test_scopes_that_change_something_are_marked(self) -> None:
-        acting = {scope for scope in (*Scope, *IdentityScope, MANAGE_SCOPE) if scope_words(ENGLISH, scope)[2]}
+        acting = {scope for scope in (*Scope, *IdentityScope, HOME_SCOPE, MANAGE_SCOPE) if scope_words(ENGLISH, scope)[2]}
         assert acting == {
             *(Scope.PLUG_WRITE, Scope.SCENE_LAUNCH, Scope.SCENE_WRITE, Scope.LIGHT_WRITE, Scope.COMFORT_WRITE),
-            *(Scope.AUDIOVIDEO_READ, MANAGE_SCOPE),
+            *(Scope.AUDIOVIDEO_READ, HOME_SCOPE, MANAGE_SCOPE),
         }
 
     def test_every_text_that_a_page_names_is_there(self) -> None:

@@ -16,7 +16,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import NoSuchPlant, NotYourPlant, ScopeMissing
 from domogate.domain.ids import new_id
 from domogate.domain.notices import NoticeKind
-from domogate.domain.people import Scope, TokenKind
+from domogate.domain.people import HOME_SCOPE, Scope, TokenKind
 from domogate.domain.plants import PlantStatus
 from domogate.domain.states import LockState, Report
 from domogate.services.events import frames
@@ -157,7 +157,7 @@ class TestFilters:
         caller = await setup.call(await setup.grant_access(home.anna, [Scope.LIGHT_READ, "openid"]))
         with pytest.raises(ScopeMissing) as refused:
             await setup.hub.open(caller, EventFilter(kinds=frozenset({NoticeKind.SAFETY})))
-        assert refused.value.scopes == (Scope.SAFETY_READ,)
+        assert refused.value.scopes == (HOME_SCOPE, Scope.SAFETY_READ)
         nothing = await setup.call(await setup.grant_access(home.anna, ["openid"]))
         with pytest.raises(ScopeMissing):
             await setup.hub.open(nothing, EventFilter())

@@ -11,7 +11,7 @@ from domogate.domain.faults import NoSuchPlant, NotYourPlant, PasswordToRenew, T
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
 from domogate.domain.notices import Notice, NoticeKind
-from domogate.domain.people import Scope, Standing, User
+from domogate.domain.people import HOME_SCOPE, Scope, Standing, User
 from domogate.domain.plants import Member, Module, Plant, PlantStatus, Topology
 from domogate.families import FAMILIES
 from domogate.ports import StoredPlant
@@ -70,7 +70,7 @@ class TestScopes:
             if operation.method == "GET" and operation.path == "plants"
             for scope in operation.scopes
         }
-        assert listing == PLANT_SCOPES
+        assert listing | {HOME_SCOPE} == PLANT_SCOPES
 
     @pytest.mark.parametrize("kind", list(DeviceKind))
     def test_a_module_is_shown_by_its_own_scope_only(self, kind: DeviceKind) -> None:
@@ -78,6 +78,7 @@ class TestScopes:
         plant = view_of(topology=Topology(modules=(module,)))
         if kind not in READ_SCOPE:
             assert not access_of(ANNA, plant).may_see(module.id)
+            assert access_of(ANNA, plant, frozenset({HOME_SCOPE})).may_see(module.id)
             return
         own = frozenset({READ_SCOPE[kind]})
         assert access_of(ANNA, plant, own).may_see(module.id)

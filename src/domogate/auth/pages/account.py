@@ -16,7 +16,7 @@ from domogate.auth.pages.user_agents import Agent, describe_agent
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import Endpoint, route_by_method
 from domogate.domain.ids import DASHED_UUID, Id
-from domogate.domain.people import MANAGE_SCOPE, Grant, Scope
+from domogate.domain.people import HOME_SCOPE, MANAGE_SCOPE, Grant, Scope
 from domogate.domain.plants import Plant
 from domogate.services.audit import AuditAction, AuditResult
 from domogate.services.people import Actor, LoggedIn
@@ -234,7 +234,7 @@ def scope_words(language: Language, scope: str) -> tuple[str, str, bool]:
 _CHANGES_THINGS = frozenset(
     (
         *(Scope.PLUG_WRITE, Scope.SCENE_LAUNCH, Scope.SCENE_WRITE, Scope.LIGHT_WRITE, Scope.COMFORT_WRITE),
-        *(Scope.AUDIOVIDEO_READ, MANAGE_SCOPE),
+        *(Scope.AUDIOVIDEO_READ, HOME_SCOPE, MANAGE_SCOPE),
     )
 )
 

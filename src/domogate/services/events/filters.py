@@ -7,7 +7,7 @@ import msgspec
 from domogate.domain.devices import EMERGENCY_KINDS
 from domogate.domain.ids import Id
 from domogate.domain.notices import NoticeKind
-from domogate.domain.people import Scope
+from domogate.domain.people import HOME_SCOPE, Scope
 from domogate.services.rights.access import READ_SCOPE, SITE_SCOPES
 
 
@@ -23,8 +23,8 @@ class EventFilter(msgspec.Struct, frozen=True):
         return not self.kinds or not self.kinds.isdisjoint(kinds)
 
 
-_STATE_SCOPES = frozenset(scope for kind, scope in READ_SCOPE.items() if kind not in EMERGENCY_KINDS)
-_SAFETY_SCOPES = frozenset({Scope.SAFETY_READ})
+_STATE_SCOPES = frozenset((HOME_SCOPE, *(scope for kind, scope in READ_SCOPE.items() if kind not in EMERGENCY_KINDS)))
+_SAFETY_SCOPES = frozenset({Scope.SAFETY_READ, HOME_SCOPE})
 
 SCOPES_OF_KIND: dict[NoticeKind, frozenset[str]] = {
     NoticeKind.STATE: _STATE_SCOPES,

@@ -3,7 +3,6 @@
 from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.notices import Notice, kinds_of_plant, kinds_of_state
 from domogate.services.plants.read_model import PlantView
-from domogate.services.rights.access import READ_SCOPE
 
 
 def find_notice(change: Change, plant: PlantView) -> Notice | None:
@@ -11,7 +10,7 @@ def find_notice(change: Change, plant: PlantView) -> Notice | None:
     event = change.event
     if isinstance(event, StateChanged):
         view = plant.modules.get(event.module_id)
-        if view is None or view.module.kind not in READ_SCOPE:
+        if view is None:
             return None
         return Notice(change.cursor, change.at, event, kinds_of_state(event, view.module.kind))
     if isinstance(event, PlantChanged):

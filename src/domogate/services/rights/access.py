@@ -14,7 +14,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import KeyRefused, NoSuchPlant, NotYourPlant, PasswordToRenew, TermsToAccept, TokenRefused
 from domogate.domain.ids import Id
 from domogate.domain.notices import Notice, NoticeKind
-from domogate.domain.people import Principal, Scope, Standing, User
+from domogate.domain.people import HOME_SCOPE, Principal, Scope, Standing, User
 from domogate.domain.plants import Plant, PlantStatus
 from domogate.ports import Admission, Admitted, Verifier
 from domogate.services.plants.read_model import PlantView
@@ -29,10 +29,10 @@ READ_SCOPE: dict[DeviceKind, Scope] = {
     DeviceKind.EMERGENCY_CONTROLLER: Scope.SAFETY_READ,
     DeviceKind.EMERGENCY_UNIT: Scope.SAFETY_READ,
 }
-"""For each kind, the scope that shows the state (E2, E4, E8, E12, E16, E18). States of other kinds are not shown."""
+"""For each kind, the scope that shows the state (E2, E4, E8, E12, E16, E18). `home.use` shows all kinds."""
 
-PLANT_SCOPES = frozenset({Scope.TOPOLOGY_READ, Scope.COMFORT_READ})
-"""Scopes that list plants (E6, E10, E14, X3, X5). One of them is enough."""
+PLANT_SCOPES = frozenset({Scope.TOPOLOGY_READ, Scope.COMFORT_READ, HOME_SCOPE})
+"""Scopes that list plants (E6, E10, E14, X3, X5, /home/v1). One of them is enough."""
 SITE_SCOPES = PLANT_SCOPES | {Scope.SAFETY_READ}
 """Scopes that list plants with emergency lighting (E17). One of them is enough."""
 
@@ -79,7 +79,7 @@ class Access(msgspec.Struct, frozen=True, gc=False):
             scopes = SITE_SCOPES if self.plant.plant.emergency_lighting else PLANT_SCOPES
             return not scopes.isdisjoint(self.scopes)
         view = self.plant.modules.get(module_id)
-        return view is not None and READ_SCOPE.get(view.module.kind) in self.scopes
+        return view is not None and (HOME_SCOPE in self.scopes or READ_SCOPE.get(view.module.kind) in self.scopes)
 
 
 def get_access(viewer: Viewer, plant_id: Id, plant: PlantView | None, now: float) -> Access:

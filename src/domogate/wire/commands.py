@@ -10,9 +10,8 @@ from domogate.common.times import LATEST_LOCAL
 from domogate.domain import commands as domain
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import ValueOutOfRange
-from domogate.domain.plants import ThermostatDetail
-from domogate.domain.states import Color, MultisocketState, ThermostatFunction, ThermostatMode
-from domogate.services.plants.read_model import ModuleView
+from domogate.domain.plants import Module, ThermostatDetail
+from domogate.domain.states import Color, MultisocketState, State, ThermostatFunction, ThermostatMode
 from domogate.wire import InputModel, to_datetime
 
 Percent = Annotated[int, Meta(ge=0, le=100)]
@@ -116,25 +115,30 @@ def word_of(command: domain.Command) -> str:
     return str(type(command).__struct_config__.tag)
 
 
-def to_command(body: CommandBody, view: ModuleView, now: float) -> domain.Command:
-    """Raises ValueOutOfRange if the module's kind, or this module, does not accept the command."""
-    kind = view.module.kind
+def command_for(kind: DeviceKind) -> str | None:
+    """The name of the command that a module of this kind takes. None for a kind that takes no command."""
+    form = _BY_KIND.get(kind)
+    return None if form is None else str(form.body.__struct_config__.tag)
+
+
+def to_command(body: CommandBody, module: Module, state: State | None, now: float) -> domain.Command:
+    """Raises ValueOutOfRange if the module's kind, or this module with its present state, does not accept the command."""
+    kind = module.kind
     form = _BY_BODY[type(body)]
     if form.kind is not kind:
         if kind is DeviceKind.SCENE:
             raise ValueOutOfRange("a scene takes no command; to run it, POST to its URL with /run")
-        if kind not in _BY_KIND:
+        if (takes := command_for(kind)) is None:
             raise ValueOutOfRange(f"a module of kind {kind} takes no command")
-        takes = _BY_KIND[kind].body.__struct_config__.tag
         raise ValueOutOfRange(f"a module of kind {kind} takes the command '{takes}'; this command is for the kind {form.kind}")
     values = {name: _to_domain(value) for name, value in _fields(body).items()}
     if not values and body.__struct_fields__:
         names = ", ".join(field.encode_name for field in msgspec.structs.fields(body))
         raise ValueOutOfRange(f"one of {names} must be given")
     if isinstance(body, SetThermostat):
-        _check_thermostat(values, view, now)
-    if isinstance(body, SwitchSocket) and isinstance(view.state, MultisocketState):
-        sockets = len(view.state.sockets)
+        _check_thermostat(values, module, now)
+    if isinstance(body, SwitchSocket) and isinstance(state, MultisocketState):
+        sockets = len(state.sockets)
         if body.socket >= sockets:
             raise ValueOutOfRange(f"the multisocket has no socket {body.socket}; it has 0 to {sockets - 1}")
     command: domain.Command = form.command(**values)
@@ -150,12 +154,12 @@ def command_body(command: domain.Command) -> CommandBody:
     return body
 
 
-def _check_thermostat(values: dict[str, Any], view: ModuleView, now: float) -> None:
+def _check_thermostat(values: dict[str, Any], module: Module, now: float) -> None:
     if "set_point" in values:
         values["set_point"] = round(values["set_point"], 1)
     if not now < values.get("activation_time", now + 1) <= LATEST_LOCAL:
         raise ValueOutOfRange("activationTime must be in the future, and before 9999-12-31")
-    detail = view.module.detail
+    detail = module.detail
     known = [program.number for program in detail.programs] if isinstance(detail, ThermostatDetail) else []
     if known and values.get("program", known[0]) not in known:
         raise ValueOutOfRange(f"the thermostat has no program {values['program']}; it has {', '.join(map(str, known))}")

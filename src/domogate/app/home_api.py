@@ -1,0 +1,26 @@
+"""Builds the home API from the parts of a gateway."""
+
+from typing import TYPE_CHECKING
+
+from domogate import __version__, homes
+from domogate.edge.stack import ASGIApp
+from domogate.services.homes.commands import HomeCommands
+from domogate.services.homes.homes import Homes
+from domogate.services.homes.limits import PersonLimits
+
+if TYPE_CHECKING:
+    from domogate.app.gateway import Gateway
+
+
+def build_home_api(gateway: "Gateway") -> ASGIApp:
+    limits = PersonLimits(gateway.clock)
+    services = homes.HomeServices(
+        homes=Homes(gateway.read_model, gateway.clock),
+        commands=HomeCommands(gateway.control, gateway.scenes, limits, gateway.clock, gateway.audit),
+        limits=limits,
+        identities=gateway.identities,
+        clock=gateway.clock,
+        audit=gateway.audit,
+    )
+    settings = gateway.settings
+    return homes.build(services, gateway.verifier, base_url=settings.base_url, version=__version__, max_body=settings.max_body)

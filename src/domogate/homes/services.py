@@ -1,0 +1,26 @@
+"""The services that the operations of the home API use."""
+
+import msgspec
+
+from domogate.domain.people import Principal
+from domogate.http_api.operations import Call
+from domogate.ports import Audit, Clock
+from domogate.services.homes.commands import HomeCommands
+from domogate.services.homes.homes import Home, Homes
+from domogate.services.homes.limits import PersonLimits
+from domogate.services.rights.identity_cache import IdentityCache
+
+HomeCall = Call[Principal]
+
+
+class HomeServices(msgspec.Struct, frozen=True):
+    homes: Homes
+    commands: HomeCommands
+    limits: PersonLimits
+    identities: IdentityCache
+    clock: Clock
+    audit: Audit
+
+    async def open_home(self, call: HomeCall) -> Home:
+        """The home in the path, as the person sees it now. Raises NotFound, NoSuchPlant, NotYourPlant."""
+        return await self.homes.open(call.caller, call.id_of("homeId"))

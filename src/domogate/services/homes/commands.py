@@ -1,0 +1,140 @@
+"""Sends the commands of residents, and says how each of them ended."""
+
+from collections import OrderedDict
+from enum import StrEnum
+
+import msgspec
+
+from domogate.domain.commands import OrderRecord, OrderState
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import ValueOutOfRange
+from domogate.domain.ids import Id, new_id
+from domogate.domain.people import Principal
+from domogate.domain.plants import Module
+from domogate.domain.states import CameraState
+from domogate.ports import Audit, Clock, Picture
+from domogate.services.audit import AuditAction, AuditResult, client_ref
+from domogate.services.homes.homes import DOOR_SCOPE, Home, uses_doors
+from domogate.services.homes.limits import PersonLimits
+from domogate.services.plants.control import Control
+from domogate.services.plants.read_model import ModuleView
+from domogate.services.plants.scenes import Scenes
+from domogate.services.refusals import Conflict, Forbidden
+from domogate.wire.commands import CommandBody, to_command, word_of
+
+LONGEST_KEY = 64
+_PICTURES_NOTED = 10_000
+_NOTE_PICTURES_EVERY = 60.0
+
+
+class Outcome(StrEnum):
+    """How a command ended, for a person."""
+
+    CONFIRMED = "confirmed"
+    UNANSWERED = "unanswered"
+    """The device did not answer in time. It may still have done it."""
+    UNREACHABLE = "unreachable"
+    """The device cannot be reached; nothing was done."""
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+    """The gateway stopped before the device answered, or the same command is still under way."""
+
+
+_OUTCOME_OF = {
+    OrderState.CONFIRMED: Outcome.CONFIRMED,
+    OrderState.EXPIRED: Outcome.UNANSWERED,
+    OrderState.FAILED: Outcome.REFUSED,
+}
+
+
+class CommandResult(msgspec.Struct, frozen=True):
+    record: OrderRecord
+    outcome: Outcome
+    view: ModuleView
+
+
+class HomeCommands:
+    """Commands, scenes and pictures of residents. Each command is in the audit log."""
+
+    def __init__(self, control: Control, scenes: Scenes, limits: PersonLimits, clock: Clock, audit: Audit) -> None:
+        self._control = control
+        self._scenes = scenes
+        self._limits = limits
+        self._clock = clock
+        self._audit = audit
+        self._pictures_noted: OrderedDict[tuple[Id, Id], float] = OrderedDict()
+
+    async def send(
+        self, principal: Principal, home: Home, module_id: Id, body: CommandBody, *, key: str | None, address: str
+    ) -> CommandResult:
+        """Send a command. `key` is an idempotency key of this person.
+
+        Raises NoSuchModule, Forbidden, ValueOutOfRange, OrderKeyTaken, TooManyRequests.
+        """
+        view = home.find_module(module_id)
+        module = view.module
+        command = to_command(body, module, view.state, self._clock.now())
+        _check_doors(home, module)
+        order_id = _order_id(principal.user_id, key)
+        with self._limits.hold(principal.user_id):
+            record = await self._control.order(home.plant.id, module.id, command, key=order_id)
+        outcome = _OUTCOME_OF.get(record.state, Outcome.UNKNOWN)
+        if outcome is Outcome.REFUSED and not view.reachable:
+            outcome = Outcome.UNREACHABLE
+        self._audit.note(
+            AuditAction.COMMAND,
+            who=principal.user_id,
+            what=f"home {word_of(command)}:{module.id} by {client_ref(principal.client_id)}",
+            result=AuditResult.OK if outcome is Outcome.CONFIRMED else AuditResult.FAILED,
+            address=address,
+            detail={"order": record.order.id, "state": record.state},
+        )
+        return CommandResult(record, outcome, view)
+
+    async def run_scene(self, principal: Principal, home: Home, module_id: Id, *, address: str) -> None:
+        """Raises NoSuchModule, Forbidden, ValueOutOfRange, TooManyRequests."""
+        module = home.find_module(module_id).module
+        if module.kind is not DeviceKind.SCENE:
+            raise ValueOutOfRange(f"only a scene can be run; this is a module of kind {module.kind}")
+        _check_doors(home, module)
+        with self._limits.hold(principal.user_id):
+            await self._scenes.run_scene(home.plant.id, module)
+        what = f"home run scene:{module.id} by {client_ref(principal.client_id)}"
+        self._audit.note(AuditAction.COMMAND, who=principal.user_id, what=what, result=AuditResult.OK, address=address)
+
+    async def take_picture(self, principal: Principal, home: Home, module_id: Id, *, address: str) -> Picture:
+        """Raises NoSuchModule, Forbidden, ValueOutOfRange, Conflict, TooManyRequests, and the faults of devices."""
+        view = home.find_module(module_id)
+        if view.module.kind is not DeviceKind.AUDIOVIDEO_UNIT:
+            raise ValueOutOfRange(f"only a camera has a picture; this is a module of kind {view.module.kind}")
+        _check_doors(home, view.module)
+        if isinstance(view.state, CameraState) and not view.state.on:
+            raise Conflict("The camera is off. Switch it on first.")
+        with self._limits.hold(principal.user_id):
+            picture = await self._control.take_picture(view)
+        self._note_picture(principal, module_id, address)
+        return picture
+
+    def _note_picture(self, principal: Principal, module_id: Id, address: str) -> None:
+        """Record the first picture of each minute. A page polls for pictures, so the others are not recorded."""
+        viewer, now = (principal.user_id, module_id), self._clock.now()
+        if now - self._pictures_noted.get(viewer, -_NOTE_PICTURES_EVERY) < _NOTE_PICTURES_EVERY:
+            return
+        self._pictures_noted[viewer] = now
+        self._pictures_noted.move_to_end(viewer)
+        if len(self._pictures_noted) > _PICTURES_NOTED:
+            self._pictures_noted.popitem(last=False)
+        what = f"home picture module:{module_id} by {client_ref(principal.client_id)}"
+        self._audit.note(AuditAction.PICTURE_TAKEN, who=principal.user_id, what=what, result=AuditResult.OK, address=address)
+
+
+def _check_doors(home: Home, module: Module) -> None:
+    if uses_doors(module) and not home.may_use_doors:
+        raise Forbidden(f"The application may not use doors and cameras: its token needs the scope {DOOR_SCOPE}, too.")
+
+
+def _order_id(user_id: Id, key: str | None) -> str:
+    """Orders of a person have ids of their own, so nobody can read or block the order of another person with its key."""
+    if key is not None and not (0 < len(key) <= LONGEST_KEY and key.isprintable()):
+        raise ValueOutOfRange(f"an idempotency key is 1 to {LONGEST_KEY} printable characters")
+    return f"home-{user_id}-{key or new_id()}"

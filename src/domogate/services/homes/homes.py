@@ -1,0 +1,89 @@
+"""Finds the homes of a person, and decides what the person's application may do there."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+from domogate.domain.commands import Activate, OpenLock, SwitchCamera
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import NoSuchModule
+from domogate.domain.ids import Id
+from domogate.domain.people import Principal, Scope
+from domogate.domain.plants import Module, Plant, SceneDetail
+from domogate.ports import Clock
+from domogate.services.plants.read_model import ModuleView, PlantView, ReadModel
+from domogate.services.rights.access import Access, get_access, list_own_plants
+from domogate.wire.commands import command_for
+
+DOOR_SCOPE = Scope.AUDIOVIDEO_READ
+"""The scope for doors and cameras. It is also the scope of tickets (E11, E15)."""
+DOOR_KINDS = frozenset({DeviceKind.LOCK, DeviceKind.ACTIVATION, DeviceKind.AUDIOVIDEO_UNIT})
+_DOOR_COMMANDS = (OpenLock, Activate, SwitchCamera)
+RUN_SCENE = "run scene"
+
+
+class Role(StrEnum):
+    OWNER = "owner"
+    MEMBER = "member"
+    GUEST = "guest"
+    """A member with limits."""
+
+
+class Home(msgspec.Struct, frozen=True):
+    """One plant as one person sees it now, and what the person's application may do there."""
+
+    access: Access
+    role: Role
+    may_use_doors: bool
+
+    @property
+    def view(self) -> PlantView:
+        return self.access.plant
+
+    @property
+    def plant(self) -> Plant:
+        return self.access.plant.plant
+
+    def find_module(self, module_id: Id) -> ModuleView:
+        """Raises NoSuchModule, also for a module outside the limits of a guest."""
+        found = self.view.modules.get(module_id)
+        if found is None:
+            raise NoSuchModule(f"the home has no module {module_id}")
+        return found
+
+    def find_command(self, module: Module) -> str | None:
+        """The name of the command that this person may send to the module: `run scene` for a scene. None: no command."""
+        if uses_doors(module) and not self.may_use_doors:
+            return None
+        return RUN_SCENE if module.kind is DeviceKind.SCENE else command_for(module.kind)
+
+
+def uses_doors(module: Module) -> bool:
+    """Whether a command to this module opens a door or switches a camera. A scene can have such a step."""
+    steps = module.detail.steps if isinstance(module.detail, SceneDetail) else ()
+    return module.kind in DOOR_KINDS or any(isinstance(step.command, _DOOR_COMMANDS) for step in steps)
+
+
+class Homes:
+    """Opens homes for the person of a token."""
+
+    def __init__(self, read_model: ReadModel, clock: Clock) -> None:
+        self._read_model = read_model
+        self._clock = clock
+
+    async def list_plants(self, principal: Principal) -> Sequence[Plant]:
+        person = await self._read_model.get_person(principal.user_id)
+        return list_own_plants(person.plants, principal.user_id, self._clock.now()).plants
+
+    async def open(self, principal: Principal, plant_id: Id) -> Home:
+        """Raises NoSuchPlant, NotYourPlant."""
+        view = self._read_model.find_plant(plant_id) or await self._read_model.get_plant(plant_id)
+        access = get_access(principal, plant_id, view, self._clock.now())
+        return Home(access, _role_of(principal, access), DOOR_SCOPE in principal.scopes)
+
+
+def _role_of(principal: Principal, access: Access) -> Role:
+    if access.guest_id is not None:
+        return Role.GUEST
+    return Role.OWNER if access.plant.plant.owner.user_id == principal.user_id else Role.MEMBER

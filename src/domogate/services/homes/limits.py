@@ -1,0 +1,52 @@
+"""Limits how much one person may ask for. The home API has no subscription key, so no key limits its requests."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from domogate.common.window_limiter import WindowLimiter
+from domogate.domain.faults import TooManyRequests
+from domogate.domain.ids import Id
+from domogate.ports import Clock
+
+REQUESTS, REQUESTS_SPAN = 1_200, 60.0
+"""The number of requests that one person may send in a span, with all their applications together."""
+ACTIONS = 300
+"""The number of commands, scenes and pictures that one person may ask for in the same span."""
+MOST_OPEN = 16
+"""The number of commands, scenes and pictures of one person that may be under way at the same time."""
+
+
+class PersonLimits:
+    """Counts the requests of each person in this process."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._requests = WindowLimiter(REQUESTS, REQUESTS_SPAN)
+        self._actions = WindowLimiter(ACTIONS, REQUESTS_SPAN)
+        self._open: Counter[Id] = Counter()
+
+    def admit(self, user_id: Id) -> None:
+        """Count a request. Raises TooManyRequests."""
+        self._count(self._requests, user_id, f"a person may send {REQUESTS} requests a minute")
+
+    @contextmanager
+    def hold(self, user_id: Id) -> Iterator[None]:
+        """Count a command, scene or picture, which is under way until the context ends. Raises TooManyRequests."""
+        if self._open[user_id] >= MOST_OPEN:
+            raise TooManyRequests(f"the person already waits for {MOST_OPEN} answers of devices, which is the limit", 1)
+        self._count(self._actions, user_id, f"a person may send {ACTIONS} commands a minute")
+        self._open[user_id] += 1
+        try:
+            yield
+        finally:
+            self._open[user_id] -= 1
+            if not self._open[user_id]:
+                del self._open[user_id]
+
+    def _count(self, limiter: WindowLimiter, user_id: Id, rule: str) -> None:
+        now = self._clock.now()
+        if wait := limiter.wait(user_id, now):
+            raise TooManyRequests(rule, math.ceil(wait))
+        limiter.count(user_id, now)

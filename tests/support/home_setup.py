@@ -1,0 +1,80 @@
+"""The home API in this process, on a real store with real tokens, and people who call it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from domogate import homes
+from domogate.domain.estate import Estate, EstatePlant, FirstState
+from domogate.domain.people import HOME_SCOPE, Client, Scope, Standing
+from domogate.domain.plants import Ambient, Topology
+from domogate.services.homes.commands import HomeCommands
+from domogate.services.homes.homes import Homes
+from domogate.services.homes.limits import PersonLimits
+from domogate.services.rights.identity_cache import IdentityCache
+from support.full_plant import FULL_PLANT, MODULE_OF, STATES
+from support.management_setup import DeviceBackend
+from support.people_setup import BASE_URL, PeopleSetup, open_people
+from support.stores import ANNA, BRUNO, CARLA, HOUSE, an_id
+from support.token_api import TokenApi
+
+SCOPES = (HOME_SCOPE, Scope.AUDIOVIDEO_READ.value)
+STUDIO = Ambient(an_id(297), an_id(296), "Studio", modules=tuple(MODULE_OF.values()))
+VILLA = EstatePlant(
+    FULL_PLANT,
+    Topology(ambients=(STUDIO,)),
+    tuple(FirstState(MODULE_OF[kind].id, state) for kind, state in STATES.items() if state is not None),
+)
+"""A home of Anna with a module of every kind."""
+
+
+class HomeApi(TokenApi):
+    """The API of one gateway. Anna owns the house and the villa, Bruno may use the house, Carla may use nothing."""
+
+    def __init__(self, of: PeopleSetup) -> None:
+        client = Client("pages", "Pages", redirect_uris=("https://pages.example/back",), scopes=SCOPES)
+        super().__init__(of, "/home/v1", client)
+        self.identities = IdentityCache(of.store)
+        of.store.listen(self.identities.apply)
+        self.backend = DeviceBackend(of)
+        self.serve(homes.build(self._build_services(), self.verifier, base_url=BASE_URL, version="1", max_body=4000))
+
+    def _build_services(self) -> homes.HomeServices:
+        of, devices = self.env, self.backend.devices
+        limits = PersonLimits(of.clock)
+        return homes.HomeServices(
+            homes=Homes(devices.read_model, of.clock),
+            commands=HomeCommands(devices.control, devices.scenes, limits, of.clock, of.audit),
+            limits=limits,
+            identities=self.identities,
+            clock=of.clock,
+            audit=of.audit,
+        )
+
+    async def open(self) -> None:
+        await super().open()
+        await self.env.store.import_estate(Estate(users=(ANNA,), plants=(VILLA,)), prune=False)
+        await self.env.people.set_standing(BRUNO.id, Standing.GOOD)
+        await self.env.people.withdraw(HOUSE.id, CARLA.email)
+        await self.env.people.change_user(CARLA.id, lambda user: msgspec.structs.replace(user, password_hash="hash of Carla"))
+        self.token = await self.mint(ANNA)
+
+
+@asynccontextmanager
+async def open_home_api(folder: Path) -> AsyncIterator[HomeApi]:
+    async with open_people(folder, gateway=True) as opened:
+        built = HomeApi(opened)
+        await built.open()
+        driving = built.backend.driving
+        driver = built.backend.drivers["simulator"]
+        driver.answers = {MODULE_OF[kind].id: state for kind, state in STATES.items() if state is not None}
+        await driving.start()
+        await driving.settled()
+        try:
+            async with built.http:
+                yield built
+        finally:
+            await built.backend.scenes.finish()
+            await driving.stop()
