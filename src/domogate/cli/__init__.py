@@ -33,6 +33,7 @@ from domogate.cli import (
 )
 from domogate.cli._flags import CONFIG_HELP, flag_help
 from domogate.cli._help import PlainGroup
+from domogate.cli._options import option
 from domogate.edge.logs import setup_logs
 
 cli = typer.Typer(
@@ -69,8 +70,8 @@ def _print_version(wanted: bool) -> None:
 
 @cli.callback()
 def _before_every_command(
-    data: Annotated[str | None, typer.Option(metavar="DIR", help=flag_help("data"))] = None,
-    config: Annotated[str | None, typer.Option(metavar="FILE", help=CONFIG_HELP)] = None,
+    data: Annotated[str | None, option("DIR", flag_help("data"))] = None,
+    config: Annotated[str | None, option("FILE", CONFIG_HELP)] = None,
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
     ] = False,

@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
-import typer
-
 from domogate.app import Tools
 from domogate.cli._command import FlagGroup, WrongUsage
 from domogate.cli._names import choose, parse_either_id
+from domogate.cli._options import option
 from domogate.cli._output import iso
 from domogate.cli._words import TIME_HELP, optional_moment
 from domogate.domain.ids import Id
@@ -20,16 +19,12 @@ _REPEAT = "by name or id; repeat it for several."
 class GuestFlags(FlagGroup, frozen=True):
     """The flags that limit a guest."""
 
-    floor: Annotated[list[str] | None, typer.Option("--floor", metavar="FLOOR", help=f"Only this floor, {_REPEAT}")] = None
-    room: Annotated[list[str] | None, typer.Option("--room", metavar="ROOM", help=f"Only this room (ambient), {_REPEAT}")] = (
-        None
-    )
-    module: Annotated[list[str] | None, typer.Option("--module", metavar="MODULE", help=f"Only this module, {_REPEAT}")] = None
-    valid_from: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help=f"Not before {TIME_HELP}. Default: at once.")
-    ] = None
+    floor: Annotated[list[str] | None, option("FLOOR", f"Only this floor, {_REPEAT}", "--floor")] = None
+    room: Annotated[list[str] | None, option("ROOM", f"Only this room (ambient), {_REPEAT}", "--room")] = None
+    module: Annotated[list[str] | None, option("MODULE", f"Only this module, {_REPEAT}", "--module")] = None
+    valid_from: Annotated[str | None, option("TIME", f"Not before {TIME_HELP}. Default: at once.", "--from")] = None
     valid_until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="End of the access, in the form of --from. Default: no end.")
+        str | None, option("TIME", "End of the access, in the form of --from. Default: no end.", "--until")
     ] = None
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, TypeVar
 
 import msgspec
-import typer
 
 from domogate.app import Tools
 from domogate.cli._command import Mistake
+from domogate.cli._options import argument, option
 from domogate.domain.estate import Estate
 from domogate.domain.ids import DASHED_UUID, HEX32, Id
 from domogate.domain.people import User
@@ -15,10 +15,10 @@ from domogate.domain.plants import Module, Plant
 
 _BY_ID_OR_NAME = "id (with or without dashes), or name if it is unique."
 
-Email = Annotated[str, typer.Argument(metavar="EMAIL", help="E-mail address of the user.")]
-PlantName = Annotated[str, typer.Argument(metavar="PLANT", help=f"The plant: {_BY_ID_OR_NAME}")]
-ModuleName = Annotated[str, typer.Argument(metavar="MODULE", help=f"The module: {_BY_ID_OR_NAME}")]
-OnlyPlant = Annotated[str | None, typer.Option(metavar="PLANT", help=f"Only this plant: {_BY_ID_OR_NAME} Default: all.")]
+Email = Annotated[str, argument("EMAIL", "E-mail address of the user.")]
+PlantName = Annotated[str, argument("PLANT", f"The plant: {_BY_ID_OR_NAME}")]
+ModuleName = Annotated[str, argument("MODULE", f"The module: {_BY_ID_OR_NAME}")]
+OnlyPlant = Annotated[str | None, option("PLANT", f"Only this plant: {_BY_ID_OR_NAME} Default: all.")]
 TARGET_HELP = f"A plant or a module: {_BY_ID_OR_NAME}"
 
 _PAGE = 500

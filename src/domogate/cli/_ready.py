@@ -6,17 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 import msgspec
-import typer
 
 from domogate.cli._files import write_file
+from domogate.cli._options import option
 from domogate.domain.people import TokenKind
 
 ReadyFile = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write addresses and credentials to this JSON file when the gateway is ready; it is removed at the end.",
-    ),
+    option("FILE", "Write addresses and credentials to this JSON file when the gateway is ready; it is removed at the end."),
 ]
 
 

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any
 
-import typer
 import yaml
 
 from domogate.cli._command import FlagGroup
+from domogate.cli._options import option
 from domogate.domain.ids import new_id
 from domogate.domain.plants import PlantType
 
@@ -21,18 +21,12 @@ _HEAD = """\
 class PlantFlags(FlagGroup, frozen=True):
     """The flags that describe a new plant. The command asks for each value (except `driver`) that has no flag."""
 
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the plant.")]
-    type: Annotated[PlantType | None, typer.Option(metavar="TYPE", help=f"{', '.join(PlantType)}.")]
-    owner: Annotated[str | None, typer.Option(metavar="EMAIL", help="E-mail address of the owner.")]
-    floors: Annotated[
-        int | None, typer.Option(min=1, max=MOST_FLOORS, metavar="N", help=f"Number of floors, 1 to {MOST_FLOORS}.")
-    ]
-    rooms: Annotated[
-        int | None, typer.Option(min=1, max=MOST_ROOMS, metavar="N", help=f"Number of rooms on each floor, 1 to {MOST_ROOMS}.")
-    ]
-    driver: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Driver of the modules: mqtt, openwebnet or simulator. Default: none.")
-    ]
+    name: Annotated[str | None, option("NAME", "Name of the plant.")]
+    type: Annotated[PlantType | None, option("TYPE", f"{', '.join(PlantType)}.")]
+    owner: Annotated[str | None, option("EMAIL", "E-mail address of the owner.")]
+    floors: Annotated[int | None, option("N", f"Number of floors, 1 to {MOST_FLOORS}.", min=1, max=MOST_FLOORS)]
+    rooms: Annotated[int | None, option("N", f"Number of rooms on each floor, 1 to {MOST_ROOMS}.", min=1, max=MOST_ROOMS)]
+    driver: Annotated[str | None, option("NAME", "Driver of the modules: mqtt, openwebnet or simulator. Default: none.")]
 
 
 def print_new_plant(flags: PlantFlags) -> str:

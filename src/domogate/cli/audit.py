@@ -10,6 +10,7 @@ from domogate.app import Tools
 from domogate.cli._command import FAILED, command, group, opened
 from domogate.cli._files import Force, check_free, open_output
 from domogate.cli._names import find_user
+from domogate.cli._options import argument, option
 from domogate.cli._output import AsJson, iso, note, note_more, print_json, print_list
 from domogate.cli._words import optional_duration
 from domogate.services.audit import NEWEST
@@ -20,24 +21,20 @@ commands = group("audit", "The audit log: list, verify, export.")
 _ID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){4}[0-9a-f]{8}")
 """An id with dashes, or a pseudonym."""
 
-After = Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Only records after this number. Default: 0.")]
+After = Annotated[int, option("NUMBER", "Only records after this number. Default: 0.", min=0)]
 
 
 @command(commands, "list")
 async def list_records(
     settings: Settings,
-    action: Annotated[
-        str | None, typer.Option(metavar="WORDS", help="Only this action, for example 'login'. Default: all.")
-    ] = None,
-    user: Annotated[str | None, typer.Option(metavar="EMAIL", help="Only records by or about this user. Default: all.")] = None,
-    last: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Only records of the last 7d, 12h, 30m or 45s. Default: all.")
-    ] = None,
+    action: Annotated[str | None, option("WORDS", "Only this action, for example 'login'. Default: all.")] = None,
+    user: Annotated[str | None, option("EMAIL", "Only records by or about this user. Default: all.")] = None,
+    last: Annotated[str | None, option("DURATION", "Only records of the last 7d, 12h, 30m or 45s. Default: all.")] = None,
     after: After = 0,
     before: Annotated[
-        int, typer.Option(min=1, max=NEWEST, metavar="NUMBER", show_default=False, help="Only records before this number.")
+        int, option("NUMBER", "Only records before this number.", min=1, max=NEWEST, show_default=False)
     ] = NEWEST,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="Greatest number of records, 1 to 100000.")] = 100,
+    limit: Annotated[int, option("N", "Greatest number of records, 1 to 100000.", min=1, max=100_000)] = 100,
     as_json: AsJson = False,
 ) -> None:
     """List audit records. The newest is first. The table shows names and e-mail addresses; --json shows the stored records."""
@@ -80,9 +77,8 @@ async def verify(
     settings: Settings,
     last_hash: Annotated[
         str | None,
-        typer.Option(
-            metavar="HASH",
-            help="Hash that an earlier check printed. The command then also checks that no records are missing at the end.",
+        option(
+            "HASH", "Hash that an earlier check printed. The command then also checks that no records are missing at the end."
         ),
     ] = None,
     as_json: AsJson = False,
@@ -104,7 +100,7 @@ async def verify(
 @command(commands, "export")
 async def export(
     settings: Settings,
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="File to write. Default: standard output.")] = None,
+    file: Annotated[Path | None, argument("FILE", "File to write. Default: standard output.")] = None,
     after: After = 0,
     force: Force = False,
 ) -> None:

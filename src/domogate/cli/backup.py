@@ -8,6 +8,7 @@ import typer
 from domogate.app import back_up_unwritable, is_store_writable, restore_backup
 from domogate.cli._command import Mistake, command, opened
 from domogate.cli._files import Force, check_folder, check_free
+from domogate.cli._options import argument
 from domogate.cli._output import note
 from domogate.ports import SecretKeyMissing
 from domogate.services.audit import AuditAction
@@ -20,7 +21,7 @@ commands = typer.Typer()
 @command(commands, "backup")
 async def back_up(
     settings: Settings,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write. It contains secrets.")],
+    file: Annotated[Path, argument("FILE", "File to write. It contains secrets.")],
     force: Force = False,
     replace_larger: Annotated[
         bool,
@@ -49,9 +50,7 @@ async def back_up(
 
 
 @command(commands, "restore")
-async def restore(
-    settings: Settings, file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `domogate backup` wrote.")]
-) -> None:
+async def restore(settings: Settings, file: Annotated[Path, argument("FILE", "A file that `domogate backup` wrote.")]) -> None:
     """Fill an empty data folder from a backup. To replace a database, first stop the gateway and move the old database away.
 
     The restore needs the secret key of the backup: first put the file secret-key into the folder, or use --secret-key-file.

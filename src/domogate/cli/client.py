@@ -7,6 +7,7 @@ import msgspec
 import typer
 
 from domogate.cli._command import Mistake, WrongUsage, Yes, changing, command, confirm, group, opened
+from domogate.cli._options import argument, option
 from domogate.cli._output import AsJson, note, print_fields, print_json, print_list, yes_or_no
 from domogate.domain.people import Client, GrantType
 from domogate.ports import Store
@@ -14,47 +15,38 @@ from domogate.settings import Settings
 
 commands = group("client", "Applications (OAuth clients): register, list, show, change, new secret, delete.")
 
-ClientId = Annotated[str, typer.Argument(metavar="ID", help="Id of the application.")]
+ClientId = Annotated[str, argument("ID", "Id of the application.")]
 RedirectUris = Annotated[
     list[str] | None,
-    typer.Option(
-        "--redirect-uri",
-        metavar="URI",
-        help="Address to which the browser returns after login; may be repeated. It must match exactly.",
+    option(
+        "URI", "Address to which the browser returns after login; may be repeated. It must match exactly.", "--redirect-uri"
     ),
 ]
 LogoutUris = Annotated[
     list[str] | None,
-    typer.Option(
-        "--post-logout-redirect-uri",
-        metavar="URI",
-        help="Address to which the browser may return after logout; may be repeated.",
-    ),
+    option("URI", "Address to which the browser may return after logout; may be repeated.", "--post-logout-redirect-uri"),
 ]
 Origins = Annotated[
-    list[str] | None,
-    typer.Option("--origin", metavar="ORIGIN", help="Web origin that may call the gateway (CORS); may be repeated."),
+    list[str] | None, option("ORIGIN", "Web origin that may call the gateway (CORS); may be repeated.", "--origin")
 ]
-Scopes = Annotated[
-    list[str] | None, typer.Option("--scope", metavar="SCOPE", help="Scope that the application may ask for; may be repeated.")
-]
+Scopes = Annotated[list[str] | None, option("SCOPE", "Scope that the application may ask for; may be repeated.", "--scope")]
 _LOGIN = (GrantType.AUTHORIZATION_CODE, GrantType.REFRESH_TOKEN)
 
 
 @command(commands, "add")
 async def add_client(
     settings: Settings,
-    client_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the application, without spaces.")],
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name on the consent page. Default: the id.")] = None,
+    client_id: Annotated[str, argument("ID", "Id of the application, without spaces.")],
+    name: Annotated[str | None, option("NAME", "Name on the consent page. Default: the id.")] = None,
     redirect_uri: RedirectUris = None,
     post_logout_redirect_uri: LogoutUris = None,
     origin: Origins = None,
     scope: Scopes = None,
     grant: Annotated[
         list[GrantType] | None,
-        typer.Option(
-            metavar="GRANT",
-            help=f"{', '.join(GrantType)}; may be repeated. Default: the first two if there is a redirect URI, otherwise none.",
+        option(
+            "GRANT",
+            f"{', '.join(GrantType)}; may be repeated. Default: the first two if there is a redirect URI, otherwise none.",
         ),
     ] = None,
     public: Annotated[
@@ -124,14 +116,12 @@ async def show_client(settings: Settings, client_id: ClientId, as_json: AsJson =
 async def change_client(
     settings: Settings,
     client_id: ClientId,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name on the consent page.")] = None,
+    name: Annotated[str | None, option("NAME", "Name on the consent page.")] = None,
     redirect_uri: RedirectUris = None,
     post_logout_redirect_uri: LogoutUris = None,
     origin: Origins = None,
     scope: Scopes = None,
-    grant: Annotated[
-        list[GrantType] | None, typer.Option(metavar="GRANT", help=f"{', '.join(GrantType)}; may be repeated.")
-    ] = None,
+    grant: Annotated[list[GrantType] | None, option("GRANT", f"{', '.join(GrantType)}; may be repeated.")] = None,
     access_token_everywhere: Annotated[
         bool | None,
         typer.Option(

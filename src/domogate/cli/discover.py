@@ -11,6 +11,7 @@ import yaml
 from domogate.cli._command import Mistake, WrongUsage, command, group
 from domogate.cli._estate_input import open_input
 from domogate.cli._files import Force, check_free, write_file
+from domogate.cli._options import option
 from domogate.cli._output import AsJson, note, print_json
 from domogate.cli._placing import parse_pattern, place_modules
 from domogate.drivers import check_options, mqtt
@@ -26,37 +27,21 @@ commands = group("discover", "Find devices and print them as lines for the estat
 @command(commands, "mqtt")
 async def discover_mqtt(
     settings: Settings,
-    broker: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of a broker in the settings. Default: the only broker.")
-    ] = None,
-    url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Another broker: mqtt://host:1883, or mqtts://host:8883 for TLS.")
-    ] = None,
-    username: Annotated[str | None, typer.Option(metavar="NAME", help="With --url: user at the broker.")] = None,
-    password_file: Annotated[str | None, typer.Option(metavar="FILE", help="With --url: file that holds the password.")] = None,
-    ca_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="With --url: certificate authority of the broker (PEM).")
-    ] = None,
-    base: Annotated[
-        str | None, typer.Option(metavar="TOPIC", help="Base topic of Zigbee2MQTT, if it contains a slash.")
-    ] = None,
-    seconds: Annotated[
-        float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="How long to listen, 0.1 to 3600.")
-    ] = 3.0,
+    broker: Annotated[str | None, option("NAME", "Name of a broker in the settings. Default: the only broker.")] = None,
+    url: Annotated[str | None, option("URL", "Another broker: mqtt://host:1883, or mqtts://host:8883 for TLS.")] = None,
+    username: Annotated[str | None, option("NAME", "With --url: user at the broker.")] = None,
+    password_file: Annotated[str | None, option("FILE", "With --url: file that holds the password.")] = None,
+    ca_file: Annotated[str | None, option("FILE", "With --url: certificate authority of the broker (PEM).")] = None,
+    base: Annotated[str | None, option("TOPIC", "Base topic of Zigbee2MQTT, if it contains a slash.")] = None,
+    seconds: Annotated[float, option("SECONDS", "How long to listen, 0.1 to 3600.", min=0.1, max=3600)] = 3.0,
     estate: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="With --into: the estate file whose rooms get the modules. Its other lines stay."),
+        Path | None, option("FILE", "With --into: the estate file whose rooms get the modules. Its other lines stay.")
     ] = None,
     into: Annotated[
         str | None,
-        typer.Option(
-            metavar="PATTERN",
-            help="Put modules into rooms by the names of their devices: '{room}_*' puts 101_lamp into Room 101.",
-        ),
+        option("PATTERN", "Put modules into rooms by the names of their devices: '{room}_*' puts 101_lamp into Room 101."),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --into: file to write. Default: standard output.")
-    ] = None,
+    out: Annotated[Path | None, option("FILE", "With --into: file to write. Default: standard output.")] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:

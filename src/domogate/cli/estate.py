@@ -13,6 +13,7 @@ from domogate.cli._command import FAILED, Mistake, WrongUsage, changing, command
 from domogate.cli._estate_input import open_input
 from domogate.cli._files import Force, check_free, write_file
 from domogate.cli._help import PlainCommand
+from domogate.cli._options import argument
 from domogate.cli._output import AsJson, note, print_json, progress_bar
 from domogate.cli._scaffold import MOST_FLOORS, MOST_ROOMS, PlantFlags, print_new_plant
 from domogate.domain.estate import EstatePlant
@@ -38,16 +39,15 @@ _AT_ONCE = 2_000
 
 commands = group("estate", "The estate file: new, check, import, export, JSON Schema.")
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The estate file. - means standard input.")]
+File = Annotated[Path, argument("FILE", "The estate file. - means standard input.")]
+OutputFile = Annotated[Path | None, argument("FILE", "File to write. - means standard output, which is the default.")]
 
 
 @command(commands, "new", flags=())
 async def new_estate(
     settings: Settings,
     plant: PlantFlags,
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="File to write. - means standard output, which is the default.")
-    ] = None,
+    file: OutputFile = None,
     force: Force = False,
 ) -> None:
     """Write the estate file of a new plant: floors and rooms with ids, to be completed. Asks for what no flag says.
@@ -117,9 +117,7 @@ async def import_estate(
 @command(commands, "export")
 async def export_estate(
     settings: Settings,
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="File to write. - means standard output, which is the default.")
-    ] = None,
+    file: OutputFile = None,
     force: Force = False,
 ) -> None:
     """Write the content of the store as an estate file. Passwords and keys are written as hashes."""

@@ -6,6 +6,7 @@ import typer
 
 from domogate.cli._command import WrongUsage, changing, command, group, opened
 from domogate.cli._names import TARGET_HELP, Target, find_plant_id, find_target, module_names
+from domogate.cli._options import argument, option
 from domogate.cli._output import AsJson, as_printed, iso, note, print_json, print_list
 from domogate.cli._words import optional_duration
 from domogate.domain.ids import Id
@@ -19,14 +20,11 @@ commands = group("fault", "Faults on demand: inject into a plant or module, list
 @command(commands, "inject")
 async def inject(
     settings: Settings,
-    target: Annotated[str, typer.Argument(metavar="TARGET", help=TARGET_HELP)],
-    fault: Annotated[InjectedFault, typer.Argument(metavar="FAULT", help="The fault to inject.")],
-    value: Annotated[
-        str, typer.Option(metavar="WORD", help="For battery: a level (very_low). For failure: a type (BLOCK.FAULTY_BATTERY).")
-    ] = "",
+    target: Annotated[str, argument("TARGET", TARGET_HELP)],
+    fault: Annotated[InjectedFault, argument("FAULT", "The fault to inject.")],
+    value: Annotated[str, option("WORD", "For battery: a level (very_low). For failure: a type (BLOCK.FAULTY_BATTERY).")] = "",
     duration: Annotated[
-        str | None,
-        typer.Option("--for", metavar="DURATION", help="Duration: 10m, 2h or 45s. Default: until the fault is cleared."),
+        str | None, option("DURATION", "Duration: 10m, 2h or 45s. Default: until the fault is cleared.", "--for")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -50,7 +48,7 @@ async def inject(
 @command(commands, "list")
 async def list_faults(
     settings: Settings,
-    plant: Annotated[str | None, typer.Argument(metavar="PLANT", help="Only this plant, by id or name. Default: all.")] = None,
+    plant: Annotated[str | None, argument("PLANT", "Only this plant, by id or name. Default: all.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the faults that are active now."""
@@ -68,7 +66,7 @@ async def list_faults(
 @command(commands, "clear")
 async def clear(
     settings: Settings,
-    target: Annotated[str | None, typer.Argument(metavar="TARGET", help=f"{TARGET_HELP} A plant includes its modules.")] = None,
+    target: Annotated[str | None, argument("TARGET", f"{TARGET_HELP} A plant includes its modules.")] = None,
     fault: Annotated[InjectedFault | None, typer.Option(help="Only this fault. Default: all.")] = None,
     everywhere: Annotated[bool, typer.Option("--all", help="All plants, instead of a target.")] = False,
 ) -> None:

@@ -8,6 +8,7 @@ import typer
 from domogate.app import find_missing_file
 from domogate.cli._command import WrongUsage, command
 from domogate.cli._links import LINK_FLAGS, tell_link, with_address
+from domogate.cli._options import option
 from domogate.cli._output import AsJson, note
 from domogate.settings import Settings
 
@@ -17,10 +18,8 @@ commands = typer.Typer()
 @command(commands, "init", flags=LINK_FLAGS)
 async def init(
     settings: Settings,
-    email: Annotated[
-        str | None, typer.Option(metavar="EMAIL", help="E-mail of the operator. Default: the command asks for it.")
-    ] = None,
-    name: Annotated[str, typer.Option(metavar="NAME", help="Name of the operator. Default: empty.")] = "",
+    email: Annotated[str | None, option("EMAIL", "E-mail of the operator. Default: the command asks for it.")] = None,
+    name: Annotated[str, option("NAME", "Name of the operator. Default: empty.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Create the first operator and print a link to set the password. Refused if an operator already exists."""

@@ -7,6 +7,7 @@ import typer
 from domogate.app import new_subscription
 from domogate.cli._command import Mistake, changing, command, group, opened
 from domogate.cli._names import choose
+from domogate.cli._options import argument, option
 from domogate.cli._output import AsJson, iso, note, print_json, print_records
 from domogate.cli._words import optional_duration
 from domogate.domain.people import Subscription
@@ -20,16 +21,12 @@ commands = group("key", "Subscription keys: issue, list, revoke.")
 @command(commands, "issue")
 async def issue_key(
     settings: Settings,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the key, for example its application or owner.")],
-    rate: Annotated[
-        str | None, typer.Option(metavar="N/UNIT", help="Highest rate: 10/second, 600/minute. Default: no limit.")
-    ] = None,
+    name: Annotated[str, argument("NAME", "A name for the key, for example its application or owner.")],
+    rate: Annotated[str | None, option("N/UNIT", "Highest rate: 10/second, 600/minute. Default: no limit.")] = None,
     daily_quota: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Highest number of requests in a day (UTC). Default: no limit.")
+        int | None, option("N", "Highest number of requests in a day (UTC). Default: no limit.", min=1)
     ] = None,
-    expires_in: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Lifetime: 90d, 12h, 30m or 45s. Default: no end.")
-    ] = None,
+    expires_in: Annotated[str | None, option("DURATION", "Lifetime: 90d, 12h, 30m or 45s. Default: no end.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Issue a subscription key and print it. It is not shown again, because the store keeps only its hash."""
@@ -61,9 +58,7 @@ async def list_keys(settings: Settings, as_json: AsJson = False) -> None:
 
 
 @command(commands, "revoke")
-async def revoke_key(
-    settings: Settings, key: Annotated[str, typer.Argument(metavar="ID", help="Id or name of the key.")]
-) -> None:
+async def revoke_key(settings: Settings, key: Annotated[str, argument("ID", "Id or name of the key.")]) -> None:
     """Revoke a key. The next request with it is refused."""
     async with changing(settings) as tools:
         every = await tools.store.list_subscriptions()

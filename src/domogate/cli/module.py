@@ -9,6 +9,7 @@ import typer
 from domogate.app import Tools
 from domogate.cli._command import Mistake, command, group, opened
 from domogate.cli._names import ModuleName, PlantName, find_module, find_plant
+from domogate.cli._options import option
 from domogate.cli._output import AsJson, as_printed, iso, note, print_json, print_list, yes_or_no
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
@@ -24,9 +25,7 @@ commands = group("module", "Modules: last states, and why a module cannot be rea
 async def list_modules(
     settings: Settings,
     plant: PlantName,
-    kind: Annotated[
-        DeviceKind | None, typer.Option(metavar="KIND", help="Only this kind: light, plug, chronothermostat … Default: all.")
-    ] = None,
+    kind: Annotated[DeviceKind | None, option("KIND", "Only this kind: light, plug, chronothermostat … Default: all.")] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Only modules that cannot be reached.")] = False,
     as_json: AsJson = False,
 ) -> None:

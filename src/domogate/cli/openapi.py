@@ -7,6 +7,7 @@ import msgspec
 import typer
 
 from domogate.cli._command import Mistake, WrongUsage, command
+from domogate.cli._options import argument, option
 from domogate.cli._output import note
 from domogate.settings import Settings
 
@@ -18,14 +19,11 @@ async def print_openapi(
     settings: Settings,
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="First segment of a family's paths, for example homeauto; or events, webhooks, tickets or management.",
+        argument(
+            "NAME", "First segment of a family's paths, for example homeauto; or events, webhooks, tickets or management."
         ),
     ] = None,
-    everything: Annotated[
-        Path | None, typer.Option("--all", metavar="DIR", help="Write all documents into this folder.")
-    ] = None,
+    everything: Annotated[Path | None, option("DIR", "Write all documents into this folder.", "--all")] = None,
 ) -> None:
     """Print one OpenAPI 3.1 document, or write all documents."""
     from domogate.app.documents import DOCUMENTS

@@ -7,6 +7,7 @@ import typer
 
 from domogate.cli._command import Mistake, command, group, opened
 from domogate.cli._names import OnlyPlant, Target, find_module, find_plant_id, module_names
+from domogate.cli._options import argument, option
 from domogate.cli._output import AsJson, as_printed, iso, note_more, print_fields, print_json, print_list
 from domogate.cli._words import TIME_HELP, optional_moment
 from domogate.domain.commands import Command, OrderRecord, OrderState
@@ -22,10 +23,10 @@ commands = group("order", "Orders: the commands that were sent to devices, and t
 async def list_orders(
     settings: Settings,
     plant: OnlyPlant = None,
-    module: Annotated[str | None, typer.Option(metavar="MODULE", help="Only this module, by id or name. Default: all.")] = None,
+    module: Annotated[str | None, option("MODULE", "Only this module, by id or name. Default: all.")] = None,
     state: Annotated[OrderState | None, typer.Option(help="Only orders in this state. Default: all.")] = None,
-    before: Annotated[str | None, typer.Option(metavar="TIME", help=f"Only orders before {TIME_HELP}. Default: now.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="Greatest number of orders, 1 to 100000.")] = 50,
+    before: Annotated[str | None, option("TIME", f"Only orders before {TIME_HELP}. Default: now.")] = None,
+    limit: Annotated[int, option("N", "Greatest number of orders, 1 to 100000.", min=1, max=100_000)] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List orders and their outcomes. The newest is first."""
@@ -48,9 +49,7 @@ async def list_orders(
 @command(commands, "show")
 async def show(
     settings: Settings,
-    order: Annotated[
-        str, typer.Argument(metavar="ID", help="Id of the order. It is the idempotency key, if the command had one.")
-    ],
+    order: Annotated[str, argument("ID", "Id of the order. It is the idempotency key, if the command had one.")],
     as_json: AsJson = False,
 ) -> None:
     """Show one order and its outcome."""

@@ -5,12 +5,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from domogate.app import Tools
 from domogate.cli._command import WrongUsage, command, group, opened
 from domogate.cli._files import Force, check_free, open_output
 from domogate.cli._names import find_modules, find_plant
+from domogate.cli._options import argument, option
 from domogate.cli._output import iso, note
 from domogate.cli._words import TIME_HELP, parse_resolution, parse_time
 from domogate.common.spreadsheet import print_csv
@@ -34,22 +33,17 @@ def _group() -> None:
 @command(commands, "export")
 async def export(
     settings: Settings,
-    modules: Annotated[list[str] | None, typer.Argument(metavar="MODULE", help="Modules, by id or name.")] = None,
-    plant: Annotated[
-        str | None, typer.Option(metavar="PLANT", help="All modules of this plant, by id or name, instead of MODULE.")
-    ] = None,
+    modules: Annotated[list[str] | None, argument("MODULE", "Modules, by id or name.")] = None,
+    plant: Annotated[str | None, option("PLANT", "All modules of this plant, by id or name, instead of MODULE.")] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help=f"Begin: {TIME_HELP}, or epoch seconds. Default: one day before --until.")
+        str | None, option("TIME", f"Begin: {TIME_HELP}, or epoch seconds. Default: one day before --until.")
     ] = None,
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="End, in the form of --since. Default: now.")] = None,
-    resolution: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="One summary for each 15m, 1h, 1d. Default: every reading.")
-    ] = None,
+    until: Annotated[str | None, option("TIME", "End, in the form of --since. Default: now.")] = None,
+    resolution: Annotated[str | None, option("DURATION", "One summary for each 15m, 1h, 1d. Default: every reading.")] = None,
     measure: Annotated[
-        list[str] | None,
-        typer.Option(metavar="WORD", help="Only power, energy, temperature or humidity; may be repeated. Default: all."),
+        list[str] | None, option("WORD", "Only power, energy, temperature or humidity; may be repeated. Default: all.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write. Default: standard output.")] = None,
+    out: Annotated[Path | None, option("FILE", "File to write. Default: standard output.")] = None,
     force: Force = False,
 ) -> None:
     """Write measured values as CSV, module by module. The oldest value is first.

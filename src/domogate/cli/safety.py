@@ -15,6 +15,7 @@ from domogate.app import Tools
 from domogate.cli._command import Mistake, WrongUsage, command, group, opened
 from domogate.cli._files import Force, check_free, open_output
 from domogate.cli._names import choose, find_plant, parse_either_id
+from domogate.cli._options import argument, option
 from domogate.cli._output import AsJson, as_printed, note, print_json, print_list, print_table
 from domogate.cli._words import TIME_HELP, optional_moment
 from domogate.common.times import parse_time_zone
@@ -31,14 +32,10 @@ commands = group("safety", "Emergency lighting: report, test schedule, logbook, 
 
 _PAGE = 1000
 
-Site = Annotated[
-    str, typer.Argument(metavar="SITE", help="The site: id of the plant (with or without dashes), or name if it is unique.")
-]
-Since = Annotated[str | None, typer.Option(metavar="TIME", help=f"Begin: {TIME_HELP}. Default: one month before --until.")]
-Until = Annotated[str | None, typer.Option(metavar="TIME", help="End; this time is not included. Default: now.")]
-Zone = Annotated[
-    str, typer.Option("--timezone", metavar="NAME", help="Time zone of the printed times, for example Europe/Rome.")
-]
+Site = Annotated[str, argument("SITE", "The site: id of the plant (with or without dashes), or name if it is unique.")]
+Since = Annotated[str | None, option("TIME", f"Begin: {TIME_HELP}. Default: one month before --until.")]
+Until = Annotated[str | None, option("TIME", "End; this time is not included. Default: now.")]
+Zone = Annotated[str, option("NAME", "Time zone of the printed times, for example Europe/Rome.", "--timezone")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV instead of a table.")]
 
 
@@ -54,10 +51,7 @@ async def report(
     settings: Settings,
     site: Site,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="File to write. - means standard output. Default: a name made from the site and the day."
-        ),
+        Path | None, option("FILE", "File to write. - means standard output. Default: a name made from the site and the day.")
     ] = None,
     format: Annotated[
         ReportFormat | None, typer.Option(help="Format of the file. Default: by the ending of its name, otherwise pdf.")
@@ -65,9 +59,7 @@ async def report(
     since: Since = None,
     until: Until = None,
     timezone: Zone = "UTC",
-    responsible: Annotated[
-        str, typer.Option(metavar="NAME", help="Name of the responsible person on the report. Default: an empty line.")
-    ] = "",
+    responsible: Annotated[str, option("NAME", "Name of the responsible person on the report. Default: an empty line.")] = "",
     force: Force = False,
 ) -> None:
     """Write the report: state, tests, spare parts, and the logbook of a period. It is a PDF, or one CSV file for each table.
@@ -108,11 +100,9 @@ async def schedule(settings: Settings, site: Site, timezone: Zone = "UTC", as_js
 async def logbook(
     settings: Settings,
     site: Site,
-    since: Annotated[str | None, typer.Option(metavar="TIME", help=f"Begin: {TIME_HELP}. Default: all entries.")] = None,
+    since: Annotated[str | None, option("TIME", f"Begin: {TIME_HELP}. Default: all entries.")] = None,
     until: Until = None,
-    kind: Annotated[
-        list[LogbookKind] | None, typer.Option(metavar="KIND", help="Only this kind of entry; may be repeated. Default: all.")
-    ] = None,
+    kind: Annotated[list[LogbookKind] | None, option("KIND", "Only this kind of entry; may be repeated. Default: all.")] = None,
     timezone: Zone = "UTC",
     as_json: AsJson = False,
 ) -> None:
@@ -145,13 +135,11 @@ async def logbook(
 async def log(
     settings: Settings,
     site: Site,
-    kind: Annotated[LogbookKind, typer.Option(metavar="KIND", help="commissioning, inspection, service, alteration or note.")],
-    by: Annotated[str, typer.Option(metavar="NAME", help="Name of the person who did the work.")],
-    words: Annotated[str, typer.Option(metavar="TEXT", help="The work that was done, or the observation.")],
-    module: Annotated[
-        str | None, typer.Option(metavar="MODULE", help="Unit or controller, by id or name. Default: the whole site.")
-    ] = None,
-    at: Annotated[str | None, typer.Option(metavar="TIME", help=f"Time of the work: {TIME_HELP}. Default: now.")] = None,
+    kind: Annotated[LogbookKind, option("KIND", "commissioning, inspection, service, alteration or note.")],
+    by: Annotated[str, option("NAME", "Name of the person who did the work.")],
+    words: Annotated[str, option("TEXT", "The work that was done, or the observation.")],
+    module: Annotated[str | None, option("MODULE", "Unit or controller, by id or name. Default: the whole site.")] = None,
+    at: Annotated[str | None, option("TIME", f"Time of the work: {TIME_HELP}. Default: now.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write an entry in the logbook. Entries cannot be changed or removed."""

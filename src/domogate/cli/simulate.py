@@ -10,6 +10,7 @@ from domogate.cli._command import Mistake, WrongUsage, changing, command, group
 from domogate.cli._day_plot import draw_day, print_day
 from domogate.cli._help import PlainGroup
 from domogate.cli._names import ModuleName, find_module
+from domogate.cli._options import argument, option
 from domogate.cli._output import note
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant, FirstState
@@ -45,7 +46,7 @@ commands = group(
 async def simulate(
     settings: Settings,
     module: ModuleName,
-    behaviour: Annotated[Behaviour, typer.Argument(metavar="BEHAVIOUR", help="The behaviour of the device from now on.")],
+    behaviour: Annotated[Behaviour, argument("BEHAVIOUR", "The behaviour of the device from now on.")],
 ) -> None:
     """Make a simulated device go offline (404), answer too late (408), refuse commands, or work normally again."""
     async with changing(settings) as tools:
@@ -67,12 +68,10 @@ WINTER_DAY = date(2026, 1, 14)
 @command(commands, "day", flags=())
 async def simulate_day(
     settings: Settings,
-    seed: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Seed of the simulation. Default: the setting simulator_seed.")
-    ] = None,
-    day: Annotated[str, typer.Option("--date", metavar="YYYY-MM-DD", help="The day to simulate.")] = WINTER_DAY.isoformat(),
+    seed: Annotated[int | None, option("NUMBER", "Seed of the simulation. Default: the setting simulator_seed.")] = None,
+    day: Annotated[str, option("YYYY-MM-DD", "The day to simulate.", "--date")] = WINTER_DAY.isoformat(),
     csv: Annotated[bool, typer.Option("--csv", help="Print numbers as CSV instead of a plot.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write. Default: standard output.")] = None,
+    out: Annotated[Path | None, option("FILE", "File to write. Default: standard output.")] = None,
 ) -> None:
     """Simulate a day of a thermostat of the demo: room temperature, set point and load, as an SVG plot or as CSV."""
     try:

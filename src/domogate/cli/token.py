@@ -9,6 +9,7 @@ from domogate.app import Tools
 from domogate.cli._command import Mistake, WrongUsage, changing, command, group
 from domogate.cli._links import LINK_FLAGS, with_address
 from domogate.cli._names import find_user
+from domogate.cli._options import argument, option
 from domogate.cli._output import AsJson, note, print_json
 from domogate.cli._words import optional_duration
 from domogate.domain.ids import DASHED_UUID, new_id
@@ -26,19 +27,15 @@ commands = group("token", "Tokens: issue, revoke.")
 @command(commands, "issue", flags=LINK_FLAGS)
 async def issue_token(
     settings: Settings,
-    email: Annotated[str | None, typer.Argument(metavar="EMAIL", help="Same as --user.")] = None,
-    user: Annotated[str | None, typer.Option(metavar="EMAIL", help="User of the token.")] = None,
-    client: Annotated[
-        str | None, typer.Option(metavar="ID", help=f"Client of the token. Default: {DEMO_CLIENT}, or the only client.")
-    ] = None,
-    scope: Annotated[
-        list[str] | None, typer.Option(metavar="SCOPE", help="A scope; may be repeated. Default: all scopes of the client.")
-    ] = None,
+    email: Annotated[str | None, argument("EMAIL", "Same as --user.")] = None,
+    user: Annotated[str | None, option("EMAIL", "User of the token.")] = None,
+    client: Annotated[str | None, option("ID", f"Client of the token. Default: {DEMO_CLIENT}, or the only client.")] = None,
+    scope: Annotated[list[str] | None, option("SCOPE", "A scope; may be repeated. Default: all scopes of the client.")] = None,
     kind: Annotated[
         TokenKind, typer.Option(help="access is for home control and the gateway's own APIs, id is for the other families.")
     ] = TokenKind.ID,
     lifetime: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Lifetime: 12h, 30m or 45s. Default: the lifetime in the settings.")
+        str | None, option("DURATION", "Lifetime: 12h, 30m or 45s. Default: the lifetime in the settings.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -65,8 +62,7 @@ async def issue_token(
 
 @command(commands, "revoke")
 async def revoke_token(
-    settings: Settings,
-    grant: Annotated[str, typer.Argument(metavar="GRANT", help="Id of the grant, as `token issue` prints it.")],
+    settings: Settings, grant: Annotated[str, argument("GRANT", "Id of the grant, as `token issue` prints it.")]
 ) -> None:
     """Revoke a grant. The next request with one of its tokens is refused."""
     grant_id = DASHED_UUID.parse_id(grant)

@@ -9,6 +9,7 @@ from domogate.app import Tools
 from domogate.cli._command import Mistake, Yes, changing, command, confirm, group, opened
 from domogate.cli._links import LINK_FLAGS, ShowLink, tell_link, with_address
 from domogate.cli._names import Email, find_user
+from domogate.cli._options import argument, option
 from domogate.cli._output import AsJson, iso, note, print_json, print_list, print_records, yes_or_no
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.people import Standing, User
@@ -43,7 +44,7 @@ class YesOrNo(StrEnum):
 async def add_user(
     settings: Settings,
     email: Email,
-    name: Annotated[str, typer.Option(metavar="NAME", help="Name of the user. Default: empty.")] = "",
+    name: Annotated[str, option("NAME", "Name of the user. Default: empty.")] = "",
     operator: Annotated[bool, typer.Option("--operator", help="The user may use the management API.")] = False,
     show_link: ShowLink = False,
     as_json: AsJson = False,
@@ -139,9 +140,7 @@ async def issue_link(settings: Settings, email: Email, show_link: ShowLink = Fal
 async def set_operator(
     settings: Settings,
     email: Email,
-    operator: Annotated[
-        YesOrNo, typer.Argument(metavar="YES_OR_NO", help="Whether the user may use the management API.")
-    ] = YesOrNo.YES,
+    operator: Annotated[YesOrNo, argument("YES_OR_NO", "Whether the user may use the management API.")] = YesOrNo.YES,
 ) -> None:
     """Make a user an operator. With `no`, the user is not an operator any more. The last operator cannot be changed."""
     async with changing(settings) as tools:
@@ -164,9 +163,7 @@ async def reset_second_factor(settings: Settings, email: Email) -> None:
 
 @command(commands, "passkey-remove")
 async def remove_passkey(
-    settings: Settings,
-    email: Email,
-    passkey: Annotated[str, typer.Argument(metavar="ID", help="Id of the passkey, as `user show` prints it.")],
+    settings: Settings, email: Email, passkey: Annotated[str, argument("ID", "Id of the passkey, as `user show` prints it.")]
 ) -> None:
     """Remove one passkey of a user, for example of a lost device."""
     async with changing(settings) as tools:

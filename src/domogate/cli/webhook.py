@@ -7,6 +7,7 @@ import typer
 from domogate.app import Tools
 from domogate.cli._command import Mistake, command, group, opened
 from domogate.cli._names import OnlyPlant, find_plant_id
+from domogate.cli._options import argument, option
 from domogate.cli._output import AsJson, as_printed, iso, note, note_more, print_fields, print_json, print_list
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.webhooks import Webhook
@@ -16,7 +17,7 @@ from domogate.wire.webhooks import dead_letter_out, webhook_out
 
 commands = group("webhook", "Webhooks: list, show, remove; list and replay dead letters.")
 
-WebhookId = Annotated[str, typer.Argument(metavar="ID", help="Id of the webhook; `domogate webhook list` shows all.")]
+WebhookId = Annotated[str, argument("ID", "Id of the webhook; `domogate webhook list` shows all.")]
 
 
 def _administration(tools: Tools) -> WebhookAdministration:
@@ -79,10 +80,8 @@ async def remove(settings: Settings, webhook: WebhookId) -> None:
 async def dead(
     settings: Settings,
     webhook: WebhookId,
-    after: Annotated[int, typer.Option(metavar="EVENT", min=0, help="Only events after this id. Default: 0.")] = 0,
-    limit: Annotated[
-        int, typer.Option(min=1, max=100_000, metavar="N", help="Greatest number of dead letters, 1 to 100000.")
-    ] = 50,
+    after: Annotated[int, option("EVENT", "Only events after this id. Default: 0.", min=0)] = 0,
+    limit: Annotated[int, option("N", "Greatest number of dead letters, 1 to 100000.", min=1, max=100_000)] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List dead letters: events that were given up because the receiver did not accept them."""
@@ -102,7 +101,7 @@ async def replay(
     settings: Settings,
     webhook: WebhookId,
     events: Annotated[
-        list[str] | None, typer.Argument(metavar="EVENT", help="Ids of dead letters. Default: all dead letters of the webhook.")
+        list[str] | None, argument("EVENT", "Ids of dead letters. Default: all dead letters of the webhook.")
     ] = None,
 ) -> None:
     """Deliver dead letters again. A running gateway begins within seconds."""

@@ -4,10 +4,11 @@ A dialect decodes payloads into Properties and encodes wanted Properties as payl
 and wanted Properties from commands. So a dialect knows nothing about states, and a kind of device knows nothing about dialects.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
-from typing import Literal, Protocol, TypedDict
+from typing import Literal, TypedDict
 
 import msgspec
 
@@ -92,34 +93,25 @@ class Subscription(msgspec.Struct, frozen=True, gc=False):
     qos: int = 0
 
 
-class Codec(Protocol):
+class Codec(ABC):
     """Decodes the messages of one module and encodes the messages to it."""
 
-    @property
-    def topics(self) -> Mapping[str, Subscription]: ...
-    @property
-    def confirmed_by_broker(self) -> bool:
-        """True if the device never confirms an order. Then the acknowledgement of the broker is enough."""
-        ...
+    topics: Mapping[str, Subscription]
+    confirmed_by_broker: bool = False
+    """True if the device never confirms an order. Then the acknowledgement of the broker is enough."""
+    settable: frozenset[str] | None = None
+    """The properties that can be set. None if a device can set all properties that it reports."""
+    always: Properties = Properties()
+    """Properties that never change. The driver does not send them and does not wait for them."""
 
-    @property
-    def settable(self) -> frozenset[str] | None:
-        """The properties that can be set. None if a device can set all properties that it reports."""
-        ...
-
-    @property
-    def always(self) -> Properties:
-        """Properties that never change. The driver does not send them and does not wait for them."""
-        ...
-
+    @abstractmethod
     def decode(self, topic: str, payload: bytes) -> Properties:
         """Raises Unreadable."""
-        ...
 
+    @abstractmethod
     def encode(self, wanted: Properties, /) -> Sequence[Publication]:
         """The messages that set the properties. Raises Unsupported."""
-        ...
 
+    @abstractmethod
     def encode_read(self) -> Sequence[Publication]:
         """The messages that make the module report its state. Empty if the module cannot be asked."""
-        ...

@@ -174,12 +174,10 @@ class EmergencyOptions(DialectOptions, tag="emergency", frozen=True, kw_only=Tru
         return Emergency(self, kind)
 
 
-class Emergency:
+class Emergency(Codec):
     """The codec that the options describe."""
 
-    confirmed_by_broker = False
-    settable: frozenset[str] | None = frozenset()
-    always = Properties()
+    settable = frozenset()
 
     def __init__(self, options: EmergencyOptions, kind: DeviceKind) -> None:
         self._options = options
@@ -196,7 +194,7 @@ class Emergency:
         if options.availability is not None:
             topics.add(options.availability.topic)
         # The broker repeats a message of these rare topics if it is lost.
-        self.topics: Mapping[str, Subscription] = {topic: Subscription(QueuePolicy.ALL, qos=1) for topic in sorted(topics)}
+        self.topics = {topic: Subscription(QueuePolicy.ALL, qos=1) for topic in sorted(topics)}
 
     def decode(self, topic: str, payload: bytes) -> Properties:
         properties = Properties()

@@ -165,7 +165,7 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
         return Generic(self, kind)
 
 
-class Generic:
+class Generic(Codec):
     """The codec that the options describe."""
 
     def __init__(self, options: GenericOptions, kind: DeviceKind) -> None:
@@ -182,7 +182,7 @@ class Generic:
         topics |= {topic: Subscription(QueuePolicy.LATEST) for topic in self._sources}
         if options.availability is not None:
             topics[options.availability.topic] = Subscription(QueuePolicy.LATEST, qos=1)
-        self.topics: Mapping[str, Subscription] = topics
+        self.topics = topics
 
     def decode(self, topic: str, payload: bytes) -> Properties:
         if topic == self._options.picture:

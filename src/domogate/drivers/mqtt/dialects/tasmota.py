@@ -65,12 +65,8 @@ class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, f
         return Tasmota(kind, self)
 
 
-class Tasmota:
+class Tasmota(Codec):
     """The codec of one relay, light, shutter or meter of one Tasmota device."""
-
-    confirmed_by_broker = False
-    settable = None
-    always = Properties()
 
     def __init__(self, kind: DeviceKind, options: TasmotaOptions) -> None:
         self._kind = kind
@@ -83,7 +79,7 @@ class Tasmota:
         # A device with one relay calls it POWER. A device with more relays calls them POWER1, POWER2 …
         self._relays = {f"POWER{number}": number for number in relays} | ({"POWER": 1} if 1 in relays else {})
         self._powers = {f"{answer}{name}": number for name, number in self._relays.items()}
-        self.topics: Mapping[str, Subscription] = {
+        self.topics = {
             self._will: Subscription(qos=1),
             f"{answer}RESULT": Subscription(QueuePolicy.ALL),
             f"{answer}STATUS8": Subscription(),

@@ -75,12 +75,8 @@ class Zigbee2MqttOptions(DialectOptions, tag="zigbee2mqtt", frozen=True, kw_only
         return Zigbee2Mqtt(kind, self)
 
 
-class Zigbee2Mqtt:
+class Zigbee2Mqtt(Codec):
     """The codec of one device of Zigbee2MQTT."""
-
-    confirmed_by_broker = False
-    settable = None
-    always = Properties()
 
     def __init__(self, kind: DeviceKind, options: Zigbee2MqttOptions) -> None:
         self._kind = kind
@@ -98,7 +94,7 @@ class Zigbee2Mqtt:
                 self._topic: Subscription(),
                 self._log: Subscription(QueuePolicy.DURING_CALLS),
             }
-        self.topics: Mapping[str, Subscription] = topics
+        self.topics = topics
 
     # decoding
 
