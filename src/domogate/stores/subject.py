@@ -24,7 +24,7 @@ from domogate.stores.presence import Presence
 from domogate.stores.probe import Probe
 from domogate.stores.readers import Readers
 from domogate.stores.sealing import open_seals
-from domogate.stores.writer import Writer
+from domogate.stores.writer import Writer, WriterLimits
 
 _CHECK_SECONDS, _SHORT_CHECK_SECONDS = 5.0, 0.2
 """Seconds for the check of a SQLite file at the start of a gateway, and of a command."""
@@ -60,14 +60,12 @@ class SqlSubject:
         is the data folder, which has the list of used databases. `deadline` is the number of seconds for a read or a write that
         declares no longer time.
         """
-        self._deadline = deadline
         self._url = url
         self._used = UsedDatabases(folder)
         self._sealer = sealer
         self._clock = clock
-        self._poll = poll
         self._gateway = gateway
-        self._max_batch = max_batch
+        self._limits = WriterLimits(poll, max_batch, deadline)
         self._listeners: list[tuple[Listener, bool]] = []
         self._database: Database | None = None
         self._writer: Writer | None = None
@@ -105,9 +103,7 @@ class SqlSubject:
                 explain=self._explain,
                 listeners=self._listeners,
                 presence=self._presence,
-                poll=self._poll,
-                max_batch=self._max_batch,
-                deadline=self._deadline,
+                limits=self._limits,
             )
             await readers.run(writer.open, LONG)
         except BaseException:
@@ -177,7 +173,7 @@ class SqlSubject:
 
     async def _read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run the query in one snapshot, on a reader thread. Raises StoreTimeout."""
-        return await self._read_within(self._deadline, query, *args, **kwargs)
+        return await self._read_within(self._limits.deadline, query, *args, **kwargs)
 
     async def _read_within(
         self, seconds: float, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -219,7 +215,7 @@ def reads(
 
     @wraps(query)
     async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._read_within(LONG if long else self._deadline, query, *args, **kwargs)
+        return await self._read_within(LONG if long else self._limits.deadline, query, *args, **kwargs)
 
     return method
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+import msgspec
 import structlog
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
@@ -37,6 +38,14 @@ _POLL_SECONDS, _LEAVE_SECONDS = 1.5, 2.0
 _log = structlog.get_logger(__name__)
 
 
+class WriterLimits(msgspec.Struct, frozen=True):
+    """`poll` and `deadline` are in seconds: between two reads of the feed, and for a write that declares no longer time."""
+
+    poll: float
+    max_batch: int
+    deadline: float
+
+
 class Writer:
     """Owns the thread, its connection and the feed. Call `submit` on the event loop's thread."""
 
@@ -49,9 +58,7 @@ class Writer:
         explain: Callable[[Exception], Exception],
         listeners: Sequence[tuple[Listener, bool]],
         presence: Presence | None,
-        poll: float,
-        max_batch: int,
-        deadline: float,
+        limits: WriterLimits,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -59,9 +66,7 @@ class Writer:
         self._explain = explain
         self._listeners = listeners
         self._presence = presence
-        self._poll = poll
-        self._max_batch = max_batch
-        self._deadline = deadline
+        self._limits = limits
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._feed = Feed(database)
         self._recorder = Recorder(database)
@@ -108,9 +113,9 @@ class Writer:
         if seconds is not None:
             unit.seconds = seconds
         elif work is None and change is None:
-            unit.seconds = max(_REPORT_SECONDS, self._deadline)
+            unit.seconds = max(_REPORT_SECONDS, self._limits.deadline)
         else:
-            unit.seconds = self._deadline
+            unit.seconds = self._limits.deadline
         unit.timer = self._loop.call_later(unit.seconds + GRACE, expire, future, unit.seconds)
         with self._arrived:
             if self._closing:
@@ -126,7 +131,7 @@ class Writer:
         with self._arrived:
             self._closing = True
             self._arrived.notify()
-        await asyncio.wait((self._ended,), timeout=self._deadline + _LEAVE_SECONDS)
+        await asyncio.wait((self._ended,), timeout=self._limits.deadline + _LEAVE_SECONDS)
         if self._ended.done():
             self._thread.join()
         return self._ended.done()
@@ -178,18 +183,18 @@ class Writer:
         """
         with self._arrived:
             if not self._pending and not self._closing and not self._applied_foreign:
-                self._arrived.wait(self._poll)
+                self._arrived.wait(self._limits.poll)
             if not self._pending:
                 self._expected = 1
                 return []
-            self._wanted = min(self._expected, self._max_batch)
+            self._wanted = min(self._expected, self._limits.max_batch)
             deadline = time.monotonic() + LONGEST
             seen = 0
             while seen < len(self._pending) < self._wanted and not self._closing and time.monotonic() < deadline:
                 seen = len(self._pending)
                 self._arrived.wait(QUIET)
             self._wanted = 1
-            return [self._pending.popleft() for _ in range(min(len(self._pending), self._max_batch))]
+            return [self._pending.popleft() for _ in range(min(len(self._pending), self._limits.max_batch))]
 
     def _write(self, batch: list[Unit]) -> None:
         changes: list[Change] = []
@@ -266,12 +271,12 @@ class Writer:
 
     def _poll_feed(self) -> None:
         try:
-            with time_limit(min(_POLL_SECONDS, self._deadline)):
+            with time_limit(min(_POLL_SECONDS, self._limits.deadline)):
                 changes = self._feed.poll()
         except Exception as error:
             self._explain(error)
             if self.is_reachable:
-                _log.exception("cannot read the database; retrying", every=self._poll)
+                _log.exception("cannot read the database; retrying", every=self._limits.poll)
             self.is_reachable = False
             self._attempt(self._feed.close)
             return
@@ -299,7 +304,7 @@ class Writer:
     def _write_without_change(self, work: Callable[[Connection], None]) -> None:
         """Commit a write that is not a change. The listeners do not get it."""
         try:
-            with time_limit(min(_LEAVE_SECONDS, self._deadline)):
+            with time_limit(min(_LEAVE_SECONDS, self._limits.deadline)):
                 connection = self._connect()
                 work(connection)
                 self._commit(connection)

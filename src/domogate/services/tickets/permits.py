@@ -59,6 +59,13 @@ class Permit(msgspec.Struct, frozen=True):
             raise NotRedeemed(Reason.INVALID, "the ticket or picture token is not valid yet: check the gateway's clock")
 
 
+class PicturePermission(msgspec.Struct, frozen=True):
+    """A permission to get pictures of the camera that was switched on, until it expires or the camera is off."""
+
+    token: str
+    expires_at: float
+
+
 async def sign_permit(signer: Signer, permit: Permit, *, typ: str, issuer: str, audience: str) -> str:
     claims = {
         "iss": issuer,

@@ -14,7 +14,7 @@ from domogate.services.plants.read_model import ModuleView, ReadModel
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.tickets.audit_notes import TicketAudit
 from domogate.services.tickets.issuing import TICKET_TYP, ticket_audience
-from domogate.services.tickets.permits import Permit, TicketAction, read_permit, sign_permit
+from domogate.services.tickets.permits import Permit, PicturePermission, TicketAction, read_permit, sign_permit
 from domogate.services.tickets.refusal_limiter import RefusalLimiter
 from domogate.services.tickets.refusals import NotRedeemed, Reason, from_device
 from domogate.services.tickets.rights import COMMAND_OF, TicketRights
@@ -22,13 +22,6 @@ from domogate.services.tickets.rights import COMMAND_OF, TicketRights
 PICTURE_TYP = "picture+jwt"
 _DONE = "done"
 _DEVICE_FAULTS = (DeviceOffline, DeviceTimeout, DeviceRefused)
-
-
-class PicturePermission(msgspec.Struct, frozen=True):
-    """A permission to get pictures of the camera that was switched on, until it expires or the camera is off."""
-
-    token: str
-    expires_at: float
 
 
 class Redeemed(msgspec.Struct, frozen=True):
