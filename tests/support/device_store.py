@@ -248,7 +248,7 @@ class FakeStore:
         return found[:limit]
 
     async def prune_authorization(self, at: float, token_lifetime: float = 0.0) -> None:
-        self.forgot_authorization_at = at
+        pass
 
     async def prune_orders(self, before: float) -> None:
         self.orders = {key: record for key, record in self.orders.items() if record.queued_at >= before}

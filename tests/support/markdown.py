@@ -4,7 +4,6 @@ import re
 from typing import NamedTuple
 
 _FENCE = re.compile(r"^(```|~~~).*?^\1[ ]*$", re.MULTILINE | re.DOTALL)
-_CODE = re.compile(r"`[^`\n]*`")
 _LINK = re.compile(r"\[([^\]]*)\]\(([^()\s]+)\)")
 _HEADING = re.compile(r"^(#{1,6}) +(.+?) *$", re.MULTILINE)
 _CELL = re.compile(r"(?<!\\)\|")
@@ -23,11 +22,6 @@ class Heading(NamedTuple):
 
 def _blank(match: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", match.group())
-
-
-def without_code(text: str) -> str:
-    """The text with fenced and inline code blanked out, line for line."""
-    return _CODE.sub(_blank, _FENCE.sub(_blank, text))
 
 
 def links(text: str) -> list[Link]:

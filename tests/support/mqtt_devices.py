@@ -87,9 +87,6 @@ class TasmotaRelays:
         self.sensors = {"ENERGY": energy}
         self.client.publish(f"tele/{self.topic}/SENSOR", json.dumps({"Time": "2026-11-15T17:37:10", **self.sensors}))
 
-    def say_state(self) -> None:
-        self.client.publish(f"tele/{self.topic}/STATE", json.dumps({"Time": "2026-11-15T10:00:00", "Vcc": 3.5, **self.state}))
-
     def _answer(self, changed: dict[str, Any]) -> None:
         self.client.publish(f"stat/{self.topic}/RESULT", json.dumps(changed))
         for name, word in changed.items():

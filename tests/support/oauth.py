@@ -19,7 +19,7 @@ from domogate import auth
 from domogate.auth.pages import COOKIE
 from domogate.common.secrets import hash_secret
 from domogate.domain.faults import TokenRefused
-from domogate.domain.ids import Id, new_id
+from domogate.domain.ids import new_id
 from domogate.domain.people import MANAGE_SCOPE, Client, GrantType, Scope, User
 from domogate.identity.hashing import PasswordHasher
 from domogate.identity.signing import KeyRing, TokenSigner
@@ -303,7 +303,3 @@ async def open_provider(folder: Path, template: Path | None = None, **options: A
     finally:
         provider.hasher.close()
         await store.stop()
-
-
-def grant_of(claims: Mapping[str, Any]) -> Id:
-    return Id(claims["grant"])
