@@ -44,6 +44,10 @@ class TestOf:
         part = PartOut(None)
         assert ThingOut.of(object(), name="x", main_part=part, parts=[part], size=3) == ThingOut("x", part, (part,), 3)
 
+    def test_takes_a_field_from_the_first_source_that_has_it(self) -> None:
+        first, second = Part(0.0), Thing("second", Part(1.0), ())
+        assert ThingOut.of(first, second, Thing("third", first, (first,)), size=UNSET).name == "second"
+
     def test_fails_for_a_field_that_nobody_gives(self) -> None:
         with pytest.raises(AttributeError, match="made_at"):
             PartOut.of(object())

@@ -79,7 +79,7 @@ class AuditRecordOut(OutputModel, frozen=True):
 
 
 def _audit_record_out(record: AuditRecord) -> AuditRecordOut:
-    return AuditRecordOut.of(record.entry, number=record.number, hash=record.hash)
+    return AuditRecordOut.of(record, record.entry)
 
 
 class AuditPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel"):

@@ -52,13 +52,12 @@ class ModuleOut(OutputModel, frozen=True):
 
 def module_out(view: ModuleView, ambient: Ambient | None) -> ModuleOut:
     return ModuleOut.of(
+        view,
         view.module,
         simulated=view.module.is_simulated,
         ambient_id=None if ambient is None else ambient.id,
         ambient=None if ambient is None else ambient.name,
         state=None if view.state is None else state_out(view.state),
-        reachable=view.reachable,
-        absence=view.absence,
         reported_at=view.reported_at or None,
     )
 

@@ -33,15 +33,7 @@ class OrderOut(OutputModel, frozen=True):
 
 
 def order_out(record: OrderRecord) -> OrderOut:
-    order = record.order
-    return OrderOut.of(
-        record,
-        id=order.id,
-        plant_id=order.plant_id,
-        module_id=order.module_id,
-        command=command_body(order.command),
-        deadline=order.deadline,
-    )
+    return OrderOut.of(record, record.order, command=command_body(record.order.command))
 
 
 class OrderPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel"):

@@ -155,8 +155,8 @@ def safety_site_out(site: SafetySite) -> SafetySiteOut:
     summary = site.summary
     return SafetySiteOut.of(
         site,
+        site.plant,
         plant_id=site.plant.id,
-        name=site.plant.name,
         summary=SafetySummaryOut.of(summary, function_tests=summary.function, duration_tests=summary.duration),
         controllers=tuple(map(_controller_out, site.controllers)),
     )
@@ -165,23 +165,19 @@ def safety_site_out(site: SafetySite) -> SafetySiteOut:
 def _controller_out(controller: SafetyController) -> SafetyControllerOut:
     return SafetyControllerOut.of(
         controller.report,
-        place=controller.place,
+        controller,
         status=STATUSES[controller.report.status],
         failures=_failures_out(controller.report),
-        simulated=controller.simulated,
         units=tuple(map(_unit_out, controller.units)),
     )
 
 
 def _unit_out(unit: SafetyUnit) -> SafetyUnitOut:
-    report = unit.report
     return SafetyUnitOut.of(
         unit,
-        id=report.id,
-        reference=report.reference,
-        status=STATUSES[report.status],
-        failures=_failures_out(report),
-        heard_at=report.heard_at,
+        unit.report,
+        status=STATUSES[unit.report.status],
+        failures=_failures_out(unit.report),
         function_test=unit.function,
         duration_test=unit.duration,
     )
@@ -192,4 +188,4 @@ def _failures_out(report: ControllerReport | UnitReport) -> tuple[FailureOut, ..
 
 
 def logbook_entry_out(stored: StoredEntry) -> LogbookEntryOut:
-    return LogbookEntryOut.of(stored.entry, number=stored.number)
+    return LogbookEntryOut.of(stored, stored.entry)

@@ -20,10 +20,14 @@ class OutputModel(msgspec.Struct, frozen=True, rename="camel"):
     """Base of the models in answers."""
 
     @classmethod
-    def of(cls, source: object, **given: Any) -> Self:
-        """Copy the fields of `source` that have the same names. `given` has the other fields. Seconds become datetimes."""
+    def of(cls, *sources: object, **given: Any) -> Self:
+        """Copy each field from the first source that has it. `given` has the other fields. Seconds become datetimes."""
+
+        def find(name: str) -> object:
+            return getattr(next((source for source in sources if hasattr(source, name)), sources[0]), name)
+
         values = {
-            in_json: given[name] if name in given else getattr(source, name)
+            in_json: given[name] if name in given else find(name)
             for name, in_json in zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
             if given.get(name) is not msgspec.UNSET
         }
