@@ -1,7 +1,8 @@
-"""A large estate is imported in parts: the result is the same, and other writes do not wait for the whole import."""
+"""A large estate is imported and exported in parts: the result is the same, and other writes do not wait for all of it."""
 
 import asyncio
 import itertools
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,8 +15,8 @@ from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.events import PlantChanged, StateChanged
 from domogate.domain.plants import Ambient, Member, Module, Plant, PlantType, Topology
 from domogate.domain.states import LightState, Report
-from domogate.stores import SqlStore, estate, sqlite_url
-from domogate.stores.estate import MODULES_A_PART
+from domogate.stores import SqlStore, estate, parts, sqlite_url
+from domogate.stores.parts import MODULES_A_PART
 from support.clocks import NOW
 from support.stores import ANNA, APP, BRUNO, HOUSE, LAMP, SMALL, ChangeRecorder, OpenStore, an_id, record_changes
 
@@ -40,13 +41,13 @@ class TestInParts:
     async def test_the_store_holds_the_same_as_after_an_import_at_once(
         self, open_store: OpenStore, database_url: str, tmp_path: Path
     ) -> None:
-        parts, at_once = await open_store(database_url), await open_store(sqlite_url(tmp_path / "other.db"))
+        in_parts, at_once = await open_store(database_url), await open_store(sqlite_url(tmp_path / "other.db"))
         told: list[int] = []
-        summary = await parts.import_in_parts(PEOPLE, PLANTS, progress=told.append)
+        summary = await in_parts.import_in_parts(PEOPLE, PLANTS, progress=told.append)
         whole = msgspec.structs.replace(PEOPLE, plants=PLANTS)
         assert summary == await at_once.import_estate(whole, prune=False)
         assert summary.added["modules"] == sum(told) == 2_300
-        assert await parts.export_estate() == await at_once.export_estate()
+        assert await in_parts.export_estate() == await at_once.export_estate()
 
     async def test_a_second_import_changes_nothing(self, store: SqlStore) -> None:
         await store.import_in_parts(PEOPLE, PLANTS)
@@ -113,3 +114,39 @@ class TestInParts:
             await importer.import_in_parts(Estate(users=SMALL.users), many)
         written = [event.plant_id for event in changes.events if isinstance(event, StateChanged | PlantChanged)]
         assert written == [plant_id for part in many for plant_id in (HOUSE.id, part.plant.id)]
+
+
+class TestExportInParts:
+    async def test_it_gives_the_same_as_an_export_at_once_ordered_by_name(
+        self, open_store: OpenStore, database_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(parts, "MODULES_A_PART", 50)
+        store = await open_store(database_url)
+        names = ["b", "B", "a", "Ä", "é", "z", "b"]
+        plants = [a_plant(number, 20) for number in range(len(names))]
+        renamed = [
+            msgspec.structs.replace(each, plant=msgspec.structs.replace(each.plant, name=name))
+            for each, name in zip(plants, names, strict=True)
+        ]
+        await store.import_in_parts(PEOPLE, renamed)
+        taken: list[EstatePlant] = []
+        people = await store.export_in_parts(taken.append)
+        assert [each.plant.name for each in taken] == ["B", "a", "b", "b", "z", "Ä", "é"]
+        assert msgspec.structs.replace(people, plants=tuple(taken)) == await store.export_estate()
+
+    async def test_its_memory_does_not_grow_with_the_estate(self, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(parts, "MODULES_A_PART", 100)
+
+        async def peak_of_export() -> int:
+            tracemalloc.start()
+            try:
+                await store.export_in_parts(lambda _: None)
+                return tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+
+        await store.import_in_parts(PEOPLE, PLANTS[:5])
+        await peak_of_export()  # fills the caches
+        small = await peak_of_export()
+        await store.import_in_parts(PEOPLE, PLANTS)
+        assert await peak_of_export() < 1.3 * small

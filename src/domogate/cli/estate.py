@@ -11,7 +11,7 @@ import typer
 
 from domogate.cli._command import FAILED, Mistake, WrongUsage, changing, command, group, opened
 from domogate.cli._estate_input import open_input
-from domogate.cli._files import Force, check_free, write_file
+from domogate.cli._files import Force, check_free, open_output, write_file
 from domogate.cli._help import PlainCommand
 from domogate.cli._options import argument
 from domogate.cli._output import AsJson, note, print_json, progress_bar
@@ -24,7 +24,7 @@ from domogate.estate import (
     EstateMistakes,
     PlantSpool,
     build_estate,
-    print_estate,
+    print_in_parts,
     read_estate,
     scan_estate,
     schema_text,
@@ -123,9 +123,13 @@ async def export_estate(
     """Write the content of the store as an estate file. Passwords and keys are written as hashes."""
     file = None if file == Path("-") else file
     check_free(file, force)
-    async with opened(settings) as tools:
-        text = print_estate(await tools.store.export_estate())
-    _write(file, text)
+    with PlantSpool() as plants:
+        async with opened(settings) as tools:
+            people = await tools.store.export_in_parts(plants.add)
+        with open_output(file) as output:
+            output.writelines(text.encode() for text in print_in_parts(people, plants))
+    if file is not None:
+        note(f"Wrote {file}.")
 
 
 @commands.command("schema", cls=PlainCommand)

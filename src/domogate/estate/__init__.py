@@ -2,7 +2,7 @@
 
 from domogate.estate.building import EstateFile
 from domogate.estate.mistakes import EstateMistakes, Mistake
-from domogate.estate.printing import print_estate
+from domogate.estate.printing import print_estate, print_in_parts
 from domogate.estate.reading import build_estate, read_estate, scan_estate
 from domogate.estate.resources import demo_text, schema_text
 from domogate.estate.spool import PlantSpool
@@ -15,6 +15,7 @@ __all__ = [
     "build_estate",
     "demo_text",
     "print_estate",
+    "print_in_parts",
     "read_estate",
     "scan_estate",
     "schema_text",

@@ -5,6 +5,7 @@ Text is quoted wherever a YAML reader of version 1.1 or 1.2 could read it as ano
 
 import json
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 WIDTH = 128
@@ -21,13 +22,17 @@ _AMBIGUOUS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "nu
 _TO_ESCAPE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
-def emit(document: dict[str, Any]) -> str:
-    lines: list[str] = []
-    for key, value in document.items():
-        if lines:
-            lines.append("")
-        _entry(lines, "", key, value)
-    return "\n".join(lines) + "\n"
+def emit_lists(lists: Mapping[str, Iterable[Any]]) -> Iterator[str]:
+    """Yield the text of a document with these lists, with one entry of a list in each piece."""
+    for number, (key, items) in enumerate(lists.items()):
+        head = f"\n{key}:" if number else f"{key}:"
+        for item in items:
+            lines = [head] if head else []
+            _block(lines, "  ", [item])
+            yield "\n".join(lines) + "\n"
+            head = ""
+        if head:
+            yield f"{head} []\n"
 
 
 def scalar(value: Any) -> str:

@@ -1,6 +1,6 @@
 """Writes an Estate as an estate file. Reading the file gives the same Estate."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from domogate.domain.devices import DeviceKind
@@ -20,20 +20,25 @@ from domogate.domain.plants import (
     UnitDetail,
 )
 from domogate.estate import format as words
-from domogate.estate.emit import emit
+from domogate.estate.emit import emit_lists
 
 Record = dict[str, Any]
 
 
 def print_estate(estate: Estate) -> str:
     """Return the text of the file. Secrets are written as hashes. Values that equal their default are not written."""
-    return emit(
+    return "".join(print_in_parts(estate, estate.plants))
+
+
+def print_in_parts(people: Estate, plants: Iterable[EstatePlant]) -> Iterator[str]:
+    """Yield the text in pieces. The plants are taken from `plants` only."""
+    return emit_lists(
         {
-            "users": [_user(user) for user in estate.users],
-            "subscriptions": [_subscription(subscription) for subscription in estate.subscriptions],
-            "clients": [_client(client) for client in estate.clients],
-            "plants": [_plant(plant) for plant in estate.plants],
-            "spareParts": [words.SPARE_PARTS.write(parts) for parts in estate.spare_parts],
+            "users": map(_user, people.users),
+            "subscriptions": map(_subscription, people.subscriptions),
+            "clients": map(_client, people.clients),
+            "plants": map(_plant, plants),
+            "spareParts": map(words.SPARE_PARTS.write, people.spare_parts),
         }
     )
 

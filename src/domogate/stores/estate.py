@@ -2,16 +2,15 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from domogate.domain.estate import Estate, EstatePlant
 from domogate.ports import ImportSummary
-from domogate.stores.estate_export import export_estate
+from domogate.stores.estate_export import export_estate, export_in_parts
 from domogate.stores.estate_import import import_estate, import_part
+from domogate.stores.parts import split
 from domogate.stores.subject import SqlSubject, reads, writes
 
-MODULES_A_PART = 1_000
-"""With so many modules a part is complete; it may have more, because a plant is not split. It takes tens of milliseconds."""
 _PAUSE = 0.02
 """Seconds between two parts, in which other processes can write."""
 
@@ -21,30 +20,18 @@ class SqlEstate(SqlSubject):
 
     import_estate = writes(import_estate, long=True)
     export_estate = reads(export_estate, long=True)
+    export_in_parts = reads(export_in_parts, long=True)
 
     async def import_in_parts(
         self, people: Estate, plants: Iterable[EstatePlant], *, progress: Callable[[int], None] = lambda _: None
     ) -> ImportSummary:
         users, summary = await self._write(import_part, people)
-        for part in _split(plants):
+        for part in split(plants, _count_modules):
             await asyncio.sleep(_PAUSE)
-            _, of_part = await self._write(import_part, Estate(plants=part), users)
+            _, of_part = await self._write(import_part, Estate(plants=tuple(part)), users)
             summary = _add(summary, of_part)
             progress(sum(map(_count_modules, part)))
         return summary
-
-
-def _split(plants: Iterable[EstatePlant]) -> Iterator[tuple[EstatePlant, ...]]:
-    part: list[EstatePlant] = []
-    modules = 0
-    for plant in plants:
-        part.append(plant)
-        modules += _count_modules(plant)
-        if modules >= MODULES_A_PART:
-            yield tuple(part)
-            part, modules = [], 0
-    if part:
-        yield tuple(part)
 
 
 def _count_modules(plant: EstatePlant) -> int:

@@ -1,10 +1,11 @@
-"""Exports the whole estate. A gateway that imports it into an empty store gives the same answers."""
+"""Exports the whole estate, in parts. A gateway that imports it into an empty store gives the same answers."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+import msgspec
+from sqlalchemy import BindParameter, Connection, Row, bindparam, collate, func, select
 
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.ids import Id
@@ -14,6 +15,7 @@ from domogate.stores.clients import list_clients
 from domogate.stores.codec import decode_absence, decode_parts, decode_state
 from domogate.stores.injections import covered_states
 from domogate.stores.keys import list_subscriptions
+from domogate.stores.parts import split
 from domogate.stores.people import list_users
 from domogate.stores.plants import (
     HAS_CONTROLLER,
@@ -24,31 +26,54 @@ from domogate.stores.plants import (
     SELECT_MODULES,
 )
 from domogate.stores.rows import people_from_rows, plant_from_row, topology_from_rows
-from domogate.stores.tables import plants, spare_parts
+from domogate.stores.tables import ambients, floors, invitations, members, modules, plants, spare_parts
+
+_IDS: BindParameter[Any] = bindparam("ids", expanding=True)
+_PLANTS = select(plants, HAS_CONTROLLER).where(plants.c.id.in_(_IDS))
+_MEMBERS = SELECT_MEMBERS.where(members.c.plant_id.in_(_IDS))
+_INVITATIONS = SELECT_INVITATIONS.where(invitations.c.plant_id.in_(_IDS))
+_FLOORS = SELECT_FLOORS.where(floors.c.plant_id.in_(_IDS))
+_AMBIENTS = SELECT_AMBIENTS.where(ambients.c.plant_id.in_(_IDS))
+_MODULES = SELECT_MODULES.where(modules.c.plant_id.in_(_IDS))
 
 
 def export_estate(connection: Connection) -> Estate:
+    exported: list[EstatePlant] = []
+    estate = export_in_parts(connection, exported.append)
+    return msgspec.structs.replace(estate, plants=tuple(exported))
+
+
+def export_in_parts(connection: Connection, take: Callable[[EstatePlant], None]) -> Estate:
+    """Pass the plants to `take`, ordered by name. Return the estate without plants. All of it is from one snapshot."""
+    covered = covered_states(connection)
+    by_code_point = collate(plants.c.name, "C" if connection.dialect.name == "postgresql" else "BINARY")
+    size = select(func.count()).where(modules.c.plant_id == plants.c.id).scalar_subquery()
+    in_order = select(plants.c.id, size.label("size")).order_by(by_code_point, plants.c.id)
+    for part in split(connection.execute(in_order, execution_options={"yield_per": 1_000}), lambda row: row.size):
+        for plant in _export_plants(connection, [row.id for row in part], covered):
+            take(plant)
     parts = connection.execute(select(spare_parts).order_by(spare_parts.c.unit))
     return Estate(
         users=tuple(list_users(connection)),
         subscriptions=tuple(list_subscriptions(connection)),
         clients=tuple(list_clients(connection)),
-        plants=tuple(sorted(_export_plants(connection), key=lambda each: (each.plant.name, each.plant.id))),
         spare_parts=tuple(SpareParts(row.unit, decode_parts(row.parts)) for row in parts),
     )
 
 
-def _export_plants(connection: Connection) -> Iterable[EstatePlant]:
-    people = people_from_rows(connection.execute(SELECT_MEMBERS), connection.execute(SELECT_INVITATIONS))
-    floor_rows = _by_plant(connection.execute(SELECT_FLOORS))
-    ambient_rows = _by_plant(connection.execute(SELECT_AMBIENTS))
-    module_rows = _by_plant(connection.execute(SELECT_MODULES))
-    covered = covered_states(connection)
-    for row in connection.execute(select(plants, HAS_CONTROLLER)):
-        in_plant = module_rows.get(row.id, [])
+def _export_plants(connection: Connection, ids: Sequence[Id], covered: Mapping[Id, str]) -> Iterator[EstatePlant]:
+    """The plants in the order of the ids."""
+    these = {"ids": ids}
+    people = people_from_rows(connection.execute(_MEMBERS, these), connection.execute(_INVITATIONS, these))
+    floor_rows = _by_plant(connection.execute(_FLOORS, these))
+    ambient_rows = _by_plant(connection.execute(_AMBIENTS, these))
+    module_rows = _by_plant(connection.execute(_MODULES, these))
+    plant_rows = {row.id: row for row in connection.execute(_PLANTS, these)}
+    for plant_id in ids:
+        row, in_plant = plant_rows[plant_id], module_rows.get(plant_id, [])
         yield EstatePlant(
-            plant=plant_from_row(row, people[row.id], is_site=row.has_controller),
-            topology=topology_from_rows(floor_rows.get(row.id, []), ambient_rows.get(row.id, []), in_plant),
+            plant=plant_from_row(row, people[plant_id], is_site=row.has_controller),
+            topology=topology_from_rows(floor_rows.get(plant_id, []), ambient_rows.get(plant_id, []), in_plant),
             states=tuple(_first_state(module, covered) for module in in_plant if module.reported is not None),
         )
 

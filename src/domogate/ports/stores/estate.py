@@ -46,6 +46,9 @@ class EstateStore(Protocol):
         ...
 
     async def export_estate(self) -> Estate: ...
+    async def export_in_parts(self, take: Callable[[EstatePlant], None]) -> Estate:
+        """Pass the plants to `take` one by one, on another thread. Return the estate without plants."""
+        ...
 
     async def backup(self, path: Path, *, replace: bool = False, replace_larger: bool = False) -> str | None:
         """Write a backup. Return the id of the secret key that a restore needs. Raise ValueError, FileExistsError."""

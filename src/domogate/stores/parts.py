@@ -1,0 +1,22 @@
+"""Splits large work into parts, so that it needs little memory and other processes need not wait for all of it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
+
+MODULES_A_PART = 1_000
+"""With so many modules a part is complete; it may have more, because a plant is not split. It takes tens of milliseconds."""
+
+
+def split(plants: Iterable[T], count_modules: Callable[[T], int]) -> Iterator[list[T]]:
+    part: list[T] = []
+    size = 0
+    for plant in plants:
+        part.append(plant)
+        size += 1 + count_modules(plant)
+        if size >= MODULES_A_PART:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
