@@ -7,11 +7,10 @@ import pytest
 from playwright.async_api import Browser, Route
 
 from support.browser_tab import PATIENCE
-from support.gateway import Gateway, demo
+from support.gateway import Gateway
 from support.pkce import challenge_of
 from support.spec_operations import E8, E16
 
-__all__ = ["demo"]
 pytestmark = pytest.mark.slow
 
 CLIENT = "demo-classic"

@@ -27,6 +27,15 @@ ServeAuthSetup = Callable[..., AbstractAsyncContextManager[AuthSetup]]
 """Serves the pages. `host` is their host name; the other options are those of AuthSetup. Passkeys need the host localhost."""
 
 
+async def find_barriers(page: Page) -> list[str]:
+    """The problems that axe-core finds, one line each, with all its rules."""
+    if not await page.evaluate("'axe' in window"):
+        await page.evaluate(AXE.axe_script)
+    found = await page.evaluate(_FIND_BARRIERS)
+    assert found["passes"] > 5, "axe-core has checked nothing"
+    return [f"{await page.title()}: {barrier}" for barrier in found["barriers"]]
+
+
 async def add_device(page: Page, **options: bool) -> None:
     """An authenticator that is part of the computer. It confirms each request at once, as if the person did."""
     devtools = await page.context.new_cdp_session(page)
@@ -85,9 +94,4 @@ class BrowserTab:
         await self.page.wait_for_url("**/auth/account*")
 
     async def find_barriers(self) -> list[str]:
-        """The problems that axe-core finds, one line each, with all its rules."""
-        if not await self.page.evaluate("'axe' in window"):
-            await self.page.evaluate(AXE.axe_script)
-        found = await self.page.evaluate(_FIND_BARRIERS)
-        assert found["passes"] > 5, "axe-core has checked nothing"
-        return [f"{await self.page.title()}: {barrier}" for barrier in found["barriers"]]
+        return await find_barriers(self.page)

@@ -2,18 +2,28 @@
 
 import fcntl
 import hashlib
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 _PINNED = ("package.json", "package-lock.json", ".npmrc")
+_OWN_NODE = ROOT / ".dev" / "nodejs" / "bin"
+"""Node, if `./dev` installed it because the machine has none."""
+
+
+def use_node() -> None:
+    """Let this process and its children find Node. Without it the test fails, and the message says what to do."""
+    if _OWN_NODE.is_dir() and str(_OWN_NODE) not in os.environ["PATH"].split(os.pathsep):
+        os.environ["PATH"] = f"{_OWN_NODE}{os.pathsep}{os.environ['PATH']}"
+    for program in ("node", "npm"):
+        assert shutil.which(program) is not None, f"{program} is needed for this test: run ./dev web once"
 
 
 def install(source: Path, name: str, *scripts: str) -> Path:
     """A folder with the packages that `source` pins, and with its scripts."""
-    for program in ("node", "npm"):
-        assert shutil.which(program) is not None, f"{program} is needed for this test (Debian: nodejs, npm)"
+    use_node()
     digest = hashlib.sha256(b"".join((source / file).read_bytes() for file in _PINNED)).hexdigest()[:16]
     folder = ROOT / ".dev" / "node" / f"{name}-{digest}"
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -1,12 +1,14 @@
 """The gateway: builds all parts, and starts and stops them in order."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import date
 
 from domogate import __version__, auth, events, management, tickets, webhooks
 from domogate.app.documents import SURFACES
 from domogate.app.gateway_metrics import register_metrics
 from domogate.app.home_api import build_home_api
+from domogate.app.pages import build_pages, register_client
 from domogate.app.parts import (
     DAY,
     SigningKeyAdministration,
@@ -23,6 +25,7 @@ from domogate.auth.pages import Pages
 from domogate.backends.echo import EmbeddedEcho, HttpEchoBackend
 from domogate.backends.webhook_sender import HttpWebhookSender
 from domogate.common.memory import finish_start_up
+from domogate.console.shell import DemoUser
 from domogate.domain.webhooks import WebhookFormat
 from domogate.drivers import build_drivers
 from domogate.edge.metrics import Metrics
@@ -73,8 +76,9 @@ class UnnamedDriversError(Exception):
 class Gateway:
     """All parts of a gateway: one store, one read model, nine families and the other surfaces."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, demo_users: Sequence[DemoUser] = ()) -> None:
         self.settings = settings
+        self._demo_users = demo_users
         self.clock: Clock = SystemClock()
         self.store = open_store(settings, self.clock, gateway=True)
         self.store.on_damage = self._note_damage
@@ -193,6 +197,7 @@ class Gateway:
             raise UnnamedDriversError(unnamed)
         if await self.store.find_address() != self.settings.base_url:
             await self.store.set_address(self.settings.base_url)
+        await register_client(self.settings, self.store)
         await self.keyring.start()
         await self._fetcher.start()
         await self.audit.start()
@@ -277,8 +282,9 @@ class Gateway:
         surfaces[b"home"] = build_home_api(self)
         others = {surface.name: surface.document for surface in SURFACES}
         surfaces[b"openapi"] = build_documents(FAMILIES, others, base_url=settings.base_url, version=__version__)
+        pages = build_pages(settings, self._demo_users)
         return Edge(
-            Surfaces(surfaces),
+            Surfaces(pages | surfaces),
             is_allowed_origin=self.origins.is_allowed,
             is_ready=lambda: self._ready and self.store.is_reachable,
             find_warning=lambda: self.clock_check.problem,

@@ -1,13 +1,14 @@
 """Runs a gateway until it is stopped."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 import structlog
 
 from domogate.app.gateway import Gateway
 from domogate.app.single_gateway import only_gateway
+from domogate.console.shell import DemoUser
 from domogate.edge import server
 from domogate.edge.files import count_allowed_connections
 from domogate.edge.logs import setup_logs
@@ -17,7 +18,11 @@ _log = structlog.get_logger(__name__)
 
 
 async def serve(
-    settings: Settings, on_ready: Callable[[Gateway], Awaitable[None]] | None = None, *, named_drivers: bool = False
+    settings: Settings,
+    on_ready: Callable[[Gateway], Awaitable[None]] | None = None,
+    *,
+    named_drivers: bool = False,
+    demo_users: Sequence[DemoUser] = (),
 ) -> None:
     """Run until SIGTERM or SIGINT, then drain. `on_ready` is called as soon as requests are accepted.
 
@@ -29,7 +34,7 @@ async def serve(
     connections = server.Connections(settings.connections_most, settings.connections_most_per_address, settings.trusted_proxies)
     async with server.listen(settings.host, settings.port, settings.metrics_host, settings.metrics_port) as listening:
         # The port is part of the issuer of every token, so it must be known before the gateway is built.
-        gateway = Gateway(msgspec.structs.replace(settings, port=listening.port))
+        gateway = Gateway(msgspec.structs.replace(settings, port=listening.port), demo_users)
         gateway.metrics.gauge("domogate_connections", "Connections that are open", lambda: len(connections))
         gateway.metrics.counter(
             "domogate_refused_connections",

@@ -12,7 +12,7 @@ import msgspec
 
 from domogate.auth.forms import Pairs, repeated
 from domogate.auth.redirects import ResponseMode, explain_mismatch, matches
-from domogate.domain.people import Client, GrantType, IdentityScope
+from domogate.domain.people import PAGES_CLIENT, Client, GrantType, IdentityScope
 from domogate.services.authorization import OAuthError, OAuthFault
 from domogate.services.authorization.client_authentication import require_grant
 from domogate.services.authorization.consents import ConsentRequest
@@ -94,7 +94,8 @@ def find_return(pairs: Pairs, client: Client) -> ReturnAddress:
     if not named and len(client.redirect_uris) > 1:
         raise BadRedirect(f"The parameter redirect_uri is missing, and {client.name} has more than one registered.", advice)
     uri = named[0] if named else client.redirect_uris[0]
-    any_port = not client.confidential
+    # The gateway's own pages are at one address. They get no exception, because their client needs no consent.
+    any_port = not client.confidential and client.id != PAGES_CLIENT
     if "#" in uri or not any(matches(uri, registered, any_port=any_port) for registered in client.redirect_uris):
         raise BadRedirect(explain_mismatch(uri, client), advice)
     states = [value for name, value in pairs if name == "state" and value]

@@ -16,6 +16,7 @@ from domogate.cli._greeting import greeting
 from domogate.cli._ready import Ready, ReadyClient, ReadyFile, ReadyUser, withdraw, write_credentials, write_ready
 from domogate.cli.token import DEMO_CLIENT, add_grant
 from domogate.common.secrets import hash_secret, new_secret
+from domogate.console.shell import DemoUser
 from domogate.domain.authorization import RefreshToken
 from domogate.domain.people import Client, Grant, IdentityScope, Scope, Subscription, TokenKind, User
 from domogate.estate import EstateFile, build_estate, demo_text, read_estate
@@ -52,7 +53,12 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
 
     with _data_folder(_allow_own_receivers(settings, given), given) as placed, withdraw(ready_file):
         await _import_once(placed, file)
-        await serve_gateway(placed, on_ready)
+        await serve_gateway(placed, on_ready, demo_users=_list_demo_users(file))
+
+
+def _list_demo_users(file: EstateFile) -> list[DemoUser]:
+    """The people whom the door of the pages offers to log in. Their passwords are printed by this command anyway."""
+    return [DemoUser(user.email, user.name, file.passwords[user.id]) for user in file.estate.users if user.id in file.passwords]
 
 
 def _allow_own_receivers(settings: Settings, given: frozenset[str]) -> Settings:

@@ -112,6 +112,10 @@ KNOWN_SCOPES = (*map(str, Scope), *map(str, IdentityScope), HOME_SCOPE, MANAGE_S
 """All scopes that a client can be registered for, as written on the wire."""
 
 
+PAGES_CLIENT = "domogate-pages"
+"""The id of the client that the gateway's own pages use. Nobody can register, change or delete it (Decision 0076)."""
+
+
 class GrantType(StrEnum):
     AUTHORIZATION_CODE = "authorization_code"
     REFRESH_TOKEN = "refresh_token"

@@ -190,10 +190,10 @@ class Surfaces:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         first = scope["raw_path"].split(b"/", 2)[1:2]
-        await self._surfaces.get(first[0] if first else b"", _nothing_here)(scope, receive, send)
+        await self._surfaces.get(first[0] if first else b"", nothing_here)(scope, receive, send)
 
 
-async def _nothing_here(_scope: Scope, _receive: Receive, send: Send) -> None:
+async def nothing_here(_scope: Scope, _receive: Receive, send: Send) -> None:
     await _answer(send, 404, (_JSON,), b'{"statusCode":404,"message":"nothing has this URL; /openapi lists all operations"}')
 
 

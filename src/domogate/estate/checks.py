@@ -10,6 +10,7 @@ from domogate.common.secrets import hash_secret
 from domogate.domain.devices import DeviceKind
 from domogate.domain.formats import email_key, is_plain_http, is_redirect_uri
 from domogate.domain.passwords import PASSWORD_LENGTH, find_password_problem, is_weak_secret
+from domogate.domain.people import PAGES_CLIENT
 from domogate.estate.explain import Finding
 from domogate.estate.mistakes import Path, did_you_mean, listed, print_path, quoted
 from domogate.estate.plant_checks import check_plant
@@ -92,6 +93,8 @@ def _clients(document: Record) -> Iterator[Finding]:
     ids = _Once("client id", fold=False)
     for path, client in records(document, "clients"):
         yield from ids.see(path, client, "id")
+        if text(client, "id") == PAGES_CLIENT:
+            yield Finding((*path, "id"), f"{quoted(PAGES_CLIENT)} is the client of the gateway's own pages", "another id")
         yield from _either(path, client, "secret", "secretHash")
         yield from _weak_secret(path, client, "secret")
         for name in ("redirectUris", "postLogoutRedirectUris"):

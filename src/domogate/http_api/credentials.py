@@ -6,14 +6,15 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from starlette.requests import Request
 
+from domogate.domain.faults import KeyRefused, TokenRefused
 from domogate.domain.ids import Id
-from domogate.domain.people import HOME_SCOPE, MANAGE_SCOPE, GrantType, Principal, TokenKind, User
+from domogate.domain.people import HOME_SCOPE, MANAGE_SCOPE, PAGES_CLIENT, GrantType, Principal, TokenKind, User
 from domogate.http_api.problems import Problem, bearer_challenge
 from domogate.http_api.requests import address_of
 from domogate.ports import Admission, Audit, Verifier
 from domogate.services.audit import AuditAction, AuditResult, note_refusal
 from domogate.services.people import Actor
-from domogate.services.rights.access import Caller, authenticate, check_standing, may_manage
+from domogate.services.rights.access import KEY, Caller, authenticate, check_standing, find_token, may_manage
 from domogate.wire.openapi import KEY_SCHEME
 
 C = TypeVar("C")
@@ -136,7 +137,7 @@ class HomeToken(Credentials[Principal]):
 
 
 class KeyAndToken(Credentials[Caller]):
-    """A subscription key and a token of either kind, as in the families."""
+    """A subscription key and a token of either kind, as in the families. The gateway's own pages need no key."""
 
     schemes = {"key": KEY_SCHEME, **_token_scheme("An access token or an id token")}
     errors = {
@@ -152,10 +153,32 @@ class KeyAndToken(Credentials[Caller]):
         self._audit = audit
 
     async def check(self, request: Request) -> Caller:
-        return await authenticate(request.scope["headers"], self._admission, self._verifier)
+        headers = request.scope["headers"]
+        try:
+            return await authenticate(headers, self._admission, self._verifier)
+        except KeyRefused:
+            own = await self._find_own_pages(headers)
+            if own is None:
+                raise
+            return own
+
+    async def _find_own_pages(self, headers: Sequence[tuple[bytes, bytes]]) -> Caller | None:
+        """The caller, if the request comes from the gateway's own pages. They have no subscription key (Decision 0076)."""
+        found = dict(headers)
+        if KEY in found or len(found) != len(headers):
+            return None
+        try:
+            unverified_token = find_token(found)
+            principal = self._verifier.find_verified(unverified_token) or await self._verifier.verify(unverified_token)
+        except TokenRefused:
+            return None
+        if principal.client_id != PAGES_CLIENT:
+            return None
+        check_standing(principal.standing)
+        return Caller(principal, None, None, unverified_token)
 
     def headers_for(self, caller: Caller) -> Sequence[tuple[bytes, bytes]]:
-        return caller.admitted.headers
+        return () if caller.admitted is None else caller.admitted.headers
 
     def note_refusal(self, caller: Caller, error: Exception, request: Request) -> None:
         note_refusal(self._audit, caller.principal, request.scope[OPERATION], error, address_of(request))

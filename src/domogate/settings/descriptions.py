@@ -14,6 +14,7 @@ from domogate.settings.rules import (
     check_database,
     check_host,
     check_https_url,
+    check_logo,
     check_mailbox,
     check_networks,
     check_operator_name,
@@ -184,6 +185,15 @@ _PANELS: dict[str, dict[str, Setting]] = {
         ),
         "terms_url": Setting(
             "URL", "Address of the terms of use, an https:// URL. The account page links to it.", check_https_url
+        ),
+    },
+    "Pages": {
+        "console": Setting(
+            "true|false",
+            "Serve the pages for people at /. If false, / answers 404; the APIs and the login pages remain.",
+        ),
+        "operator_logo": Setting(
+            "FILE", "Logo of the operator on the pages: an SVG or PNG file of at most 262144 bytes.", check_logo
         ),
     },
     "Families": {

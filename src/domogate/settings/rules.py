@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from domogate.common.urls import split_url
+from domogate.console.shell import read_logo
 from domogate.domain.devices import DeviceKind
 from domogate.domain.formats import NAME_LENGTH, is_name
 from domogate.drivers import SETTINGS
@@ -92,6 +93,11 @@ def check_ages(value: dict[DeviceKind, float]) -> dict[DeviceKind, float]:
     for kind, age in value.items():
         if not 0 <= age < float("inf"):
             raise Wrong(f"{kind}: a number of seconds from 0 on is allowed")
+    return value
+
+
+def check_logo(value: Path) -> Path:
+    read_logo(value)
     return value
 
 

@@ -75,6 +75,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     default_language: str = DEFAULT_LANGUAGE
     terms_url: str | None = None
 
+    # Pages
+    console: bool = True
+    operator_logo: Path | None = None
+
     # Families
     echo_url: str | None = None
     echo_deadline: float = 5.0
@@ -115,6 +119,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def only_https(self) -> bool:
         """Whether clients always use HTTPS, either to the gateway or to a trusted proxy before it."""
         return self.tls_certificate is not None or (bool(self.trusted_proxies) and self.base_url.startswith("https://"))
+
+    @property
+    def serves_pages(self) -> bool:
+        """The pages use the gateway's own tokens, so they cannot work where only external tokens are accepted."""
+        return self.console and self.own_issuer
 
     @property
     def auth_url(self) -> str:

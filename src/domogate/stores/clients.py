@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, delete, select
 
 from domogate.domain.events import ClientChanged
-from domogate.domain.people import Client
+from domogate.domain.people import PAGES_CLIENT, Client
 from domogate.stores.codec import NUL, decode_grant_types, decode_texts, from_row, to_json, to_row
 from domogate.stores.engine import Transaction, execute_many
 from domogate.stores.grants import remove_grants
@@ -34,8 +34,9 @@ def find_client(connection: Connection, client_id: str) -> Client | None:
 
 
 def list_clients(connection: Connection) -> Sequence[Client]:
-    """Return all clients, ordered by id."""
-    return sorted(map(_from_row, connection.execute(select(clients))), key=lambda client: client.id)
+    """Return all registered clients, ordered by id. The client of the gateway's own pages is not one of them."""
+    registered = select(clients).where(clients.c.id != PAGES_CLIENT)
+    return sorted(map(_from_row, connection.execute(registered)), key=lambda client: client.id)
 
 
 def save_client(tx: Transaction, client: Client) -> None:

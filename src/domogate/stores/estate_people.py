@@ -15,9 +15,9 @@ from domogate.domain.estate import Estate
 from domogate.domain.events import ClientChanged, SubscriptionChanged, UserChanged
 from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
-from domogate.domain.people import User
+from domogate.domain.people import PAGES_CLIENT, User
 from domogate.domain.plants import Member, Plant
-from domogate.stores.clients import client_to_row, list_clients
+from domogate.stores.clients import client_to_row, find_client, list_clients
 from domogate.stores.codec import to_json_or_none, to_row
 from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.keys import list_subscriptions
@@ -116,6 +116,9 @@ def import_clients(tx: Transaction, estate: Estate, *, prune: bool) -> Differenc
         known = stored.get(client.id)
         secret_hash = client.secret_hash if known is None or known.secret_hash is None else known.secret_hash
         wanted.append(msgspec.structs.replace(client, secret_hash=secret_hash))
+    # The client of the gateway's own pages is not part of an estate. No import changes or removes it.
+    own = find_client(tx.connection, PAGES_CLIENT)
+    wanted += [] if own is None else [own]
     difference = compare(
         tx, clients, collect("clients", (values_of(clients, client_to_row(client)) for client in wanted)), prune=prune
     )

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert
 
 from domogate.domain.events import GrantRevoked
 from domogate.domain.ids import Id
-from domogate.domain.people import Grant, GrantType
+from domogate.domain.people import PAGES_CLIENT, Grant, GrantType
 from domogate.stores.codec import decode_texts, from_row, to_json, to_row
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, reads, writes
@@ -62,6 +62,12 @@ def revoke_grant(tx: Transaction, grant_id: Id, at: float) -> bool:
 def revoke_grants(tx: Transaction, user_id: Id, client_id: str | None, at: float) -> int:
     condition = grants.c.user_id == user_id
     return _revoke(tx, condition if client_id is None else condition & (grants.c.client_id == client_id), at)
+
+
+def revoke_pages(tx: Transaction, user_id: Id, auth_time: float) -> None:
+    """Revoke the grants of the gateway's own pages that came from the login at this time."""
+    of_login = (grants.c.user_id == user_id) & (grants.c.client_id == PAGES_CLIENT) & (grants.c.auth_time == auth_time)
+    _revoke(tx, of_login, tx.now)
 
 
 def _revoke(tx: Transaction, condition: ColumnElement[bool], at: float) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert, select, update
 
 from domogate.domain.attempts import Attempt
 from domogate.domain.authorization import LinkPurpose, OneTimeLink, Session
@@ -12,7 +12,7 @@ from domogate.domain.passkeys import PasskeyUse
 from domogate.stores import attempts
 from domogate.stores.codec import decode_texts, from_row, to_json, to_row
 from domogate.stores.engine import Transaction
-from domogate.stores.grants import require_user
+from domogate.stores.grants import require_user, revoke_pages
 from domogate.stores.passkeys import use_passkey
 from domogate.stores.recovery_codes import count_recovery_codes, replace_recovery_codes, use_recovery_code
 from domogate.stores.subject import SqlSubject, reads, writes
@@ -84,12 +84,20 @@ def save_session(tx: Transaction, session: Session) -> None:
 
 
 def end_session(tx: Transaction, session_id: Id) -> bool:
-    return tx.connection.execute(delete(sessions).where(sessions.c.id == session_id)).rowcount == 1
+    return bool(_end(tx, sessions.c.id == session_id))
 
 
 def end_sessions(tx: Transaction, user_id: Id, keep: Id | None = None) -> int:
-    ending = delete(sessions).where(sessions.c.user_id == user_id)
-    return tx.connection.execute(ending if keep is None else ending.where(sessions.c.id != keep)).rowcount
+    condition = sessions.c.user_id == user_id
+    return _end(tx, condition if keep is None else condition & (sessions.c.id != keep))
+
+
+def _end(tx: Transaction, condition: ColumnElement[bool]) -> int:
+    """Delete sessions, and revoke the grants of the gateway's own pages that came from them (Decision 0076)."""
+    ended = tx.connection.execute(delete(sessions).where(condition).returning(sessions.c.user_id, sessions.c.auth_time)).all()
+    for user_id, auth_time in ended:
+        revoke_pages(tx, user_id, auth_time)
+    return len(ended)
 
 
 def list_sessions(connection: Connection, user_id: Id) -> Sequence[Session]:

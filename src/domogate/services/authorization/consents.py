@@ -7,7 +7,7 @@ import msgspec
 from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.authorization import AuthorizationCode, Session
 from domogate.domain.ids import new_id
-from domogate.domain.people import Client, Grant, GrantType, IdentityScope, User
+from domogate.domain.people import PAGES_CLIENT, Client, Grant, GrantType, IdentityScope, User
 from domogate.ports import Clock, TokenStore
 from domogate.services.authorization.audit_notes import AuditNotes
 from domogate.services.authorization.tokens import Lifetimes, TokenMint, TokenSet
@@ -49,6 +49,8 @@ class Consents:
         client without a secret whose redirect URI any program on the machine could use (RFC 8252 §8.6).
         """
         client = asked.client
+        if client.id == PAGES_CLIENT:
+            return False  # It is the gateway itself (Decision 0076).
         if IdentityScope.OFFLINE_ACCESS in asked.scopes:
             return True
         if not client.confidential and not asked.redirect_uri.startswith(_SECURE):

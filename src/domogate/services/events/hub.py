@@ -137,7 +137,8 @@ class Hub:
         if len(self._streams) >= self._most:
             raise Unavailable(f"The gateway already has {self._most} open event streams, which is its limit.")
         self._check_share("user", user_dependency(caller.principal.user_id), self._most_per_user)
-        self._check_share("subscription key", key_dependency(caller.key), self._most_per_key)
+        if caller.key is not None:
+            self._check_share("subscription key", key_dependency(caller.key), self._most_per_key)
         stream = Stream(
             self._context,
             StreamRights(self._context, caller, event_filter),

@@ -102,7 +102,7 @@ class StreamRights:
             user_dependency(principal.user_id),
             ("client", principal.client_id),
             ("grant", principal.grant_id),
-            key_dependency(self._key),
+            *([] if self._key is None else [key_dependency(self._key)]),
             *map(plant_dependency, self.plants),
         ]
 
@@ -120,7 +120,7 @@ class StreamRights:
         try:
             principal = verifier.find_verified(self._token) or await verifier.verify(self._token)
             check_standing(principal.standing)
-            key_until = await self._context.admission.recognise(self._key)
+            key_until = inf if self._key is None else await self._context.admission.recognise(self._key)
             if principal.scopes != self.principal.scopes:
                 raise Ended(TOKEN_CHANGED)
             plants, plants_until = await self._find_plants(principal)

@@ -7,7 +7,7 @@ import msgspec
 
 from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.formats import is_origin, is_plain_http, is_redirect_uri
-from domogate.domain.people import KNOWN_SCOPES, Client, GrantType
+from domogate.domain.people import KNOWN_SCOPES, PAGES_CLIENT, Client, GrantType
 from domogate.ports import ClientStore
 from domogate.services.audit import AuditAction, client_ref
 from domogate.services.people.actors import COMMAND_LINE, Actor, Note
@@ -26,10 +26,12 @@ class Clients:
 
     async def get(self, client_id: str) -> Client:
         """Raises NotFound."""
+        _refuse_own(client_id)
         return _existing(client_id, await self._store.find_client(client_id))
 
     async def add(self, client: Client, *, confidential: bool, by: Actor = COMMAND_LINE) -> tuple[Client, str | None]:
         """Register a client. Return it and, if it is confidential, its secret. The secret is not shown again."""
+        _refuse_own(client.id)
         secret = new_secret() if confidential else None
         client = msgspec.structs.replace(client, secret_hash=None if secret is None else hash_secret(secret))
         check_client(client)
@@ -61,17 +63,25 @@ class Clients:
 
     async def delete(self, client_id: str, *, by: Actor = COMMAND_LINE) -> None:
         """Delete the client and its grants. Its tokens are refused from the next request on."""
+        _refuse_own(client_id)
         if not await self._store.delete_client(client_id):
             raise NotFound(f"There is no client {client_id}.")
         self._note(AuditAction.CLIENT_DELETED, by, client_ref(client_id))
 
     async def _change(self, client_id: str, change: Callable[[Client], Client]) -> Client:
+        _refuse_own(client_id)
+
         def checked(client: Client) -> Client:
             changed = change(client)
             check_client(changed)
             return changed
 
         return _existing(client_id, await self._store.change_client(client_id, checked))
+
+
+def _refuse_own(client_id: str) -> None:
+    if client_id == PAGES_CLIENT:
+        raise Conflict(f"{PAGES_CLIENT} is the client of the gateway's own pages. It cannot be registered, changed or deleted.")
 
 
 def _existing(client_id: str, client: Client | None) -> Client:

@@ -163,8 +163,9 @@ class Caller(msgspec.Struct, frozen=True):
     """A verified caller. The credentials are kept for later checks."""
 
     principal: Principal
-    admitted: Admitted
-    key: bytes
+    admitted: Admitted | None
+    key: bytes | None
+    """None for the gateway's own pages, which need no key on our own surfaces (Decision 0076)."""
     unverified_token: bytes
 
 

@@ -1,0 +1,38 @@
+"""Builds the pages for people, and registers their client."""
+
+from collections.abc import Sequence
+
+from domogate import __version__
+from domogate.console.files import load_build
+from domogate.console.shell import DemoUser, Identity, read_logo
+from domogate.console.surface import PATHS, PagesApp
+from domogate.edge.stack import ASGIApp, nothing_here
+from domogate.ports import Store
+from domogate.services.people.pages_client import register_pages_client
+from domogate.settings import Settings
+
+
+def _name(settings: Settings) -> str:
+    return settings.operator_name or "Domogate"
+
+
+async def register_client(settings: Settings, store: Store) -> None:
+    await register_pages_client(store, settings.base_url, _name(settings), enabled=settings.serves_pages)
+
+
+def build_pages(settings: Settings, demo_users: Sequence[DemoUser]) -> dict[bytes, ASGIApp]:
+    """The app of each first path segment that belongs to the pages.
+
+    `demo_users` are the people of the demo, whom the pages log in with one click. Their passwords are public.
+    """
+    if not settings.serves_pages:
+        return {}
+    identity = Identity(
+        name=_name(settings),
+        version=__version__,
+        base_url=settings.base_url,
+        logo=None if settings.operator_logo is None else read_logo(settings.operator_logo),
+        demo=tuple(demo_users),
+    )
+    pages = PagesApp(load_build(), identity, nothing_here)
+    return {path.encode(): pages for path in PATHS}

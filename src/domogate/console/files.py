@@ -1,0 +1,99 @@
+"""The built files of the pages. They are read once, at the start: no path of a request reaches the file system."""
+
+import gzip
+import hashlib
+import mimetypes
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+import structlog
+
+STATIC = Path(__file__).parent / "static"
+ASSETS = "/assets/"
+
+_log = structlog.get_logger(__name__)
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """`build.json`, which `web/build.mjs` writes."""
+
+    version: str
+    script: str
+    style: str
+    first: tuple[str, ...]
+    """The scripts that a browser needs before it shows anything."""
+    files: tuple[str, ...]
+
+
+class File(msgspec.Struct, frozen=True):
+    """A file with its compressed forms. An uncompressed form is made only for the rare client that asks for it."""
+
+    media_type: str
+    etag: str
+    gzip: bytes
+    brotli: bytes | None = None
+
+    def encode(self, accepted: str) -> tuple[bytes, str | None]:
+        """Return the bytes and the content coding that fit the header Accept-Encoding."""
+        codings = accepted_codings(accepted)
+        if self.brotli is not None and "br" in codings:
+            return self.brotli, "br"
+        if "gzip" in codings:
+            return self.gzip, "gzip"
+        return gzip.decompress(self.gzip), None
+
+
+def accepted_codings(header: str) -> frozenset[str]:
+    """The content codings of an Accept-Encoding header (RFC 9110 §12.5.3), without those with weight 0."""
+    found = set()
+    for part in header[:1000].split(","):
+        coding, _, weight = part.partition(";")
+        if weight.replace(" ", "").rstrip("0").rstrip(".") not in ("q=", "q=0"):
+            found.add(coding.strip().lower())
+    return frozenset(found)
+
+
+def make_file(content: bytes, media_type: str, brotli: bytes | None = None, packed: bytes | None = None) -> File:
+    digest = hashlib.sha256(content).hexdigest()[:20]
+    return File(media_type, digest, packed if packed is not None else gzip.compress(content, mtime=0), brotli)
+
+
+class Build(msgspec.Struct, frozen=True):
+    """One build of the pages."""
+
+    manifest: Manifest
+    files: dict[str, File]
+    """By the path of their URL."""
+
+    @property
+    def script_url(self) -> str:
+        return ASSETS + self.manifest.script
+
+    @property
+    def style_url(self) -> str:
+        return ASSETS + self.manifest.style
+
+    @property
+    def preloaded_urls(self) -> Sequence[str]:
+        return [ASSETS + name for name in self.manifest.first if name != self.manifest.script]
+
+
+def load_build(folder: Path = STATIC) -> Build | None:
+    """Read the built files. Returns None if the pages are not built, or not completely."""
+    try:
+        manifest = msgspec.json.decode((folder / "build.json").read_bytes(), type=Manifest)
+        files = dict(_read_files(folder, manifest.files))
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError) as error:
+        _log.error("the built pages cannot be read, so / does not show them", folder=str(folder), reason=str(error))
+        return None
+    return Build(manifest, files)
+
+
+def _read_files(folder: Path, names: Iterable[str]) -> Iterable[tuple[str, File]]:
+    for name in names:
+        media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        content, packed, brotli = ((folder / f"{name}{suffix}").read_bytes() for suffix in ("", ".gz", ".br"))
+        yield ASSETS + name, make_file(content, media_type, brotli, packed)

@@ -1,0 +1,151 @@
+"""The HTML page that loads the pages, and the files that name the operator: logo, icon, manifest."""
+
+import html
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from domogate.console.files import Build, File, make_file
+
+LOGO = "/logo"
+ICON = "/icon.svg"
+WEB_MANIFEST = "/manifest.webmanifest"
+
+_LARGEST_LOGO = 262_144
+_LOGO_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
+
+_SHELL = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{name}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
+<meta name="color-scheme" content="light dark">
+<meta name="theme-color" content="#fffefc" media="(prefers-color-scheme: light)">
+<meta name="theme-color" content="#1c2322" media="(prefers-color-scheme: dark)">
+<link rel="icon" href="{icon}" type="image/svg+xml">
+<link rel="manifest" href="{manifest}">
+<link rel="stylesheet" href="{style}">
+{preloads}<script type="module" src="{script}"></script>
+<script type="application/json" id="config">{config}</script>
+</head>
+<body>
+<noscript>These pages need JavaScript. Without it you can still use <a href="/auth/account">your account</a>.</noscript>
+<div id="app"></div>
+</body>
+</html>
+"""
+
+NOT_BUILT = b"""<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Domogate</title>
+<p>The gateway runs, but its pages are not built: run <code>./dev web</code> in the checkout and start the gateway again.</p>
+"""
+
+_ICON = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><rect width="64" height="64" rx="14" fill="#0f6157"/>\
+<path d="M20 50V29a12 12 0 0 1 24 0v21" fill="none" stroke="#fff" stroke-width="6" stroke-linecap="round"/></svg>
+"""
+
+
+class DemoUser(msgspec.Struct, frozen=True):
+    """A user of the demo. The password is public."""
+
+    email: str
+    name: str
+    password: str
+
+
+class Logo(msgspec.Struct, frozen=True):
+    media_type: str
+    content: bytes
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose gateway this is."""
+
+    name: str
+    version: str
+    base_url: str
+    logo: Logo | None = None
+    demo: tuple[DemoUser, ...] = ()
+
+    @property
+    def origin(self) -> str:
+        parts = urlsplit(self.base_url)
+        return f"{parts.scheme}://{parts.netloc}"
+
+
+class _Config(msgspec.Struct, frozen=True):
+    """What the script reads: `web/src/app/config.ts`."""
+
+    name: str
+    logo: str | None
+    version: str
+    origin: str
+    demo: tuple[DemoUser, ...]
+
+
+class _WebIcon(msgspec.Struct, frozen=True):
+    src: str
+    type: str
+    sizes: str = "any"
+
+
+class _WebManifest(msgspec.Struct, frozen=True):
+    """https://www.w3.org/TR/appmanifest/"""
+
+    name: str
+    short_name: str
+    icons: tuple[_WebIcon, ...]
+    start_url: str = "/homes"
+    scope: str = "/"
+    display: str = "standalone"
+    background_color: str = "#f4f2ee"
+    theme_color: str = "#0f6157"
+
+
+def read_logo(path: Path) -> Logo:
+    """Raises ValueError if the file is not an SVG or PNG image of an acceptable size."""
+    media_type = _LOGO_TYPES.get(path.suffix.lower())
+    if media_type is None:
+        raise ValueError("an SVG or PNG file is allowed, with a name that ends with .svg or .png")
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST_LOGO + 1)
+    except OSError as error:
+        raise ValueError(f"the file cannot be read: {error.strerror}") from None
+    if len(content) > _LARGEST_LOGO:
+        raise ValueError(f"the file has more than {_LARGEST_LOGO} bytes; use a smaller image")
+    is_image = content.startswith(b"\x89PNG\r\n\x1a\n") if path.suffix.lower() == ".png" else b"<svg" in content
+    if not is_image:
+        raise ValueError(f"the file is not an image of the type {media_type}")
+    return Logo(media_type, content)
+
+
+def make_shell(build: Build, identity: Identity) -> File:
+    config = _Config(identity.name, None if identity.logo is None else LOGO, identity.version, identity.origin, identity.demo)
+    # A name must not be able to end the script element.
+    text = msgspec.json.encode(config).decode().replace("<", "\\u003c")
+    page = _SHELL.format(
+        name=html.escape(identity.name),
+        icon=ICON,
+        manifest=WEB_MANIFEST,
+        style=build.style_url,
+        script=build.script_url,
+        preloads="".join(f'<link rel="modulepreload" href="{url}">\n' for url in build.preloaded_urls),
+        config=text,
+    )
+    return make_file(page.encode(), "text/html; charset=utf-8")
+
+
+def make_identity_files(identity: Identity) -> dict[str, File]:
+    """The files whose URLs do not change with their content."""
+    icons = (_WebIcon(ICON, "image/svg+xml"),)
+    manifest = _WebManifest(identity.name, identity.name[:12], icons)
+    files = {
+        ICON: make_file(_ICON, "image/svg+xml"),
+        WEB_MANIFEST: make_file(msgspec.json.encode(manifest), "application/manifest+json"),
+    }
+    if identity.logo is not None:
+        files[LOGO] = make_file(identity.logo.content, identity.logo.media_type)
+    return files

@@ -1,0 +1,86 @@
+"""The ASGI app of the pages: the shell for every page, and the files that it loads."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from domogate.console.files import ASSETS, Build, File
+from domogate.console.shell import ICON, LOGO, NOT_BUILT, WEB_MANIFEST, Identity, make_identity_files, make_shell
+
+ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
+
+PAGE_PATHS = frozenset(("", "homes", "console", "developers", "signed-in"))
+"""The first segment of the paths that show a page. The script chooses the page: `web/src/app/router.ts`."""
+PATHS = PAGE_PATHS | {path.strip("/") for path in (ASSETS, LOGO, ICON, WEB_MANIFEST)}
+
+_OPERATION = "domogate.operation"
+_IMMUTABLE = "public, max-age=31536000, immutable"
+_CHECKED = "no-cache"
+_FILE_HEADERS = {"x-content-type-options": "nosniff", "vary": "Accept-Encoding"}
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' blob: data:; font-src 'self'; "
+    "manifest-src 'self'; worker-src 'self'; frame-ancestors 'none'; form-action 'self'; base-uri 'none'"
+)
+_PAGE_HEADERS = {
+    "content-security-policy": _POLICY,
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+# An image of the operator is shown by the pages, and is harmless when somebody opens it alone.
+_IMAGE_POLICY = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+
+
+class PagesApp:
+    """Serves the pages. Every other path goes to `otherwise`."""
+
+    def __init__(self, build: Build | None, identity: Identity, otherwise: ASGIApp) -> None:
+        """If `build` is None, every page says how to build the pages."""
+        self._shell = None if build is None else make_shell(build, identity)
+        self._assets = {} if build is None else build.files
+        self._files = make_identity_files(identity)
+        self._otherwise = otherwise
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        scope[_OPERATION] = "pages"
+        answer = self._find(scope["path"])
+        if answer is None:
+            await self._otherwise(scope, receive, send)
+            return
+        request = Request(scope)
+        if scope["method"] not in ("GET", "HEAD"):
+            await Response(status_code=405, headers={"allow": "GET, HEAD"})(scope, receive, send)
+            return
+        file, headers = answer
+        response = _not_built() if file is None else _serve(request, file, headers)
+        await response(scope, receive, send)
+
+    def _find(self, path: str) -> tuple[File | None, dict[str, str]] | None:
+        """The file of a path with its headers. None as the file: the pages are not built."""
+        if path in self._assets:
+            return self._assets[path], {"cache-control": _IMMUTABLE}
+        if path in self._files:
+            policy = _IMAGE_POLICY if path in (LOGO, ICON) else {}
+            return self._files[path], {"cache-control": _CHECKED, **policy}
+        if path.startswith("/") and not path.startswith("//") and path[1:].split("/", 1)[0] in PAGE_PATHS:
+            return self._shell, {"cache-control": _CHECKED, **_PAGE_HEADERS}
+        return None
+
+
+def _serve(request: Request, file: File, headers: dict[str, str]) -> Response:
+    body, coding = file.encode(request.headers.get("accept-encoding", ""))
+    etag = f'"{file.etag}-{coding}"' if coding else f'"{file.etag}"'
+    known = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "")[:1000].split(",")}
+    common = {**_FILE_HEADERS, **headers, "etag": etag}
+    if etag in known or "*" in known:
+        return Response(status_code=304, headers=common)
+    if coding:
+        common["content-encoding"] = coding
+    return Response(body, headers={**common, "content-type": file.media_type})
+
+
+def _not_built() -> Response:
+    headers = {**_PAGE_HEADERS, **_FILE_HEADERS, "cache-control": "no-store"}
+    return Response(NOT_BUILT, 503, headers, media_type="text/html")

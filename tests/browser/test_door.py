@@ -1,0 +1,76 @@
+"""The door in a real browser, against a running demo."""
+
+import gzip
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from domogate.console.files import load_build
+from support.gateway import Gateway
+from support.pages import LOOKS, Scheme, visit
+
+pytestmark = pytest.mark.slow
+
+ANNA = "anna@example.com"
+FIRST_LOAD = 90_000
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+async def test_it_looks_right_and_has_no_barriers(chromium: Browser, demo: Gateway, width: int, scheme: Scheme) -> None:
+    async with visit(chromium, demo, width=width, scheme=scheme) as walk:
+        await walk.open("/")
+        assert await walk.find_problems("door") == []
+        await walk.page.get_by_role("button", name="Anna Bianchi").click()
+        assert await walk.shows("You are logged in as Anna Bianchi.")
+        await walk.page.locator(".menu summary").click()
+        assert await walk.find_problems("door-logged-in") == []
+
+
+async def test_tokens_are_only_in_memory(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo) as walk:
+        await walk.open("/")
+        await walk.page.get_by_role("button", name="Anna Bianchi").click()
+        assert await walk.shows("You are logged in as Anna Bianchi.")
+        assert walk.page.url == f"{demo.base_url}/"
+        assert await walk.page.evaluate("sessionStorage.length + localStorage.length") == 0
+
+
+async def test_logging_out_ends_the_login_in_every_tab(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        other = await walk.page.context.new_page()
+        for page in (walk.page, other):
+            await page.goto(f"{demo.base_url}/")
+            await page.get_by_role("button", name="Log in", exact=True).click()
+            await page.get_by_text("You are logged in as Anna Bianchi.").wait_for()
+        await walk.page.locator(".menu summary").click()
+        await walk.page.get_by_role("button", name="Log out").click()
+        for page in (walk.page, other):
+            await expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
+        await walk.page.goto(f"{demo.auth_url}/account")
+        await expect(walk.page).to_have_url(f"{demo.auth_url}/login?return_to=%2Fauth%2Faccount")
+
+
+async def test_the_language_can_be_changed_and_is_remembered(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, locale="it") as walk:
+        await walk.open("/")
+        assert await walk.shows("Il gateway per le sue case connesse.")
+        await walk.page.get_by_label("Lingua").select_option("de")
+        assert await walk.shows("Das Gateway zu Ihren vernetzten Häusern.")
+        await walk.open("/")
+        assert await walk.shows("Das Gateway zu Ihren vernetzten Häusern.")
+        assert await walk.page.evaluate("document.documentElement.lang") == "de"
+
+
+async def test_a_made_up_answer_of_a_login_is_ignored(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo) as walk:
+        await walk.open(f"/signed-in?code=stolen&state=made-up&iss={demo.auth_url}")
+        assert walk.page.url == f"{demo.base_url}/"
+        await expect(walk.page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
+
+
+def test_the_first_load_is_small() -> None:
+    build = load_build()
+    assert build is not None, "the pages are not built: run ./dev web"
+    scripts = [build.files[f"/assets/{name}"] for name in build.manifest.first]
+    assert all(gzip.decompress(one.gzip) for one in scripts)
+    assert sum(len(one.gzip) for one in scripts) <= FIRST_LOAD

@@ -1,0 +1,57 @@
+"""The texts of the pages: the same keys and placeholders in every language, and a text for each key of the code."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from domogate.auth.pages.language import LANGUAGES
+
+SOURCE = Path(__file__).parents[2] / "web" / "src"
+FOLDERS = sorted(file.parent for file in SOURCE.rglob("en.toml"))
+_KEY = re.compile(r"""\b(t|count)\(\s*"([a-z0-9_.]+)\"""")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+def flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from flatten(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def read(folder: Path, code: str) -> dict[str, str]:
+    return dict(flatten(tomllib.loads((folder / f"{code}.toml").read_text())))
+
+
+def test_there_are_texts() -> None:
+    assert SOURCE / "texts" in FOLDERS
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(SOURCE)))
+@pytest.mark.parametrize("code", sorted(LANGUAGES))
+def test_every_language_has_the_same_keys_and_placeholders(folder: Path, code: str) -> None:
+    english, other = read(folder, "en"), read(folder, code)
+    assert list(other) == list(english)
+    for key, text in other.items():
+        assert text.strip(), key
+        assert sorted(_PLACEHOLDER.findall(text)) == sorted(_PLACEHOLDER.findall(english[key])), key
+
+
+def test_every_key_of_the_code_has_a_text() -> None:
+    known = {key for folder in FOLDERS for key in read(folder, "en")}
+    missing = []
+    for file in (*SOURCE.rglob("*.ts"), *SOURCE.rglob("*.tsx")):
+        for function, key in _KEY.findall(file.read_text()):
+            wanted = {key} if function == "t" else {f"{key}.one", f"{key}.other"}
+            missing += [f"{file.name}: {key}"] if not wanted <= known else []
+    assert missing == []
+
+
+def test_no_key_is_in_two_files() -> None:
+    keys = [key for folder in FOLDERS for key in read(folder, "en")]
+    assert len(keys) == len(set(keys))

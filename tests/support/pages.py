@@ -1,0 +1,103 @@
+"""Walks through the pages in a real browser, as one of the people of the demo.
+
+    async with visit(chromium, demo, who="anna@example.com", width=320, scheme="dark") as walk:
+        await walk.open("/homes")
+        assert await walk.find_problems() == []
+
+The context checks at its end that the browser reported no error and sent no request to another origin.
+"""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from playwright.async_api import Browser, Page, expect
+
+from domogate.console.files import load_build
+from support.browser_tab import PATIENCE, find_barriers
+from support.gateway import Gateway
+
+Scheme = Literal["light", "dark"]
+
+LOOKS: tuple[tuple[int, Scheme], ...] = ((320, "light"), (320, "dark"), (768, "light"), (1440, "dark"), (1440, "light"))
+"""Widths and colour schemes in which every page is looked at."""
+
+_SCREENSHOTS = os.environ.get("DOMOGATE_SCREENSHOTS")
+_NOT_BUILT = "the pages are not built: run ./dev web"
+
+
+class Walk:
+    """One tab. `page` is Playwright's."""
+
+    def __init__(self, page: Page, gateway: Gateway, look: str) -> None:
+        self.page = page
+        self.gateway = gateway
+        self.complaints: list[str] = []
+        """Errors that the browser reported."""
+        self.strangers: list[str] = []
+        """Requests to other origins."""
+        self._look = look
+        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", lambda request: self._note_request(request.url))
+
+    def _note_request(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme in ("http", "https", "ws", "wss") and f"{parts.scheme}://{parts.netloc}" != self.gateway.base_url:
+            self.strangers.append(url)
+
+    async def open(self, path: str) -> None:
+        """Load the page, and wait until it shows a heading."""
+        await self.page.goto(f"{self.gateway.base_url}{path}")
+        await self.page.get_by_role("heading", level=1).wait_for()
+
+    async def log_in(self, email: str) -> None:
+        """Log in on the login page. Afterwards the pages find the person by themselves."""
+        await self.page.goto(f"{self.gateway.auth_url}/login")
+        await self.page.get_by_label("E-mail", exact=True).fill(email)
+        await self.page.get_by_label("Password", exact=True).fill(self.gateway.people[email].password)
+        await self.page.get_by_role("button", name="Log in", exact=True).click()
+        await self.page.wait_for_url("**/auth/account*")
+
+    async def find_problems(self, name: str = "") -> list[str]:
+        """What axe-core and the layout find. With a name, the page is kept as a picture if DOMOGATE_SCREENSHOTS is a folder."""
+        if name and _SCREENSHOTS:
+            folder = Path(_SCREENSHOTS)
+            folder.mkdir(parents=True, exist_ok=True)
+            await self.page.screenshot(path=folder / f"{name}-{self._look}.png", full_page=True)
+        wider = await self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        return [*await find_barriers(self.page), *([f"the page is {wider} px wider than the window"] if wider > 0 else [])]
+
+    async def shows(self, words: str) -> bool:
+        await expect(self.page.get_by_text(words).first).to_be_visible()
+        return True
+
+
+@asynccontextmanager
+async def visit(
+    chromium: Browser,
+    gateway: Gateway,
+    *,
+    who: str | None = None,
+    width: int = 1440,
+    scheme: Scheme = "light",
+    locale: str = "en",
+) -> AsyncIterator[Walk]:
+    """A new browser profile in which `who` is logged in. Without `who`, nobody is."""
+    assert load_build() is not None, _NOT_BUILT
+    context = await chromium.new_context(
+        viewport={"width": width, "height": 800}, color_scheme=scheme, locale=locale, reduced_motion="reduce"
+    )
+    context.set_default_timeout(PATIENCE)
+    walk = Walk(await context.new_page(), gateway, f"{width}-{scheme}")
+    try:
+        if who is not None:
+            await walk.log_in(who)
+        yield walk
+        assert walk.complaints == []
+        assert walk.strangers == []
+    finally:
+        await context.close()

@@ -1,0 +1,124 @@
+/** Calls to the gateway's own APIs, with the person's token. */
+
+import { signal } from "@preact/signals";
+import { t } from "./i18n";
+import { accessToken, renew } from "./session";
+
+const TIMEOUT = 15_000;
+const PAUSES = [300, 1_000, 3_000];
+
+/** RFC 9457. */
+interface Problem {
+  readonly title?: string;
+  readonly detail?: string;
+  readonly [extension: string]: unknown;
+}
+
+/** A request that failed. `words` is a sentence for the person. Status 0: the gateway could not be reached. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly problem: Problem,
+    readonly requestId: string | null = null,
+  ) {
+    super(problem.detail ?? problem.title ?? `status ${status}`);
+  }
+
+  get words(): string {
+    if (this.status === 0) return t("error.unreachable");
+    if (this.status === 401) return t("error.logged_out");
+    if (this.status === 403) return t("error.forbidden");
+    if (this.status === 404) return t("error.not_found");
+    if (this.status === 429) return t("error.too_many");
+    if (this.status >= 500) return t("error.broken", { id: this.requestId ?? "" });
+    return this.problem.detail ?? this.problem.title ?? t("error.refused");
+  }
+}
+
+/** Whether the last request reached the gateway. */
+export const reachable = signal(true);
+
+export interface Options {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly signal?: AbortSignal;
+  readonly timeout?: number;
+}
+
+function address(path: string, query: Options["query"] = {}): string {
+  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  return given.length ? `${path}?${new URLSearchParams(given)}` : path;
+}
+
+async function problemOf(response: Response): Promise<Problem> {
+  try {
+    return (await response.json()) as Problem;
+  } catch {
+    return {};
+  }
+}
+
+async function send(method: string, path: string, options: Options): Promise<Response> {
+  const headers = new Headers(options.headers);
+  headers.set("authorization", `Bearer ${await accessToken()}`);
+  const request: RequestInit = { method, headers, signal: until(options) };
+  if (options.body !== undefined) {
+    headers.set("content-type", "application/json");
+    request.body = JSON.stringify(options.body);
+  }
+  return fetch(address(path, options.query), request);
+}
+
+function until({ signal, timeout = TIMEOUT }: Options): AbortSignal {
+  const limit = AbortSignal.timeout(timeout);
+  return signal ? AbortSignal.any([signal, limit]) : limit;
+}
+
+/** Send a request. Only reading is tried again when the network fails: a command must not be given twice. */
+export async function request(method: string, path: string, options: Options = {}): Promise<Response> {
+  for (let attempt = 0; ; attempt++) {
+    let response: Response;
+    try {
+      response = await send(method, path, options);
+      if (response.status === 401) {
+        await renew();
+        response = await send(method, path, options);
+      }
+    } catch (error) {
+      if (options.signal?.aborted) throw error;
+      const pause = PAUSES[attempt];
+      if (method !== "GET" || pause === undefined) {
+        reachable.value = false;
+        throw new ApiError(0, { detail: String(error) });
+      }
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      continue;
+    }
+    reachable.value = true;
+    if (response.ok) return response;
+    throw new ApiError(response.status, await problemOf(response), response.headers.get("x-request-id"));
+  }
+}
+
+async function json<T>(response: Response): Promise<T> {
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+export const api = {
+  get: async <T>(path: string, options?: Options): Promise<T> => json<T>(await request("GET", path, options)),
+  post: async <T>(path: string, body?: unknown, options?: Options): Promise<T> =>
+    json<T>(await request("POST", path, { ...options, body })),
+  put: async <T>(path: string, body: unknown, options?: Options): Promise<T> =>
+    json<T>(await request("PUT", path, { ...options, body })),
+  patch: async <T>(path: string, body: unknown, options?: Options): Promise<T> =>
+    json<T>(await request("PATCH", path, { ...options, body })),
+  delete: async (path: string, options?: Options): Promise<void> => {
+    await request("DELETE", path, options);
+  },
+};
+
+/** The sentence for the person about any error. */
+export function wordsFor(error: unknown): string {
+  return error instanceof ApiError ? error.words : t("error.page");
+}

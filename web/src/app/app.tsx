@@ -1,0 +1,80 @@
+/** Shows the door or the area that the path names, after the login that it needs. */
+
+import { useEffect, useErrorBoundary, useState } from "preact/hooks";
+import { Door } from "../door/door";
+import { Loading, Notice } from "../parts/notice";
+import { AREAS, type Area, type AreaModule } from "./areas";
+import { config } from "./config";
+import { loadTexts, t } from "./i18n";
+import { segments } from "./router";
+import { logIn, person } from "./session";
+import { Shell } from "./shell";
+
+export function App() {
+  return (
+    <Shell>
+      <Body />
+    </Shell>
+  );
+}
+
+function Body() {
+  const [name] = segments.value;
+  const area = AREAS.find((one) => one.name === name);
+  useEffect(() => {
+    document.title = area ? `${t(`area.${area.name}.title`)} · ${config.name}` : config.name;
+  });
+  if (!name) return <Door />;
+  if (!area) return <Notice kind="warn" title={t("error.no_page")} />;
+  return <Gate key={area.name} area={area} />;
+}
+
+/** Asks for the login that the area needs. */
+function Gate({ area }: { area: Area }) {
+  const needed = area.needs !== "anyone" && !person.value;
+  useEffect(() => {
+    if (needed) logIn(location.pathname + location.search, { silent: true });
+  }, [needed]);
+  if (needed) return <Loading />;
+  if (area.needs === "operator" && !person.value?.operator) return <Notice kind="warn" title={t("error.operators_only")} />;
+  return <Loaded area={area} />;
+}
+
+function Loaded({ area }: { area: Area }) {
+  const [module, setModule] = useState<AreaModule | null>(null);
+  const [failed, setFailed] = useState(false);
+  const [broken, reset] = useErrorBoundary((error) => console.error(error));
+  useEffect(() => {
+    let current = true;
+    area
+      .load()
+      .then(async (loaded) => {
+        await loadTexts(loaded.texts);
+        if (current) setModule(loaded);
+      })
+      .catch(() => setFailed(true));
+    return () => {
+      current = false;
+    };
+  }, [area]);
+  if (broken) {
+    return (
+      <Notice kind="alarm" title={t("error.page")}>
+        <button type="button" onClick={reset}>
+          {t("common.again")}
+        </button>
+      </Notice>
+    );
+  }
+  // A new version of the gateway may have replaced the files of this page.
+  if (failed) {
+    return (
+      <Notice kind="alarm" title={t("error.not_loaded")}>
+        <button type="button" onClick={() => location.reload()}>
+          {t("common.reload")}
+        </button>
+      </Notice>
+    );
+  }
+  return module ? <module.Page /> : <Loading />;
+}

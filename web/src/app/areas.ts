@@ -1,0 +1,26 @@
+/** The areas of the pages. The door and the navigation show the ones that exist and that the person may use. */
+
+import type { ComponentType } from "preact";
+import type { IconName } from "../parts/icons";
+import type { TextLoaders } from "./i18n";
+import type { Person } from "./session";
+
+export interface AreaModule {
+  readonly Page: ComponentType;
+  readonly texts: TextLoaders;
+}
+
+export interface Area {
+  /** The first part of its paths. Its texts for the door are `area.NAME.title` and `area.NAME.about`. */
+  readonly name: "homes" | "console" | "developers";
+  readonly icon: IconName;
+  readonly needs: "anyone" | "person" | "operator";
+  readonly load: () => Promise<AreaModule>;
+}
+
+export const AREAS: readonly Area[] = [];
+
+/** Whether to offer the area. Before the login nobody knows whether the person is an operator, so it is offered then. */
+export function mayUse(area: Area, person: Person | null): boolean {
+  return area.needs !== "operator" || person === null || person.operator;
+}

@@ -1,0 +1,27 @@
+/** What the gateway writes into the page: see `console/shell.py`. */
+
+export interface DemoUser {
+  readonly email: string;
+  readonly name: string;
+  readonly password: string;
+}
+
+export interface Config {
+  /** The operator's name, or "Domogate". */
+  readonly name: string;
+  /** The address of the operator's logo, if there is one. */
+  readonly logo: string | null;
+  readonly version: string;
+  /** The public origin of the gateway, such as `https://home.example.com`. */
+  readonly origin: string;
+  /** The users of the demo with their public passwords. Empty for every other gateway. */
+  readonly demo: readonly DemoUser[];
+}
+
+function read(): Config {
+  const element = document.getElementById("config");
+  if (!element?.textContent) throw new Error("the page has no configuration");
+  return JSON.parse(element.textContent) as Config;
+}
+
+export const config: Config = read();

@@ -1,0 +1,108 @@
+/** Texts in the person's language, and dates, numbers and units as the language writes them. */
+
+import { computed, signal } from "@preact/signals";
+
+export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", it: "Italiano" } as const;
+export type Language = keyof typeof LANGUAGES;
+
+type Texts = Readonly<Record<string, string>>;
+export type TextLoaders = Readonly<Record<Language, () => Promise<{ default: Texts }>>>;
+
+const REMEMBERED = "domogate.language";
+
+function isLanguage(code: string): code is Language {
+  return Object.hasOwn(LANGUAGES, code);
+}
+
+function choose(): Language {
+  let remembered = "";
+  try {
+    remembered = localStorage.getItem(REMEMBERED) ?? "";
+  } catch {
+    // Storage can be switched off. Then the browser's language counts.
+  }
+  const wanted = [remembered, ...navigator.languages].map((tag) => tag.slice(0, 2).toLowerCase());
+  return wanted.find(isLanguage) ?? "en";
+}
+
+export const language = signal<Language>(choose());
+
+/** The language with the region of the browser, so that dates and numbers look as the person knows them. */
+const locale = computed(() => navigator.languages.find((tag) => tag.slice(0, 2).toLowerCase() === language.value) ?? language.value);
+
+const loaded: TextLoaders[] = [];
+const texts = signal<Texts>({});
+
+/** Load the texts of one area. They are there until the page is closed. */
+export async function loadTexts(loaders: TextLoaders): Promise<void> {
+  if (loaded.includes(loaders)) return;
+  const module = await loaders[language.value]();
+  loaded.push(loaders);
+  texts.value = { ...texts.value, ...module.default };
+}
+
+export async function changeLanguage(code: Language): Promise<void> {
+  const modules = await Promise.all(loaded.map((loaders) => loaders[code]()));
+  try {
+    localStorage.setItem(REMEMBERED, code);
+  } catch {
+    // The language holds until the page is closed.
+  }
+  language.value = code;
+  texts.value = Object.assign({}, ...modules.map((module) => module.default)) as Texts;
+  document.documentElement.lang = code;
+}
+
+/** The text with its {placeholders} filled. */
+export function t(key: string, values: Readonly<Record<string, string | number>> = {}): string {
+  const text = texts.value[key] ?? key;
+  return text.replace(/\{(\w+)\}/g, (whole, name: string) => (name in values ? String(values[name]) : whole));
+}
+
+/** The text `key.one` or `key.other`, with {number}. */
+export function count(key: string, number: number, values: Readonly<Record<string, string | number>> = {}): string {
+  const form = new Intl.PluralRules(locale.value).select(number) === "one" ? "one" : "other";
+  return t(`${key}.${form}`, { number: formatNumber(number), ...values });
+}
+
+export function hasText(key: string): boolean {
+  return key in texts.value;
+}
+
+export function formatNumber(value: number, options: Intl.NumberFormatOptions = {}): string {
+  return new Intl.NumberFormat(locale.value, options).format(value);
+}
+
+/** A number with a unit that the language knows, such as `celsius` or `percent`; others are written behind the number. */
+export function formatUnit(value: number, unit: string, options: Intl.NumberFormatOptions = {}): string {
+  if (unit === "percent" || unit === "celsius") return formatNumber(value, { style: "unit", unit, ...options });
+  return `${formatNumber(value, options)} ${unit}`;
+}
+
+export function formatDate(at: Date, options: Intl.DateTimeFormatOptions = { dateStyle: "medium" }): string {
+  return new Intl.DateTimeFormat(locale.value, options).format(at);
+}
+
+/** The time of today, or the date and time of another day. */
+export function formatTime(at: Date, now: Date = new Date()): string {
+  const today = at.toDateString() === now.toDateString();
+  return formatDate(at, today ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
+}
+
+const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
+  ["second", 60],
+  ["minute", 60],
+  ["hour", 24],
+  ["day", 30],
+  ["month", 12],
+];
+
+/** "5 minutes ago", "in 2 hours". */
+export function formatAgo(at: Date, now: Date = new Date()): string {
+  let amount = (at.getTime() - now.getTime()) / 1000;
+  for (const [unit, most] of STEPS) {
+    if (Math.abs(amount) < most) return new Intl.RelativeTimeFormat(locale.value, { numeric: "auto" }).format(Math.round(amount), unit);
+    amount /= most;
+  }
+  return formatDate(at);
+}

@@ -1,0 +1,134 @@
+/** The event stream of the gateway (server-sent events). `EventSource` cannot send a token, so the stream is read here. */
+
+import { signal, type Signal } from "@preact/signals";
+import { accessToken, renew } from "./session";
+
+/** A CloudEvent about a module or a plant: see docs/events.md. */
+export interface LiveEvent {
+  /** `state`, `present`, `reachability`, `safety`, `plant` or `people`; `ready` and `reset` are about the stream. */
+  readonly event: string;
+  readonly data: { readonly data?: unknown; readonly subject?: string; readonly time?: string; readonly [name: string]: unknown };
+}
+
+/** Whether the page shows the present state. If not: since when it does not. */
+export interface Liveness {
+  readonly live: boolean;
+  readonly since: Date;
+}
+
+export interface LiveStream {
+  readonly liveness: Signal<Liveness>;
+  close(): void;
+}
+
+const SILENCE = 40_000; // The gateway sends a heartbeat every 15 s.
+const SHORTEST_PAUSE = 500;
+const LONGEST_PAUSE = 20_000;
+
+/** Listen until `close` is called. After a loss it connects again and gets the events that it missed. */
+export function listen(query: Readonly<Record<string, string | readonly string[]>>, onEvent: (event: LiveEvent) => void): LiveStream {
+  const liveness = signal<Liveness>({ live: false, since: new Date() });
+  const closing = new AbortController();
+  void run(query, onEvent, liveness, closing.signal);
+  return { liveness, close: () => closing.abort() };
+}
+
+function setLive(liveness: Signal<Liveness>, live: boolean): void {
+  if (liveness.value.live !== live) liveness.value = { live, since: new Date() };
+}
+
+async function run(
+  query: Readonly<Record<string, string | readonly string[]>>,
+  onEvent: (event: LiveEvent) => void,
+  liveness: Signal<Liveness>,
+  closed: AbortSignal,
+): Promise<void> {
+  const parameters = new URLSearchParams();
+  for (const [name, values] of Object.entries(query)) for (const value of [values].flat()) parameters.append(name, value);
+  let lastId = "";
+  let pause = SHORTEST_PAUSE;
+  while (!closed.aborted) {
+    const connection = new AbortController();
+    const stop = (): void => connection.abort();
+    closed.addEventListener("abort", stop, { once: true });
+    try {
+      for await (const { id, event, data } of read(`/events?${parameters}`, lastId, connection)) {
+        if (id) lastId = id;
+        if (event === "end") break;
+        setLive(liveness, true);
+        pause = SHORTEST_PAUSE;
+        onEvent({ event, data: JSON.parse(data) as LiveEvent["data"] });
+      }
+    } catch {
+      // The connection was lost or refused: it is tried again below.
+    } finally {
+      stop();
+      closed.removeEventListener("abort", stop);
+    }
+    if (closed.aborted) return;
+    setLive(liveness, false);
+    await wait(pause * (0.5 + Math.random()), closed);
+    pause = Math.min(pause * 2, LONGEST_PAUSE);
+  }
+}
+
+interface Block {
+  readonly id: string;
+  readonly event: string;
+  readonly data: string;
+}
+
+async function* read(url: string, lastId: string, connection: AbortController): AsyncGenerator<Block> {
+  const headers: Record<string, string> = { authorization: `Bearer ${await accessToken()}`, accept: "text/event-stream" };
+  if (lastId) headers["last-event-id"] = lastId;
+  let watch = setTimeout(() => connection.abort(), SILENCE);
+  try {
+    const response = await fetch(url, { headers, signal: connection.signal, cache: "no-store" });
+    if (response.status === 401) await renew();
+    if (!response.ok || !response.body) return;
+    // Not `for await`: not every browser can iterate a stream.
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { done, value: piece = "" } = await reader.read();
+      if (done) return;
+      clearTimeout(watch);
+      watch = setTimeout(() => connection.abort(), SILENCE);
+      const blocks = (rest + piece).split(/\r?\n\r?\n/);
+      rest = blocks.pop() ?? "";
+      for (const block of blocks) {
+        const parsed = parseBlock(block);
+        if (parsed.data) yield parsed;
+      }
+    }
+  } finally {
+    clearTimeout(watch);
+  }
+}
+
+export function parseBlock(block: string): Block {
+  const found = { id: "", event: "message", data: "" };
+  for (const line of block.split(/\r?\n/)) {
+    const [, name = "", value = ""] = /^([^:]+): ?(.*)$/.exec(line) ?? [];
+    if (name === "data") found.data += (found.data ? "\n" : "") + value;
+    else if (name === "id" || name === "event") found[name] = value;
+  }
+  return found;
+}
+
+/** Wait, but not longer than until the network is back or the page is shown again. */
+function wait(milliseconds: number, closed: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      removeEventListener("online", done);
+      document.removeEventListener("visibilitychange", done);
+      closed.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    addEventListener("online", done);
+    document.addEventListener("visibilitychange", done);
+    closed.addEventListener("abort", done);
+  });
+}

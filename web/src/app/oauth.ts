@@ -1,0 +1,91 @@
+/** Authorization code with PKCE (RFC 7636), as every other client of the gateway uses it. */
+
+import { sha256 } from "./sha256";
+
+export const CLIENT_ID = "domogate-pages";
+const SCOPES =
+  "openid profile email offline_access home.use plug.read plug.write topology.read scene.launch scene.write light.read light.write " +
+  "comfort.read comfort.write audiovideoterminal.read safety.read gateway.manage";
+const PENDING = "domogate.login";
+
+export interface TokenAnswer {
+  readonly access_token: string;
+  readonly id_token: string;
+  readonly refresh_token?: string;
+  readonly expires_in: number;
+  readonly scope: string;
+}
+
+interface PendingLogin {
+  readonly state: string;
+  readonly verifier: string;
+  readonly target: string;
+}
+
+/** The answer of the gateway to a login. */
+export type Outcome = { target: string; tokens: TokenAnswer } | { target: string; error: string };
+
+function base64url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+function random(): string {
+  return base64url(crypto.getRandomValues(new Uint8Array(32)));
+}
+
+/** Leave the page for the login. `silent`: the gateway shows no page, and answers `login_required` instead. */
+export function leaveForLogin(target: string, options: { silent: boolean; language: string }): void {
+  const pending: PendingLogin = { state: random(), verifier: random(), target };
+  sessionStorage.setItem(PENDING, JSON.stringify(pending));
+  const request = new URLSearchParams({
+    client_id: CLIENT_ID,
+    response_type: "code",
+    redirect_uri: `${location.origin}/signed-in`,
+    scope: SCOPES,
+    state: pending.state,
+    code_challenge: base64url(sha256(new TextEncoder().encode(pending.verifier))),
+    code_challenge_method: "S256",
+    ui_locales: options.language,
+  });
+  if (options.silent) request.set("prompt", "none");
+  location.replace(`/auth/authorize?${request}`);
+}
+
+/** Read the answer of the gateway from the address. Null if this browser tab did not begin the login. */
+export async function finishLogin(answer: URLSearchParams): Promise<Outcome | null> {
+  const stored = sessionStorage.getItem(PENDING);
+  sessionStorage.removeItem(PENDING);
+  const pending = stored ? (JSON.parse(stored) as PendingLogin) : null;
+  // A wrong issuer or state means that another site made up this address (RFC 9207, RFC 9700 §4.7).
+  if (!pending || answer.get("state") !== pending.state || answer.get("iss") !== `${location.origin}/auth`) return null;
+  const { target, verifier } = pending;
+  const code = answer.get("code");
+  if (!code) return { target, error: answer.get("error") ?? "server_error" };
+  const form = { grant_type: "authorization_code", code, code_verifier: verifier, redirect_uri: `${location.origin}/signed-in` };
+  const tokens = await askForTokens(form);
+  return tokens ? { target, tokens } : { target, error: "invalid_grant" };
+}
+
+/** New tokens, or null if the gateway refuses. Throws if the gateway cannot be reached. */
+export async function askForTokens(form: Record<string, string>): Promise<TokenAnswer | null> {
+  const response = await fetch("/auth/token", {
+    method: "POST",
+    body: new URLSearchParams({ ...form, client_id: CLIENT_ID }),
+    signal: AbortSignal.timeout(15_000),
+  });
+  if (response.ok) return (await response.json()) as TokenAnswer;
+  if (response.status >= 500 || response.status === 429) throw new Error(`the gateway answered ${response.status}`);
+  return null;
+}
+
+/** End the grant of a token, also while the page closes. */
+export function revoke(token: string): void {
+  navigator.sendBeacon("/auth/revoke", new URLSearchParams({ client_id: CLIENT_ID, token }));
+}
+
+/** The claims of an id token that came directly from the gateway, so that its signature needs no check. */
+export function readClaims(idToken: string): Record<string, unknown> {
+  const payload = (idToken.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/");
+  const bytes = Uint8Array.from(atob(payload), (char) => char.charCodeAt(0));
+  return JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+}

@@ -1,0 +1,66 @@
+/** The path of the page, and links that change it without loading the page again. */
+
+import { computed, signal } from "@preact/signals";
+
+const address = signal(new URL(location.href));
+
+/** The path without a slash at its end; `/` for the door. */
+export const path = computed(() => address.value.pathname.replace(/\/+$/, "") || "/");
+
+/** The parts of the path: `["homes", "4c0a…"]`. */
+export const segments = computed(() => path.value.split("/").filter(Boolean).map(decode));
+
+export const query = computed(() => address.value.searchParams);
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Go to a path of these pages. With `replace`, the back button does not return to the present one. */
+export function go(target: string, options: { replace?: boolean } = {}): void {
+  const next = new URL(target, location.href);
+  if (next.origin !== location.origin) throw new Error("only paths of this gateway");
+  if (next.href !== location.href) {
+    if (options.replace) history.replaceState(null, "", next);
+    else history.pushState(null, "", next);
+  }
+  const samePath = next.pathname === address.value.pathname;
+  address.value = next;
+  if (!samePath) scrollTo(0, 0);
+}
+
+/** `/homes/:id/rooms/:room` against the path: the parameters, or null. */
+export function match(pattern: string, given: readonly string[] = segments.value): Record<string, string> | null {
+  const wanted = pattern.split("/").filter(Boolean);
+  if (wanted.length !== given.length) return null;
+  const found: Record<string, string> = {};
+  for (const [index, part] of wanted.entries()) {
+    const value = given[index] ?? "";
+    if (part.startsWith(":")) found[part.slice(1)] = value;
+    else if (part !== value) return null;
+  }
+  return found;
+}
+
+/** The paths that the gateway answers with this application (`PAGE_PATHS` in `console/surface.py`). */
+const OWN = /^\/(?:homes|console|developers)?(?:\/|$)/;
+
+function follow(event: MouseEvent): void {
+  if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const link = event.target instanceof Element ? event.target.closest("a") : null;
+  if (!link || link.target || link.hasAttribute("download") || link.origin !== location.origin) return;
+  if (!OWN.test(link.pathname) || (link.hash && link.pathname === location.pathname)) return;
+  event.preventDefault();
+  go(link.href);
+}
+
+export function startRouter(): void {
+  addEventListener("popstate", () => {
+    address.value = new URL(location.href);
+  });
+  document.addEventListener("click", follow);
+}

@@ -1,0 +1,140 @@
+/** Who uses the pages. Tokens are only in memory: closing the page forgets them, and loading it asks the gateway again. */
+
+import { batch, signal } from "@preact/signals";
+import { config } from "./config";
+import { language } from "./i18n";
+import { askForTokens, finishLogin, leaveForLogin, readClaims, revoke, type TokenAnswer } from "./oauth";
+import { go, path, query } from "./router";
+
+export interface Person {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly operator: boolean;
+}
+
+interface Tokens {
+  readonly access: string;
+  readonly id: string;
+  readonly refresh: string | null;
+  /** Milliseconds of `performance.now()`, which does not jump with the clock of the device. */
+  readonly renewAt: number;
+  readonly expiresAt: number;
+}
+
+export const person = signal<Person | null>(null);
+
+/** The path that needs a login, after the gateway said that nobody is logged in. The door asks for the login. */
+export const wanted = signal<string | null>(null);
+
+/** The error of a login that failed, by its code in RFC 6749 §4.1.2.1. */
+export const loginError = signal<string | null>(null);
+
+let tokens: Tokens | null = null;
+let renewal: Promise<void> | null = null;
+let timer: number | undefined;
+let leaving = false;
+
+const others = new BroadcastChannel("domogate.session");
+
+function keep(answer: TokenAnswer): void {
+  const now = performance.now();
+  tokens = {
+    access: answer.access_token,
+    id: answer.id_token,
+    refresh: answer.refresh_token ?? null,
+    renewAt: now + answer.expires_in * 800,
+    expiresAt: now + answer.expires_in * 1000,
+  };
+  clearTimeout(timer);
+  timer = setTimeout(() => void renew().catch(() => undefined), answer.expires_in * 800);
+  const claims = readClaims(answer.id_token);
+  const text = (name: string): string => (typeof claims[name] === "string" ? claims[name] : "");
+  const operator = answer.scope.split(" ").includes("gateway.manage");
+  const next = { id: text("sub"), name: text("name") || text("email"), email: text("email"), operator };
+  if (JSON.stringify(next) !== JSON.stringify(person.value)) person.value = next;
+}
+
+function forget(): void {
+  clearTimeout(timer);
+  tokens = null;
+  person.value = null;
+}
+
+/** Go to the login page, then to `target`. With `silent`, only find out whether this browser is logged in. */
+export function logIn(target: string = path.value, options: { silent?: boolean } = {}): void {
+  if (leaving) return;
+  leaving = true;
+  // Tokens and the login belong to one address: the gateway's public one.
+  if (location.origin !== config.origin) location.replace(config.origin + target);
+  else leaveForLogin(target, { silent: options.silent ?? false, language: language.value });
+}
+
+/** Forget the person in this browser, in all its tabs. */
+export function logOut(): void {
+  const id = tokens?.id;
+  leaving = true;
+  others.postMessage("logged out");
+  const request = new URLSearchParams({ post_logout_redirect_uri: `${location.origin}/`, ui_locales: language.value });
+  if (id) request.set("id_token_hint", id);
+  endGrant();
+  location.assign(`/auth/logout?${request}`);
+}
+
+function endGrant(): void {
+  if (tokens) revoke(tokens.refresh ?? tokens.access);
+  forget();
+}
+
+/** Get new tokens. Simultaneous calls share one request. Throws if the gateway cannot be reached or refuses. */
+export function renew(): Promise<void> {
+  renewal ??= renewNow().finally(() => {
+    renewal = null;
+  });
+  return renewal;
+}
+
+async function renewNow(): Promise<void> {
+  const answer = tokens?.refresh ? await askForTokens({ grant_type: "refresh_token", refresh_token: tokens.refresh }) : null;
+  if (answer) {
+    keep(answer);
+    return;
+  }
+  // The refresh token ended. The login of this browser may still hold; otherwise the door asks for it.
+  forget();
+  logIn(location.pathname + location.search, { silent: true });
+  throw new Error("the login ended");
+}
+
+/** An access token that holds for a while. Throws if there is none. */
+export async function accessToken(): Promise<string> {
+  const now = performance.now();
+  if (!tokens || now >= tokens.expiresAt) await renew();
+  else if (now >= tokens.renewAt) void renew().catch(() => undefined);
+  if (!tokens) throw new Error("nobody is logged in");
+  return tokens.access;
+}
+
+/** Take up the answer of a login, if the address has one. */
+export async function startSession(): Promise<void> {
+  others.onmessage = () => {
+    endGrant();
+    go("/", { replace: true });
+  };
+  // A page that the browser keeps for the back button keeps its tokens.
+  addEventListener("pagehide", (event) => {
+    if (!event.persisted) endGrant();
+  });
+  if (path.value !== "/signed-in") return;
+  const outcome = await finishLogin(query.value).catch(() => ({ target: "/", error: "server_error" }));
+  batch(() => {
+    if (outcome && "tokens" in outcome) {
+      keep(outcome.tokens);
+    } else if (outcome?.error === "login_required") {
+      wanted.value = outcome.target;
+    } else if (outcome) {
+      loginError.value = outcome.error;
+    }
+    go(outcome && "tokens" in outcome ? outcome.target : "/", { replace: true });
+  });
+}

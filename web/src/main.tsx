@@ -1,0 +1,18 @@
+import { render } from "preact";
+import { App } from "./app/app";
+import { language, loadTexts } from "./app/i18n";
+import { startRouter } from "./app/router";
+import { startSession } from "./app/session";
+
+const texts = {
+  en: () => import("./texts/en.toml"),
+  de: () => import("./texts/de.toml"),
+  fr: () => import("./texts/fr.toml"),
+  it: () => import("./texts/it.toml"),
+};
+
+document.documentElement.lang = language.value;
+startRouter();
+await Promise.all([loadTexts(texts), startSession()]);
+const place = document.getElementById("app");
+if (place) render(<App />, place);

@@ -1,0 +1,9 @@
+declare module "*.toml" {
+  const texts: Readonly<Record<string, string>>;
+  export default texts;
+}
+
+declare module "*.svg" {
+  const url: string;
+  export default url;
+}

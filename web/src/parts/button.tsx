@@ -1,0 +1,48 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { wordsFor } from "../app/api";
+import { Icon, type IconName } from "./icons";
+import { toast } from "./toast";
+
+interface ButtonProps {
+  readonly children: ComponentChildren;
+  readonly onClick: () => void | Promise<unknown>;
+  readonly look?: "plain" | "primary" | "danger" | "quiet";
+  readonly icon?: IconName;
+  readonly disabled?: boolean;
+}
+
+/** A button. While its promise runs it is disabled; if the promise fails, a toast says why. */
+export function Button({ children, onClick, look = "plain", icon, disabled = false }: ButtonProps) {
+  const [busy, setBusy] = useState(false);
+  const click = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await onClick();
+    } catch (error) {
+      toast(wordsFor(error), "failed");
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <button type="button" class={look} disabled={disabled || busy} aria-busy={busy} onClick={() => void click()}>
+      {icon && <Icon name={icon} />}
+      {children}
+    </button>
+  );
+}
+
+interface IconButtonProps extends Omit<ButtonProps, "children" | "look"> {
+  readonly icon: IconName;
+  /** What the button does, for people who do not see the icon. */
+  readonly label: string;
+}
+
+export function IconButton({ icon, label, onClick, disabled = false }: IconButtonProps) {
+  return (
+    <button type="button" class="icon-button" title={label} aria-label={label} disabled={disabled} onClick={() => void onClick()}>
+      <Icon name={icon} />
+    </button>
+  );
+}

@@ -1,0 +1,90 @@
+/** A chart over time. uPlot draws it; a table with the same numbers is there for screen readers. */
+
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import { formatNumber, formatTime, language } from "../app/i18n";
+import { colour, scheme } from "../app/theme";
+
+export interface Line {
+  readonly label: string;
+  /** A colour token of the style sheet. */
+  readonly token: "accent" | "warm" | "alarm" | "soft";
+  readonly values: readonly (number | null)[];
+  /** Filled to zero, for sums such as energy. */
+  readonly filled?: boolean;
+}
+
+interface ChartProps {
+  readonly label: string;
+  readonly unit: string;
+  readonly times: readonly Date[];
+  readonly lines: readonly Line[];
+  readonly height?: number;
+}
+
+export function Chart({ label, unit, times, lines, height = 220 }: ChartProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const drawnFor = `${scheme.value} ${language.value}`;
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    const plot = new uPlot(options(element.clientWidth, height, unit, lines), data(times, lines), element);
+    const resizing = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
+    resizing.observe(element);
+    return () => {
+      resizing.disconnect();
+      plot.destroy();
+    };
+  }, [times, lines, height, unit, drawnFor]);
+  return (
+    <figure class="chart">
+      <div ref={place} aria-hidden="true" />
+      <figcaption class="hidden">
+        <table>
+          <caption>{label}</caption>
+          <tbody>
+            {times.map((at, index) => (
+              <tr key={at.getTime()}>
+                <th scope="row">{formatTime(at)}</th>
+                {lines.map((line) => (
+                  <td key={line.label}>{text(line.values[index], unit)}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </figcaption>
+    </figure>
+  );
+}
+
+function text(value: number | null | undefined, unit: string): string {
+  return value === null || value === undefined ? "" : `${formatNumber(value, { maximumFractionDigits: 2 })} ${unit}`;
+}
+
+function data(times: readonly Date[], lines: readonly Line[]): uPlot.AlignedData {
+  return [times.map((at) => at.getTime() / 1000), ...lines.map((line) => [...line.values])];
+}
+
+function options(width: number, height: number, unit: string, lines: readonly Line[]): uPlot.Options {
+  const axis: uPlot.Axis = { stroke: colour("soft"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false } };
+  return {
+    width,
+    height,
+    cursor: { drag: { x: true, y: false } },
+    series: [
+      { value: (_plot, at) => (at === null ? "" : formatTime(new Date(at * 1000))) },
+      ...lines.map((line) => ({
+        label: line.label,
+        stroke: colour(line.token),
+        width: 2,
+        value: (_plot: uPlot, value: number | null) => text(value, unit),
+        ...(line.filled ? { fill: colour("wash") } : {}),
+      })),
+    ],
+    axes: [
+      { ...axis, values: (_plot, at) => at.map((one) => formatTime(new Date(one * 1000))) },
+      { ...axis, size: 60, values: (_plot, values) => values.map((value) => formatNumber(value)) },
+    ],
+  };
+}

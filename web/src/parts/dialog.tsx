@@ -1,0 +1,46 @@
+/** A question or a form in front of the page. The browser keeps the focus inside and closes it with Escape. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { t } from "../app/i18n";
+import { IconButton } from "./button";
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** Shown while it is rendered. */
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = element.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      class="dialog"
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => {
+        // The dialog fills its box: a click on the element itself is a click beside it.
+        if (event.target === element.current) onClose();
+      }}
+    >
+      <div class="dialog-body">
+        <header>
+          <h2 id={id}>{title}</h2>
+          <IconButton icon="close" label={t("common.close")} onClick={onClose} />
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}
