@@ -44,12 +44,7 @@ OutputFile = Annotated[Path | None, argument("FILE", "File to write. - means sta
 
 
 @command(commands, "new", flags=())
-async def new_estate(
-    settings: Settings,
-    plant: PlantFlags,
-    file: OutputFile = None,
-    force: Force = False,
-) -> None:
+async def new_estate(settings: Settings, plant: PlantFlags, file: OutputFile = None, force: Force = False) -> None:
     """Write the estate file of a new plant: floors and rooms with ids, to be completed. Asks for what no flag says.
 
     Example: `domogate estate new estate.yaml --name 'Hotel Aurora' --type hotel --owner anna@example.com --floors 3 --rooms 12`
@@ -115,11 +110,7 @@ async def import_estate(
 
 
 @command(commands, "export")
-async def export_estate(
-    settings: Settings,
-    file: OutputFile = None,
-    force: Force = False,
-) -> None:
+async def export_estate(settings: Settings, file: OutputFile = None, force: Force = False) -> None:
     """Write the content of the store as an estate file. Passwords and keys are written as hashes."""
     file = None if file == Path("-") else file
     check_free(file, force)

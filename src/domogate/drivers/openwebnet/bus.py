@@ -15,7 +15,7 @@ from domogate.drivers.openwebnet.device import Key, Plan
 from domogate.drivers.openwebnet.event_session import EventSession
 from domogate.drivers.openwebnet.frames import DimensionReading, DimensionRequest, Frame, Normal, StatusRequest
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
-from domogate.drivers.openwebnet.module import DrivenModule
+from domogate.drivers.openwebnet.module import DrivenModule, OnChange
 from domogate.drivers.openwebnet.poller import NackReceived, Poller
 from domogate.ports import Clock
 
@@ -35,11 +35,7 @@ class Bus:
     """The modules behind one gateway. Each bus has its own connections, so a silent gateway does not delay the others."""
 
     def __init__(
-        self,
-        gateway: OpenWebNetGateway,
-        clock: Clock,
-        on_change: Callable[[DrivenModule], None],
-        on_failure: Callable[[BaseException], None],
+        self, gateway: OpenWebNetGateway, clock: Clock, on_change: OnChange, on_failure: Callable[[BaseException], None]
     ) -> None:
         self.gateway = gateway
         self._clock = clock

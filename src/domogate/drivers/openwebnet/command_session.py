@@ -1,9 +1,9 @@
 """The command session of one gateway: one request at a time, each with its own deadline."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 
-from domogate.drivers.openwebnet.frames import Ack, Frame, Nack, Request
+from domogate.drivers.openwebnet.frames import Ack, Nack, OnFrame, Request
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
 from domogate.drivers.openwebnet.session import Session, SessionKind, SessionLost, SessionRefused, open_session
 from domogate.ports import Clock
@@ -46,7 +46,7 @@ class CommandSession:
         self._refusal = ""
         self._refused_until = 0.0
 
-    async def send(self, request: Request, deadline: float, on_frame: Callable[[Frame], None]) -> bool:
+    async def send(self, request: Request, deadline: float, on_frame: OnFrame) -> bool:
         """Send the request and pass its answers to `on_frame`. True means ACK, False means NACK. Raises NotSent, NoAnswer."""
         if self._waiting >= MOST_WAITING:
             raise DeadlinePassed(f"{self._gateway.address} has {self._waiting} waiting requests")
@@ -63,7 +63,7 @@ class CommandSession:
         finally:
             self._turn.release()
 
-    async def _exchange(self, request: Request, deadline: float, on_frame: Callable[[Frame], None]) -> bool:
+    async def _exchange(self, request: Request, deadline: float, on_frame: OnFrame) -> bool:
         session = await self._find_session(deadline)
         remaining = deadline - self._clock.now()
         if remaining <= 0:
@@ -134,7 +134,7 @@ async def _wait_closed(session: Session | None) -> None:
         await session.close()
 
 
-async def _read_answer(session: Session, on_frame: Callable[[Frame], None]) -> bool:
+async def _read_answer(session: Session, on_frame: OnFrame) -> bool:
     while True:
         match await session.read():
             case Ack():

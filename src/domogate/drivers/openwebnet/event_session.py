@@ -7,7 +7,7 @@ import structlog
 
 from domogate.domain.reachability import AbsenceReason
 from domogate.drivers.backoff import Backoff
-from domogate.drivers.openwebnet.frames import ACK, Frame
+from domogate.drivers.openwebnet.frames import ACK, OnFrame
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
 from domogate.drivers.openwebnet.session import Session, SessionKind, SessionLost, SessionRefused, open_session
 
@@ -32,7 +32,7 @@ class EventSession:
         gateway: OpenWebNetGateway,
         *,
         on_up: Callable[[], None],
-        on_frame: Callable[[Frame], None],
+        on_frame: OnFrame,
         on_down: Callable[[AbsenceReason, str], None],
         check_alive: Callable[[], Awaitable[bool]],
     ) -> None:

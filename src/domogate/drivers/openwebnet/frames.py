@@ -4,7 +4,7 @@ An unreadable frame is None and never an exception, because a bus may carry any 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 import msgspec
@@ -102,6 +102,7 @@ Request = Normal | StatusRequest | DimensionRequest | DimensionWriting
 Event = Normal | DimensionReading
 """The frames about the state of a device."""
 Frame = Ack | Nack | Signal | Challenge | Proof | Request | Event
+OnFrame = Callable[[Frame], None]
 
 ACK = Ack()
 NACK = Nack()
@@ -161,15 +162,15 @@ class FrameReader:
     """No frame is as long as this. If there are more bytes without `##`, they are not the beginning of a frame."""
 
     def __init__(self) -> None:
-        self._stop_empty_buses = b""
+        self._buffer = b""
         self.unreadable = 0
 
     def feed(self, data: bytes) -> Iterator[Frame]:
         """Add data. Returns all frames that are complete now."""
-        *chunks, self._stop_empty_buses = (self._stop_empty_buses + data).split(b"##")
-        if len(self._stop_empty_buses) > self.MOST:
+        *chunks, self._buffer = (self._buffer + data).split(b"##")
+        if len(self._buffer) > self.MOST:
             self.unreadable += 1
-            self._stop_empty_buses = self._stop_empty_buses[-1:]  # The last character may be the first half of a `##`.
+            self._buffer = self._buffer[-1:]  # The last character may be the first half of a `##`.
         for chunk in chunks:
             frame = _from_bytes(chunk)
             if frame is None:

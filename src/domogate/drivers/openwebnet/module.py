@@ -9,6 +9,8 @@ from domogate.domain.reachability import Absence
 from domogate.domain.states import Report
 from domogate.drivers.openwebnet.device import Device
 
+OnChange = Callable[["DrivenModule"], None]
+
 
 class DrivenModule:
     """If the options are wrong, `device` is None, and the module is always absent."""

@@ -8,8 +8,8 @@ import structlog
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.drivers.openwebnet.command_session import CommandSession, NoAnswer, NotSent
 from domogate.drivers.openwebnet.energy import UPDATED_FOR
-from domogate.drivers.openwebnet.frames import Frame, Request, StatusRequest
-from domogate.drivers.openwebnet.module import DrivenModule
+from domogate.drivers.openwebnet.frames import OnFrame, Request, StatusRequest
+from domogate.drivers.openwebnet.module import DrivenModule, OnChange
 from domogate.ports import Clock
 
 _log = structlog.get_logger(__name__)
@@ -31,13 +31,7 @@ class NackReceived(Exception):
 class Poller:
     """Reads devices through the command session, and reports devices that do not answer as absent."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        commands: CommandSession,
-        on_frame: Callable[[Frame], None],
-        on_change: Callable[[DrivenModule], None],
-    ) -> None:
+    def __init__(self, clock: Clock, commands: CommandSession, on_frame: OnFrame, on_change: OnChange) -> None:
         self._clock = clock
         self._commands = commands
         self._on_frame = on_frame

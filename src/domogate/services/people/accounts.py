@@ -67,13 +67,7 @@ class Accounts:
     def mail_to(user: User, kind: MailKind, *, plant: str = "", link: str = "", lifetime: float = 0.0) -> OutgoingMail:
         """A mail in the user's language."""
         return OutgoingMail(
-            kind=kind,
-            email=user.email,
-            language=user.mail_language,
-            name=user.name,
-            plant=plant,
-            link=link,
-            lifetime=lifetime,
+            kind=kind, email=user.email, language=user.mail_language, name=user.name, plant=plant, link=link, lifetime=lifetime
         )
 
     # --- find
@@ -146,13 +140,7 @@ class Accounts:
         return await self._save_password(link.user_id, password_hash, address, mailbox=link.sent_to)
 
     async def set_password(
-        self,
-        user_id: Id,
-        password: str,
-        *,
-        instead_of: str | None = None,
-        keep_session: Id | None = None,
-        address: str = "",
+        self, user_id: Id, password: str, *, instead_of: str | None = None, keep_session: Id | None = None, address: str = ""
     ) -> User:
         """Set the password of a logged-in user. End the other sessions. The standing no longer asks for a new password.
 

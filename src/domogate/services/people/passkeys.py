@@ -14,14 +14,7 @@ from domogate.ports import Clock, PasskeyRefused, PasskeyStore, PasskeyVerifier,
 from domogate.services.audit import NOBODY, AuditAction, AuditResult, user_ref
 from domogate.services.people.links import LoginStore
 from domogate.services.people.login_throttle import LoginThrottle
-from domogate.services.people.logins import (
-    LoggedIn,
-    LoginComplete,
-    LoginExpired,
-    LoginFailed,
-    LoginThrottled,
-    PendingLogin,
-)
+from domogate.services.people.logins import LoggedIn, LoginComplete, LoginExpired, LoginFailed, LoginThrottled, PendingLogin
 from domogate.services.people.passkey_challenges import PasskeyChallenges, ReadChallenge
 from domogate.services.people.rules import check_name
 from domogate.services.people.session_records import MULTIPLE, PASSKEY

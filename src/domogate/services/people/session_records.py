@@ -18,14 +18,7 @@ from domogate.ports import Audit, Clock, Hasher
 from domogate.services.audit import NOBODY, AuditAction, AuditResult, user_ref
 from domogate.services.people.links import LoginStore
 from domogate.services.people.login_throttle import LoginThrottle, LoginThrottles
-from domogate.services.people.logins import (
-    LoggedIn,
-    LoginComplete,
-    LoginFailed,
-    LoginThrottled,
-    PendingLogin,
-    form_token_of,
-)
+from domogate.services.people.logins import LoggedIn, LoginComplete, LoginFailed, LoginThrottled, PendingLogin, form_token_of
 from domogate.services.people.second_factor import SecondFactor
 
 _TOUCH_EVERY = 60.0
