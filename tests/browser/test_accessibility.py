@@ -14,7 +14,7 @@ from support.page_walk import TERMS_URL, Look, PageWalk
 pytestmark = pytest.mark.slow
 
 NO_FOCUS_RING = """
-    Array.from(document.querySelectorAll('a[href], button, input:not([type=hidden]):not([disabled]), summary'))
+    Array.from(document.querySelectorAll('a[href], button, select, input:not([type=hidden]):not([disabled]), summary'))
         .filter(it => {
             it.focus();
             const { outlineStyle, outlineWidth } = getComputedStyle(it);

@@ -103,6 +103,13 @@ class TestUserChange:
         small.good("user", "change", EMAIL, "--language", "browser")
         assert small.read("user", "show", EMAIL)["language"] is None
 
+    def test_a_new_email_replaces_the_old_one(self, small: CommandLine) -> None:
+        before = small.read("user", "show", EMAIL)["id"]
+        small.good("user", "change", EMAIL, "--email", "anna@example.org", "--name", "Annabella")
+        shown = small.read("user", "show", "anna@example.org")
+        assert (shown["id"], shown["name"]) == (before, "Annabella")
+        assert "already" in small.refused("user", "change", "anna@example.org", "--email", INVITED)
+
     def test_without_a_change_the_flags_are_named(self, small: CommandLine) -> None:
         assert "--language" in small.refused("user", "change", EMAIL)
 

@@ -1,5 +1,6 @@
 """Users, their sessions and grants, over HTTP."""
 
+import msgspec
 import pytest
 
 from domogate.domain.ids import new_id
@@ -116,6 +117,20 @@ class TestChanging:
         assert (user.standing, user.name, user.operator) == (Standing.TERMS_EXPIRED, "Annabella", True)
         assert user.password_hash == ANNA.password_hash
 
+    async def test_a_new_email_is_not_verified_and_the_old_address_gets_a_notice(self, api: ManagementApi) -> None:
+        await api.env.store.save_user(msgspec.structs.replace(ANNA, email_verified=True))
+        api.env.mail.sends = True
+        changed = await api.ok("PATCH", f"/users/{ANNA.id}", {"email": "anna@example.org"})
+        assert changed["email"] == "anna@example.org"
+        assert not (await api.env.user(ANNA.id)).email_verified
+        assert api.env.mail.sent == [("email_changed", ANNA.email, None)]
+
+    async def test_an_email_of_another_user_or_without_a_domain_changes_nothing(self, api: ManagementApi) -> None:
+        body = {"email": BRUNO.email.upper(), "operator": True, "name": "Annabella"}
+        assert "already" in await api.refused("PATCH", f"/users/{ANNA.id}", body, status=409)
+        await api.refused("PATCH", f"/users/{ANNA.id}", {**body, "email": "anna"}, status=422)
+        assert await api.env.user(ANNA.id) == ANNA
+
     async def test_the_language_is_set_and_taken_back(self, api: ManagementApi) -> None:
         assert (await api.ok("PATCH", f"/users/{ANNA.id}", {"language": "it"}))["language"] == "it"
         assert (await api.ok("PATCH", f"/users/{ANNA.id}", {"name": "Annabella"}))["language"] == "it"
@@ -130,7 +145,7 @@ class TestChanging:
         assert await api.env.user(ANNA.id) == ANNA
         assert (await api.env.user(api.operator.id)).name == "Olga"
 
-    @pytest.mark.parametrize("body", [{"standing": "bad"}, {"email": "new@example.com"}, {"name": None}, {"operator": 1}])
+    @pytest.mark.parametrize("body", [{"standing": "bad"}, {"active": True}, {"name": None}, {"operator": 1}])
     async def test_a_field_that_cannot_be_changed_is_400(self, api: ManagementApi, body: object) -> None:
         await api.refused("PATCH", f"/users/{ANNA.id}", body, status=400)
 

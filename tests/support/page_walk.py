@@ -1,5 +1,6 @@
 """A walk through all pages in all states, in any language. A callback looks at each stop."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -13,9 +14,10 @@ from domogate.domain.authorization import LinkPurpose
 from domogate.domain.ids import new_id
 from domogate.domain.passkeys import MOST_PASSKEYS, UsedChallenge
 from domogate.domain.people import Standing, User
+from domogate.ports import MailKind
 from support.auth_setup import PASSWORD, SCOPES, SECRET, AuthSetup
 from support.browser_tab import add_device
-from support.people_setup import LINK_LIFETIME
+from support.people_setup import BASE_URL, LINK_LIFETIME
 from support.stores import ANNA, BRUNO, CARLA, HOUSE, a_passkey
 
 Look = Callable[[str], Awaitable[None]]
@@ -23,6 +25,7 @@ Look = Callable[[str], Awaitable[None]]
 
 TERMS_URL = "https://terms.example/2027"
 NEW = "four green kites"
+NEW_EMAIL = "anna.with-a-new-address@a-rather-long-domain.example"
 DORA = User(new_id(), "dora.with-a-rather-long-address@a-rather-long-domain.example")
 """Without name, plant and application."""
 
@@ -81,6 +84,7 @@ class PageWalk:
         await self.passkeys()
         await self.nothing_yet()
         await self.demanded_second_factor()
+        await self.deletion()
 
     async def walk_without(self) -> None:
         """The pages that differ on a gateway without mail and terms."""
@@ -91,6 +95,8 @@ class PageWalk:
         await self.setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
         await self.log_in(ANNA.email)
         await self.stop("account-terms-without-link", "account.greeting", name="Anna")
+        await self.open("/auth/account/email")
+        await self.stop("email-without-mail", "email.title")
         await self.open("/auth/account/passkeys")
         await self.stop("passkeys-not-here", "passkeys.title")
 
@@ -174,6 +180,7 @@ class PageWalk:
         for notice in sorted(NOTICES):
             await self.open(f"/auth/account?done={notice}")
             await self.stop(f"account-notice-{notice}", hello, name="Anna")
+        await self.details()
         await self.open("/auth/account/password")
         await self.stop("password", "password.title")
         await self.send(current="not it", password=NEW, repeated=NEW)
@@ -188,6 +195,56 @@ class PageWalk:
         await self.stop("second-factor-set-up", "set_up.title")
         await self.send(code="000000", current=PASSWORD)
         await self.stop("second-factor-set-up-wrong", "set_up.title")
+
+    async def details(self) -> None:
+        """Name, language, e-mail and deletion of the account."""
+        await self.open("/auth/account/profile")
+        await self.stop("profile", "profile.title")
+        await self.send(name="Anna\a")
+        await self.stop("profile-wrong-name", "profile.title")
+        path = "/auth/account/email"
+        await self.open(path)
+        await self.stop("email", "email.title")
+        await self.send(email="nobody", current=PASSWORD)
+        await self.stop("email-wrong-format", "email.title")
+        await self.send(email=ANNA.email, current=PASSWORD)
+        await self.stop("email-same", "email.title")
+        await self.send(email=NEW_EMAIL, current="not it")
+        await self.stop("email-wrong-password", "email.title")
+        await self.send(email=NEW_EMAIL, current=PASSWORD)
+        await self.stop("email-sent", "email.sent_title")
+        link = await self.last_link()
+        await self.open(link)
+        await self.stop("email-confirm", "email.confirm_title")
+        await self.setup.change(DORA, email=NEW_EMAIL)
+        await self.send(f"{path}/confirm")
+        await self.stop("email-taken", "email.taken_title")
+        await self.setup.change(DORA, email=DORA.email)
+        await self.open(link)
+        await self.stop("email-link-used", "link.used_title")
+        await self.open("/auth/account/delete")
+        await self.stop("delete-account-of-an-owner", "delete_account.title")
+
+    async def last_link(self) -> str:
+        """The path of the link to a new address. It is mailed after the answer."""
+        mails = self.setup.mail.mails
+        async with asyncio.timeout(10):
+            while not mails or mails[-1].kind is not MailKind.EMAIL_LINK:
+                await asyncio.sleep(0.01)
+        return mails[-1].link.removeprefix(BASE_URL)
+
+    async def deletion(self) -> None:
+        """Dora is logged in. Her account is gone afterwards."""
+        await self.setup.change(DORA, operator=True)
+        await self.open("/auth/account/delete")
+        await self.stop("delete-account-of-the-last-operator", "delete_account.title")
+        await self.setup.change(ANNA, operator=True)
+        await self.open("/auth/account/delete")
+        await self.stop("delete-account", "delete_account.title")
+        await self.send("/auth/account/delete", current="not it")
+        await self.stop("delete-account-wrong-password", "delete_account.title")
+        await self.send("/auth/account/delete", current=PASSWORD)
+        await self.stop("account-deleted", "delete_account.done_title")
 
     async def people(self) -> None:
         path, title = "/auth/account/plants/people", {"plant": HOUSE.name}

@@ -98,16 +98,24 @@ async def show_user(settings: Settings, email: Email, as_json: AsJson = False) -
 async def change_user(
     settings: Settings,
     email: Email,
+    new_email: Annotated[
+        str | None, typer.Option("--email", metavar="EMAIL", help="New e-mail address. It counts as not verified.")
+    ] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="New name.")] = None,
     language: Annotated[
         LanguageWord | None, typer.Option(help="Language of pages and mails. `browser`: the language of the browser.")
     ] = None,
 ) -> None:
-    """Change the name or the language of a user."""
-    if name is None and language is None:
-        raise Mistake("Nothing to change: give --name or --language.")
+    """Change the e-mail address, the name or the language of a user.
+
+    If a mail server is configured, a notice is mailed to the old address.
+    """
+    if new_email is None and name is None and language is None:
+        raise Mistake("Nothing to change: give --email, --name or --language.")
     async with changing(settings) as tools:
         user = await find_user(tools, email)
+        if new_email is not None:
+            user = await tools.people.set_email(user.id, new_email)
         if name is not None:
             await tools.people.set_name(user.id, name)
         if language is not None:

@@ -81,10 +81,12 @@ class Rotation(msgspec.Struct, frozen=True):
 class LinkPurpose(StrEnum):
     PASSWORD = "set password"
     OPERATOR = "first operator"
+    EMAIL = "change email"
+    """The link goes to the new address, which is in `sent_to`."""
 
 
 class OneTimeLink(msgspec.Struct, frozen=True):
-    """A link with which its holder can set a user's password once."""
+    """A link with which its holder can set a user's password or confirm an e-mail address once."""
 
     token_hash: str
     user_id: Id

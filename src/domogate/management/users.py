@@ -46,6 +46,8 @@ class CreatedUserOut(OutputModel, frozen=True):
 
 
 class UserChange(InputModel, frozen=True, omit_defaults=True):
+    email: str | UnsetType = UNSET
+    """The new address counts as not verified. A notice is mailed to the old address."""
     name: str | UnsetType = UNSET
     standing: Standing | UnsetType = UNSET
     operator: bool | UnsetType = UNSET
@@ -120,7 +122,7 @@ async def get_user(services: ManagementServices, call: OperatorCall) -> UserOut:
 @OPERATIONS.add(
     "PATCH",
     "/users/{userId}",
-    "Change the name, the language, the standing, or whether the user is an operator",
+    "Change the e-mail, the name, the language, the standing, or whether the user is an operator",
     errors=(409, 422),
 )
 async def change_user(services: ManagementServices, call: OperatorCall, body: UserChange) -> UserOut:
@@ -131,8 +133,12 @@ async def change_user(services: ManagementServices, call: OperatorCall, body: Us
         check_name(body.name)
     if body.language is not UNSET:
         check_language(body.language)
+    if body.email is not UNSET:
+        await people.check_new_email(user_id, body.email)
     if body.operator is not UNSET:
         user = await people.set_operator(user_id, body.operator, by=call.caller)
+    if body.email is not UNSET:
+        user = await people.set_email(user_id, body.email, by=call.caller)
     if body.name is not UNSET:
         user = await people.set_name(user_id, body.name, by=call.caller)
     if body.language is not UNSET:

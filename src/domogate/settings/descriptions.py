@@ -147,7 +147,7 @@ _PANELS: dict[str, dict[str, Setting]] = {
         ),
         "session_lifetime": Setting("SECONDS", "Longest lifetime of a browser session.", positive),
         "session_idle_lifetime": Setting("SECONDS", "Time without use after which a browser session ends.", positive),
-        "link_lifetime": Setting("SECONDS", "Lifetime of a link to set a password.", positive),
+        "link_lifetime": Setting("SECONDS", "Lifetime of a link to set a password or to confirm an e-mail address.", positive),
         "signing_algorithm": Setting(
             "NAME", "Signature algorithm of tokens: ES256 or RS256.", one_of_exactly("ES256", "RS256")
         ),

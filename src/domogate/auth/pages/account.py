@@ -11,6 +11,7 @@ from domogate.auth.forms import address_of
 from domogate.auth.pages.browser import COOKIE, Form, is_own_form, read_form
 from domogate.auth.pages.context import ACCOUNT_PATH, PageContext
 from domogate.auth.pages.language import Language
+from domogate.auth.pages.profile import LANGUAGE_NAMES
 from domogate.auth.pages.rendering import host_of
 from domogate.auth.pages.user_agents import Agent, describe_agent
 from domogate.auth.redirects import see_other
@@ -24,7 +25,19 @@ from domogate.services.refusals import Refused
 from domogate.services.rights.access import list_own_plants
 
 NOTICES = frozenset(
-    ("revoked", "ended", "left", "password", "terms", "second_factor_on", "second_factor_off", "stale", "webhook")
+    (
+        "revoked",
+        "ended",
+        "left",
+        "password",
+        "profile",
+        "email",
+        "terms",
+        "second_factor_on",
+        "second_factor_off",
+        "stale",
+        "webhook",
+    )
 )
 
 
@@ -99,13 +112,14 @@ class AccountPages:
         person = await self._context.find_person(request)
         if person is None:
             return self._context.to_login(request)
-        language = self._context.language_for(request)
+        language = self._context.language_for(request, person=person)
         plants = await self._plants_of(person)
         notice = request.query_params.get("done", "")
         return self._context.render(
             request,
             "account.html",
             language=language,
+            languages=LANGUAGE_NAMES,
             person=person,
             notice=notice if notice in NOTICES else None,
             now=self._context.clock.now(),

@@ -11,12 +11,15 @@ from starlette.routing import Route
 from domogate.auth.pages.account import AccountPages, scope_words
 from domogate.auth.pages.browser import COOKIE, Cookies, is_own_form
 from domogate.auth.pages.context import PageContext, PageStore
+from domogate.auth.pages.deletion import DeletionPages
+from domogate.auth.pages.email import EmailPages
 from domogate.auth.pages.forgotten_password import ForgottenPasswordPages
 from domogate.auth.pages.guests import PeoplePages
 from domogate.auth.pages.login import LoginPages
 from domogate.auth.pages.passkeys import PasskeyPages
 from domogate.auth.pages.password import PasswordPages
 from domogate.auth.pages.password_links import PasswordLinkPages
+from domogate.auth.pages.profile import ProfilePages
 from domogate.auth.pages.recovery_codes import RecoveryCodePages
 from domogate.auth.pages.rendering import SCRIPT_PATH, STYLE_PATH, Renderer, form_target, host_of
 from domogate.auth.pages.second_factor import SecondFactorPages
@@ -75,7 +78,7 @@ class Pages:
     def routes(self) -> list[Route]:
         kinds = (
             *(LoginPages, ForgottenPasswordPages, AccountPages, PeoplePages, PasswordPages, SecondFactorPages),
-            *(PasskeyPages, RecoveryCodePages, PasswordLinkPages),
+            *(PasskeyPages, RecoveryCodePages, PasswordLinkPages, ProfilePages, EmailPages, DeletionPages),
         )
         style = Route(STYLE_PATH, self._context.renderer.serve_style, methods=["GET"])
         script = Route(SCRIPT_PATH, self._context.renderer.serve_script, methods=["GET"])

@@ -26,7 +26,7 @@ from domogate.ports import (
 )
 from domogate.services.audit import AuditAction, AuditLog, user_ref
 from domogate.services.people.actors import COMMAND_LINE, Actor, build_note, yes_or_no
-from domogate.services.people.links import DeadLink, IssuedLink, PasswordLinks
+from domogate.services.people.links import DeadLink, IssuedLink, OneTimeLinks
 from domogate.services.people.rules import check_email, check_language, check_name, check_password
 from domogate.services.refusals import Conflict, Invalid, NotFound
 
@@ -61,7 +61,7 @@ class Accounts:
         self._mail = mail
         self._audit = audit
         self.note = build_note(audit)
-        self.links = PasswordLinks(store, clock, self.note, base_url=base_url, lifetime=link_lifetime)
+        self.links = OneTimeLinks(store, clock, self.note, base_url=base_url, lifetime=link_lifetime)
 
     @staticmethod
     def mail_to(user: User, kind: MailKind, *, plant: str = "", link: str = "", lifetime: float = 0.0) -> OutgoingMail:
@@ -287,11 +287,15 @@ class Accounts:
         self.note(AuditAction.REVOCATION, by, user_ref(user_id), client=client_id or "any", grants=str(revoked))
         return revoked
 
+    async def list_owned_plants(self, user_id: Id) -> list[str]:
+        """Return the names of the plants that the user owns, also of removed plants."""
+        plants, _ = await self._store.list_plants_of(user_id)
+        return [plant.name for plant in plants if plant.owner.user_id == user_id]
+
     async def delete_user(self, user_id: Id, *, by: Actor = COMMAND_LINE) -> None:
         """Delete the user with sessions, grants, memberships and invitations. Raises Conflict if the user owns plants."""
         user = await self.get_user(user_id)
-        owned = [plant.name for plant in (await self._store.list_plants_of(user_id))[0] if plant.owner.user_id == user_id]
-        if owned:
+        if owned := await self.list_owned_plants(user_id):
             raise Conflict(
                 f"{user.email} owns {', '.join(owned)}: every plant has an owner. "
                 "Give these plants another owner first: change the estate file and run `domogate estate import`."

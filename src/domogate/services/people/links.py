@@ -1,6 +1,9 @@
-"""One-time links for setting a password. A link is mailed to the user, or shown to the operator who asked for it."""
+"""One-time links for setting a password or for a new e-mail address.
 
-from collections.abc import Awaitable, Callable
+A link is mailed to the user, or shown to the operator who asked for it.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
 from typing import Protocol
 
@@ -16,7 +19,9 @@ from domogate.services.people.actors import Actor, Note, yes_or_no
 from domogate.services.refusals import MailFailed
 
 LINK_PATH = "/auth/password?token="  # the token is in the query, because paths may be logged and queries are not
-"""The path of a one-time link. The token is appended."""
+"""The path of a one-time link to set a password. The token is appended."""
+EMAIL_LINK_PATH = "/auth/account/email/confirm?token="
+_SETS_PASSWORD = (LinkPurpose.PASSWORD, LinkPurpose.OPERATOR)
 
 
 class LoginStore(PeopleStore, SessionStore, Protocol):
@@ -39,7 +44,7 @@ class DeadLink(StrEnum):
     EXPIRED = "expired"
 
 
-class PasswordLinks:
+class OneTimeLinks:
     """Makes, finds and withdraws one-time links. The store keeps only the hash of the token."""
 
     def __init__(self, store: LoginStore, clock: Clock, note: Note, *, base_url: str, lifetime: float) -> None:
@@ -49,10 +54,19 @@ class PasswordLinks:
         self._base_url = base_url
         self.lifetime = lifetime
 
+    async def issue_for_email(self, user: User, email: str, by: Actor, send: Callable[[str], Awaitable[bool]]) -> None:
+        """Make a link to confirm a new address, and `send` it there. Raises MailFailed."""
+        url, _ = await self._add(user, LinkPurpose.EMAIL, sent_to=email)
+        mailed = await report_failure(send(url))
+        self._note(AuditAction.LINK_ISSUED, by, user_ref(user.id), mailed=yes_or_no(mailed))
+
     async def issue(
         self, user: User, purpose: LinkPurpose, by: Actor, send: Callable[[str], Awaitable[bool]] | None
     ) -> IssuedLink:
-        """Make a link and `send` it. Without `send` or a mail server, the caller gets the URL. Raises MailFailed."""
+        """Make a link to set a password and `send` it. Without `send` or a mail server, the caller gets the URL.
+
+        Raises MailFailed.
+        """
         url, expires_at = await self._add(user, purpose, sent_to=None if send is None else user.email)
         mailed = send is not None and await report_failure(send(url))
         if send is not None and not mailed:
@@ -66,13 +80,14 @@ class PasswordLinks:
         token = new_secret()
         expires_at = self._clock.now() + self.lifetime
         await self._store.add_link(OneTimeLink(hash_secret(token), user.id, purpose, expires_at, sent_to))
-        return f"{self._base_url}{LINK_PATH}{token}", expires_at
+        path = EMAIL_LINK_PATH if purpose is LinkPurpose.EMAIL else LINK_PATH
+        return f"{self._base_url}{path}{token}", expires_at
 
-    async def find(self, token: str) -> tuple[OneTimeLink, User] | DeadLink:
+    async def find(self, token: str, purposes: Sequence[LinkPurpose] = _SETS_PASSWORD) -> tuple[OneTimeLink, User] | DeadLink:
         """Return the link and its user, or the reason why it does not work. The link stays valid."""
         link = await self._store.find_link(hash_secret(token))
         user = None if link is None else await self._store.find_user(link.user_id)
-        if link is None or user is None:
+        if link is None or user is None or link.purpose not in purposes:
             return DeadLink.USED
         return DeadLink.EXPIRED if link.expires_at <= self._clock.now() else (link, user)
 

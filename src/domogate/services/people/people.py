@@ -14,9 +14,9 @@ from domogate.domain.limits import Limits
 from domogate.domain.plants import Member, Plant, PlantStatus
 from domogate.ports import MailKind, StoredPlant
 from domogate.services.audit import AuditAction, user_ref
-from domogate.services.people.accounts import Accounts
 from domogate.services.people.actors import COMMAND_LINE, Actor, yes_or_no
 from domogate.services.people.clients import Clients
+from domogate.services.people.email_changes import EmailChanges
 from domogate.services.people.guests import check_limits
 from domogate.services.people.links import IssuedLink, report_failure
 from domogate.services.people.rules import check_email
@@ -54,7 +54,7 @@ class Invited(msgspec.Struct, frozen=True):
     link: IssuedLink | None = None
 
 
-class People(Accounts):
+class People(EmailChanges):
     """Changes users and members of plants. `clients` changes client applications. `by` is the actor."""
 
     @cached_property
