@@ -216,6 +216,22 @@ class TestLargeEstates:
         other = domogate.bare("estate", "import", str(exported), "--json", "--data", str(tmp_path / "other"))
         assert json.loads(other.stdout)["added"]["modules"] == 2_103
 
+        domogate.good("estate", "export", str(tmp_path / "again.yaml"), "--data", str(tmp_path / "other"))
+        assert (tmp_path / "again.yaml").read_bytes() == exported.read_bytes()
+
+    def test_a_small_file_prunes_a_large_store(self, domogate: CommandLine, file: Path) -> None:
+        domogate.good("estate", "import", str(file))
+        before = domogate.good("estate", "export")
+        lamps = "".join(
+            f"      - {{id: ca5a0002-0001-4000-8000-{n:012x}, name: Lamp {n}, kind: light}}\n" for n in range(2_100)
+        )
+        file.write_text(SMALL_ESTATE + lamps)
+        domogate.good("estate", "import", str(file))
+        file.write_text(SMALL_ESTATE)
+        summary = domogate.read("estate", "import", str(file), "--prune")
+        assert {noun: count for noun, count in summary["removed"].items() if count} == {"modules": 2_100}
+        assert domogate.good("estate", "export") == before
+
     def test_nothing_of_a_large_file_with_a_mistake_at_its_end_is_imported(self, domogate: CommandLine, file: Path) -> None:
         domogate.good("estate", "import", str(file))
         lamps = "".join(

@@ -116,11 +116,94 @@ class TestInParts:
         assert written == [plant_id for part in many for plant_id in (HOUSE.id, part.plant.id)]
 
 
-class TestExportInParts:
-    async def test_it_gives_the_same_as_an_export_at_once_ordered_by_name(
-        self, open_store: OpenStore, database_url: str, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "MODULES_A_PART", 50)
+
+
+@pytest.mark.usefixtures("small_parts")
+class TestPruneInParts:
+    async def test_the_store_holds_the_same_as_after_pruning_at_once(
+        self, open_store: OpenStore, database_url: str, tmp_path: Path
     ) -> None:
-        monkeypatch.setattr(parts, "MODULES_A_PART", 50)
+        in_parts, at_once = await open_store(database_url), await open_store(sqlite_url(tmp_path / "other.db"))
+        first = [a_plant(number, 30) for number in range(6)]
+        moving = first[0].topology.ambients[0].modules[0]
+        rest = Topology(
+            ambients=(
+                msgspec.structs.replace(first[1].topology.ambients[0], modules=first[1].topology.ambients[0].modules[:9]),
+            ),
+            modules=(moving,),
+        )
+        smaller = msgspec.structs.replace(first[1], topology=rest, states=())
+        empty = msgspec.structs.replace(first[2], topology=Topology(), states=())
+        plants = (smaller, empty, first[4], a_plant(7, 30))
+        for store in (in_parts, at_once):
+            await store.import_estate(SMALL, prune=False)
+            await store.import_estate(msgspec.structs.replace(PEOPLE, plants=tuple(first)), prune=False)
+            await store.record([Report(first[0].plant.id, moving.id, NOW, LightState(on=False, level=7))])
+        summary = await in_parts.import_in_parts(PEOPLE, plants, prune=True)
+        assert summary == await at_once.import_estate(msgspec.structs.replace(PEOPLE, plants=plants), prune=True)
+        exported = await in_parts.export_estate()
+        assert exported == await at_once.export_estate()
+        assert {each.plant.id for each in exported.plants} == {each.plant.id for each in plants}
+        states = {state.module_id: state.state for each in exported.plants for state in each.states}
+        assert states[moving.id] == LightState(on=False, level=7)
+
+    async def test_everything_can_be_removed_and_all_people_are_told(self, filled_store: SqlStore) -> None:
+        many = [a_plant(number, 30) for number in range(5)]
+        await filled_store.import_in_parts(Estate(users=SMALL.users), many)
+        changes = ChangeRecorder()
+        filled_store.listen(changes)
+        summary = await filled_store.import_in_parts(Estate(), [], prune=True)
+        assert summary.removed["plants"] == len(SMALL.plants) + 5
+        assert await filled_store.export_estate() == Estate()
+        told = {event.plant_id: event.user_ids for event in changes.events if isinstance(event, PlantChanged)}
+        assert told.keys() == {each.plant.id for each in (*SMALL.plants, *many)}
+        assert all(told.values())
+
+    async def test_it_is_completed_by_a_second_import_after_it_was_interrupted(self, filled_store: SqlStore) -> None:
+        many = [a_plant(number, 30) for number in range(5)]
+        await filled_store.import_in_parts(Estate(users=SMALL.users), many)
+        taken_over = msgspec.structs.replace(ANNA, email=BRUNO.email)
+        people = Estate(users=(taken_over,))
+        kept = msgspec.structs.replace(many[0].plant, owner=Member(ANNA.id, BRUNO.email), allowed=())
+
+        def plants(*, breaking_off: bool) -> Iterator[EstatePlant]:
+            yield msgspec.structs.replace(many[0], plant=kept)
+            if breaking_off:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            await filled_store.import_in_parts(people, plants(breaking_off=True), prune=True)
+        await filled_store.import_in_parts(people, plants(breaking_off=False), prune=True)
+        exported = await filled_store.export_estate()
+        assert [each.plant.id for each in exported.plants] == [kept.id]
+        assert [(user.id, user.email) for user in exported.users] == [(ANNA.id, BRUNO.email)]
+
+    async def test_writes_of_others_go_on_meanwhile(
+        self, open_store: OpenStore, filled_store: SqlStore, database_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Before each part that removes records, another process commits a write."""
+        importer, changes = await open_store(database_url), ChangeRecorder()
+        await importer.import_in_parts(Estate(users=SMALL.users), [a_plant(number, 60) for number in range(4)])
+        importer.listen(changes)
+        writes = itertools.count(1)
+
+        async def write_in_pause(_: float) -> None:
+            await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=next(writes)))])
+
+        monkeypatch.setattr(estate, "asyncio", SimpleNamespace(sleep=write_in_pause))
+        await importer.import_in_parts(SMALL, SMALL.plants, prune=True)
+        written = [type(event) for event in changes.events if isinstance(event, StateChanged | PlantChanged)]
+        assert written[-8:] == [StateChanged, PlantChanged] * 4
+
+
+class TestExportInParts:
+    @pytest.mark.usefixtures("small_parts")
+    async def test_it_gives_the_same_as_an_export_at_once_ordered_by_name(
+        self, open_store: OpenStore, database_url: str
+    ) -> None:
         store = await open_store(database_url)
         names = ["b", "B", "a", "Ä", "é", "z", "b"]
         plants = [a_plant(number, 20) for number in range(len(names))]

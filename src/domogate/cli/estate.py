@@ -35,7 +35,7 @@ from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 
 _AT_ONCE = 2_000
-"""An estate with at most so many modules is imported in one transaction."""
+"""If the file and the pruned store have at most so many modules, the file is imported in one transaction."""
 
 commands = group("estate", "The estate file: new, check, import, export, JSON Schema.")
 
@@ -96,12 +96,13 @@ async def import_estate(
         async with changing(settings) as tools:
             known = [user.email for user in await tools.store.list_users() if user.active]
             estate = await build_estate(read, tools.hasher, known=known)
-            if prune or plants.modules <= _AT_ONCE:
+            stored = await tools.store.count_modules() if prune else 0
+            if max(plants.modules, stored) <= _AT_ONCE:
                 estate = msgspec.structs.replace(estate, plants=tuple(plants))
                 summary = await tools.store.import_estate(estate, prune=prune)
             else:
                 with progress_bar("Importing", plants.modules) as advance:
-                    summary = await tools.store.import_in_parts(estate, plants, progress=advance)
+                    summary = await tools.store.import_in_parts(estate, plants, prune=prune, progress=advance)
             tools.people.note(AuditAction.ESTATE_IMPORTED, COMMAND_LINE, "estate", prune="yes" if prune else "no")
             if as_json:
                 print_json(summary)

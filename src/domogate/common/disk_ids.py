@@ -1,7 +1,7 @@
 """A list of ids in a temporary file, because a large estate has millions of ids."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 
 _CACHE_KIB = 16 * 1024
@@ -18,7 +18,6 @@ class DiskIds(AbstractContextManager["DiskIds"]):
         self._table.execute("PRAGMA journal_mode = OFF")
         self._table.execute("CREATE TABLE listed (id TEXT)")
         self._table.execute("BEGIN")
-        self._is_sorted = False
 
     def __exit__(self, *_: object) -> None:
         self._table.close()
@@ -33,3 +32,16 @@ class DiskIds(AbstractContextManager["DiskIds"]):
         except sqlite3.IntegrityError:
             return False
         return True
+
+    def find_missing(self, ids: Sequence[str]) -> set[str]:
+        """Return those of the ids that were not added."""
+        self._table.execute("CREATE INDEX IF NOT EXISTS by_id ON listed (id)")
+        missing = set(ids)
+        for begin in range(0, len(ids), _MOST_AT_ONCE):
+            some = ids[begin : begin + _MOST_AT_ONCE]
+            places = ",".join("?" * len(some))
+            missing.difference_update(
+                one
+                for (one,) in self._table.execute(f"SELECT id FROM listed WHERE id IN ({places})", some)  # noqa: S608 - only question marks
+            )
+        return missing

@@ -1,13 +1,18 @@
 """Imports and exports estates. A large estate is imported in parts, so that commands need not wait for the whole import."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
 
+from domogate.common.disk_ids import DiskIds
 from domogate.domain.estate import Estate, EstatePlant
+from domogate.domain.ids import Id
 from domogate.ports import ImportSummary
+from domogate.stores.engine import chunked
 from domogate.stores.estate_export import export_estate, export_in_parts
 from domogate.stores.estate_import import import_estate, import_part
+from domogate.stores.estate_people import ImportedUsers
+from domogate.stores.estate_prune import count_modules, has_unlisted, list_sizes, remove_unlisted, remove_unlisted_users
 from domogate.stores.parts import split
 from domogate.stores.subject import SqlSubject, reads, writes
 
@@ -22,16 +27,49 @@ class SqlEstate(SqlSubject):
     export_estate = reads(export_estate, long=True)
     export_in_parts = reads(export_in_parts, long=True)
 
+    count_modules = reads(count_modules)
+    _import_part = writes(import_part, long=True)
+    _remove_unlisted = writes(remove_unlisted, long=True)
+
     async def import_in_parts(
-        self, people: Estate, plants: Iterable[EstatePlant], *, progress: Callable[[int], None] = lambda _: None
+        self,
+        people: Estate,
+        plants: Iterable[EstatePlant],
+        *,
+        prune: bool = False,
+        progress: Callable[[int], None] = lambda _: None,
     ) -> ImportSummary:
-        users, summary = await self._write(import_part, people)
-        for part in split(plants, _count_modules):
+        with DiskIds() as listed:
+            users, summary = await self._import_part(people, prune=prune)
+            for part in split(plants, _count_modules):
+                await asyncio.sleep(_PAUSE)
+                _, of_part = await self._import_part(Estate(plants=tuple(part)), users, prune=prune)
+                summary = _add(summary, of_part)
+                if prune:
+                    listed.add(one for plant in part for one in _ids(plant))
+                progress(sum(map(_count_modules, part)))
+            return _add(summary, await self._prune(users, listed)) if prune else summary
+
+    async def _prune(self, users: ImportedUsers, listed: DiskIds) -> ImportSummary:
+        summary = ImportSummary({}, {}, {})
+        after = ""
+        while page := await self._read(list_sizes, after):
+            after = page[-1][0]
+            for part in split(page, itemgetter(1)):
+                ids = [plant_id for plant_id, _ in part]
+                if await self._read(has_unlisted, ids, listed):
+                    await asyncio.sleep(_PAUSE)
+                    summary = _add(summary, await self._remove_unlisted(ids, listed))
+        for user_ids in chunked(row[0] for row in users.difference.gone):
             await asyncio.sleep(_PAUSE)
-            _, of_part = await self._write(import_part, Estate(plants=tuple(part)), users)
-            summary = _add(summary, of_part)
-            progress(sum(map(_count_modules, part)))
+            await self._write(remove_unlisted_users, user_ids)
         return summary
+
+
+def _ids(plant: EstatePlant) -> Iterator[Id]:
+    topology = plant.topology
+    for record in ([plant.plant], topology.floors, topology.every_ambient(), topology.every_module()):
+        yield from (one.id for one in record)
 
 
 def _count_modules(plant: EstatePlant) -> int:
@@ -40,9 +78,7 @@ def _count_modules(plant: EstatePlant) -> int:
 
 def _add(one: ImportSummary, other: ImportSummary) -> ImportSummary:
     def added(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
-        total = Counter(first)
-        total.update(second)
-        return {noun: total[noun] for noun in first}
+        return {noun: first.get(noun, 0) + second.get(noun, 0) for noun in first | second}
 
     return ImportSummary(
         added=added(one.added, other.added),

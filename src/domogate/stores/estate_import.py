@@ -26,20 +26,25 @@ from domogate.stores.rows import module_to_row, plant_to_row
 from domogate.stores.tables import ambients, floors, injections, modules, plants, series, spare_parts, states
 
 _COLUMN = {name: index for index, name in enumerate(modules.columns.keys())}
-_PLANT_ID = 1
+PLANT_ID = 1
 """The column of floors, ambients and modules that holds the id of their plant."""
 
 
 def import_estate(tx: Transaction, estate: Estate, *, prune: bool) -> ImportSummary:
     """Raises ValueError if the estate contradicts itself or the store. Then nothing is changed."""
-    return import_part(tx, estate, None, prune=prune)[1]
+    return import_part(tx, estate, prune=prune, is_all=True)[1]
 
 
 def import_part(
-    tx: Transaction, estate: Estate, users: ImportedUsers | None = None, *, prune: bool = False
+    tx: Transaction, estate: Estate, users: ImportedUsers | None = None, *, prune: bool = False, is_all: bool = False
 ) -> tuple[ImportedUsers, ImportSummary]:
-    """Import a part. The first part has the users. For the other parts, which have only plants, `users` are these users."""
-    known = tx.connection.execute(select(plants.c.id)).scalars().all() if prune else [it.plant.id for it in estate.plants]
+    """Import a part. The first part has the users. For the other parts, which have only plants, `users` are these users.
+
+    `prune` removes people, applications, keys and spare parts that are not in the part. Plants and users are removed only if
+    `is_all` says that the part is the whole estate; after an import in parts, estate_prune removes them.
+    """
+    prune_all = prune and is_all
+    known = tx.connection.execute(select(plants.c.id)).scalars().all() if prune_all else [it.plant.id for it in estate.plants]
     people_before = people_of(tx.connection, known)
     differences: dict[str, Difference] = {}
 
@@ -49,13 +54,13 @@ def import_part(
     differences["subscriptions"] = Difference() if users else import_subscriptions(tx, estate, prune=prune)
 
     plant_rows = collect("plants", _plant_rows(tx, estate))
-    differences["plants"] = compare(tx, plants, plant_rows, prune=prune)
-    differences["floors"] = compare(tx, floors, collect("floors", _floor_rows(estate)), prune=prune)
-    differences["ambients"] = compare(tx, ambients, collect("ambients", _ambient_rows(estate)), prune=prune)
+    differences["plants"] = compare(tx, plants, plant_rows, prune=prune_all)
+    differences["floors"] = compare(tx, floors, collect("floors", _floor_rows(estate)), prune=prune_all)
+    differences["ambients"] = compare(tx, ambients, collect("ambients", _ambient_rows(estate)), prune=prune_all)
     module_rows = collect("modules", _module_rows(estate))
-    differences["modules"] = compare(tx, modules, module_rows, prune=prune)
+    differences["modules"] = compare(tx, modules, module_rows, prune=prune_all)
     parts = collect("spare parts", ((each.unit, to_json(each.parts)) for each in estate.spare_parts))
-    differences["spare parts"] = compare(tx, spare_parts, parts, prune=prune)
+    differences["spare parts"] = compare(tx, spare_parts, parts, prune=prune and users is None)
 
     tables = {"plants": plants, "floors": floors, "ambients": ambients, "modules": modules, "spare parts": spare_parts}
     for noun, table in tables.items():
@@ -65,19 +70,20 @@ def import_part(
     first_states_of = _import_states(tx, estate, module_rows, differences["modules"])
     for noun in ("modules", "ambients", "floors", "plants", "spare parts"):
         remove(tx, tables[noun], differences[noun])
-    remove_users(tx, [row[0] for row in differences["users"].gone])
+    if is_all:
+        remove_users(tx, [row[0] for row in differences["users"].gone])
     remove_clients(tx, [row[0] for row in differences["clients"].gone])
     remove_subscriptions(tx, [row[0] for row in differences["subscriptions"].gone])
 
     changed_plants = changed_people | first_states_of | differences["plants"].touched(0)
     for noun in ("floors", "ambients", "modules"):
-        changed_plants |= differences[noun].touched(_PLANT_ID)
+        changed_plants |= differences[noun].touched(PLANT_ID)
     if users is None:
         changed_plants |= take_up_invitations(tx)
         for user_id in imported_users.renamed:
             changed_plants.update(list_plants_of_user(tx.connection, user_id))
-    _emit(tx, changed_plants, people_before, differences)
-    return imported_users, _summarise(differences, changed_people)
+    emit_changes(tx, changed_plants, people_before, differences)
+    return imported_users, summarise(differences, changed_people)
 
 
 def _plant_rows(tx: Transaction, estate: Estate) -> Iterator[RowValues]:
@@ -121,7 +127,7 @@ def _module_rows(estate: Estate) -> Iterator[RowValues]:
 def _follow_moves(tx: Transaction, differences: dict[str, Difference]) -> None:
     """Move ambients and modules to the new plant of their floor or ambient, even if the estate does not list them."""
     updated = [*differences["floors"].updated, *differences["ambients"].updated]
-    if all(old[_PLANT_ID] == new[_PLANT_ID] for old, new in updated):
+    if all(old[PLANT_ID] == new[PLANT_ID] for old, new in updated):
         return
     for inner, key, outer in ((ambients, ambients.c.floor_id, floors), (modules, modules.c.ambient_id, ambients)):
         strays = select(outer.c.id, outer.c.plant_id).join(inner, key == outer.c.id).where(inner.c.plant_id != outer.c.plant_id)
@@ -167,14 +173,14 @@ def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowVal
                 filled.append({"of_module": given.module_id, "given": text})
             else:
                 continue
-            changed_plants.add(module_rows[given.module_id][_PLANT_ID])
+            changed_plants.add(module_rows[given.module_id][PLANT_ID])
     write_rows(tx, states, first)
     fill = update(states).where(states.c.module_id == bindparam("of_module")).values(state=bindparam("given"))
     execute_many(tx.connection, fill, filled)
     return changed_plants
 
 
-def _emit(
+def emit_changes(
     tx: Transaction,
     changed_plants: set[Id],
     people_before: dict[Id, dict[Id, str | None]],
@@ -187,7 +193,7 @@ def _emit(
     # A reference is known if a unit in any plant has it (E19).
     reference = _COLUMN["reference"]
     moved = differences["modules"]
-    units = differences["spare parts"].touched(0)
+    units = differences["spare parts"].touched(0) if "spare parts" in differences else set()
     units |= {row[reference] for row in [*moved.added, *moved.gone]}
     for old, new in moved.updated:
         if old[reference] != new[reference]:
@@ -196,7 +202,7 @@ def _emit(
         tx.emit(SparePartsChanged(unit=unit))
 
 
-def _summarise(differences: dict[str, Difference], changed_people: set[Id]) -> ImportSummary:
+def summarise(differences: dict[str, Difference], changed_people: set[Id]) -> ImportSummary:
     updated = {noun: len(difference.updated) for noun, difference in differences.items()}
     # A plant whose people changed counts as updated too.
     added_plants = {row[0] for row in differences["plants"].added}

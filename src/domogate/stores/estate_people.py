@@ -85,7 +85,9 @@ def import_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUse
         if id_of_email.setdefault(email_key(user.email), user.id) != user.id:
             raise ValueError(f"two users would have the e-mail {user.email}")
     # Users may swap e-mails or get the e-mail of a removed user. So old keys are released before new keys are written.
-    leaving = [new[0] for old, new in difference.updated if old[2] != new[2]] + [row[0] for row in difference.gone]
+    taken = {row[2] for row in [*difference.added, *(new for _, new in difference.updated)]}
+    leaving = [new[0] for old, new in difference.updated if old[2] != new[2]]
+    leaving += [row[0] for row in difference.gone if row[2] in taken]
     release = update(users).where(users.c.id == bindparam("leaving")).values(email_key=users.c.id)
     execute_many(tx.connection, release, [{"leaving": user_id} for user_id in leaving])
     write(tx, users, difference)
