@@ -10,18 +10,29 @@ from domogate.domain.people import HOME_SCOPE, GrantType, Scope, Standing, Token
 from domogate.homes.surface import SURFACE
 from domogate.http_api.operations import Operation
 from support.clocks import NOW
-from support.home_setup import HomeApi
-from support.stores import ANNA, BRUNO, CARLA, HOUSE, KITCHEN, LAMP, PLUG, SCENE, an_id
+from support.home_setup import WEBHOOK, HomeApi
+from support.stores import ANNA, APP, BRUNO, CARLA, GRANT, HOUSE, KITCHEN, LAMP, PLUG, SCENE, an_id
 from support.token_api import problem
 
 pytestmark = pytest.mark.slow
 
 OPERATIONS = SURFACE.operations
-EXAMPLES = {"homeId": HOUSE.id, "moduleId": LAMP.id}
+EXAMPLES = {
+    "homeId": HOUSE.id,
+    "moduleId": LAMP.id,
+    "email": BRUNO.email,
+    "clientId": APP.id,
+    "webhookId": WEBHOOK.id,
+}
 OTHER_EXAMPLES: dict[str, dict[str, str]] = {"runScene": {"moduleId": SCENE.id}}
-BODIES: dict[str, Any] = {"commandModule": {"do": "set light", "on": False}}
+BODIES: dict[str, Any] = {
+    "commandModule": {"do": "set light", "on": False},
+    "invite": {"email": "eve@example.com"},
+    "changePerson": {"limits": {"modules": [LAMP.id]}},
+}
+ONLY_OWNERS = {"getPeople", "invite", "changePerson", "withdrawPerson"}
 OF_A_HOME = [operation for operation in OPERATIONS if "homeId" in operation.parameters]
-EXPECTED = {"getPicture": 400}
+EXPECTED = {"getPicture": 400, "leaveHome": 409, "getSafety": 404}
 """Statuses of operations that do not succeed in the house."""
 
 
@@ -33,7 +44,8 @@ async def everything(api: HomeApi) -> bytes:
     """Everything that an operation could change."""
     store = api.env.store
     orders = await store.list_orders(None, None, None, None, 100)
-    return msgspec.json.encode([await store.export_estate(), orders])
+    grants = [await store.list_grants(user.id) for user in (ANNA, BRUNO, CARLA)]
+    return msgspec.json.encode([await store.export_estate(), orders, grants, await store.list_webhooks()])
 
 
 class TestEveryOperation:
@@ -56,6 +68,8 @@ class TestEveryOperation:
 
     async def test_the_owner_can_do_each(self, api: HomeApi) -> None:
         """So the refusals below have no other reason."""
+        await api.env.store.add_grant(GRANT)
+        await api.env.store.add_webhook(WEBHOOK)
         for operation in OPERATIONS:
             answer = await api.send(operation.method, path_of(operation), BODIES.get(operation.id))
             assert answer.status_code == EXPECTED.get(operation.id, operation.status), f"{operation.id}: {answer.text}"
@@ -83,6 +97,16 @@ class TestEveryOperation:
         assert len((await api.ok("GET", "/homes", token=token))["items"]) == 1
         await api.env.people.withdraw_user(HOUSE.id, BRUNO.id)
         await self.refuse(api, token, 403, operations=OF_A_HOME)
+
+    async def test_a_member_may_not_do_what_is_for_the_owner(self, api: HomeApi) -> None:
+        for_owners = [operation for operation in OPERATIONS if operation.id in ONLY_OWNERS]
+        await self.refuse(api, await api.mint(BRUNO), 403, operations=for_owners)
+
+    async def test_nobody_ends_the_webhooks_and_grants_of_others(self, api: HomeApi) -> None:
+        await api.env.store.add_grant(GRANT)
+        await api.env.store.add_webhook(WEBHOOK)
+        ending = [operation for operation in OPERATIONS if operation.id in ("endWebhook", "revokeApplication")]
+        await self.refuse(api, await api.mint(BRUNO), 404, operations=ending)
 
     async def test_a_guest_before_the_period_is_403(self, api: HomeApi) -> None:
         await api.env.people.set_limits(HOUSE.id, BRUNO.id, Limits(valid_from=NOW + 100))

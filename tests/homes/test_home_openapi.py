@@ -13,7 +13,7 @@ from domogate.http_api.openapi import describe_surface, errors_of
 from support.full_plant import FULL_PLANT, MODULE_OF
 from support.home_setup import HomeApi
 from support.markdown import section, tables
-from support.stores import HOUSE, LAMP
+from support.stores import BRUNO, HOUSE, LAMP
 
 PAGE = Path(__file__).parents[2] / "docs" / "home-api.md"
 
@@ -45,11 +45,14 @@ class TestTheDocument:
             ("GET", "/homes/{homeId}", None),
             ("GET", "/homes/{homeId}/modules/{moduleId}", None),
             ("POST", "/homes/{homeId}/modules/{moduleId}/commands", {"do": "set light", "level": 3}),
+            ("GET", "/homes/{homeId}/people", None),
+            ("PATCH", "/homes/{homeId}/people/{email}", {"limits": {"modules": [LAMP.id]}}),
+            ("GET", "/applications", None),
         ):
             described = document["paths"][f"/home/v1{path}"][method.lower()]
             schema = described["responses"]["200"]["content"]["application/json"]["schema"]
             validator = Draft202012Validator({**schema, "components": document["components"]})
-            answer = await api.ok(method, path.format(homeId=HOUSE.id, moduleId=LAMP.id), body)
+            answer = await api.ok(method, path.format(homeId=HOUSE.id, moduleId=LAMP.id, email=BRUNO.email), body)
             assert list(validator.iter_errors(answer)) == [], path
             if path == "/homes/{homeId}":
                 villa = await api.ok("GET", f"/homes/{FULL_PLANT.id}")

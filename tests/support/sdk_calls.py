@@ -6,7 +6,7 @@ Texts in braces stand for values that an earlier answer gave, for example `{webh
 from dataclasses import dataclass, field
 from typing import Any
 
-ANNA, DARIO, ELENA, FABIO = (f"{name}@example.com" for name in ("anna", "dario", "elena", "fabio"))
+ANNA, BRUNO, DARIO, ELENA, FABIO = (f"{name}@example.com" for name in ("anna", "bruno", "dario", "elena", "fabio"))
 
 HOUSE = "ca5a0001-0000-4000-8000-000000000000"
 KITCHEN = "ca5a0001-000a-4000-8000-000000000001"
@@ -130,6 +130,19 @@ HOME = (
     Call("home", "runScene", {**OF_HOME, "moduleId": SCENE}, status=204),
     Call("home", "commandModule", {**OF_HOME, "moduleId": CAMERA}, body={"do": "switch camera", "on": True}),
     Call("home", "getPicture", {**OF_HOME, "moduleId": CAMERA}),
+    Call("home", "getSafety", {"homeId": HOSPITAL}, who=ELENA),
+    Call("home", "getPeople", OF_HOME),
+    Call("home", "invite", OF_HOME, status=201, body={
+        "email": "paola@example.com", "limits": {"ambients": [KITCHEN], "validUntil": "2099-12-31T12:00:00Z"},
+    }),
+    Call("home", "changePerson", {**OF_HOME, "email": "paola@example.com"}, body={"limits": {"modules": [LAMP]}}),
+    Call("home", "withdrawPerson", {**OF_HOME, "email": "paola@example.com"}, status=204),
+    Call("webhooks", "registerWebhook", status=201, keep={"webhookId": "id"},
+         body={"plantId": HOUSE, "url": "{receiver}/events", "kinds": ["state"]}),
+    Call("home", "listApplications"),
+    Call("home", "endWebhook", OF_WEBHOOK, status=204),
+    Call("home", "revokeApplication", {"clientId": "old-app"}, status=204),
+    Call("home", "leaveHome", OF_HOME, status=204, who=BRUNO),
 )  # fmt: skip
 
 MANAGEMENT = (

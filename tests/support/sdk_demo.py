@@ -14,7 +14,7 @@ from domogate.domain.people import HOME_SCOPE, MANAGE_SCOPE, Client, Grant, Scop
 from support.gateway import Gateway
 from support.http import KEY_HEADER
 from support.receivers import ThreadedReceiver
-from support.sdk_calls import ANNA, ELENA, FABIO, Call
+from support.sdk_calls import ANNA, BRUNO, ELENA, FABIO, Call
 from support.store_access import run_with_tools
 
 _NAME = re.compile(r"\{(\w+)\}")
@@ -27,18 +27,21 @@ class SdkDemo:
     def __init__(self, gateway: Gateway, receiver: ThreadedReceiver) -> None:
         self.gateway = gateway
         self.known: dict[str, str] = {"receiver": receiver.url}
-        self._operator_token, self._home_token = run_with_tools(gateway, self._prepare)
+        self._tokens = run_with_tools(gateway, self._prepare)
 
     @staticmethod
-    async def _prepare(tools: Tools) -> tuple[str, str]:
-        """Make Elena an operator, and give Fabio what operators remove. Returns the tokens of Elena and of Anna."""
+    async def _prepare(tools: Tools) -> dict[str, str]:
+        """Make Elena an operator, and give Fabio and Anna what is removed later. Returns tokens of our own surfaces."""
         now = tools.clock.now()
-        elena, fabio, anna = [await tools.store.find_user_by_email(email) for email in (ELENA, FABIO, ANNA)]
+        elena, fabio, anna, bruno = [await tools.store.find_user_by_email(email) for email in (ELENA, FABIO, ANNA, BRUNO)]
         assert elena is not None
         assert anna is not None
+        assert bruno is not None
         assert fabio is not None
         await tools.people.set_operator(elena.id, True)
         await tools.store.save_client(_CONSOLE)
+        await tools.store.save_client(Client("old-app", "Old app"))
+        await tools.store.add_grant(Grant(new_id(), anna.id, "old-app", ("light.read",), created_at=now))
         await tools.people.change_user(fabio.id, lambda user: msgspec.structs.replace(user, totp_secret="A" * 16))
         await tools.store.bind_external_account("https://id.example", "fabio-at-id", fabio.email, now)
         await tools.store.add_grant(Grant(new_id(), fabio.id, "demo-app", ("light.read",), created_at=now))
@@ -52,13 +55,13 @@ class SdkDemo:
             await tools.store.add_grant(grant)
             return await tools.signer.mint_token(TokenKind.ACCESS, user, _CONSOLE, grant)
 
-        return await mint(elena), await mint(anna)
+        return {user.email: await mint(user) for user in (elena, anna, bruno)}
 
     def headers_for(self, call: Call) -> dict[str, str]:
         if call.document == "management":
-            return {"Authorization": f"Bearer {self._operator_token}"}
+            return {"Authorization": f"Bearer {self._tokens[ELENA]}"}
         if call.document == "home":
-            return {"Authorization": f"Bearer {self._home_token}"}
+            return {"Authorization": f"Bearer {self._tokens[call.who]}"}
         if call.document == "tickets":
             return {"Authorization": f"Bearer {self.known['pictureToken']}"} if call.operation == "picture" else {}
         person = self.gateway.people[call.who]

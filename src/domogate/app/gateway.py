@@ -164,6 +164,7 @@ class Gateway:
         self.webhooks = Webhooks(
             self.store, self.read_model, self.webhook_sender, self.clock, self.audit, formats, self.dispatcher
         )
+        self.webhook_administration = WebhookAdministration(self.store, self.clock, self.audit, self.dispatcher)
         self.fault_injector = FaultInjector(self.store, self.clock, self.audit)
         self.fault_expiry = FaultExpiry(self.fault_injector, self.clock)
         self.history = build_history(settings, self.store, self.clock, self.clock_check)
@@ -314,7 +315,7 @@ class Gateway:
             self.sessions,
             self.store,
             self.people,
-            WebhookAdministration(self.store, self.clock, self.audit, self.dispatcher),
+            self.webhook_administration,
             self.clock,
             base_url=settings.base_url,
             operator_name=settings.operator_name,

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from domogate import __version__, homes
 from domogate.edge.stack import ASGIApp
+from domogate.services.homes.applications import Applications
 from domogate.services.homes.commands import HomeCommands
 from domogate.services.homes.homes import Homes
 from domogate.services.homes.limits import PersonLimits
@@ -13,14 +14,17 @@ if TYPE_CHECKING:
 
 
 def build_home_api(gateway: "Gateway") -> ASGIApp:
+    settings = gateway.settings
     limits = PersonLimits(gateway.clock)
     services = homes.HomeServices(
         homes=Homes(gateway.read_model, gateway.clock),
         commands=HomeCommands(gateway.control, gateway.scenes, limits, gateway.clock, gateway.audit),
+        people=gateway.people,
+        applications=Applications(gateway.store, gateway.people, gateway.webhook_administration),
         limits=limits,
         identities=gateway.identities,
         clock=gateway.clock,
         audit=gateway.audit,
+        mails_links=settings.smtp_host is not None,
     )
-    settings = gateway.settings
     return homes.build(services, gateway.verifier, base_url=settings.base_url, version=__version__, max_body=settings.max_body)

@@ -5,9 +5,11 @@ import msgspec
 from domogate.domain.people import Principal
 from domogate.http_api.operations import Call
 from domogate.ports import Audit, Clock
+from domogate.services.homes.applications import Applications
 from domogate.services.homes.commands import HomeCommands
 from domogate.services.homes.homes import Home, Homes
 from domogate.services.homes.limits import PersonLimits
+from domogate.services.people import People
 from domogate.services.rights.identity_cache import IdentityCache
 
 HomeCall = Call[Principal]
@@ -16,10 +18,14 @@ HomeCall = Call[Principal]
 class HomeServices(msgspec.Struct, frozen=True):
     homes: Homes
     commands: HomeCommands
+    people: People
+    applications: Applications
     limits: PersonLimits
     identities: IdentityCache
     clock: Clock
     audit: Audit
+    mails_links: bool
+    """Whether a mail server sends links to invited people."""
 
     async def open_home(self, call: HomeCall) -> Home:
         """The home in the path, as the person sees it now. Raises NotFound, NoSuchPlant, NotYourPlant."""

@@ -1,7 +1,7 @@
 """The home API with all its operations. The pages for residents are one of its clients."""
 
 from domogate.domain.people import HOME_SCOPE, Principal
-from domogate.homes import homes, me, modules
+from domogate.homes import applications, homes, me, modules, people, safety
 from domogate.homes.services import HomeServices
 from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import HomeToken
@@ -9,16 +9,17 @@ from domogate.http_api.operations import Surface
 from domogate.ports import Verifier
 from domogate.services.homes.homes import DOOR_SCOPE
 
-_SUBJECTS = (me, homes, modules)
+_SUBJECTS = (me, homes, modules, safety, people, applications)
 
 SURFACE = Surface(
     name="home",
     prefix="/home/v1",
-    description="For residents and their applications: homes with their rooms and devices, commands and scenes. "
+    description="For residents and their applications: homes with their rooms, devices and people, commands and scenes. "
     f"Every operation needs an access token with the scope {HOME_SCOPE}; doors and cameras need the scope {DOOR_SCOPE}, too. "
     "No subscription key is needed. An application sees and does what its person may see and do at that time.",
     operations=[operation for subject in _SUBJECTS for operation in subject.OPERATIONS],
     credentials=HomeToken,
+    text_parameters=frozenset({"clientId", "email"}),
     serves_head=True,
 )
 

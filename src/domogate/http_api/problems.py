@@ -1,5 +1,6 @@
 """Refusals of our own surfaces: problem details (RFC 9457) with a text for the caller, and challenges (RFC 6750 §3)."""
 
+import math
 from collections.abc import Mapping
 from http import HTTPStatus
 
@@ -9,6 +10,7 @@ from starlette.responses import Response
 from domogate.domain import faults
 from domogate.domain.faults import Fault, KeyRefused, ScopeMissing, TokenRefused, TooManyRequests, sentence
 from domogate.services import refusals
+from domogate.services.people import TooOften
 from domogate.services.refusals import Refused
 
 MEDIA_TYPE = "application/problem+json"
@@ -38,6 +40,7 @@ STATUS_OF: dict[type[Exception], int] = {
     refusals.Conflict: 409,
     refusals.Forbidden: 403,
     refusals.MailFailed: 502,
+    TooOften: 429,
 }
 """The status of each fault. A fault that is not in this table is a failure of the gateway (500)."""
 
@@ -73,7 +76,7 @@ def problem_of(error: Problem | Refused | Fault) -> Problem:
         return error
     status = STATUS_OF.get(type(error), 500)
     if isinstance(error, Refused):
-        return Problem(status, str(error))
+        return Problem(status, str(error), {"retry-after": str(math.ceil(error.wait))} if isinstance(error, TooOften) else None)
     headers: dict[str, str] = {}
     if status == 401:
         headers["www-authenticate"] = _challenge(error)

@@ -1,30 +1,17 @@
 """Plants: whether they are served, and who may use them. The modules of a plant come from the estate file."""
 
 from datetime import datetime
-from typing import Annotated
 
-from msgspec import Meta
-
-from domogate.domain.limits import Limits
 from domogate.domain.plants import Plant, PlantStatus, PlantType
+from domogate.http_api.limits import LimitsOut, NewLimits
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, first_page
-from domogate.http_api.requests import read_id, read_optional_id, read_time
+from domogate.http_api.requests import read_optional_id
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.people import InvitedAs
 from domogate.wire import InputModel, OutputModel
 
 OPERATIONS = OperationTable("plants")
-
-
-class LimitsOut(OutputModel, frozen=True):
-    """The places of the plant that a guest may use, and the period. Without places, the guest may use all of the plant."""
-
-    floors: tuple[str, ...]
-    ambients: tuple[str, ...]
-    modules: tuple[str, ...]
-    valid_from: datetime | None
-    valid_until: datetime | None
 
 
 class MemberOut(OutputModel, frozen=True):
@@ -64,29 +51,6 @@ def plant_out(plant: Plant) -> PlantOut:
 
 class PlantChange(InputModel, frozen=True):
     status: PlantStatus
-
-
-class NewLimits(InputModel, frozen=True):
-    """Ids of places of the plant, and the period.
-
-    All fields are optional. Without places, the guest may use all of the plant.
-    """
-
-    floors: tuple[str, ...] = ()
-    ambients: tuple[str, ...] = ()
-    modules: tuple[str, ...] = ()
-    valid_from: Annotated[datetime, Meta(tz=True)] | None = None
-    valid_until: Annotated[datetime, Meta(tz=True)] | None = None
-
-    def read(self) -> Limits:
-        """Raises Problem."""
-        return Limits(
-            floors=tuple(read_id("body", "floors", text) for text in self.floors),
-            ambients=tuple(read_id("body", "ambients", text) for text in self.ambients),
-            modules=tuple(read_id("body", "modules", text) for text in self.modules),
-            valid_from=read_time("validFrom", self.valid_from),
-            valid_until=read_time("validUntil", self.valid_until),
-        )
 
 
 class NewInvitation(InputModel, frozen=True):

@@ -1,0 +1,61 @@
+"""The applications that the person has let in."""
+
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from domogate.domain.notices import NoticeKind
+from domogate.domain.webhooks import Webhook
+from domogate.homes.services import HomeCall, HomeServices
+from domogate.http_api.operations import OperationTable
+from domogate.http_api.paging import Listing
+from domogate.services.homes.applications import Application
+from domogate.wire import OutputModel
+
+OPERATIONS = OperationTable("applications")
+
+
+class OwnWebhookOut(OutputModel, frozen=True):
+    """An address to which an application lets the events of a home be sent. Only its host is shown: the rest may be secret."""
+
+    id: str
+    home_id: str
+    host: str
+    kinds: tuple[NoticeKind, ...]
+    created_at: datetime
+    failing_since: datetime | None
+
+
+class ApplicationOut(OutputModel, frozen=True):
+    """An application, the scopes that the person granted to it, and whether it is the application that asks."""
+
+    client_id: str
+    name: str
+    scopes: tuple[str, ...]
+    since: datetime
+    current: bool
+    webhooks: list[OwnWebhookOut]
+
+
+def _webhook_out(webhook: Webhook) -> OwnWebhookOut:
+    return OwnWebhookOut.of(webhook, home_id=webhook.plant_id, host=urlsplit(webhook.url).hostname or "")
+
+
+def _application_out(application: Application, asking: str) -> ApplicationOut:
+    webhooks = [_webhook_out(webhook) for webhook in application.webhooks]
+    return ApplicationOut.of(application, current=application.client_id == asking, webhooks=webhooks)
+
+
+@OPERATIONS.add("GET", "/applications", "The applications that the person has let in, with their webhooks")
+async def list_applications(services: HomeServices, call: HomeCall) -> Listing[ApplicationOut]:
+    found = await services.applications.list_of(call.caller.user_id)
+    return Listing([_application_out(one, call.caller.client_id) for one in found])
+
+
+@OPERATIONS.add("DELETE", "/applications/{clientId}", "Revoke all grants of an application; its tokens are refused from now on")
+async def revoke_application(services: HomeServices, call: HomeCall) -> None:
+    await services.applications.revoke(call.caller.user_id, call.path["clientId"], address=call.address)
+
+
+@OPERATIONS.add("DELETE", "/webhooks/{webhookId}", "End a webhook that an application registered for the person")
+async def end_webhook(services: HomeServices, call: HomeCall) -> None:
+    await services.applications.end_webhook(call.caller.user_id, call.id_of("webhookId"), address=call.address)

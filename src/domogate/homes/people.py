@@ -1,0 +1,142 @@
+"""The people of a home. Only its owner sees and changes them; every other person can leave (Decision 0059)."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from domogate.domain.plants import Member
+from domogate.homes.services import HomeCall, HomeServices
+from domogate.http_api.limits import LimitsOut, NewLimits
+from domogate.http_api.operations import OperationTable
+from domogate.services.homes.homes import Home, Role
+from domogate.services.people import InvitedAs
+from domogate.services.refusals import Forbidden
+from domogate.wire import InputModel, OutputModel
+
+OPERATIONS = OperationTable("people")
+
+_LONGEST_EMAIL = 254
+
+
+class PersonOut(OutputModel, frozen=True):
+    """A person of the home. `limits` is null for a person who may use all of it at any time."""
+
+    email: str
+    name: str
+    limits: LimitsOut | None
+
+
+class InvitedPersonOut(OutputModel, frozen=True):
+    """A person who is invited and has no active account yet."""
+
+    email: str
+    limits: LimitsOut | None
+
+
+class HomePeopleOut(OutputModel, frozen=True):
+    owner: PersonOut
+    members: list[PersonOut]
+    invited: list[InvitedPersonOut]
+
+
+class NewHomeInvitation(InputModel, frozen=True):
+    """An e-mail address, and the limits of the guest. Without limits, the person may use all of the home at any time."""
+
+    email: Annotated[str, Meta(max_length=_LONGEST_EMAIL)]
+    limits: NewLimits | None = None
+
+
+class PersonChange(InputModel, frozen=True):
+    limits: NewLimits | None
+
+
+class InvitationResultOut(OutputModel, frozen=True):
+    """An active user is a member at once. Another person becomes a member with the link to set a password.
+
+    `mailed` is true if the gateway mailed this link. If it is false, only an operator can give the link to the person.
+    """
+
+    outcome: InvitedAs
+    mailed: bool
+
+
+async def _open_own(services: HomeServices, call: HomeCall) -> Home:
+    home = await services.open_home(call)
+    if home.role is not Role.OWNER:
+        raise Forbidden("Only the owner of the home may do this.")
+    return home
+
+
+async def _people_of(services: HomeServices, home: Home) -> HomePeopleOut:
+    plant = await services.people.get_plant(home.plant.id)
+
+    async def person(member: Member) -> PersonOut:
+        user = await services.identities.find_user(member.user_id)
+        return PersonOut.of(member, name="" if user is None else user.name)
+
+    return HomePeopleOut(
+        owner=await person(plant.owner),
+        members=[await person(member) for member in plant.allowed],
+        invited=[InvitedPersonOut.of(invitation) for invitation in plant.invited],
+    )
+
+
+@OPERATIONS.add("GET", "/homes/{homeId}/people", "The people of the home and what they may use; only for its owner")
+async def get_people(services: HomeServices, call: HomeCall) -> HomePeopleOut:
+    return await _people_of(services, await _open_own(services, call))
+
+
+@OPERATIONS.add(
+    "POST",
+    "/homes/{homeId}/invitations",
+    "Invite a person by e-mail; an active user becomes a member at once; only for the owner",
+    status=201,
+    errors=(409, 422, 502),
+)
+async def invite(services: HomeServices, call: HomeCall, body: NewHomeInvitation) -> InvitationResultOut:
+    home = await _open_own(services, call)
+    outcome = await services.people.invite_by_owner(
+        home.plant.id,
+        body.email.strip(),
+        None if body.limits is None else body.limits.read(),
+        mails_links=services.mails_links,
+        address=call.address,
+        user_id=call.caller.user_id,
+    )
+    return InvitationResultOut(outcome, services.mails_links)
+
+
+@OPERATIONS.add(
+    "PATCH",
+    "/homes/{homeId}/people/{email}",
+    "Replace the limits of a member or of an invitation; null removes them; only for the owner",
+    errors=(409, 422),
+)
+async def change_person(services: HomeServices, call: HomeCall, body: PersonChange) -> HomePeopleOut:
+    home = await _open_own(services, call)
+    limits = None if body.limits is None else body.limits.read()
+    await services.people.limit_by_owner(
+        home.plant.id, call.path["email"], limits, address=call.address, user_id=call.caller.user_id
+    )
+    return await _people_of(services, home)
+
+
+@OPERATIONS.add(
+    "DELETE",
+    "/homes/{homeId}/people/{email}",
+    "Withdraw the access of a member, or an invitation; only for the owner",
+    errors=(409,),
+)
+async def withdraw_person(services: HomeServices, call: HomeCall) -> None:
+    home = await _open_own(services, call)
+    await services.people.withdraw_by_owner(
+        home.plant.id, call.path["email"], address=call.address, user_id=call.caller.user_id
+    )
+
+
+@OPERATIONS.add(
+    "DELETE", "/homes/{homeId}/membership", "Leave the home; its owner cannot leave, only remove the home", errors=(409,)
+)
+async def leave_home(services: HomeServices, call: HomeCall) -> None:
+    home = await services.open_home(call)
+    await services.people.leave_plant(home.plant.id, call.caller.user_id, address=call.address)

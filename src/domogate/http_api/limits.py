@@ -1,0 +1,43 @@
+"""The limits of a guest in JSON, for the surfaces that show and change them."""
+
+from datetime import datetime
+from typing import Annotated
+
+from msgspec import Meta
+
+from domogate.domain.limits import Limits
+from domogate.http_api.requests import read_id, read_time
+from domogate.wire import InputModel, OutputModel
+
+
+class LimitsOut(OutputModel, frozen=True):
+    """The places of the plant that a guest may use, and the period. Without places, the guest may use all of the plant."""
+
+    floors: tuple[str, ...]
+    ambients: tuple[str, ...]
+    modules: tuple[str, ...]
+    valid_from: datetime | None
+    valid_until: datetime | None
+
+
+class NewLimits(InputModel, frozen=True):
+    """Ids of places of the plant, and the period.
+
+    All fields are optional. Without places, the guest may use all of the plant.
+    """
+
+    floors: tuple[str, ...] = ()
+    ambients: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    valid_from: Annotated[datetime, Meta(tz=True)] | None = None
+    valid_until: Annotated[datetime, Meta(tz=True)] | None = None
+
+    def read(self) -> Limits:
+        """Raises Problem."""
+        return Limits(
+            floors=tuple(read_id("body", "floors", text) for text in self.floors),
+            ambients=tuple(read_id("body", "ambients", text) for text in self.ambients),
+            modules=tuple(read_id("body", "modules", text) for text in self.modules),
+            valid_from=read_time("validFrom", self.valid_from),
+            valid_until=read_time("validUntil", self.valid_until),
+        )

@@ -1,0 +1,66 @@
+"""The applications that a person has let in, and their webhooks."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from domogate.domain.ids import Id
+from domogate.domain.people import Grant
+from domogate.domain.webhooks import Webhook
+from domogate.ports import ClientStore, GrantStore
+from domogate.services.people import Actor, People
+from domogate.services.refusals import NotFound
+from domogate.services.webhooks.administration import WebhookAdministration
+
+
+class ApplicationStore(GrantStore, ClientStore, Protocol):
+    """The parts of the store with grants and clients."""
+
+
+class Application(msgspec.Struct, frozen=True):
+    """An application with at least one valid grant of the person."""
+
+    client_id: str
+    name: str
+    scopes: tuple[str, ...]
+    since: float
+    webhooks: tuple[Webhook, ...]
+
+
+class Applications:
+    """Lists applications of a person, and ends their access."""
+
+    def __init__(self, store: ApplicationStore, people: People, webhooks: WebhookAdministration) -> None:
+        self._store = store
+        self._people = people
+        self._webhooks = webhooks
+
+    async def list_of(self, user_id: Id) -> Sequence[Application]:
+        grants: dict[str, list[Grant]] = {}
+        for grant in await self._store.list_grants(user_id):
+            grants.setdefault(grant.client_id, []).append(grant)
+        webhooks = await self._webhooks.list_active_of(user_id)
+        found = []
+        for client_id, theirs in grants.items():
+            client = await self._store.find_client(client_id)
+            found.append(
+                Application(
+                    client_id,
+                    client.name if client is not None else client_id,
+                    tuple(dict.fromkeys(scope for grant in theirs for scope in grant.scopes)),
+                    min(grant.created_at for grant in theirs),
+                    tuple(webhook for webhook in webhooks if webhook.client_id == client_id),
+                )
+            )
+        return found
+
+    async def revoke(self, user_id: Id, client_id: str, *, address: str) -> None:
+        """Revoke all grants of the person for this application. Raises NotFound if there is none."""
+        if not await self._people.revoke_grants(user_id, client_id, by=Actor(user_id, address)):
+            raise NotFound("The person has not let in such an application.")
+
+    async def end_webhook(self, user_id: Id, webhook_id: Id, *, address: str) -> None:
+        """Raises NotFound."""
+        if not await self._webhooks.end(user_id, "The user ended it.", webhook_id=webhook_id, address=address):
+            raise NotFound("The person has no active webhook with this id.")
