@@ -84,6 +84,9 @@ class TestGreeting:
         for word in (ready.base_url, ready.auth_url, "the-key", "are public", *(user.email for user in estate.users)):
             assert word in text
         assert "(not active yet)" in text
+        assert "(operator)" in text
+        assert f"Open {ready.base_url}/ in a browser" in text
+        assert "in a browser" not in greeting(Settings(console=False), ready, estate)
 
     @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
     def test_loopback_needs_no_warning(self, ready: Ready, estate: Estate, host: str) -> None:

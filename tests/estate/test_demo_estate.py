@@ -54,7 +54,8 @@ class TestPeople:
         everyone = {user.email for user in demo.users}
         assert {"anna@example.com", "dario@example.com", "elena@example.com"} == owners
         assert "bruno@example.com" in allowed
-        assert everyone - owners - allowed - invited == {"fabio@example.com"}
+        assert everyone - owners - allowed - invited == {"fabio@example.com", "lucia@example.com"}
+        assert [user.email for user in demo.users if user.operator] == ["lucia@example.com"]
         inactive = {user.email for user in demo.users if user.id not in file.passwords}
         assert inactive == {"carla@example.com"}
         assert inactive <= invited

@@ -198,6 +198,10 @@ class TestSubscriptionsAndClients:
         told = the_mistake("clients: [{id: x, name: x, scopes: [light.reed]}]")
         assert told.hint == "Did you mean 'light.read'?"
 
+    def test_the_client_of_the_gateway_s_own_pages(self) -> None:
+        told = the_mistake("clients: [{id: domogate-pages, name: x, scopes: []}]")
+        assert (told.path, told.allowed) == ("clients[0].id", "another id")
+
     def test_pkce_is_for_every_client_without_a_secret(self) -> None:
         told = the_mistake("clients: [{id: x, name: x, scopes: [], pkceExempt: true}]")
         assert (told.path, told.problem) == (

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from domogate.domain.limits import Limits
+from domogate.domain.people import PAGES_CLIENT
 from domogate.domain.plants import PlantStatus
+from domogate.services.people.pages_client import register_pages_client
 from domogate.wire import to_datetime
 from support.clocks import NOW
 from support.management_setup import ManagementApi
@@ -33,6 +35,17 @@ class TestClients:
         assert kept.secret_hash == hashlib.sha256(made["secret"].encode()).hexdigest()
         assert made["secret"] not in (await api.send("GET", "/clients")).text
         assert made["client"]["grants"] == ["authorization_code", "refresh_token"]
+
+    async def test_the_client_of_the_gateway_s_own_pages_cannot_be_taken(self, api: ManagementApi) -> None:
+        await register_pages_client(api.env.store, "https://home.example", "Aurora", enabled=True)
+        kept = await api.env.store.find_client(PAGES_CLIENT)
+        assert "own pages" in await api.refused("POST", "/clients", NEW_CLIENT | {"id": PAGES_CLIENT}, status=409)
+        path = f"/clients/{PAGES_CLIENT}"
+        for method, body in (("GET", None), ("PATCH", {"name": "Mine"}), ("DELETE", None)):
+            assert "own pages" in await api.refused(method, path, body, status=404)
+        assert "own pages" in await api.refused("POST", f"{path}/secret", status=404)
+        assert await api.env.store.find_client(PAGES_CLIENT) == kept
+        assert PAGES_CLIENT not in (await api.send("GET", "/clients")).text
 
     async def test_a_public_client_has_no_secret(self, api: ManagementApi) -> None:
         made = await api.ok("POST", "/clients", NEW_CLIENT | {"confidential": False}, status=201)

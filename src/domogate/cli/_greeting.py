@@ -21,6 +21,7 @@ def greeting(settings: Settings, ready: Ready, estate: Estate) -> str:
             "",
             "Domogate serves the demo estate. Its keys and passwords are public: do not put your own data in it.",
             *_warning(settings),
+            *_pages(settings, ready),
             "",
             f"  base URL          {ready.base_url}",
             f"  auth URL          {ready.auth_url}",
@@ -56,6 +57,12 @@ def _warning(settings: Settings) -> list[str]:
     )
 
 
+def _pages(settings: Settings, ready: Ready) -> list[str]:
+    if not settings.serves_pages:
+        return []
+    return [f"Open {ready.base_url}/ in a browser to log in as one of its people with one click."]
+
+
 def _is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
@@ -68,7 +75,7 @@ def _users(ready: Ready, estate: Estate) -> list[str]:
     width = max((len(user.email) for user in estate.users), default=0)
     lines = ["Users and their passwords"]
     for user in estate.users:
-        remark = "" if user.standing is Standing.GOOD else f"  ({user.standing})"
+        remark = "  (operator)" if user.operator else "" if user.standing is Standing.GOOD else f"  ({user.standing})"
         lines.append(f"  {user.email:{width}}  {passwords.get(user.email, '(not active yet)')}{remark}")
     return lines
 

@@ -31,7 +31,8 @@ class Clients:
 
     async def add(self, client: Client, *, confidential: bool, by: Actor = COMMAND_LINE) -> tuple[Client, str | None]:
         """Register a client. Return it and, if it is confidential, its secret. The secret is not shown again."""
-        _refuse_own(client.id)
+        if client.id == PAGES_CLIENT:
+            raise Conflict(f"{PAGES_CLIENT} is the client of the gateway's own pages. Choose another id.")
         secret = new_secret() if confidential else None
         client = msgspec.structs.replace(client, secret_hash=None if secret is None else hash_secret(secret))
         check_client(client)
@@ -81,7 +82,7 @@ class Clients:
 
 def _refuse_own(client_id: str) -> None:
     if client_id == PAGES_CLIENT:
-        raise Conflict(f"{PAGES_CLIENT} is the client of the gateway's own pages. It cannot be registered, changed or deleted.")
+        raise NotFound(f"{PAGES_CLIENT} is the client of the gateway's own pages. Nobody can change or delete it.")
 
 
 def _existing(client_id: str, client: Client | None) -> Client:
