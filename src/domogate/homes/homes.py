@@ -15,14 +15,17 @@ from domogate.wire import OutputModel, to_datetime
 OPERATIONS = OperationTable("homes")
 
 
-class HomeOut(OutputModel, frozen=True):
-    """A home of the person. `site` is true if the home has emergency lighting."""
-
+class _HomeFacts(OutputModel, frozen=True):
     id: str
     name: str
     type: PlantType
     role: Role
     site: bool
+
+
+class HomeOut(_HomeFacts, frozen=True):
+    """A home of the person. `site` is true if the home has emergency lighting."""
+
     floors: int
     rooms: int
     modules: int
@@ -41,18 +44,13 @@ class FloorOut(OutputModel, frozen=True):
     rooms: list[RoomOut]
 
 
-class WholeHomeOut(OutputModel, frozen=True):
+class WholeHomeOut(_HomeFacts, frozen=True):
     """A home with everything in it that the person may see.
 
     `rooms` are the rooms without a floor. `modules` has all modules; a module without a room has `roomId` null. For a guest,
     `until` is the time at which the guest's rights may end or change.
     """
 
-    id: str
-    name: str
-    type: PlantType
-    role: Role
-    site: bool
     until: datetime | None
     floors: list[FloorOut]
     rooms: list[RoomOut]
@@ -95,13 +93,11 @@ def _rooms(ambients: tuple[Ambient, ...]) -> list[RoomOut]:
 
 
 def _home_out(home: Home) -> HomeOut:
-    view, plant = home.view, home.plant
-    return HomeOut(
-        id=plant.id,
-        name=plant.name,
-        type=plant.type,
-        role=home.role,
-        site=plant.emergency_lighting,
+    view = home.view
+    return HomeOut.of(
+        home,
+        home.plant,
+        site=home.plant.emergency_lighting,
         floors=len(view.topology.floors),
         rooms=len(view.ambients),
         modules=len(view.modules),
