@@ -16,6 +16,10 @@ class Count(msgspec.Struct, frozen=True):
     number: float
     at: float
 
+    def after(self, seconds: float, half_life: float) -> float:
+        """Return the number that is left after so many seconds."""
+        return self.number * math.pow(0.5, max(0.0, seconds) / half_life)
+
 
 class Limit(msgspec.Struct, frozen=True):
     """The number of attempts without a wait, and the waits after that."""
@@ -36,10 +40,9 @@ class Limit(msgspec.Struct, frozen=True):
     def one_more(self, count: Count | None, now: float) -> Count:
         if count is None:
             return Count(1.0, now)
-        decayed = count.number * 0.5 ** (max(0.0, now - count.at) / self.half_life)
         # A higher count would not make the wait longer. It would only be stored for longer.
         most = self.allowance + 1 + math.log2(self.longest_wait / self.first_wait)
-        return Count(min(most, decayed + 1), now)
+        return Count(min(most, count.after(now - count.at, self.half_life) + 1), now)
 
     def forgotten_at(self, count: Count) -> float:
         """Return the time at which the count is below one half and no wait is left."""

@@ -21,17 +21,20 @@ OPERATIONS = OperationTable("readings")
 _DAY = 86_400.0
 
 
-class MeasurementOut(OutputModel, frozen=True):
-    """One reading (`value`). If a resolution was asked for: a summary of the readings in the period that begins at `at`.
-
-    `simulated` is true if the module is simulated: the reading is invented.
-    """
-
+class _Measured(OutputModel, frozen=True):
     measure: str
     unit: Unit
     at: datetime
     simulated: bool
     value: float | UnsetType = UNSET
+
+
+class MeasurementOut(_Measured, frozen=True):
+    """One reading (`value`). If a resolution was asked for: a summary of the readings in the period that begins at `at`.
+
+    `simulated` is true if the module is simulated: the reading is invented.
+    """
+
     count: int | UnsetType = UNSET
     mean: float | UnsetType = UNSET
     low: float | UnsetType = UNSET

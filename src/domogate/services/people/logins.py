@@ -9,19 +9,20 @@ from domogate.domain.authorization import Session
 from domogate.domain.people import User
 
 
-class LoggedIn(msgspec.Struct, frozen=True):
-    """A person who is logged in in a browser. `form_token` is derived from the cookie. Other sites cannot read or guess it."""
-
+class _Login(msgspec.Struct, frozen=True):
     session: Session
     user: User
+
+
+class LoggedIn(_Login, frozen=True):
+    """A person who is logged in in a browser. `form_token` is derived from the cookie. Other sites cannot read or guess it."""
+
     form_token: str = ""
 
 
-class PendingLogin(msgspec.Struct, frozen=True):
+class PendingLogin(_Login, frozen=True):
     """The password was right. The person must still prove a second factor, or set one up if `set_up` is True."""
 
-    session: Session
-    user: User
     set_up: bool
     form_token: str
 
