@@ -5,23 +5,19 @@ decides the rest: the user must exist here and be active, the client must be reg
 scopes that it is registered for.
 """
 
-import json
 import math
-import uuid
 from typing import Any, Protocol
 
-import msgspec
 from joserfc import jws
 from joserfc.errors import JoseError
 from joserfc.jws import JWSRegistry
 from joserfc.jwt import ClaimsOption, JWTClaimsRegistry
 
 from domogate.domain.faults import TokenRefused
-from domogate.domain.ids import Id
 from domogate.domain.people import GrantType, Principal, TokenKind
 from domogate.identity.claims import ESSENTIAL, CommonClaims, check_claims
 from domogate.identity.fetching import JsonFetcher, JsonSource
-from domogate.identity.principals import build_principal
+from domogate.identity.principals import ExternalClaims, build_principal
 from domogate.identity.profiles import IssuerProfile, TokenMark
 from domogate.identity.remote_keys import KeysUnavailable, PublicKey, RemoteKeys
 from domogate.identity.unverified import UnverifiedHeader, read_header
@@ -32,24 +28,6 @@ __all__ = ["ExternalClaims", "ExternalIssuer", "IssuerProfile", "JsonFetcher", "
 
 _LONGEST_SUBJECT = 255
 """The longest `sub` that OpenID Connect Core §2 allows."""
-
-
-class ExternalClaims(msgspec.Struct, frozen=True):
-    """The claims of an external token whose signature, times, issuer and audience are verified."""
-
-    kind: TokenKind
-    issuer: str
-    subject: str
-    email: str
-    client_id: str
-    """The client in this gateway that stands for the issuer's client."""
-    scopes: frozenset[str]
-    expires_at: float
-
-    @property
-    def grant_id(self) -> Id:
-        """Stands for the grant, which only the issuer knows. All tokens of one person for one client have the same id."""
-        return Id(str(uuid.uuid5(uuid.NAMESPACE_URL, json.dumps([self.issuer, self.subject, self.client_id]))))
 
 
 class _Registry(JWSRegistry):
