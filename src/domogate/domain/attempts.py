@@ -17,7 +17,7 @@ class Count(msgspec.Struct, frozen=True):
     at: float
 
     def after(self, seconds: float, half_life: float) -> float:
-        """Return the number that is left after so many seconds."""
+        """Return the number that is left after this number of seconds."""
         return self.number * math.pow(0.5, max(0.0, seconds) / half_life)
 
 
@@ -50,9 +50,9 @@ class Limit(msgspec.Struct, frozen=True):
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """One attempt to log in to an account from an address. The keys are hashes: they reveal neither account nor address.
+    """One attempt to log in to an account from an IP address. The keys are hashes: they reveal neither account nor IP address.
 
-    Attempts from addresses where the owner logged in before are counted separately (`familiar`), so that strangers cannot
+    Attempts from IP addresses where the owner logged in before are counted separately (`familiar`), so that strangers cannot
     lock the owner out.
     """
 
@@ -69,7 +69,7 @@ class Wait(msgspec.Struct, frozen=True):
 
     of_account: float
     of_address: float
-    """All accounts have to wait so long at this address."""
+    """The seconds that all accounts have to wait at this IP address."""
 
     @property
     def seconds(self) -> float:

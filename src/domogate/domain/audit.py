@@ -8,7 +8,10 @@ GENESIS = "0" * 64
 
 
 class AuditEntry(msgspec.Struct, frozen=True):
-    """One event. `who` is a pseudonym, a client, a subscription or the command line, but never a name or an e-mail."""
+    """One entry of the audit log.
+
+    `who` is a pseudonym, client, subscription or the command line, never a name or e-mail address.
+    """
 
     at: float
     action: str

@@ -63,9 +63,12 @@ class RefreshToken(msgspec.Struct, frozen=True):
 class RotationOutcome(StrEnum):
     ROTATED = "rotated"
     REPEATED = "repeated"
-    """The token was replaced by the newest one, within the grace period, and is presented again. It gets the same successor."""
+    """The token was replaced a short time ago (within the grace period) and is sent again.
+
+    The client gets the same successor.
+    """
     REUSED = "reused"
-    """The token was replaced earlier. It may be stolen, so the grant is revoked."""
+    """The token was replaced before the grace period. It may be stolen, so the grant is revoked."""
     EXPIRED = "expired"
     UNKNOWN = "unknown"
     """The token does not exist, belongs to another client, or its grant is revoked."""
@@ -82,7 +85,7 @@ class LinkPurpose(StrEnum):
     PASSWORD = "set password"
     OPERATOR = "first operator"
     EMAIL = "change email"
-    """The link goes to the new address, which is in `sent_to`."""
+    """The link is mailed to the new e-mail address, which is in `sent_to`."""
 
 
 class OneTimeLink(msgspec.Struct, frozen=True):
@@ -93,4 +96,4 @@ class OneTimeLink(msgspec.Struct, frozen=True):
     purpose: LinkPurpose
     expires_at: float
     sent_to: str | None = None
-    """The e-mail address that got the link. So the holder of the link can read this mailbox (Decision 0029)."""
+    """The only e-mail address that got the link. So a person who has the link can read mail there (Decision 0029)."""

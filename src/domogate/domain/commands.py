@@ -35,7 +35,7 @@ class SetLight(_Command, tag="set light", frozen=True, gc=False):
 
     @property
     def brightness(self) -> int | None:
-        """The level. If there is no level: the value of the colour, which is the same brightness."""
+        """The level or, if there is no level, the value (V) of the colour. Both mean the brightness."""
         return round(self.color.value) if self.level is None and self.color is not None else self.level
 
     def find_contradiction(self) -> str | None:
@@ -98,12 +98,12 @@ class Order(msgspec.Struct, frozen=True, gc=False):
 
 
 class OrderState(StrEnum):
-    """The state of an order. CONFIRMED and the states below it are final."""
+    """The state of an order. CONFIRMED and all states that follow here are final."""
 
     QUEUED = "queued"
     """The order is stored and not sent yet."""
     SENT = "sent"
-    """The order is stored as sent, before the device gets it. It is never sent again."""
+    """The order is stored as SENT before the device gets it. An order in this state is never sent again."""
     CONFIRMED = "confirmed"
     FAILED = "failed"
     """The device refused the order or could not be reached."""

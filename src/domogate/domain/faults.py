@@ -120,13 +120,13 @@ class WrongMethod(Fault):
 
 
 class NoSuchSubscription(Fault):
-    """The subscription does not exist, or belongs to another plant or application (X8)."""
+    """The thermostat subscription does not exist, or belongs to another plant or application (X8)."""
 
     code = 2010
 
 
 class SubscriptionExists(Fault):
-    """The application already has a subscription to the plant (X6)."""
+    """The application already has a thermostat subscription for this user and plant (X6)."""
 
     code = 2011
 

@@ -42,7 +42,7 @@ class Injection(msgspec.Struct, frozen=True):
     value: str = ""
     until: float | None = None
     covers: State | None = None
-    """For BATTERY and FAILURE: the real state of the module. The store keeps it, and drivers continue from it."""
+    """For BATTERY and FAILURE: the real state of the module. The store keeps it, and drivers continue with it."""
 
     def holds(self, now: float) -> bool:
         return self.until is None or now < self.until

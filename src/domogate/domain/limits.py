@@ -1,4 +1,4 @@
-"""The limits of a guest: the places of a plant that they may see, and the period of their membership (Decision 0058)."""
+"""The limits of a guest: the places of a plant that the guest may see, and the period of the membership (Decision 0058)."""
 
 from math import inf
 

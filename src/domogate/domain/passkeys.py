@@ -5,7 +5,7 @@ import msgspec
 from domogate.domain.ids import Id
 
 MOST_PASSKEYS = 10
-"""Of one user."""
+"""The number of passkeys that one user may have."""
 
 
 class Passkey(msgspec.Struct, frozen=True):
@@ -14,7 +14,7 @@ class Passkey(msgspec.Struct, frozen=True):
     id: Id
     user_id: Id
     credential_id: str
-    """Chosen by the authenticator. No two passkeys of the gateway have the same."""
+    """Chosen by the authenticator. Two passkeys in the store never have the same id."""
     user_handle: str
     """Random. The authenticator returns it at login; it says nothing about the person."""
     public_key: str
@@ -25,7 +25,7 @@ class Passkey(msgspec.Struct, frozen=True):
     used_at: float | None = None
 
     def accepts_count(self, new: int) -> bool:
-        """Return False if somebody may have copied the authenticator (WebAuthn §6.1.1). Some always count 0."""
+        """Return False if somebody may have copied the authenticator (WebAuthn §6.1.1). Some authenticators do not count."""
         return new > self.sign_count or new == self.sign_count == 0
 
 
@@ -37,7 +37,10 @@ class UsedChallenge(msgspec.Struct, frozen=True):
 
 
 class PasskeyUse(msgspec.Struct, frozen=True):
-    """One verified login with a passkey. `sign_count` is the authenticator's new count of signatures; 0 if it has none."""
+    """One verified login with a passkey.
+
+    `sign_count` is the authenticator's new count of signatures; 0 if it does not count.
+    """
 
     passkey_id: Id
     sign_count: int

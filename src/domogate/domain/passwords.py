@@ -45,7 +45,7 @@ def is_weak_secret(secret: str) -> bool:
 
 
 def is_common(folded: str, *, filler: int = 8) -> bool:
-    """Whether the password is easy to guess: a common word, also repeated or with up to `filler` other characters."""
+    """Whether the password is easy to guess: a common word, perhaps repeated or with up to `filler` more characters."""
     stem = "".join(character for character in folded if character.isalpha())
     part = _repeated_part(folded)
     return (

@@ -17,7 +17,7 @@ class AbsenceReason(StrEnum):
     CONNECTION_LOST = "connection lost"
     """The connection to the broker or bus gateway of the module is lost."""
     REFUSED = "refused"
-    """The bus or broker refused the module: the address does not exist or is not allowed."""
+    """The bus or broker refused the module: its address on the bus does not exist, or its topic is not allowed."""
     MISCONFIGURED = "misconfigured"
     """The settings of the driver or the options of the module are wrong."""
     INJECTED = "injected"

@@ -60,7 +60,7 @@ class Color(msgspec.Struct, frozen=True, gc=False):
 
 
 class LightTarget(msgspec.Struct, frozen=True, gc=False):
-    """A level and colour that were ordered and that the light gets at `ends_at`. None means when it is switched on."""
+    """A level and colour that were ordered. The light gets them at the time `ends_at`; None means when it is switched on."""
 
     level: int | None
     color: Color | None

@@ -35,13 +35,13 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[NoticeKind, ...] = ()
     """The kinds to send; empty means all kinds."""
     scopes: tuple[str, ...]
-    """The scopes of the token that registered it. Only events that these scopes show are sent, while the grant has them."""
+    """The scopes of the token that registered the webhook. A scope counts only as long as the grant has it, too."""
     form: WebhookFormat = WebhookFormat.CLOUDEVENTS
     created_at: float
     position: int
     """All changes up to this cursor are handled: delivered, pending, or not for this webhook."""
     failing_since: float | None = None
-    """The time from which the receiver has been unreachable. None if it answered the last attempt."""
+    """The time since which the receiver does not answer. None if it answered the last attempt."""
     failures: int = 0
     """The number of failed attempts in a row."""
     next_at: float = 0.0

@@ -1,4 +1,4 @@
-"""The interfaces that the services need and other folders implement. `app/` chooses an implementation for each.
+"""The interfaces that the services need and other folders implement. `app/` chooses an implementation of each interface.
 
 All methods of a port are called on the event loop's thread.
 """

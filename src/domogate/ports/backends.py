@@ -25,7 +25,7 @@ class Delivered(msgspec.Struct, frozen=True):
 class Undelivered(Exception):
     """The receiver did not answer, or must not be called. The message is for the owner of the webhook.
 
-    `forbidden`: the address must not be called at present (Decision 0046).
+    `forbidden`: the gateway must not call this IP address now (Decision 0046).
     """
 
     def __init__(self, message: str, *, forbidden: bool = False) -> None:

@@ -45,7 +45,7 @@ class Driver(Protocol):
     async def start(self, report: ReportSink) -> None:
         """Start the driver. Return when plants can be attached; a connection is not needed yet.
 
-        `report` may be slow. Await it, and do not drop reports that arrive meanwhile.
+        `report` may be slow. Await it, and keep the reports that devices send while you wait.
         """
         ...
 
@@ -66,13 +66,13 @@ class Driver(Protocol):
     async def execute(self, order: Order) -> Report:
         """Execute the order and return the state that the module confirmed.
 
-        Send it at most once, and not after its deadline. Raise DeviceOffline, DeviceTimeout or DeviceRefused; raise
-        CommandNotSupported, and send nothing, if the module can never execute it.
+        Send the order at most once, and not after its deadline. Raise DeviceOffline, DeviceTimeout or DeviceRefused. If the
+        module can never execute the order, send nothing and raise CommandNotSupported.
         """
         ...
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
-        """Ask the module for its state. If it is offline, return a report with reachable=False. Raise DeviceTimeout."""
+        """Ask the module for its state. If the module is offline, return a report with reachable=False. Raise DeviceTimeout."""
         ...
 
     async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
@@ -89,7 +89,7 @@ class DeviceHost(Protocol):
 
 
 class Fabric(Protocol):
-    """Carries orders and questions to the process that drives the plant. Each has a deadline."""
+    """Carries orders and questions to the process that drives the plant. Each order and each question has a deadline."""
 
     def serve(self, host: DeviceHost) -> None: ...
     async def execute(self, order: Order) -> Report:

@@ -13,7 +13,7 @@ class Verifier(Protocol):
     """Verifies tokens. Tokens that were verified before are cached."""
 
     def find_verified(self, unverified_token: bytes) -> Principal | None:
-        """Return the Principal of a token that was verified before and is still valid. If it returns None, call `verify`."""
+        """Return the Principal of a token that was verified before and is still valid. If the result is None, call `verify`."""
         ...
 
     async def verify(self, unverified_token: bytes) -> Principal:
@@ -32,7 +32,10 @@ class Admission(Protocol):
     """Checks subscription keys, their rate and their quota."""
 
     def admit_known(self, key: bytes) -> Admitted | None:
-        """Do the same as `admit` without a wait, for a key that was admitted before. If it returns None, call `admit`."""
+        """Do the same as `admit`, but without a wait, for a key that was admitted before.
+
+        If the result is None, call `admit`.
+        """
         ...
 
     async def admit(self, key: bytes) -> Admitted:
@@ -54,7 +57,10 @@ class Signer(Protocol):
 
     async def jwks(self) -> dict[str, Any]: ...
     async def find_server_secret(self) -> bytes:
-        """Return 256 secret bits. All gateways have the same secret. An emergency rotation of the signing keys replaces it."""
+        """Return 256 secret bits, the same in all gateways of one store.
+
+        An emergency rotation of the signing keys replaces them.
+        """
         ...
 
     async def mint_token(
@@ -66,7 +72,10 @@ class Signer(Protocol):
         lifetime: float | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> str:
-        """`extra`: claims about this login (nonce, auth_time, at_hash). They cannot replace the claims that every token has."""
+        """Sign a token.
+
+        `extra`: claims about this login (nonce, auth_time, at_hash); they cannot replace the claims of every token.
+        """
         ...
 
 

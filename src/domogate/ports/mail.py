@@ -15,9 +15,9 @@ class MailKind(StrEnum):
     SHARED_HOME = "shared_home"
     """For a person who has an account."""
     EMAIL_LINK = "email_link"
-    """Sent to a new address, to prove that the person can read mail there."""
+    """Sent to a new e-mail address. The link proves that the person can read mail there."""
     EMAIL_CHANGED = "email_changed"
-    """Sent to the old address."""
+    """Sent to the old e-mail address after a change."""
     ACCOUNT_DELETED = "account_deleted"
 
 
@@ -30,7 +30,7 @@ class OutgoingMail(msgspec.Struct, frozen=True, kw_only=True):
     plant: str = ""
     link: str = ""
     lifetime: float = 0.0
-    """Of the link, in seconds."""
+    """The lifetime of the link in seconds."""
 
 
 class Mail(Protocol):

@@ -10,7 +10,7 @@ from domogate.domain.people import User
 
 
 class PasskeyRefused(Exception):
-    """The answer of an authenticator is malformed, or does not prove what it should."""
+    """The answer of an authenticator is malformed, or does not prove that the person has the passkey."""
 
 
 class UnverifiedAnswer(msgspec.Struct, frozen=True):
@@ -29,14 +29,20 @@ class NewCredential(msgspec.Struct, frozen=True):
 
 
 class PasskeyVerifier(Protocol):
-    """Knows the address of this gateway, to which passkeys are bound. The methods that read answers raise PasskeyRefused."""
+    """Knows the host name of this gateway, to which passkeys are bound. The methods that read answers raise PasskeyRefused."""
 
     def creation_options(self, user: User, user_handle: str, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
-        """Options of `navigator.credentials.create()` as JSON. The device must not have one of the `known` passkeys."""
+        """Return the options of `navigator.credentials.create()` as JSON.
+
+        The device must not have one of the `known` passkeys.
+        """
         ...
 
     def request_options(self, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
-        """Options of `navigator.credentials.get()` as JSON, for one of the `known` passkeys; for any if there are none."""
+        """Return the options of `navigator.credentials.get()` as JSON.
+
+        If there are no `known` passkeys, every passkey is allowed.
+        """
         ...
 
     def read_answer(self, text: str) -> UnverifiedAnswer: ...

@@ -11,7 +11,7 @@ import structlog
 from domogate.ports import Clock, ClockStore
 
 TOLERANCE = 7 * 86_400.0
-"""In seconds. A gateway may be off for a week without a confirmation."""
+"""In seconds. After a gateway was off for up to a week, no operator needs to confirm the clock."""
 
 _log = structlog.get_logger(__name__)
 

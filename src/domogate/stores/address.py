@@ -1,4 +1,4 @@
-"""The address of the gateway that started last on this store: one row."""
+"""The URL of the gateway that started last on this store: one row."""
 
 from sqlalchemy import Connection, select
 

@@ -18,7 +18,7 @@ _SOME_EXPIRED = delete(attempts).where(
 
 
 class _Counts:
-    """The stored counts for the account and the address of one attempt."""
+    """The stored counts for the account and the IP address of one attempt."""
 
     def __init__(self, tx: Transaction, attempt: Attempt, at: float) -> None:
         self._tx = tx
@@ -71,9 +71,9 @@ def take_back(tx: Transaction, attempt: Attempt, at: float) -> None:
 
 
 def succeed(tx: Transaction, attempt: Attempt, at: float) -> None:
-    """Reset the count of the account, but not the count of the address.
+    """Reset the count of the account, but not the count of the IP address.
 
-    Otherwise an attacker could reset the count of the address by logging in to their own account.
+    Otherwise an attacker could reset the count of the IP address by logging in to their own account.
     """
     counts = _Counts(tx, attempt, at)
     counts.take_back(attempt.address)

@@ -75,7 +75,10 @@ def prune_audit(tx: Transaction, before: float) -> bool:
 
 
 def _find_last_before(connection: Connection, first: int, last: int, before: float) -> AuditRecord | None:
-    """A binary search, because the records are nearly in the order of their times."""
+    """Return the last of the records `first` to `last` that is older than `before`.
+
+    A binary search finds it, because the records are nearly in the order of their times.
+    """
     found: AuditRecord | None = None
     while first <= last:
         middle = (first + last) // 2

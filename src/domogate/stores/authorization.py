@@ -141,7 +141,7 @@ def _is_newest(row: Row[Any]) -> bool:
 _EXPIRING = (sessions, links, attempts)
 _WITH_TOKENS = (codes, refresh_tokens)
 _USAGES_KEPT = 31
-"""Days."""
+"""In days: for this time the daily usage of subscriptions is kept."""
 
 
 def prune_unredeemed(tx: Transaction, expired_by: float) -> bool:
@@ -168,8 +168,9 @@ def prune_expired(tx: Transaction, table: Table, expired_by: float) -> bool:
 def find_finished_grants(connection: Connection, ended_by: float) -> Sequence[str]:
     """Return some of the grants that have no valid token any more and can be removed.
 
-    These grants were revoked, or a later grant gives the same rights. The last grant is kept, because it shows what the person
-    agreed to. A grant by an operator (without `auth_time`) may have tokens of any lifetime, so it stays until it is revoked.
+    These grants were revoked, or a later grant gives the same rights. The last grant is kept, because it shows what the
+    person agreed to. A grant that an operator made (without `auth_time`) may have tokens of any lifetime, so it is kept
+    until it is revoked.
     """
     later = grants.alias("later")
     same = [later.c[name] == grants.c[name] for name in ("user_id", "client_id", "flow", "scopes")]

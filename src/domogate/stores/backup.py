@@ -153,9 +153,10 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _reading_source(source: Path, unfinished: Path) -> Iterator[sqlite3.Connection]:
-    """The database in use. On a read-only file system SQLite cannot read its log, so a copy of both files is read.
+    """Yield a connection to the database in use. SQLite needs the file -shm to read the write-ahead log.
 
-    SQLite needs the file -shm to read the log. If that file is missing, no process uses the database.
+    On a read-only file system it cannot make this file, so a copy of the database and its log is read. If the file -shm is
+    missing, no process uses the database.
     """
     log, index = Path(f"{source}-wal"), Path(f"{source}-shm")
     if index.exists() or os.access(source.parent, os.W_OK):
@@ -179,7 +180,7 @@ def _reading_source(source: Path, unfinished: Path) -> Iterator[sqlite3.Connecti
 
 @contextmanager
 def _unfinished_copy(path: Path) -> Iterator[Path]:
-    """A new private file beside `path`. It is locked, because another backup removes copies without a lock."""
+    """Yield a new private file beside `path`. The file is locked, because another backup removes copies without a lock."""
     _remove_unfinished(path)
     unfinished = path.with_name(f".{path.name}.{new_id()}")
     try:

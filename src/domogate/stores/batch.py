@@ -54,7 +54,8 @@ OrderChange = AddOrders | MarkSent | OrderEnd
 def change_orders(tx: Transaction, order_changes: Sequence[OrderChange]) -> list[Any]:
     """Make all changes in order. Return one answer for each change.
 
-    The answer is the records that already existed (new orders), whether to send the order (sending), or None (end).
+    The answer depends on the change. New orders: the records that already existed. An order to send: whether to send it. The
+    end of an order: None.
     """
     known = _find_all(tx.connection, _ids_to_know(order_changes))
     texts: dict[str, str] = {}
@@ -214,7 +215,10 @@ class Batch:
         self._recorder.forget_after(tx.events[before:])
 
     def _guard(self, tx: Transaction, run: Callable[[], None], *, guarded: bool) -> Exception | None:
-        """Run in a savepoint if other callers share the transaction. Then only this caller fails."""
+        """Run `run`, in a savepoint if other callers share the transaction: then an error makes only this caller fail.
+
+        Return the error.
+        """
         before = len(tx.events)
         savepoint = tx.connection.begin_nested() if guarded else None
         try:
@@ -247,7 +251,7 @@ class Feed:
     """The position of this process in the change feed: the cursor of the last change that the listeners got.
 
     Only the writer thread uses it. In each write transaction, changes that other processes committed are read and passed on
-    before the own changes. While this process does not write, it polls for changes of other processes.
+    before the changes of this process. While this process does not write, it polls for changes of other processes.
     """
 
     def __init__(self, database: Database) -> None:
@@ -286,7 +290,7 @@ class Feed:
         return missing
 
     def close(self) -> None:
-        """Also called after an error. The next poll connects again."""
+        """Close the connection, also after an error. The next poll connects again."""
         connection, self._connection, self._token = self._connection, None, None
         if connection is not None:
             connection.close()

@@ -51,7 +51,7 @@ _STEPS_BETWEEN_CHECKS = 100_000
 # Errors are logged, and parameters contain hashes and keys.
 ENGINE_OPTIONS: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
 _WRITER_BUSY_SECONDS = 1.0
-"""After this time the writer tries again if a caller still waits."""
+"""The seconds that SQLite waits for a lock of another process. Then the writer tries again if a caller still waits."""
 
 _NEWEST = select(func.max(changes.c.cursor))
 _INSERT_CHANGES = insert(changes)
@@ -66,7 +66,7 @@ _limit = _Limit()
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Statements of this thread that take longer than this fail, if the database can end them."""
+    """Inside this context, a statement of this thread fails after this number of seconds, if the database can end it."""
     before = _limit.until
     _limit.until = time.monotonic() + seconds
     try:
@@ -251,7 +251,7 @@ def _driver_of(connection: Connection) -> sqlite3.Connection:
 
 
 def _enter_wal(connection: sqlite3.Connection) -> None:
-    """Retry, because SQLite ignores its timeout here.
+    """Switch to WAL mode, with retries, because SQLite ignores its timeout here.
 
     Without a retry, two processes that open a new file at the same time would fail.
     """

@@ -1,4 +1,4 @@
-"""Exports the whole estate, in parts. A gateway that imports it into an empty store gives the same answers."""
+"""Exports the whole estate, in parts. A gateway that imports the estate into an empty store gives the same answers."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -62,7 +62,7 @@ def export_in_parts(connection: Connection, take: Callable[[EstatePlant], None])
 
 
 def _export_plants(connection: Connection, ids: Sequence[Id], covered: Mapping[Id, str]) -> Iterator[EstatePlant]:
-    """The plants in the order of the ids."""
+    """Yield the plants in the order of `ids`."""
     these = {"ids": ids}
     people = people_from_rows(connection.execute(_MEMBERS, these), connection.execute(_INVITATIONS, these))
     floor_rows = _by_plant(connection.execute(_FLOORS, these))

@@ -38,7 +38,9 @@ def import_estate(tx: Transaction, estate: Estate, *, prune: bool) -> ImportSumm
 def import_part(
     tx: Transaction, estate: Estate, users: ImportedUsers | None = None, *, prune: bool = False, is_all: bool = False
 ) -> tuple[ImportedUsers, ImportSummary]:
-    """Import a part. The first part has the users. For the other parts, which have only plants, `users` are these users.
+    """Import a part. The first part has the users.
+
+    The other parts have only plants; for them, `users` are the users of the first part.
 
     `prune` removes people, applications, keys and spare parts that are not in the part. Plants and users are removed only if
     `is_all` says that the part is the whole estate; after an import in parts, estate_prune removes them.

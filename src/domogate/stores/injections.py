@@ -29,7 +29,7 @@ from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import injections, modules, plants, states
 
 COVERING = frozenset({InjectedFault.BATTERY, InjectedFault.FAILURE})
-"""Faults that replace the own state of a module."""
+"""Faults that replace the real state of a module."""
 
 _of_plant: ColumnElement[Any] = func.coalesce(injections.c.plant_id, modules.c.plant_id)
 _ALL = (
@@ -58,7 +58,7 @@ def list_injections(connection: Connection) -> Sequence[tuple[Id, Injection]]:
 
 
 def covered_states(connection: Connection) -> dict[Id, str]:
-    """Return the own state of each module whose state is replaced by a fault."""
+    """Return the real state of each module whose state is replaced by a fault."""
     return {row.module_id: row.covers for row in connection.execute(_COVERED)}
 
 
@@ -137,7 +137,7 @@ def _find_matching(
 
 
 def _restore(tx: Transaction, gone: Iterable[Row[Any]]) -> None:
-    """Restore the modules' own states. They are unconfirmed, because they may have changed during the fault."""
+    """Restore the modules' real states. They count as unconfirmed, because they may have changed during the fault."""
     still = covered_states(tx.connection)
     own = {row.module_id: row.covers for row in gone if row.covers is not None and row.module_id not in still}
     log_restored(tx, own)

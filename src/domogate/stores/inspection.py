@@ -14,7 +14,7 @@ from pathlib import Path
 from sqlalchemy.exc import DBAPIError
 
 LIST_NAME = "in-use"
-"""The name of the list in the data folder."""
+"""The name of the file in the data folder that lists the databases that the folder was used with."""
 _LIST_HEAD = "# The databases that this folder was used with. Domogate stops if one of them is missing or empty.\n"
 _MAGIC = b"SQLite format 3\0"
 _DAMAGE = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
@@ -30,7 +30,7 @@ class DatabaseUnusable(RuntimeError):
 
 
 class UsedDatabases:
-    """The list in the data folder. Without a folder there is no list."""
+    """The databases that a data folder was used with, one per line of its file `in-use`. Without a folder the list is empty."""
 
     def __init__(self, folder: Path | None) -> None:
         self.file = None if folder is None else folder / LIST_NAME
@@ -45,7 +45,7 @@ class UsedDatabases:
             file.write(f"{name}\n" if file.tell() else f"{_LIST_HEAD}{name}\n")
 
     def refuse(self, name: str, problem: str) -> DatabaseUnusable:
-        """The error for a database that is in the list, but is lost."""
+        """Return the error for a database that the folder was used with, but that is missing or empty now."""
         assert self.file is not None
         restore = "with pg_restore" if "://" in name else f"with: domogate restore BACKUP --data {self.file.parent}"
         return DatabaseUnusable(
@@ -172,5 +172,5 @@ def list_tables(connection: sqlite3.Connection) -> set[str]:
 
 
 def is_writable(path: Path) -> bool:
-    """Whether this process may write the file and its folder. On a read-only file system, root may not write either."""
+    """Whether this process may write to the file and its folder. On a read-only file system not even root may write."""
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)

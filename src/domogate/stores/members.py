@@ -162,7 +162,7 @@ def _find_role(tx: Transaction, plant_id: Id, user_id: Id) -> bool | None:
 
 
 def feed_position(tx: Transaction) -> int:
-    """The cursor of the newest change, including the changes that this transaction has emitted."""
+    """Return the cursor of the newest change, including the changes that this transaction has emitted."""
     return newest_cursor(tx.connection) + len(tx.events)
 
 
@@ -171,7 +171,10 @@ SinceOf = Callable[[Id, str | None], int]
 
 
 def keep_since(limits_before: Mapping[Id, str | None], since: Mapping[Id, int], position: int) -> SinceOf:
-    """Members who may see the same places as before keep their cursor. For others the cursor is `position`."""
+    """Return a function that gives each person a cursor.
+
+    Members who may see the same places as before keep their cursor; others get `position`.
+    """
 
     def since_of(user_id: Id, limits: str | None) -> int:
         stays = user_id in since and _places_in(limits_before[user_id]) == _places_in(limits)

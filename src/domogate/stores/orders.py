@@ -22,7 +22,7 @@ _FIND = select(orders).where(orders.c.id == bindparam("id"))
 
 
 def _check_orders(wanted: Sequence[Order], at: float, *, sent: bool) -> AddOrders:
-    """Raises ValueError for an order that would not be the same when it is read again."""
+    """Encode the orders. Raises ValueError for an order that would be different when it is read from the store."""
     state = OrderState.SENT if sent else OrderState.QUEUED
     sent_at = at if sent else None
     texts = []

@@ -6,7 +6,10 @@ from typing import TypeVar
 T = TypeVar("T")
 
 MODULES_A_PART = 1_000
-"""With so many modules a part is complete; it may have more, because a plant is not split. It takes tens of milliseconds."""
+"""A part ends when it has this number of modules or more; a plant is never split.
+
+To import a part takes tens of milliseconds.
+"""
 
 
 def split(plants: Iterable[T], count_modules: Callable[[T], int]) -> Iterator[list[T]]:

@@ -31,7 +31,10 @@ def add_passkey(tx: Transaction, passkey: Passkey, challenge: UsedChallenge, ses
 
 
 def _use_challenge(tx: Transaction, challenge: UsedChallenge) -> bool:
-    """A challenge is a signed short-lived permission, like a ticket, so both are kept in one table."""
+    """Return False if the challenge was used before.
+
+    Used challenges are in the table of used tickets: both are short-lived permissions.
+    """
     return use_ticket(tx, f"passkey challenge {challenge.id}", challenge.expires_at)
 
 

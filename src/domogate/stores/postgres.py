@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 # All Domogate processes use the same number. Only the process that holds this lock may write.
 _WRITE_LOCK = 0x646F6D6F67617465
 _CONNECT_SECONDS = "2"
-"""The smallest value that the database driver allows."""
+"""The time for connecting: the smallest value that the database driver allows."""
 
 
 class PostgresDatabase(Database):
     """A PostgreSQL server. Snapshots are REPEATABLE READ. An advisory lock admits one writer at a time.
 
-    A server that stopped keeps its connections open and does not answer. So a statement is given up when the time limit of its
-    thread is over, and its connection is closed.
+    A server that stopped keeps its connections open and does not answer. So the gateway gives up a statement when the time
+    limit of its thread is over, and closes its connection.
     """
 
     def __init__(self, url: URL) -> None:
@@ -74,7 +74,7 @@ def _limited_connection() -> "type[psycopg.Connection[Any]]":
     import psycopg  # an extra, which is not installed with SQLite
 
     def give_up_in_time(waiting: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Passes on what the driver waits for, and checks the time limit several times per second."""
+        """Wait for the server as the database driver does, but check the time limit several times per second."""
         try:
             wanted = next(waiting)
             while True:

@@ -13,7 +13,7 @@ ALIVE = 25.0
 
 
 class Presence:
-    """This process in the list of running gateways."""
+    """The row of this process in the list of running gateways."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self.id = new_id()

@@ -8,14 +8,17 @@ from sqlalchemy import Connection
 from domogate.stores.engine import Database, newest_cursor, time_limit
 
 _PERIOD, _LIMIT = 0.5, 1.0
-"""Seconds between two questions, and for an answer. Their sum is less than the 2 seconds that operators are promised."""
+"""The seconds between two questions, and the seconds for an answer.
+
+The sum is below the 2 seconds that docs/operations.md promises.
+"""
 _STOP_SECONDS = 0.5
 
 _log = structlog.get_logger(__name__)
 
 
 class Probe:
-    """A thread with its own connection."""
+    """A thread that asks the server on its own connection."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -65,7 +65,7 @@ class Readers:
             thread.start()
 
     async def run(self, work: Callable[[], T], seconds: float) -> T:
-        """The result of the work. Raises StoreTimeout if there is no result in time."""
+        """Run the work on a thread and return its result. Raises StoreTimeout if there is no result in time."""
         loop = asyncio.get_running_loop()
         job = _Job(loop, work, seconds)
         timer = None if seconds == inf else loop.call_later(seconds + GRACE, expire, job.future, seconds)

@@ -61,7 +61,7 @@ _NEVER_REPORTED = _Latest(None, None, True, None)
 
 
 def state_to_json(module_id: str, state: State) -> str:
-    """Raises ValueError for a state that would not be the same when it is read again: JSON has no NaN."""
+    """Raises ValueError for a state that would be different when it is read from the store: JSON has no NaN."""
     text = to_json(state)
     try:
         same = decode_state(text) == state
@@ -148,7 +148,10 @@ class Recorder:
         self._plant_of: dict[str, Id] = {}
         self._unreachable: set[str] = set()
         self._logged: dict[str, tuple[str, bool]] = {}
-        """Emergency lights and controllers, whose reports are also written to the logbook: name, and whether simulated."""
+        """Emergency units and controllers; their reports are also written to the logbook.
+
+        Values: the name, and whether simulated.
+        """
 
     def forget(self) -> None:
         self._plant_of.clear()

@@ -79,7 +79,7 @@ def find_session(connection: Connection, token_hash: str) -> Session | None:
 
 
 def save_session(tx: Transaction, session: Session) -> None:
-    """A session that was ended in the meantime stays ended."""
+    """Replace the session. If it was ended in the meantime, it stays ended."""
     tx.connection.execute(update(sessions).where(sessions.c.id == session.id).values(_to_row(session)))
 
 
@@ -117,7 +117,7 @@ def find_link(connection: Connection, token_hash: str) -> OneTimeLink | None:
 
 
 def take_link(tx: Transaction, token_hash: str) -> OneTimeLink | None:
-    """An expired link is used up too."""
+    """Delete and return the link, also if it has expired."""
     row = tx.connection.execute(_TAKE_LINK, {"token_hash": token_hash}).first()
     return None if row is None else _link_from_row(row)
 

@@ -1,4 +1,6 @@
-"""The base of all subjects of the store. It opens the database, and runs reads and writes on their threads.
+"""The base of all subjects of the store.
+
+It opens the database, runs reads on reader threads, and runs writes on the writer thread.
 
 A subject is the class for one kind of stored data, such as plants or orders. It lists its methods. Each method is a function
 with the SQL, marked by `reads`, `writes` or `repeats`.
@@ -27,10 +29,10 @@ from domogate.stores.sealing import open_seals
 from domogate.stores.writer import Writer, WriterLimits
 
 _CHECK_SECONDS, _SHORT_CHECK_SECONDS = 5.0, 0.2
-"""Seconds for the check of a SQLite file at the start of a gateway, and of a command."""
+"""The seconds that the check of a SQLite file may take: at the start of a gateway, and at the start of a command."""
 
 LONG = 3600.0
-"""Seconds for reads and writes of a large part of the database, such as an import."""
+"""The seconds that a read or write of a large part of the database may take, such as an import."""
 _CLOSE_SECONDS = 1.0
 
 _log = structlog.get_logger(__name__)
@@ -54,11 +56,11 @@ class SqlSubject:
         folder: Path | None = None,
         deadline: float = 60.0,
     ) -> None:
-        """`gateway=False` is for the command line: other processes do not wait until it has applied changes.
+        """`gateway=False` is for the command line: other processes do not wait until this process has applied changes.
 
-        Without a sealer, the secrets of a new database are not encrypted, and an encrypted database cannot be opened. `folder`
-        is the data folder, which has the list of used databases. `deadline` is the number of seconds for a read or a write that
-        declares no longer time.
+        Without a sealer, the secrets of a new database are not encrypted, and an encrypted database cannot be opened.
+        `folder` is the data folder, which has the list of used databases. `deadline` is the number of seconds for a read or
+        a write that declares no longer time.
         """
         self._url = url
         self._used = UsedDatabases(folder)

@@ -32,14 +32,20 @@ LONGEST = 0.005
 """In seconds. The writer never waits longer than this for more callers."""
 
 _REPORT_SECONDS = 60.0
-"""Seconds in which reports must be written. No caller waits, and an import of another process may hold the lock for long."""
+"""The seconds in which reports must be written.
+
+No caller waits, and an import of another process may hold the lock for long.
+"""
 _POLL_SECONDS, _LEAVE_SECONDS = 1.5, 2.0
 
 _log = structlog.get_logger(__name__)
 
 
 class WriterLimits(msgspec.Struct, frozen=True):
-    """`poll` and `deadline` are in seconds: between two reads of the feed, and for a write that declares no longer time."""
+    """`poll`: the seconds between two reads of the feed.
+
+    `deadline`: the seconds for a write that does not declare a longer time.
+    """
 
     poll: float
     max_batch: int
@@ -107,7 +113,10 @@ class Writer:
         change: OrderChange | None = None,
         seconds: float | None = None,
     ) -> asyncio.Future[Any]:
-        """Return the answer of the write. Raises StoreTimeout after this number of seconds; the write may still be executed."""
+        """Queue a write and return its answer.
+
+        Raises StoreTimeout after this number of seconds; the write may be executed later.
+        """
         future: asyncio.Future[Any] = self._loop.create_future()
         unit = Unit(future, work, reports, change)
         if seconds is not None:

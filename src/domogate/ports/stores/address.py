@@ -1,10 +1,10 @@
-"""The address of the gateway, for commands that print links and tokens."""
+"""The URL of the gateway, for commands that print links and tokens."""
 
 from typing import Protocol
 
 
 class AddressStore(Protocol):
-    """Keeps the address of the gateway that started last."""
+    """Keeps the URL of the gateway that started last."""
 
     async def find_address(self) -> str | None:
         """Return None if no gateway has started on this store yet."""

@@ -23,7 +23,7 @@ class AuditStore(Protocol):
         ...
 
     async def list_pseudonyms(self) -> dict[str, Id]:
-        """Return the users of all pseudonyms."""
+        """Return the id of the user for each pseudonym."""
         ...
 
     async def prune_audit(self, before: float) -> None:

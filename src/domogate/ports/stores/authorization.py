@@ -33,7 +33,7 @@ class TokenStore(GrantStore, Protocol):
         ...
 
     async def redeem_code(self, code_hash: str, at: float) -> RedeemedCode | None:
-        """Consume the code. Exactly one caller gets a result with `first`. Return None if the code does not exist."""
+        """Consume the code. Exactly one caller gets a result whose `first` is True. Return None if the code does not exist."""
         ...
 
     async def add_refresh_token(self, token: RefreshToken) -> None: ...
@@ -57,7 +57,7 @@ class SessionStore(Protocol):
     """Login sessions, login attempts and one-time links."""
 
     async def admit_attempt(self, attempt: Attempt, at: float) -> Wait:
-        """If there is nothing to wait for, count the attempt as failed; otherwise count nothing."""
+        """Return how long the attempt must wait. If it need not wait, count it as failed until it succeeds."""
         ...
 
     async def take_back_attempt(self, attempt: Attempt, at: float) -> None:
@@ -81,8 +81,8 @@ class SessionStore(Protocol):
     ) -> bool:
         """Store the session and the results of its login in one write, and consume the recovery code (given as its hash).
 
-        Return False and write no session if `totp_step` was used before, the user does not have the recovery code, the passkey
-        was removed or has counted more signatures, or its challenge was used before.
+        Return False and write no session if `totp_step` was used before, the user does not have the recovery code, the
+        passkey was removed, a higher count of its signatures is stored, or its challenge was used before.
         """
         ...
 

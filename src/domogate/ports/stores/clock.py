@@ -4,10 +4,13 @@ from typing import Protocol
 
 
 class ClockStore(Protocol):
-    """Tells a wrong clock from the time that the store last saw."""
+    """Keeps the last time that a gateway saw. A clock that is far from this time may be wrong."""
 
     async def check_clock(self, now: float, tolerance: float) -> float | None:
-        """Return None if `now` is near the last time, and store `now` as the last time. Otherwise return the last time."""
+        """If `now` is at most `tolerance` seconds from the last time, store `now` and return None.
+
+        Otherwise return the last time.
+        """
         ...
 
     async def find_last_time(self) -> float | None:
@@ -15,5 +18,5 @@ class ClockStore(Protocol):
         ...
 
     async def confirm_clock(self, now: float) -> None:
-        """Store `now` as the last time, however far it is from the former one."""
+        """Store `now` as the last time, even if it is far from the former last time."""
         ...

@@ -51,7 +51,8 @@ class OrderStore(Protocol):
     async def add_orders(self, orders: Sequence[Order], at: float, *, sent: bool) -> Sequence[OrderRecord | None]:
         """Write all orders in one commit before they are sent: as QUEUED, or as SENT if `sent`.
 
-        For each order, return None if it is new. If an order with its id exists, return its record; then do not send the order.
+        For each order, return None if its id is new. If the store already has an order with this id, return the record of
+        that order; then do not send the new order.
         """
         ...
 
@@ -81,7 +82,10 @@ class FaultStore(Protocol):
     """Faults that are injected on demand."""
 
     async def inject(self, plant_id: Id, injections: Sequence[Injection]) -> bool:
-        """Add or replace injections. The store sets `covers`. Return False if the plant or a module does not exist."""
+        """Add or replace injections. The store sets `Injection.covers`.
+
+        Return False if the plant or a module does not exist.
+        """
         ...
 
     async def clear_injections(

@@ -19,7 +19,7 @@ class ImportSummary(msgspec.Struct, frozen=True):
 
 
 class UnnamedDrivers(msgspec.Struct, frozen=True):
-    """Modules whose estate file, of an earlier version, may not have named a driver: their number, and one of them."""
+    """Modules of an estate file of an earlier version, which may not have named their driver: their number, and an example."""
 
     count: int
     plant: str
@@ -31,7 +31,10 @@ class EstateStore(Protocol):
     """Import, export and backup."""
 
     async def find_unnamed_drivers(self) -> UnnamedDrivers | None:
-        """Return the modules of active plants that have the simulator and no named driver. None: there are none."""
+        """Return the modules of active plants that have the simulator although no file names it.
+
+        None if there are no such modules.
+        """
         ...
 
     async def import_estate(self, estate: Estate, *, prune: bool) -> ImportSummary: ...
@@ -41,8 +44,8 @@ class EstateStore(Protocol):
     ) -> ImportSummary:
         """Import an estate without plants, then the plants, in many transactions. With `prune`, remove all other records last.
 
-        If it is interrupted, the parts before that stay imported; importing all of it again completes it. `progress` gets the
-        number of modules of each part.
+        If the import is interrupted, the parts that are already imported stay; to import the rest, import the whole estate
+        again. `progress` gets the number of modules of each part.
         """
         ...
 

@@ -30,7 +30,10 @@ class FeedStore(Protocol):
         ...
 
     async def wait_applied(self, timeout: float) -> bool:
-        """Wait until every running gateway on this store has applied the last write of this process. For the command line."""
+        """For the command line: wait until every running gateway on this store has applied the last write of this process.
+
+        Return False after `timeout` seconds.
+        """
         ...
 
     async def prune_changes(self, before: float) -> None: ...

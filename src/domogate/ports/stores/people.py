@@ -17,7 +17,8 @@ class PeopleStore(Protocol):
     async def save_user(self, user: User) -> None:
         """Add or replace the whole user. This overwrites concurrent changes: use `change_user` to change single fields.
 
-        A user who becomes active accepts the invitations to their e-mail. A changed e-mail is unverified.
+        If the user becomes active, invitations to the user's e-mail address become memberships. A changed e-mail address is
+        unverified.
         """
         ...
 
@@ -63,12 +64,12 @@ class ExternalAccountStore(Protocol):
 
 
 class PasskeyStore(Protocol):
-    """Passkeys. `SessionStore.add_session` notes their use."""
+    """Passkeys. `SessionStore.add_session` stores the use of a passkey."""
 
     async def add_passkey(self, passkey: Passkey, challenge: UsedChallenge, session_id: Id) -> bool:
-        """Return False if the user's session has ended, the challenge was used, or the credential is known.
+        """Return False if the user's session has ended or the challenge was used before.
 
-        Also if the user has MOST_PASSKEYS already.
+        Also return False if the store has a passkey with this credential id, or if the user has MOST_PASSKEYS passkeys.
         """
         ...
 
@@ -76,7 +77,7 @@ class PasskeyStore(Protocol):
     async def list_passkeys(self, user_id: Id) -> Sequence[Passkey]: ...
     async def rename_passkey(self, user_id: Id, passkey_id: Id, name: str) -> bool: ...
     async def remove_passkeys(self, user_id: Id, passkey_id: Id | None = None) -> int:
-        """Remove one passkey, or all of the user. Return their number."""
+        """Remove one passkey of the user or, without `passkey_id`, all. Return their number."""
         ...
 
 

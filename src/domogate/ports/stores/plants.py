@@ -72,7 +72,10 @@ class MemberStore(Protocol):
         ...
 
     async def invite(self, plant_id: Id, email: str, limits: Limits | None = None) -> bool:
-        """Invite the address; an active user becomes a member at once. Return False if it is invited or a member already."""
+        """Invite the e-mail address. An active user becomes a member at once.
+
+        Return False if the address is invited or a member already.
+        """
         ...
 
     async def withdraw_invitation(self, plant_id: Id, email: str) -> bool: ...

@@ -19,7 +19,7 @@ from domogate.ports.stores.webhooks import WebhookStore
 
 
 class StoreTimeout(Exception):
-    """The database did not answer in time. A write may still be done."""
+    """The database did not answer in time. A write may be executed later."""
 
 
 class Store(

@@ -69,7 +69,10 @@ class AuditLog(AuditTrail):
         retry: float = 5.0,
         cached_users: int = 10_000,
     ) -> None:
-        """`gather`: the seconds during which entries are collected for one write. A crash loses at most these entries."""
+        """`gather`: entries are collected for this number of seconds and then written together.
+
+        A crash loses at most these entries.
+        """
         super().__init__(store)
         self._clock = clock
         self._capacity = capacity

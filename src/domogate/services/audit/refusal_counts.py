@@ -1,8 +1,8 @@
 """Counts repeated refusals, so that they cannot flood the audit log.
 
 Anybody can cause refusals without cost. So the first refusal of each kind has an entry at once. Repetitions within the same
-minute have one common entry with their number. An actor has at most `KINDS_NOTED` such entries per minute and action; all its
-other refusals share one entry. All people who did not authenticate count as one actor, from all addresses together.
+minute have one common entry with their number. An actor has at most `KINDS_NOTED` such entries per minute and action; all
+its other refusals share one entry. All callers who did not authenticate count as one actor, from all IP addresses together.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ _CAPACITY = 5_000
 
 
 class _Kind:
-    """Refusals that differ only in their time and in the end of their address."""
+    """Refusals that differ only in their time and, within one network, in their IP address."""
 
     __slots__ = ("entry", "repeats")
 

@@ -16,7 +16,7 @@ from domogate.ports import AuditStore
 
 _PAGE = 500
 NEWEST = 2**62
-"""A number above all records."""
+"""A number that is larger than the number of every record."""
 
 _encode_record = msgspec.json.Encoder(order="deterministic").encode
 _decode_record = msgspec.json.Decoder(AuditRecord).decode

@@ -7,7 +7,7 @@ from domogate.services.audit import NOBODY, AuditAction, AuditResult, client_ref
 
 
 class AuditNotes:
-    """Writes to the audit log, if there is one. `address` is the address of the client."""
+    """Writes to the audit log, if there is one. `address` is the IP address that the request came from."""
 
     def __init__(self, audit: Audit | None) -> None:
         self._audit = audit
@@ -29,7 +29,7 @@ class AuditNotes:
         self._note(AuditAction.REFUSAL, NOBODY, client_ref(client_id), result, address, {"of": "client secret"})
 
     def refused(self, client_id: str, user_id: Id, what: str, address: str) -> None:
-        """A code or refresh token was presented wrongly, so its grant ended."""
+        """A code or refresh token was sent with a wrong client, verifier or redirect URI, so its grant ended."""
         self._note(AuditAction.REFUSAL, client_ref(client_id), user_ref(user_id), AuditResult.REFUSED, address, {"of": what})
 
     def reused(self, client_id: str, grant_id: Id, address: str) -> None:

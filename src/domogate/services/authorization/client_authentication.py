@@ -1,4 +1,4 @@
-"""Authentication of clients: by their secret, or without one for public clients."""
+"""Authentication of clients: confidential clients send a secret, public clients do not."""
 
 from domogate.domain.people import Client, GrantType
 from domogate.ports import Clock

@@ -14,7 +14,7 @@ from domogate.ports import Clock
 
 WRONG_FOR_CLIENT = 10
 WRONG_FROM_NETWORK = 100
-"""The number of wrong secrets that one network may send in a span: for one client, and for all clients together."""
+"""The numbers of wrong secrets that one network may send in a span: for one client, and for all clients together."""
 SPAN = 60.0
 
 

@@ -30,7 +30,7 @@ class _Controller:
         self.absent: set[str] = set()
 
     def note_unit(self, unit_id: str, state: object, reachable: bool) -> None:
-        """Update the state of a unit. None means that the state did not change."""
+        """Update a unit of this controller. If `state` is None, its failures did not change."""
         (self.absent.discard if reachable else self.absent.add)(unit_id)
         if state is not None:
             breaks = isinstance(state, EmergencyState) and in_failure(state.failures)
@@ -84,7 +84,7 @@ class Alerts:
         return [controller.report(stored.plant.id, now) for controller in changed]
 
     def complete(self, reports: Sequence[Report]) -> Sequence[Report]:
-        """Return the reports, with the alert in those of controllers, and one more report for each alert that changes."""
+        """Return the reports, with the alert in each report of a controller, and one more report for each changed alert."""
         if not self._controllers:
             return reports
         completed = []

@@ -86,7 +86,7 @@ class Attachment:
         """True if the plant has a real device. Then it is loaded even if no request needs it."""
         self.is_loaded = False
         self._to_attach: set[str] | None = None
-        """The drivers that get the plant when the running load ends; None means all drivers."""
+        """The drivers to which the plant is attached when the running load ends; None means all drivers."""
         self._retry: asyncio.TimerHandle | None = None
         self._retries = 0
         self._ended = False
@@ -186,7 +186,7 @@ class Attachment:
         return None if error is None else absence_after(error, self._clock.now())
 
     def can_retry(self, name: str) -> bool:
-        """Whether a driver without its modules may be asked to attach them now. After a timeout it is asked again later."""
+        """Whether a driver that has not attached its modules may be asked again now. After a timeout it is asked later."""
         if name in self.failed:
             return not isinstance(self.failed[name], TimeoutError)
         return self._drivers.find(name) is not None

@@ -30,9 +30,9 @@ _log = structlog.get_logger(__name__)
 MOST_IN_A_PLANT = 4096
 """The number of calls that a plant may have at the same time, including stuck calls."""
 _LEEWAY = 0.1
-"""If the driver answers before the deadline, the caller waits up to so many seconds longer for the write to disk."""
+"""In seconds. If the driver answers before the deadline, the caller waits up to this much longer for the write to disk."""
 _CANCEL_GRACE = 0.25
-"""A call is stuck if the driver does not end it within so many seconds after its cancellation."""
+"""In seconds. A call is stuck if the driver does not end it within this time after its cancellation."""
 _STOP_GRACE, _LAST_WRITES = 1.0, 10.0
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class DriverCall:
         self.on_late = on_late
 
     def take_back(self) -> None:
-        """The driver answered. If it answered in time, the caller gets the answer even if the write ends after the deadline."""
+        """Call this when the driver has answered. If it was in time, the caller gets the answer even if the write ends late."""
         self.at_driver = False
         if not self._late:
             self.on_late = None

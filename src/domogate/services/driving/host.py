@@ -125,7 +125,7 @@ class Driving:
         return plant
 
     def _on_stopping(self, plant: DrivenPlant) -> None:
-        """A plant is stopping. The next request for this plant makes a new object."""
+        """Called when a plant begins to stop. The next request for this plant makes a new object."""
         if self._plants.get(plant.id) is plant:
             del self._plants[plant.id]
         if plant.stopping is not None:

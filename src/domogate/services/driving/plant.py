@@ -127,7 +127,7 @@ class DrivenPlant:
     # loading
 
     async def _load(self) -> StoredPlant | None:
-        """Load the stored plant. Return None if it had to wait for a slot and may have changed. Raises DeviceOffline."""
+        """Load the stored plant. Return None if it waited for a slot and may have changed since. Raises DeviceOffline."""
         if self._earlier is not None:
             await asyncio.wait((self._earlier,))
         stored = await self._context.store.find_plant(self.id)
@@ -151,7 +151,7 @@ class DrivenPlant:
         return stored
 
     async def _acquire_slot(self, stored: StoredPlant) -> bool:
-        """Get a slot. Return False if the plant had to wait for it.
+        """Get a slot of PlantSlots. Return False if the plant had to wait for it.
 
         Raises DeviceOffline if no slot is free and no call waits for the plant.
         """
@@ -176,7 +176,7 @@ class DrivenPlant:
     # reports
 
     def accept(self, report: Report) -> Sequence[Report]:
-        """Return the reports to record: the report under the injected faults, and the reports of alerts that it changes."""
+        """Apply the injected faults to the report. Return it, with one more report for each alert that it changes."""
         if self._overlay is None:
             return self._alerts.complete((report,))
         covered = self._overlay.cover(report, self._clock.now())
@@ -186,7 +186,7 @@ class DrivenPlant:
         await self._recorder.record([accepted for report in reports for accepted in self.accept(report)])
 
     def lose_driver(self, name: str) -> None:
-        """The driver is down, so the plant is not attached to it any more."""
+        """Called when the driver is down: the plant is not attached to it any more."""
         self._attachment.attached.pop(name, None)
 
     async def report_absent(self, driver: str, absence: Absence) -> None:

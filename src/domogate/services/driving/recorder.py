@@ -1,10 +1,11 @@
 """Writes reports and orders to the store, and keeps the last report of each driven module in memory.
 
-The store takes reports in the order of the calls; reports of many callers share a commit. Reports that nobody asked for wait in
-the queue of their driver, so a driver that sends too many reports delays only itself. The answer to an order or a question is
-written at once. A report that arrives late does not replace a newer one.
+The store takes reports in the order of the calls; reports of many callers share a commit. Reports that nobody asked for wait
+in the queue of their driver, so a driver that sends too many reports delays only itself. The answer to an order or a
+question is written at once. A report that arrives late does not replace a newer report.
 
-An order is written before it is sent, and it is ended once. If its process has ended, another process ends it (Decision 0034).
+An order is written before it is sent, and it is ended once. If its process has ended, another process ends it (Decision
+0034).
 """
 
 import asyncio
@@ -73,7 +74,7 @@ class Recorder:
             self._last.pop(module_id, None)
 
     def is_new(self, report: Report) -> bool:
-        """Whether the report differs from the last one of its module."""
+        """Whether the report differs from the last report of its module."""
         last = self._last.get(report.module_id)
         if last is None:
             return True
@@ -91,7 +92,10 @@ class Recorder:
         return next(self._numbers)
 
     async def record(self, reports: Sequence[Report], number: int | None = None) -> None:
-        """Record reports that nobody asked for. An error is logged and not raised, so that the driver continues."""
+        """Record reports that the driver sent without a question.
+
+        An error is logged and not raised, so that the driver continues.
+        """
         number = self.next_number() if number is None else number
         for start in range(0, len(reports), _BATCH):
             batch = self._without_outdated(reports[start : start + _BATCH], number)
@@ -169,7 +173,7 @@ class ReportQueue:
 
 
 _GRACE = 2.0
-"""For so many seconds after the deadline, only the process that sent the order may end it."""
+"""In seconds. For this time after the deadline, only the process that sent the order may end it."""
 _SETTLE_EVERY = 5.0
 _MOST_RESUMED = 10_000
 
@@ -192,7 +196,9 @@ class Orders:
     # one order
 
     async def begin(self, order: Order) -> OrderRecord | None:
-        """Write the order as sent. If the result is None, send it now. If the result is a record, it was sent before.
+        """Store the order with the state SENT. If the result is None, send the order now.
+
+        A record means that it was sent before.
 
         Raises OrderKeyTaken if the id belongs to another order, Internal.
         """
@@ -242,7 +248,7 @@ class Orders:
         return [record.order for record in reversed(records) if record.order.deadline > now]
 
     async def settle(self) -> int:
-        """End the orders whose deadline has passed and that have no final state. Return their number."""
+        """Give a final state to the orders whose deadline has passed without one. Return their number."""
         return await self._store.end_overdue_orders(self._clock.now() - _GRACE)
 
     async def _settle_regularly(self) -> None:
@@ -257,7 +263,7 @@ class Orders:
 
 
 def answer_again(record: OrderRecord) -> Report:
-    """Return the answer to a repeated order, without a state. Raises the fault if the order was not confirmed."""
+    """Return the report for a repeated order; it has no state. Raises a fault if the order was not confirmed."""
     if record.state is OrderState.FAILED:
         raise DeviceRefused(record.problem or "the device did not carry out the order")
     if record.state is OrderState.UNKNOWN:

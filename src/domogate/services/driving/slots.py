@@ -1,4 +1,4 @@
-"""Limits how many plants without a real device are driven at once."""
+"""Limits how many plants without a real device are driven at once: each needs a slot."""
 
 import asyncio
 from typing import Protocol

@@ -22,10 +22,10 @@ _log = structlog.get_logger(__name__)
 _START_DEADLINE = 30.0
 _STOP_DEADLINE = 10.0
 _FIRST_START = 2.0
-"""The gateway waits at most so many seconds for its drivers before it is ready."""
+"""In seconds. The gateway waits at most this long for its drivers before it is ready."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 _HEALTHY_AFTER = 60.0
-"""After so many seconds without a failure, the next pause is the shortest one again."""
+"""In seconds. After this time without a failure, the next pause is the shortest pause again."""
 _LONGEST_TEXT = 200
 
 

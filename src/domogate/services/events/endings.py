@@ -8,7 +8,10 @@ from domogate.domain import faults
 
 
 class EndCode(StrEnum):
-    """The reason as a code for programs. After the first three, a client can connect again with `Last-Event-ID`."""
+    """The reason as a code for programs.
+
+    After one of the first three reasons, the client just connects again with `Last-Event-ID`.
+    """
 
     DRAINING = "draining"
     SLOW = "slow"

@@ -52,7 +52,10 @@ def print_ready(cursor: int) -> bytes:
 
 
 def print_reset(reset: Reset) -> bytes:
-    """Print the event without an id. So a client that loses its connection during the present states gets all of them again."""
+    """Print the event without an id.
+
+    So a client that loses its connection while it gets the present states gets all of them again.
+    """
     return frame("reset", _encode(reset))
 
 

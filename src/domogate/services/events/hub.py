@@ -1,4 +1,4 @@
-"""Passes committed changes to the open event streams. Streams that do not depend on a change cost nothing."""
+"""Passes committed changes to the open event streams. A change does no work for streams that do not depend on it."""
 
 import asyncio
 from collections import deque
@@ -31,7 +31,7 @@ from domogate.services.rights.access import Caller, get_access
 
 HEARTBEAT_EVERY = 15.0
 AT_ONCE = 4
-"""After each group of so many streams, other tasks of the event loop can run."""
+"""The number of streams that get a change before other tasks of the event loop can run."""
 RETRY_AFTER = 5
 
 _log = structlog.get_logger(__name__)
@@ -46,7 +46,7 @@ class Unavailable(Exception):
 
 
 class TooManyStreams(Unavailable):
-    """This user or key has too many open streams. Others can still open streams."""
+    """This user or subscription key has too many open streams. Others can still open streams."""
 
 
 class Hub:
@@ -70,7 +70,7 @@ class Hub:
     ) -> None:
         """`source` is the URL of the gateway. `most` is the number of streams that may be open.
 
-        A user or key gets at most half of them, so that nobody can take all streams (Decision 0057).
+        A user or a subscription key gets at most half of them, so that nobody can take all streams (Decision 0057).
         """
         self._context = StreamContext(store, read_model, verifier, admission, clock, source)
         self._most = most
@@ -158,7 +158,7 @@ class Hub:
             raise TooManyStreams(f"The {of} already has {most} open event streams, which is the limit. Close one first.")
 
     def _index(self, stream: Stream) -> None:
-        """Index the stream by its present dependencies, and remove old ones from the index."""
+        """Index the stream by its present dependencies, and remove its old dependencies from the index."""
         if stream.closed:
             return
         before, now = self._streams[stream], set(stream.rights.list_dependencies())

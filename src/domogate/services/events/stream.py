@@ -1,4 +1,4 @@
-"""One event stream: first the missed events, then new events. Rights are checked before each one (Decision 0044)."""
+"""One event stream: first the missed events, then new events. Rights are checked before each event (Decision 0044)."""
 
 import asyncio
 import re
@@ -117,7 +117,7 @@ class Stream:
             self._wakeup.set()
 
     def invalidate_rights(self) -> None:
-        """Something changed that the rights depend on. They are checked before the next event."""
+        """Call this when something changed that the rights depend on. They are checked again before the next event."""
         self._rights_version += 1
         self._wakeup.set()
 

@@ -18,7 +18,7 @@ from domogate.services.plants.read_model import ReadModel
 from domogate.services.rights.access import Access, Caller, check_standing, get_access, list_own_plants
 
 Dependency = tuple[str, str]
-"""The type and id of an object, for example a user. When it changes, the stream's rights are checked again."""
+"""The type and id of an object, for example a user. When this object changes, the stream's rights are checked again."""
 
 
 def plant_dependency(plant_id: Id) -> Dependency:
@@ -143,7 +143,10 @@ class StreamRights:
         return self.plants, min(until)
 
     async def keep_visible(self, notices: FramedNotices) -> FramedNotices:
-        """Return the notices that the present rights allow. Modules may have been deleted, or changed their kind."""
+        """Return the notices that the present rights allow.
+
+        Since a notice was made, its module may have been deleted or changed.
+        """
         return [(notice, frame) for notice, frame in notices if await self.may_see(notice)]
 
     async def may_see(self, notice: Notice) -> bool:

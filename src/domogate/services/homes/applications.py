@@ -56,7 +56,7 @@ class Applications:
         return found
 
     async def revoke(self, user_id: Id, client_id: str, *, address: str) -> None:
-        """Revoke all grants of the person for this application. Raises NotFound if there is none."""
+        """Revoke all grants of the person for this application. Raises NotFound if the person has no such grant."""
         if not await self._people.revoke_grants(user_id, client_id, by=Actor(user_id, address)):
             raise NotFound("The person has not let in such an application.")
 

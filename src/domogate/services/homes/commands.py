@@ -32,12 +32,12 @@ class Outcome(StrEnum):
 
     CONFIRMED = "confirmed"
     UNANSWERED = "unanswered"
-    """The device did not answer in time. It may still have done it."""
+    """The device did not answer in time. It may have executed the command anyway."""
     UNREACHABLE = "unreachable"
-    """The device cannot be reached; nothing was done."""
+    """The device cannot be reached, so it did not get the command."""
     REFUSED = "refused"
     UNKNOWN = "unknown"
-    """The gateway stopped before the device answered, or the same command is still under way."""
+    """The gateway stopped before the device answered, or another request with the same key still waits for the device."""
 
 
 _OUTCOME_OF = {
@@ -134,7 +134,7 @@ def _check_doors(home: Home, module: Module) -> None:
 
 
 def _order_id(user_id: Id, key: str | None) -> str:
-    """Orders of a person have ids of their own, so nobody can read or block the order of another person with its key."""
+    """Return an order id that depends on the person and the key. So nobody can use the key of another person's order."""
     if key is not None and not (0 < len(key) <= LONGEST_KEY and key.isprintable()):
         raise ValueOutOfRange(f"an idempotency key is 1 to {LONGEST_KEY} printable characters")
     return f"home-{user_id}-{key or new_id()}"

@@ -53,14 +53,14 @@ class Home(msgspec.Struct, frozen=True):
         return found
 
     def find_command(self, module: Module) -> str | None:
-        """The name of the command that this person may send to the module: `run scene` for a scene. None: no command."""
+        """Return the command that this person may send to the module, or None. For a scene it is `run scene`."""
         if uses_doors(module) and not self.may_use_doors:
             return None
         return RUN_SCENE if module.kind is DeviceKind.SCENE else command_for(module.kind)
 
 
 def uses_doors(module: Module) -> bool:
-    """Whether a command to this module opens a door or switches a camera. A scene can have such a step."""
+    """Whether a command to this module, or a step of this scene, opens a door or switches a camera."""
     steps = module.detail.steps if isinstance(module.detail, SceneDetail) else ()
     return module.kind in DOOR_KINDS or any(isinstance(step.command, _DOOR_COMMANDS) for step in steps)
 

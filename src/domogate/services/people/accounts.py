@@ -42,7 +42,7 @@ class PeopleServiceStore(
 
 
 class Accounts:
-    """Changes users. `by` is the actor for the audit log. `address` is the address of a user who changes their own account."""
+    """Changes users. `by` is the actor for the audit log. `address`: of a user who changes their own account."""
 
     def __init__(
         self,
@@ -142,10 +142,10 @@ class Accounts:
     async def set_password(
         self, user_id: Id, password: str, *, instead_of: str | None = None, keep_session: Id | None = None, address: str = ""
     ) -> User:
-        """Set the password of a logged-in user. End the other sessions. The standing no longer asks for a new password.
+        """Set the password of a logged-in user. End the other sessions. The standing `password expired` ends too.
 
-        `instead_of` is the hash of the password that the user has just confirmed. If another request has replaced that password
-        since then, this raises Conflict: somebody else may know the old password.
+        `instead_of` is the hash of the password that the user has just confirmed. If another request has replaced that
+        password since then, this raises Conflict: somebody else may know the old password.
         """
         await self._check_new_password(await self.get_user(user_id), password)
         password_hash = await self._hasher.hash_password(password)
@@ -166,7 +166,7 @@ class Accounts:
         instead_of: str | None = None,
         mailbox: str | None = None,
     ) -> User:
-        """`mailbox`: the address to which the link was mailed. The person can read mail at this address (Decision 0029)."""
+        """`mailbox`: the e-mail address to which the link was mailed. The person can read mail there (Decision 0029)."""
 
         def change(user: User) -> User:
             if instead_of is not None and user.password_hash != instead_of:
@@ -247,7 +247,7 @@ class Accounts:
         self.note(AuditAction.SECOND_FACTOR_CHANGED, by, user_ref(user_id), passkey="renamed")
 
     async def remove_passkey(self, user_id: Id, passkey_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """If no second factor is left, the recovery codes are removed too."""
+        """Remove one passkey. If the user has no second factor after that, remove the recovery codes too."""
         if not await self._store.remove_passkeys(user_id, passkey_id):
             raise NotFound(f"The user has no passkey {passkey_id}.")
         if not (await self.get_user(user_id)).has_second_factor:
@@ -255,7 +255,7 @@ class Accounts:
         self.note(AuditAction.SECOND_FACTOR_CHANGED, by, user_ref(user_id), passkey="removed")
 
     async def unbind_external_accounts(self, user_id: Id, *, by: Actor = COMMAND_LINE) -> int:
-        """For a user who has a new account at another issuer. The next token binds the new account by e-mail."""
+        """Unbind all accounts, for a user who has a new account at an issuer. The issuer's next token binds it by e-mail."""
         await self.get_user(user_id)
         unbound = await self._store.unbind_external_accounts(user_id)
         if not unbound:

@@ -20,7 +20,7 @@ _PURPOSE = (LinkPurpose.EMAIL,)
 
 
 class EmailChanges(Accounts):
-    """A user changes the address with a link that is mailed to the new address. An operator changes it directly."""
+    """A user changes their e-mail address with a link that is mailed to the new address. An operator changes it directly."""
 
     async def mail_email_link(self, user: User, email: str, *, by: Actor) -> bool:
         """Mail a link to the new address. Return False and mail nothing if another user has the address.
@@ -41,7 +41,10 @@ class EmailChanges(Accounts):
         return True
 
     async def find_email_link(self, user_id: Id, token: str) -> str | DeadLink:
-        """Return the new address of this user. The link of another user does not work: a mistyped address may be theirs."""
+        """Return the new e-mail address, or why the link does not work.
+
+        A link of another user does not work: if a user mistypes an address, its owner may open the link.
+        """
         found = await self.links.find(token, _PURPOSE)
         if isinstance(found, DeadLink):
             return found
@@ -67,7 +70,7 @@ class EmailChanges(Accounts):
             raise Conflict(f"There is a user {email} already.")
 
     async def set_email(self, user_id: Id, email: str, *, by: Actor = COMMAND_LINE) -> User:
-        """For operators. The new address is not verified. A notice goes to the old address. Raises Conflict."""
+        """For operators. The new e-mail address is not verified. The old one gets a mail about the change. Raises Conflict."""
         former = await self.get_user(user_id)
         await self.check_new_email(user_id, email)
         changed = await self._replace_email(user_id, email, by)
@@ -83,7 +86,7 @@ class EmailChanges(Accounts):
         return changed
 
     async def notify(self, user: User, kind: MailKind) -> None:
-        """Mail a notice about a change that is made already. If the mail fails, the change stays."""
+        """Mail the user about a change that is already made. If the mail fails, the change stays."""
         try:
             await self._mail.send(self.mail_to(user, kind))
         except OSError as error:

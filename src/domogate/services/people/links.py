@@ -55,7 +55,7 @@ class OneTimeLinks:
         self.lifetime = lifetime
 
     async def issue_for_email(self, user: User, email: str, by: Actor, send: Callable[[str], Awaitable[bool]]) -> None:
-        """Make a link to confirm a new address, and `send` it there. Raises MailFailed."""
+        """Make a link to confirm a new e-mail address, and `send` the link to it. Raises MailFailed."""
         url, _ = await self._add(user, LinkPurpose.EMAIL, sent_to=email)
         mailed = await report_failure(send(url))
         self._note(AuditAction.LINK_ISSUED, by, user_ref(user.id), mailed=yes_or_no(mailed))
@@ -76,7 +76,10 @@ class OneTimeLinks:
         return IssuedLink(None if mailed else url, mailed, expires_at)
 
     async def _add(self, user: User, purpose: LinkPurpose, *, sent_to: str | None = None) -> tuple[str, float]:
-        """Return the URL and its expiry. Earlier links become invalid. `sent_to`: the link is sent only to this mailbox."""
+        """Return the URL and its expiry. Earlier links become invalid.
+
+        `sent_to`: the only e-mail address that gets the link.
+        """
         token = new_secret()
         expires_at = self._clock.now() + self.lifetime
         await self._store.add_link(OneTimeLink(hash_secret(token), user.id, purpose, expires_at, sent_to))
@@ -96,13 +99,13 @@ class OneTimeLinks:
         return await self._store.take_link(hash_secret(token))
 
     async def withdraw(self, user_id: Id) -> None:
-        """Replace older links by an expired link, so that a link in a mailbox cannot undo a new password."""
+        """Make older links invalid, so that nobody can replace a new password with an old link from a mailbox."""
         for purpose in LinkPurpose:
             await self._store.add_link(OneTimeLink(hash_secret(new_secret()), user_id, purpose, self._clock.now()))
 
 
 async def report_failure(sending: Awaitable[bool]) -> bool:
-    """Return whether the mail was sent. Raises MailFailed."""
+    """Await the mail and return whether it was sent. Raises MailFailed."""
     try:
         return await sending
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Limits login attempts for each account and for each address. Nobody is locked out permanently.
+"""Limits login attempts for each account and for each IP address. Nobody is locked out permanently.
 
-The counts are in the store, so all gateways share them; `domain/attempts.py` has the rules. The keys are hashes, because people
-sometimes type something else into the e-mail field, for example their password.
+The counts are in the store, so all gateways share them; `domain/attempts.py` has the rules. The keys are hashes, because
+people sometimes type something else into the e-mail field, for example their password.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ _HOUR, _DAY = 3600.0, 86_400.0
 
 
 class LoginThrottle:
-    """Says how long a person must wait before the next attempt for an account or from an address."""
+    """Says how long a person must wait before the next attempt for an account or from an IP address."""
 
     def __init__(
         self,
@@ -37,7 +37,8 @@ class LoginThrottle:
     ) -> None:
         """Each `purpose` has separate counts.
 
-        `familiar_kept`: the seconds for which an address of the owner stays known. `capacity`: the number of cached waits.
+        `familiar_kept`: after a login, the IP address counts as known for the account for so many seconds. `capacity`: the
+        number of cached waits.
         """
         self._store = store
         self._clock = clock
@@ -82,7 +83,7 @@ class LoginThrottle:
         return wait.seconds
 
     async def succeed(self, account: str, address: str) -> None:
-        """Reset the count of the account, and remember that its owner uses this address."""
+        """Reset the count of the account, and remember that its owner uses this IP address."""
         attempt = self.attempt(account, address)
         self._waiting.pop(attempt.familiar, None)
         self._waiting.pop(attempt.address, None)
@@ -118,14 +119,14 @@ class LoginThrottles:
 
 
 def at_address(email: str, address: str) -> str:
-    """Return the account name for throttles that count for each pair of account and address."""
+    """Return the account name for throttles that count for each pair of account and IP address."""
     return f"{email} {network_of(address)}"
 
 
 class LoginQueue:
     """Limits the logins that are in progress, because each keeps memory and waits for its turn to hash a password.
 
-    One address gets at most half of the places, so that it cannot keep all others out.
+    One IP address gets at most half of the places, so that it cannot keep all others out.
     """
 
     def __init__(self, most: int = 200) -> None:

@@ -33,7 +33,7 @@ class LoginComplete(msgspec.Struct, frozen=True):
 
 
 class SecondFactorNeeded(msgspec.Struct, frozen=True):
-    """Continue with this cookie. `set_up` is True if the user has no second factor yet. It gives no other access."""
+    """The login continues with this cookie, which gives no other access. `set_up`: the user has no second factor yet."""
 
     cookie: str
     set_up: bool

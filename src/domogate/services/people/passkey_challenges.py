@@ -1,6 +1,7 @@
-"""Challenges for authenticators. A challenge needs no row in the store until it was used, so strangers cannot fill a table.
+"""Challenges for authenticators. A challenge needs no row in the store until it is used, so strangers cannot fill a table.
 
-A challenge has 256 random bits and its end. A MAC binds them to a form of one browser. All gateways make the same MAC.
+A challenge has 256 random bits and the time of its end. A MAC binds both to a form of one browser. All gateways on one store
+make the same MAC.
 """
 
 import msgspec
@@ -14,7 +15,7 @@ CHALLENGE_LIFETIME = 300.0
 
 
 class ReadChallenge(msgspec.Struct, frozen=True):
-    """A challenge of ours. `user_handle` is empty if the challenge was not for a new passkey."""
+    """A challenge that this gateway made. `user_handle` is empty if the challenge was not for a new passkey."""
 
     used: UsedChallenge
     user_handle: str
@@ -28,13 +29,13 @@ class PasskeyChallenges:
         self._clock = clock
 
     async def new(self, form_token: str, user_handle: str = "") -> bytes:
-        """`form_token` belongs to the browser and to the step of the login. `user_handle` is for a new passkey."""
+        """Make a challenge. `form_token` is of the browser and of the step of the login. `user_handle` is for a new passkey."""
         expires_at = int(self._clock.now() + CHALLENGE_LIFETIME)
         words = f"{new_secret()}.{expires_at}.{user_handle}"
         return f"{words}.{await self._mac.sign(f'{form_token} {words}')}".encode()
 
     async def read(self, challenge: bytes, form_token: str) -> ReadChallenge | None:
-        """None if we did not make the challenge for this form, or if it has expired."""
+        """Return None if the gateway did not make the challenge for this form, or if the challenge has expired."""
         text = challenge.decode("ascii", "replace")
         words, _, mac = text.rpartition(".")
         if not form_token or not await self._mac.verify(f"{form_token} {words}", mac):

@@ -1,4 +1,4 @@
-"""Passkeys of people: add one, and log in with one, alone or after the password."""
+"""Passkeys of people: add a passkey, and log in with a passkey alone or after the password."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -21,7 +21,10 @@ from domogate.services.people.session_records import MULTIPLE, PASSKEY
 from domogate.services.people.sessions import Sessions
 
 _ATTEMPTS = 100
-"""Wrong answers of one address before it has to wait. A signature cannot be guessed; this bounds the work."""
+"""The number of wrong answers from one IP address before it has to wait.
+
+Nobody can guess a signature; this only limits the work.
+"""
 
 
 class PasskeyLoginStore(LoginStore, PasskeyStore, Protocol):
@@ -44,18 +47,21 @@ class Passkeys:
     # --- questions for the browser ------------------------------------------------------------------------------------
 
     async def ask_for_new(self, person: LoggedIn) -> dict[str, Any]:
-        """All passkeys of a user have the same user handle, so that a device keeps only one passkey of the user."""
+        """Return the options for a new passkey.
+
+        All passkeys of a user have the same handle, so a device keeps only one of them.
+        """
         known = await self._store.list_passkeys(person.user.id)
         user_handle = known[0].user_handle if known else new_secret()
         challenge = await self._challenges.new(person.form_token, user_handle)
         return self._verifier.creation_options(person.user, user_handle, known, challenge)
 
     async def ask_for_any(self, form_token: str) -> dict[str, Any]:
-        """For a login without a password: the person chooses the passkey, and the passkey identifies the person."""
+        """Return the options for a login without a password. The passkey that the person chooses identifies the person."""
         return self._verifier.request_options((), await self._challenges.new(form_token))
 
     async def ask_for_one_of(self, pending: PendingLogin) -> dict[str, Any]:
-        """For the step after the password."""
+        """Return the options for the step after the password."""
         known = await self._store.list_passkeys(pending.user.id)
         return self._verifier.request_options(known, await self._challenges.new(pending.form_token))
 
@@ -98,13 +104,13 @@ class Passkeys:
     async def log_in(
         self, answer: str, form_token: str, address: str, agent: str, *, replaces: str | None = None
     ) -> LoginComplete | LoginFailed | LoginExpired | LoginThrottled:
-        """Without a password. `replaces` is the cookie that the browser already has."""
+        """Log in without a password. `replaces` is the cookie that the browser already has."""
         return await self._log_in(None, answer, form_token, (), address, agent, replaces)
 
     async def complete(
         self, pending: PendingLogin, answer: str, address: str, agent: str, *, replaces: str | None = None
     ) -> LoginComplete | LoginFailed | LoginExpired | LoginThrottled:
-        """The step after the password."""
+        """Log in with a passkey after the password. `replaces` is the cookie that the browser already has."""
         factors = pending.session.factors
         outcome = await self._log_in(pending.user, answer, pending.form_token, factors, address, agent, replaces)
         if isinstance(outcome, LoginComplete):
@@ -159,7 +165,7 @@ class Passkeys:
         return LoginExpired() if challenge is None else (unverified, challenge)
 
     async def _verify(self, answer: UnverifiedAnswer, expected: User | None) -> tuple[User, Passkey, int]:
-        """The count of signatures is the third value. Raises _NotProven."""
+        """Return the user, the passkey and the authenticator's count of signatures. Raises _NotProven."""
         passkey = await self._store.find_passkey(answer.credential_id)
         user = None if passkey is None else await self._store.find_user(passkey.user_id)
         if passkey is None or user is None or not user.active:
@@ -181,7 +187,7 @@ class Passkeys:
 
 
 class _NotProven(Exception):
-    """`reason` and `what` are for the audit log. The person is not told."""
+    """The answer does not prove the passkey. `reason` and `what` are for the audit log; the person does not see them."""
 
     def __init__(self, reason: str, what: str) -> None:
         super().__init__(reason)

@@ -29,7 +29,7 @@ OWNER_INVITATIONS, OWNER_CHANGES, OWNER_SPAN = 20, 100, 3600.0
 An invitation can send a mail. A change adds an entry to the audit log.
 """
 MOST_PEOPLE = 200
-"""The number of members and invitations up to which an owner may invite."""
+"""If a plant has this number of members and invitations, its owner cannot invite more people."""
 
 
 class TooOften(Refused):
@@ -233,7 +233,10 @@ class People(EmailChanges):
         await self.withdraw_user(plant_id, user_id, by=Actor(user_id, address))
 
     async def remove_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """For the owner or an operator. For some time E6 lists the plant as removed; elsewhere it is hidden (Decision 0009)."""
+        """For the owner or an operator.
+
+        For some time E6 lists the plant as removed; other operations hide it (Decision 0009).
+        """
         await self._set_status(plant_id, PlantStatus.REMOVED, by)
 
     async def restore_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:

@@ -7,7 +7,7 @@ from domogate.services.refusals import Invalid
 
 
 def check_email(email: str) -> str:
-    """Return the address unchanged. Raises Invalid."""
+    """Return the e-mail address unchanged. Raises Invalid."""
     if not is_email(email):
         raise Invalid(f"{email!r} is not an e-mail address such as anna@example.com.")
     return email

@@ -41,7 +41,7 @@ class SecondFactor:
 
 
 def is_secret(text: str) -> bool:
-    """Whether the text has the form of `new_secret`."""
+    """Whether the text has the form of a secret that `new_secret` makes."""
     try:
         return len(base64.b32decode(text)) == _SECRET_BYTES
     except (binascii.Error, ValueError):

@@ -34,13 +34,13 @@ class SecondFactorChanges(SessionRecords):
         return LoginFailed() if user is None else await self.renew(person.session, user, (CODE,), address)
 
     async def renew(self, session: Session, user: User, factors: Sequence[str], address: str) -> LoginComplete | LoginFailed:
-        """Start a new session after the person proved `factors`. End all other sessions: they began without it."""
+        """Start a new session after the person proved `factors`. End all other sessions, which began without these factors."""
         await self._store.end_sessions(user.id)
         all_factors = tuple(dict.fromkeys((*session.factors, *factors)))
         return await self._start_session(user, address, session.agent, all_factors, None)
 
     async def switch_off_second_factor(self, person: LoggedIn, address: str) -> bool:
-        """Switch the app off. Return False if the gateway requires a second factor and the person has no passkey."""
+        """Switch the authenticator app off. Return False if a second factor is required and the person has no passkey."""
         if self.second_factor_required and not person.user.has_passkey:
             return False
         changed = await self._store.change_user(person.user.id, lambda user: msgspec.structs.replace(user, totp_secret=None))

@@ -26,7 +26,7 @@ _AGENT_KEPT = 300
 _RECENT_LOGIN = 300.0
 
 PASSWORD, CODE, PASSKEY, MULTIPLE = "pwd", "otp", "pop", "mfa"
-"""The authentication methods (RFC 8176). A passkey proves possession of a key and verifies the person."""
+"""The authentication methods (RFC 8176). A passkey proves possession of a key (pop) and verifies the person (mfa)."""
 
 
 class SessionRecords:
@@ -86,7 +86,7 @@ class SessionRecords:
         return sorted(active, key=lambda it: it.seen_at, reverse=True)
 
     def is_recent(self, person: LoggedIn) -> bool:
-        """Whether the login was a short time ago, so that the password need not be asked for again."""
+        """Whether the login was so recent that the person need not enter the password again."""
         return 0 <= self._clock.now() - person.session.auth_time < _RECENT_LOGIN
 
     # --- log out ------------------------------------------------------------------------------------------------------

@@ -93,7 +93,10 @@ class Sessions(SecondFactorChanges):
         return LoginFailed()
 
     async def confirm_password(self, person: LoggedIn, password: str, address: str) -> LoginFailed | LoginThrottled | None:
-        """Return None if the password is right. It is asked before critical changes: another person may use the browser."""
+        """Return None if the password is right.
+
+        Pages ask for it before critical changes, because another person may use the browser.
+        """
         wait = await self._throttles.passwords.admit(person.user.email, address)
         if wait > 0:
             return self.refuse_for_now(wait, address, AuditAction.LOGIN)
@@ -105,7 +108,7 @@ class Sessions(SecondFactorChanges):
         return None
 
     async def confirm_person(self, person: LoggedIn, password: str, address: str) -> LoginFailed | LoginThrottled | None:
-        """Do the same as `confirm_password`. Without a password, a recent login is enough."""
+        """Do the same as `confirm_password`, but accept an empty password if the login was recent."""
         if not password and self.is_recent(person):
             return None
         return await self.confirm_password(person, password, address)

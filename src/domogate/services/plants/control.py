@@ -37,14 +37,14 @@ _LONGEST_KEY = 128
 _LOOKUPS, _LOOKUP_PAUSE = 10, 0.05
 """The number of lookups for the end of an order that is not on disk yet, and the seconds between them."""
 _LAST_LOOKUP = 0.15
-"""No lookup starts later than so many seconds after the deadline. So the caller is answered within 0.25 s after it."""
+"""In seconds after the deadline. No lookup starts later, so the caller is answered at most 0.25 s after the deadline."""
 
 # When plugs fail in different ways, the answer has the worst fault. The worst case is a command that may have been executed.
 _WORST_FIRST: tuple[type[Fault], ...] = (DeviceTimeout, DeviceRefused, CommandNotSupported, DeviceOffline)
 
 
 class Control:
-    """Returns a fresh state at once, asks the driver for an older one, and sends commands (Decision 0008)."""
+    """Answers a fresh state from memory, asks the driver if the state is too old, and sends commands (Decision 0008)."""
 
     def __init__(
         self,
@@ -68,14 +68,17 @@ class Control:
         self._numbers = itertools.count(1)
 
     def find_fresh(self, view: ModuleView) -> State | None:
-        """Return the state if its driver confirmed it recently and it does not move. If None is returned, call `read_state`."""
+        """Return the state if its driver confirmed it recently and the module does not move.
+
+        If the result is None, call `read_state`.
+        """
         state = view.state
         if not view.reachable or self._clock.now() - view.confirmed_at > self._max_ages[view.module.kind]:
             return None
         return None if state is not None and state.is_moving else state
 
     async def read_state(self, view: ModuleView) -> State:
-        """Return the state, and ask the module first if the state is not fresh. Raises DeviceOffline, DeviceTimeout."""
+        """Return the state. If it is not fresh, ask the module first. Raises DeviceOffline, DeviceTimeout."""
         await self.check_reachable(view)
         if view.state is None:
             raise DeviceTimeout(f"the {view.module.kind} can be reached, but has not reported its whole state yet")
@@ -125,8 +128,9 @@ class Control:
     ) -> OrderRecord:
         """Send a command, and return the record of the order. A failure of the device is in the record and is not raised.
 
-        `key` is an idempotency key: a repeated key returns the same record and sends nothing. `deadline` None means the usual
-        deadline. Raises OrderKeyTaken if the key was used for another command, ValueOutOfRange if it is not valid, Internal.
+        `key` is an idempotency key: a repeated key returns the same record and sends nothing. `deadline` None means the
+        usual deadline. Raises OrderKeyTaken if the key was used for another command, ValueOutOfRange if the key is not
+        valid, Internal.
         """
         if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isprintable()):
             raise ValueOutOfRange(f"an idempotency key is 1 to {_LONGEST_KEY} printable characters")
@@ -150,7 +154,7 @@ class Control:
         return OrderRecord(order, state, queued_at=now, ended_at=now, problem=problem)
 
     async def _find_ended(self, order: Order) -> OrderRecord | None:
-        """Return the record of the order. It may have no end yet, because the caller is answered at the deadline."""
+        """Wait until the record of the order has a final state, and return it. After the deadline, return it as it is."""
         for _ in range(_LOOKUPS):
             record = await self._store.find_order(order.id)
             if record is None or record.state.is_end or self._clock.now() >= order.deadline + _LAST_LOOKUP:

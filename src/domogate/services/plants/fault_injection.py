@@ -142,7 +142,7 @@ def _find_targets(stored: StoredPlant, module_id: Id | None, fault: InjectedFaul
 
 
 def _can_have(module: Module, fault: InjectedFault, value: str) -> bool:
-    """Whether the module can have this fault. Units can have BLOCK failures, controllers REMOTE failures (Spec 2.15)."""
+    """Whether the module can have this fault. Failure types BLOCK.… are for units, REMOTE.… for controllers (Spec 2.15)."""
     if fault is not InjectedFault.FAILURE:
         return True
     return value.startswith("BLOCK.") == (module.kind is DeviceKind.EMERGENCY_UNIT)
@@ -164,7 +164,7 @@ class FaultExpiry:
         await cancel(self._task)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """A listener of the store. A fault may have been injected by this or another process."""
+        """A listener of the store: it gets the faults that this process or another process injects."""
         if any(isinstance(change.event, PlantChanged) for change in changes):
             self._changed.set()
 

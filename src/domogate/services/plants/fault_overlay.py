@@ -1,4 +1,4 @@
-"""Applies injected faults to states and reports. Clients see the changed states, drivers get the real ones (Decision 0035)."""
+"""Applies injected faults to states and reports. Clients see the result, drivers get the real states (Decision 0035)."""
 
 from collections.abc import Sequence
 
@@ -70,7 +70,7 @@ class FaultOverlay:
         return report if state is report.state else msgspec.structs.replace(report, state=state)
 
     def report_absence(self, plant_id: Id, module_id: Id, now: float) -> Report | None:
-        """Return the report of absence if the module has the fault offline."""
+        """If the fault `offline` is injected into the module, return a report that the module cannot be reached."""
         injection = self.find(module_id, InjectedFault.OFFLINE, now)
         if injection is None:
             return None

@@ -51,7 +51,10 @@ class History:
         audit_kept: float | None = None,
         token_lifetime: float = 0.0,
     ) -> None:
-        """All times are in seconds. `audit_kept` None: audit records are never removed. `token_lifetime` is the longest one."""
+        """All times are in seconds. `audit_kept` None: audit records are never removed.
+
+        `token_lifetime`: of the longest-lived tokens.
+        """
         self._store = store
         self._clock = clock
         self._changes_kept = changes_kept
@@ -74,7 +77,10 @@ class History:
     # reading
 
     def kept_since(self, resolution: float | None) -> float:
-        """Return the earliest time with data. Single readings (None) and spans shorter than an hour are kept for less time."""
+        """Return the earliest time for which data is kept.
+
+        Single readings (None) and spans under an hour are kept for less time.
+        """
         kept = self._readings_raw if resolution is None or resolution < _HOUR else self._readings_kept
         return max(0.0, self._clock.now() - kept)
 

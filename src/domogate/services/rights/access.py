@@ -29,7 +29,7 @@ READ_SCOPE: dict[DeviceKind, Scope] = {
     DeviceKind.EMERGENCY_CONTROLLER: Scope.SAFETY_READ,
     DeviceKind.EMERGENCY_UNIT: Scope.SAFETY_READ,
 }
-"""For each kind, the scope that shows the state (E2, E4, E8, E12, E16, E18). `home.use` shows all kinds."""
+"""For each kind of device, the scope that shows its state (E2, E4, E8, E12, E16, E18). `home.use` shows all kinds."""
 
 PLANT_SCOPES = frozenset({Scope.TOPOLOGY_READ, Scope.COMFORT_READ, HOME_SCOPE})
 """Scopes that list plants (E6, E10, E14, X3, X5, /home/v1). One of them is enough."""
@@ -53,7 +53,7 @@ class Access(msgspec.Struct, frozen=True, gc=False):
     """The plant with the modules that this person may see."""
     scopes: frozenset[str]
     until: float
-    """From this time on the rights may be different, even without a change in the store. It is always in the future."""
+    """A time in the future. From this time on the rights may be different, even without a change in the store."""
     joined: int
     """The cursor of the newest change when the person joined the plant (Decision 0056)."""
     begun: float = 0.0
@@ -107,7 +107,7 @@ class PlantList(msgspec.Struct, frozen=True):
     plants: list[Plant]
     until: float = inf
     left_out: str = ""
-    """Says which plants of the person are not in the list. It is a part of the keys of cached answers."""
+    """A text that identifies the plants of the person that are not in the list. It is a part of the keys of cached answers."""
 
 
 def list_own_plants(plants: Iterable[Plant], user_id: Id, now: float, *, removed_since: float = inf) -> PlantList:
@@ -165,7 +165,7 @@ class Caller(msgspec.Struct, frozen=True):
     principal: Principal
     admitted: Admitted | None
     key: bytes | None
-    """None for the gateway's own pages, which need no key on our own surfaces (Decision 0076)."""
+    """The subscription key. None for the gateway's own pages, which need no key on our own surfaces (Decision 0076)."""
     unverified_token: bytes
 
 
@@ -180,7 +180,7 @@ async def authenticate(headers: Sequence[tuple[bytes, bytes]], admission: Admiss
 
 
 def read_headers(listed: Sequence[tuple[bytes, bytes]]) -> tuple[dict[bytes, bytes], bytes]:
-    """Return the headers by name, and the subscription key. Raises KeyRefused; TokenRefused for a repeated token."""
+    """Return the headers by name, and the subscription key. Raises KeyRefused; TokenRefused if two tokens are sent."""
     headers = dict(listed)
     if len(headers) != len(listed):
         refuse_repeated(listed)

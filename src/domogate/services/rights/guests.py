@@ -12,7 +12,7 @@ from domogate.domain.plants import Ambient, Module, SceneDetail, Topology
 from domogate.services.plants.read_model import PlantView
 
 _MODULES_KEPT = 2
-"""The limit of modules in all cached views of a plant: this factor times the modules of the plant, plus `_FEW`."""
+"""All cached views of a plant have together at most this many times the modules of the plant, plus `_FEW` modules."""
 _FEW = 100
 
 

@@ -37,7 +37,7 @@ class SafetyReport(msgspec.Struct, frozen=True):
 
     @property
     def has_simulated(self) -> bool:
-        """Whether something in the report is invented: a device, or an entry of a device that was simulated then."""
+        """Whether something in the report is invented: a device is simulated, or was simulated when an entry was written."""
         return self.site.summary.simulated > 0 or any(one.entry.simulated for one in self.entries)
 
 

@@ -29,7 +29,7 @@ class Need(msgspec.Struct, frozen=True):
 
 
 class OrderLine(msgspec.Struct, frozen=True):
-    """One part to order. The quantity is a text, as in E19, with the sum of the numbers."""
+    """One part to order. The quantity is a text, as in E19: the sum of the quantities that the units need."""
 
     reference: str
     type: SparePartType
@@ -83,7 +83,7 @@ def order(needs: Iterable[Need], parts_of: Mapping[str, SpareParts | None]) -> O
 
 
 def _add(quantities: list[str]) -> str:
-    """Return the sum of the numbers. Quantities that are not numbers ("a pair") are counted."""
+    """Return the sum as a text. If a quantity is not a number ("a pair"), write how often it is needed."""
     total = sum(int(text) for text in quantities if _is_number(text))
     others: dict[str, int] = {}
     for text in quantities:

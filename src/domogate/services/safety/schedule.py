@@ -12,7 +12,10 @@ from domogate.domain.states import EmergencyState
 DAY = 86_400.0
 MONTHS_BETWEEN = {EmergencyTestKind.FUNCTION: 1, EmergencyTestKind.DURATION: 12}
 DUE_SOON = {EmergencyTestKind.FUNCTION: 7 * DAY, EmergencyTestKind.DURATION: 30 * DAY}
-"""A test is announced so many seconds before it is due. A duration test needs planning: it empties the batteries."""
+"""In seconds. A test counts as due soon for this time before it is due.
+
+A duration test needs planning: it empties the batteries.
+"""
 
 # The clock of a unit may be wrong. Times outside these limits are replaced by the limit, because datetime cannot handle them.
 _EARLIEST, _LATEST = 0.0, datetime(9000, 1, 1, tzinfo=UTC).timestamp()
@@ -33,7 +36,7 @@ class TestStanding(StrEnum):
 class PlannedTest(msgspec.Struct, frozen=True):
     """The schedule of one kind of test of one unit: the last finished test, the next one, and whether a test is running.
 
-    If the unit was never tested, `due_at` is the time at which it was commissioned or first known to be charging.
+    If the unit was never tested, `due_at` is the time at which it was commissioned or began to charge.
     """
 
     kind: EmergencyTestKind
@@ -44,7 +47,7 @@ class PlannedTest(msgspec.Struct, frozen=True):
 
 
 def add_months(at: float, months: int) -> float:
-    """Return the same day and time (UTC) so many months later, or the last day of that month if it has no such day."""
+    """Return the same day and time (UTC) `months` months later, or the last day of that month if the month has no such day."""
     moment = datetime.fromtimestamp(clamp(at), UTC)
     years, month = divmod(moment.month - 1 + months, 12)
     year = moment.year + years

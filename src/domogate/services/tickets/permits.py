@@ -10,7 +10,7 @@ from domogate.ports import Signer
 from domogate.services.tickets.refusals import NotRedeemed, Reason
 
 LEEWAY = 2.0
-"""The clock of the gateway that signed may be ahead by so many seconds. The expiry has no tolerance."""
+"""In seconds. The clock of the gateway that signed may be ahead by this time. The expiry has no tolerance."""
 
 _NumericDate = Annotated[float, msgspec.Meta(ge=0, lt=2**53)]
 

@@ -34,7 +34,7 @@ class Redeemed(msgspec.Struct, frozen=True):
 
 
 class Redemption:
-    """Redeems tickets: checks the signature, the rights and that it is the first use; then commands the device."""
+    """Redeems tickets: checks the signature, the rights, and that the ticket was not used before; then commands the device."""
 
     def __init__(
         self,

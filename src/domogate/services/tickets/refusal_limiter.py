@@ -1,4 +1,4 @@
-"""Ignores an address for some seconds after too many refusals, because the check of a signature takes much CPU time.
+"""Refuses all requests of an IP address for some seconds after too many refusals, because checking a signature takes CPU time.
 
 Tickets cannot be guessed, so this only saves work. Each process counts for itself, and counts last only some seconds.
 """
@@ -11,24 +11,24 @@ from domogate.ports import Clock
 from domogate.services.tickets.refusals import NotRedeemed, Reason
 
 ALLOWANCE = 100
-"""The number of refusals in one span. It is high, because many people can share one address and repeat a request."""
+"""The number of refusals that an IP address may have in one span. It is high, because many people can share one IP address."""
 SPAN = 10.0
 
 
 class RefusalLimiter:
-    """Counts the refusals of each address in its current span."""
+    """Counts the refusals of each IP address in its current span."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._limiter = WindowLimiter(ALLOWANCE, SPAN)
 
     def check(self, address: str) -> None:
-        """Raises NotRedeemed if too many requests from this address were refused."""
+        """Raises NotRedeemed if too many requests from this IP address were refused."""
         left = self._limiter.wait(network_of(address), self._clock.now())
         if left:
             message = "too many refused requests came from this address; this one was not checked and nothing was used"
             raise NotRedeemed(Reason.SLOW_DOWN, message, retry_after=math.ceil(left))
 
     def count(self, address: str) -> None:
-        """Count a refused request from this address."""
+        """Count a refused request from this IP address."""
         self._limiter.count(network_of(address), self._clock.now())

@@ -24,7 +24,7 @@ class Reason(StrEnum):
     """The command was sent and not confirmed in time. The device may have executed it."""
     DEVICE_REFUSED = "device-refused"
     SLOW_DOWN = "slow-down"
-    """The request was not checked, because too many requests from this address were refused."""
+    """The request was not checked, because too many requests from this IP address were refused."""
 
     @property
     def is_of_device(self) -> bool:

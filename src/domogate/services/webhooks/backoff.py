@@ -11,12 +11,15 @@ _random = SystemRandom()
 
 
 def is_ahead(next_at: float, now: float) -> bool:
-    """Whether the next attempt must wait. A time beyond all delays was stored while the clock was wrong, and does not count."""
+    """Whether the next attempt must wait.
+
+    If `next_at` is later than the longest delay allows, the clock was wrong: do not wait.
+    """
     return 0 < next_at - now <= max(LONGEST, LONGEST_ASKED_FOR)
 
 
 def find_due_time(next_at: float, now: float) -> float:
-    """Return the time up to which attempts are due. A wrong clock may have set the time of the next attempt."""
+    """Return the time up to which attempts are due: now, or `next_at` if a wrong clock has set it too far in the future."""
     return now if next_at <= now or is_ahead(next_at, now) else next_at
 
 

@@ -71,7 +71,10 @@ class DeliveryBatch:
     """Sends deliveries until all were tried or the receiver seems to be down."""
 
     def __init__(self, send: Send, *, is_too_old: Callable[[Delivery], bool]) -> None:
-        """`is_too_old`: whether a delivery is given up if it is refused. Later deliveries of its module then need not wait."""
+        """`is_too_old`: whether to give up a delivery if it is refused.
+
+        Then later deliveries of its module do not wait for it.
+        """
         self._send = send
         self._is_too_old = is_too_old
         self._free = asyncio.Semaphore(AT_ONCE)
@@ -85,11 +88,17 @@ class DeliveryBatch:
 
     @property
     def _is_over(self) -> bool:
-        """Whether the batch ends. The event may be the cause of one failure, so the receiver is down after several failures."""
+        """Whether the batch ends.
+
+        One failure may be caused by its event; after several failures the receiver counts as down.
+        """
         return self._stopped or (self._failed and self._started >= AT_ONCE)
 
     async def deliver(self, deliveries: Sequence[Delivery]) -> list[DeliveryResult]:
-        """Return the results in the order of the deliveries. Other exceptions of `send` are raised after all running posts."""
+        """Return the results in the order of the deliveries.
+
+        If `send` raises another exception, it is raised after all running posts.
+        """
         by_module: dict[Id | None, list[Delivery]] = {}
         for delivery in deliveries:
             by_module.setdefault(delivery.module_id, []).append(delivery)

@@ -25,12 +25,12 @@ from domogate.services.webhooks.rights import WebhookEnded, WebhookRights
 from domogate.services.webhooks.worker import DeliveryContext, DeliveryStore, WebhookWorker
 
 _FAILING_AT_ONCE = 64
-"""The number of receivers that are tried in parallel after a failed attempt, because each may take long."""
+"""The number of failing receivers that are tried in parallel. The number is limited, because each attempt may take long."""
 _LEASE = 10.0
 """The length of a lease in seconds. After this time another process takes over the webhooks of a process that ended."""
 _PRUNE_EVERY = 3_600.0
 _CLOCK_JUMP = 30.0
-"""In seconds. A larger difference to the monotonic clock means that the clock was set, or that the machine slept."""
+"""In seconds. If the clock and the monotonic clock differ by more than this, the clock was set, or the machine slept."""
 _GRACE = 2.0
 """The seconds that running deliveries have to finish when the gateway stops."""
 

@@ -11,7 +11,7 @@ from domogate.ports import Clock, WebhookStore
 from domogate.services.webhooks.backoff import retry_delay
 
 RETRY = 5.0
-"""If another process has the lease, it is checked again after so many seconds."""
+"""In seconds. If another process has the lease, this process tries again after this time."""
 
 
 class LeaseLost(Exception):

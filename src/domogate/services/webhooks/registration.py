@@ -29,7 +29,7 @@ TESTS, TESTS_SPAN = 10, 60.0
 """The number of test events that an application may send for one user in a span, for all its webhooks together."""
 
 EVENT_SCOPES = tuple(sorted(scopes_for(())))
-"""Each of these scopes shows some events."""
+"""All scopes that show at least one kind of event."""
 
 
 class RegistrationStore(WebhookStore, GrantStore, FeedStore, Protocol):

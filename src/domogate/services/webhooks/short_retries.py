@@ -8,11 +8,11 @@ from domogate.services.webhooks.backoff import FIRST
 from domogate.services.webhooks.batch import DeliveryResult, Outcome
 
 AT_MOST = 8
-"""After so many failures in a row, a receiver counts as down, and an event is no longer tried again after a short delay."""
+"""After this number of failures in a row, a receiver counts as down, and an event gets long delays instead of short delays."""
 _WEIGHT = 1 / 8
 """The weight of the last attempt in the share of failures."""
 _DELAY = 0.1
-"""The delay in seconds if half of the attempts fail. It is proportional to the odds of a failure."""
+"""The delay in seconds if half of the attempts fail. The delay is proportional to failed attempts / successful attempts."""
 
 
 class ShortRetries:

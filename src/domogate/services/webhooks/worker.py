@@ -47,7 +47,7 @@ class DeliveryContext(msgspec.Struct, frozen=True):
     """The name of this process in leases."""
     lease_duration: float
     given_up: float
-    """A refused event becomes a dead letter after so many seconds."""
+    """The age in seconds at which a refused event becomes a dead letter."""
 
 
 class WebhookWorker:
@@ -344,7 +344,7 @@ class WebhookWorker:
 
 
 def _find_failures(results: Sequence[DeliveryResult]) -> list[DeliveryResult]:
-    """Return the results that show that the receiver is down. Empty if it answered another event of the same batch."""
+    """Return the results that show that the receiver is down: none if it answered another event of the same batch."""
     if any(result.outcome in _UP for result in results):
         return []
     return [result for result in results if result.outcome in _DOWN]

@@ -14,5 +14,5 @@ def table(name: str, *items: SchemaItem, **options: Any) -> Table:
 
 
 def indexes(*columns: str) -> list[Index]:
-    """An index for each column."""
+    """Return an index for each column."""
     return [Index(None, column) for column in columns]

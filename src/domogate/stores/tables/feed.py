@@ -1,4 +1,4 @@
-"""The change feed, the gateways that follow it, their address, and the last time that a gateway saw."""
+"""The change feed, the running gateways, the URL of the gateway, and the last time that a gateway saw."""
 
 from sqlalchemy import Column, Index
 

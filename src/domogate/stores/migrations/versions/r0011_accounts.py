@@ -33,7 +33,7 @@ def upgrade() -> None:
 
 
 def _renew_keys_of_emails() -> None:
-    """The old keys were casefolded. The keys of ASCII addresses stay the same."""
+    """Compute the keys of e-mail addresses again. The old keys were casefolded; the keys of ASCII addresses stay the same."""
     connection = op.get_bind()
     _renew_users(connection)
     _renew_invitations(connection)

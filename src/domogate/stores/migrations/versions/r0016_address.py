@@ -1,4 +1,4 @@
-"""The address of the gateway that started last."""
+"""The URL of the gateway that started last."""
 
 from alembic import op
 
