@@ -133,10 +133,7 @@ def _result_out(home: Home, result: CommandResult) -> CommandResultOut:
 
 
 @OPERATIONS.add(
-    "POST",
-    "/homes/{homeId}/scenes/{moduleId}/run",
-    "Run a scene; its steps are carried out one after another",
-    errors=(400,),
+    "POST", "/homes/{homeId}/scenes/{moduleId}/run", "Run a scene; its steps are carried out one after another", errors=(400,)
 )
 async def run_scene(services: HomeServices, call: HomeCall) -> None:
     home = await services.open_home(call)

@@ -13,22 +13,19 @@ from domogate.wire import OutputModel
 OPERATIONS = OperationTable("safety")
 
 
-class EmergencyUnitOut(OutputModel, frozen=True):
+class _EmergencyDevice(OutputModel, frozen=True):
+    id: str
+    name: str
+    status: str
+    failures: tuple[FailureType, ...]
+    heard_at: datetime | None
+
+
+class EmergencyUnitOut(_EmergencyDevice, frozen=True):
     """`status` is `working`, `in failure` or `no communication`."""
 
-    id: str
-    name: str
-    status: str
-    failures: tuple[FailureType, ...]
-    heard_at: datetime | None
 
-
-class EmergencyControllerOut(OutputModel, frozen=True):
-    id: str
-    name: str
-    status: str
-    failures: tuple[FailureType, ...]
-    heard_at: datetime | None
+class EmergencyControllerOut(_EmergencyDevice, frozen=True):
     alert: bool
     alert_changed_at: datetime | None
     units: list[EmergencyUnitOut]

@@ -189,8 +189,7 @@ _PANELS: dict[str, dict[str, Setting]] = {
     },
     "Pages": {
         "console": Setting(
-            "true|false",
-            "Serve the pages for people at /. If false, / answers 404; the APIs and the login pages remain.",
+            "true|false", "Serve the pages for people at /. If false, / answers 404; the APIs and the login pages remain."
         ),
         "operator_logo": Setting(
             "FILE", "Logo of the operator on the pages: an SVG or PNG file of at most 262144 bytes.", check_logo

@@ -57,12 +57,10 @@ check_operator_name = _allow(
     f"a name of 1 to {NAME_LENGTH} characters on one line is allowed, such as Hotel Aurora",
 )
 check_host = _allow(
-    re.compile(r"[A-Za-z0-9._:%-]{1,255}").fullmatch,
-    "an address or a host name is allowed, such as 127.0.0.1, ::1 or 0.0.0.0",
+    re.compile(r"[A-Za-z0-9._:%-]{1,255}").fullmatch, "an address or a host name is allowed, such as 127.0.0.1, ::1 or 0.0.0.0"
 )
 check_url = _allow(
-    lambda value: _is_absolute(value, ("http", "https"), "#"),
-    "an absolute http:// or https:// URL without fragment is allowed",
+    lambda value: _is_absolute(value, ("http", "https"), "#"), "an absolute http:// or https:// URL without fragment is allowed"
 )
 check_public_url = _allow(
     lambda value: _is_absolute(value, ("http", "https"), "#?@"),
@@ -73,8 +71,7 @@ check_https_url = _allow(
     "an absolute https:// URL without user is allowed",
 )
 check_database = _allow(
-    re.compile(r"[a-z0-9]+(\+[a-z0-9]+)?://").match,
-    "a database URL is allowed, such as postgresql+psycopg://user@host/name",
+    re.compile(r"[a-z0-9]+(\+[a-z0-9]+)?://").match, "a database URL is allowed, such as postgresql+psycopg://user@host/name"
 )
 
 

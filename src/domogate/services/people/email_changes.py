@@ -33,10 +33,7 @@ class EmailChanges(Accounts):
         moved = msgspec.structs.replace(user, email=email)
         lifetime = self.links.lifetime
         await self.links.issue_for_email(
-            user,
-            email,
-            by,
-            lambda url: self._mail.send(self.mail_to(moved, MailKind.EMAIL_LINK, link=url, lifetime=lifetime)),
+            user, email, by, lambda url: self._mail.send(self.mail_to(moved, MailKind.EMAIL_LINK, link=url, lifetime=lifetime))
         )
         return True
 
