@@ -1,12 +1,13 @@
 """The door in a real browser, against a running demo."""
 
 import gzip
+from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Request, expect
 
 from domogate.console.files import load_build
-from support.gateway import Gateway
+from support.gateway import Gateway, running, start
 from support.pages import LOOKS, Scheme, visit
 
 pytestmark = pytest.mark.slow
@@ -66,6 +67,32 @@ async def test_a_made_up_answer_of_a_login_is_ignored(chromium: Browser, demo: G
         await walk.open(f"/signed-in?code=stolen&state=made-up&iss={demo.auth_url}")
         assert walk.page.url == f"{demo.base_url}/"
         await expect(walk.page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
+
+
+async def test_tokens_are_renewed_until_the_login_ends(chromium: Browser, tmp_path: Path) -> None:
+    settings = {"DOMOGATE_ACCESS_TOKEN_LIFETIME": "3", "DOMOGATE_ID_TOKEN_LIFETIME": "3"}
+    with running(start("demo", tmp_path, settings)) as gateway:
+        async with visit(chromium, gateway) as walk:
+            renewals: list[str] = []
+            walk.page.on("request", lambda request: renewals.append(request.post_data or "") if _renews(request) else None)
+            await walk.open("/")
+            await walk.page.get_by_role("button", name="Anna Bianchi").click()
+            assert await walk.shows("You are logged in as Anna Bianchi.")
+            for _ in range(2):
+                await walk.page.wait_for_event("response", lambda response: _renews(response.request) and response.ok)
+            assert len(set(renewals)) == len(renewals), "each refresh token is used once"
+            assert await walk.shows("You are logged in as Anna Bianchi.")
+            # The login ends in another tab of the same browser. The next renewal is refused, and the page says so.
+            other = await walk.page.context.new_page()
+            await other.goto(f"{gateway.auth_url}/account")
+            await other.get_by_role("button", name="Log out").click()
+            await expect(walk.page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
+            assert any("400" in complaint for complaint in walk.complaints)
+            walk.complaints.clear()  # The refused renewal is an error in the console of the browser.
+
+
+def _renews(request: Request) -> bool:
+    return request.url.endswith("/auth/token") and "refresh_token" in (request.post_data or "")
 
 
 def test_the_first_load_is_small() -> None:

@@ -6,7 +6,7 @@ import { Loading, Notice } from "../parts/notice";
 import { AREAS, type Area, type AreaModule } from "./areas";
 import { config } from "./config";
 import { loadTexts, t } from "./i18n";
-import { segments } from "./router";
+import { followedLink, segments } from "./router";
 import { logIn, person } from "./session";
 import { Shell } from "./shell";
 
@@ -29,11 +29,14 @@ function Body() {
   return <Gate key={area.name} area={area} />;
 }
 
-/** Asks for the login that the area needs. */
+/**
+ * Asks for the login that the area needs. The person who followed a link to the area sees the login page. The person who opened
+ * its address sees the door first, because the address may be old or from somebody else.
+ */
 function Gate({ area }: { area: Area }) {
   const needed = area.needs !== "anyone" && !person.value;
   useEffect(() => {
-    if (needed) logIn(location.pathname + location.search, { silent: true });
+    if (needed) logIn(location.pathname + location.search, { silent: !followedLink });
   }, [needed]);
   if (needed) return <Loading />;
   if (area.needs === "operator" && !person.value?.operator) return <Notice kind="warn" title={t("error.operators_only")} />;

@@ -12,6 +12,9 @@ export const segments = computed(() => path.value.split("/").filter(Boolean).map
 
 export const query = computed(() => address.value.searchParams);
 
+/** Whether the person followed a link of these pages, instead of opening this address directly. */
+export let followedLink = false;
+
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -55,6 +58,7 @@ function follow(event: MouseEvent): void {
   if (!link || link.target || link.hasAttribute("download") || link.origin !== location.origin) return;
   if (!OWN.test(link.pathname) || (link.hash && link.pathname === location.pathname)) return;
   event.preventDefault();
+  followedLink = true;
   go(link.href);
 }
 

@@ -131,7 +131,7 @@ export async function startSession(): Promise<void> {
     if (outcome && "tokens" in outcome) {
       keep(outcome.tokens);
     } else if (outcome?.error === "login_required") {
-      wanted.value = outcome.target;
+      wanted.value = outcome.target === "/" ? null : outcome.target;
     } else if (outcome) {
       loginError.value = outcome.error;
     }
