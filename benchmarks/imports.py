@@ -15,22 +15,22 @@ from domogate.app.parts import SystemClock, open_store
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate
 from domogate.domain.states import LightState, Report
-from domogate.estate import print_estate
+from domogate.estate import print_in_parts
 from domogate.settings import Settings
 from domogate.stores import SqlStore
 
-_PLANTS, _EACH = 300, 100
+_PLANTS, _EACH = 1_000, 100
 _LEAST_A_SECOND, _MOST_MIB, _LONGEST_WAIT = 5_000, 250, 1.0
 _RUN = "import sys; from domogate.cli import main; sys.argv[0] = 'domogate'; sys.exit(main())"
 
 
 async def large_import() -> AsyncIterator[Row]:
-    """A file of 30,000 modules. A lamp of another plant reports all the time."""
+    """A file of 100,000 modules. A lamp of another plant reports all the time."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "estate.yaml"
-        plants = tuple(build_plant(number, _EACH) for number in range(1, _PLANTS + 1))
-        file.write_text(print_estate(Estate(users=(USER,), plants=plants)))
-        del plants
+        plants = (build_plant(number, _EACH) for number in range(1, _PLANTS + 1))
+        with file.open("w") as text:
+            text.writelines(print_in_parts(Estate(users=(USER,)), plants))
         data = Path(folder) / "data"
         store = open_store(Settings(data=data), SystemClock(), gateway=True)
         await store.start()

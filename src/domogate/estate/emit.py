@@ -6,9 +6,11 @@ Text is quoted wherever a YAML reader of version 1.1 or 1.2 could read it as ano
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 WIDTH = 128
+_MOST_KEYS = 1_000
 
 # Lists under these keys always have one entry on each line.
 _BLOCK_KEYS = frozenset(
@@ -48,6 +50,7 @@ def scalar(value: Any) -> str:
     return _TO_ESCAPE.sub(lambda odd: f"\\u{ord(odd[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
+@lru_cache(_MOST_KEYS)
 def _key(key: str) -> str:
     # The format's own keys need no quotes, not even `on`: our reader takes every key as text.
     return key if re.fullmatch(r"[A-Za-z]+", key) and key.casefold() not in _AMBIGUOUS - {"on"} else scalar(key)

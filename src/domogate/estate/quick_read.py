@@ -49,6 +49,7 @@ class QuickReader:
     """A schema as functions. Raises ValueError for a rule that it does not know."""
 
     def __init__(self, schema: Schema, formats: Mapping[str, Check]) -> None:
+        self._schema = schema  # Readers are found by the ids of its parts, so they must not be deleted.
         self._definitions: Schema = schema["$defs"]
         self._formats = formats
         self._readers: dict[tuple[int, ...], Read] = {}

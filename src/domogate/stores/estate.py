@@ -26,9 +26,9 @@ class SqlEstate(SqlSubject):
     import_estate = writes(import_estate, long=True)
     export_estate = reads(export_estate, long=True)
     export_in_parts = reads(export_in_parts, long=True)
-
     count_modules = reads(count_modules)
     _import_part = writes(import_part, long=True)
+    _has_unlisted = reads(has_unlisted, long=True)
     _remove_unlisted = writes(remove_unlisted, long=True)
 
     async def import_in_parts(
@@ -57,7 +57,7 @@ class SqlEstate(SqlSubject):
             after = page[-1][0]
             for part in split(page, itemgetter(1)):
                 ids = [plant_id for plant_id, _ in part]
-                if await self._read(has_unlisted, ids, listed):
+                if await self._has_unlisted(ids, listed):
                     await asyncio.sleep(_PAUSE)
                     summary = _add(summary, await self._remove_unlisted(ids, listed))
         for user_ids in chunked(row[0] for row in users.difference.gone):
