@@ -1,5 +1,6 @@
 """`./dev`, the lock files that it installs from, and the package that people install."""
 
+import os
 import re
 import subprocess
 import sys
@@ -12,8 +13,10 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from support.node_packages import use_node
+
 ROOT = Path(__file__).parents[2]
-LOCKS = ("requirements.lock", "requirements-dev.lock")
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-web.lock")
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
@@ -58,6 +61,7 @@ class TestLockFiles:
         [
             (LOCKS[0], [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["postgres"]]),
             (LOCKS[1], PROJECT["dependency-groups"]["dev"]),
+            (LOCKS[2], PROJECT["dependency-groups"]["web"]),
         ],
     )
     def test_they_pin_what_the_project_asks_for(self, lock: str, wanted: list[str]) -> None:
@@ -70,7 +74,7 @@ class TestDev:
     def test_without_arguments_it_tells_its_commands(self) -> None:
         told = dev()
         assert told.returncode == 0
-        for command in ("run", "test", "test fast", "lint", "bench", "soak", "lock"):
+        for command in ("run", "test", "test fast", "lint", "web", "bench", "soak", "lock"):
             assert re.search(rf"^  {command}\b", told.stdout, re.MULTILINE)
 
     def test_an_unknown_command_fails_and_is_named(self) -> None:
@@ -87,6 +91,36 @@ class TestDev:
         assert "3.11" in told.stderr
         assert not (tmp_path / ".dev" / "venv").exists()
         assert not (tmp_path / ".dev" / "lock").exists()
+
+
+@pytest.mark.slow
+class TestPages:
+    @pytest.fixture
+    def checkout(self, tmp_path: Path) -> Path:
+        """A checkout with an environment, in which the packages of web/ are not installed."""
+        for name in ("dev", "pyproject.toml", *LOCKS, "src/domogate/auth/pages/tokens.css", "web/package.json"):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+        for name in ("package-lock.json", ".npmrc"):
+            (tmp_path / "web" / name).write_bytes((ROOT / "web" / name).read_bytes())
+        (tmp_path / ".dev").mkdir()
+        (tmp_path / ".dev" / "venv").symlink_to(sys.prefix)
+        return tmp_path
+
+    def test_without_a_registry_the_command_says_that_they_are_not_built(self, checkout: Path) -> None:
+        use_node()
+        unreachable = {"npm_config_registry": "http://127.0.0.1:9/", "npm_config_fetch_retries": "0"}
+        settings = {**os.environ, **unreachable, "npm_config_cache": str(checkout / "cache")}
+        told = subprocess.run(["sh", checkout / "dev", "web"], env=settings, capture_output=True, text=True, check=False)
+        assert told.returncode == 1
+        assert told.stderr.splitlines()[-1] == "./dev: the pages could not be built (see above)."
+        assert not (checkout / ".dev" / "lock").exists()
+        assert not (checkout / "src" / "domogate" / "console" / "static").exists()
+
+    def test_their_lock_file_names_no_host(self) -> None:
+        assert "://" not in "".join(
+            line for line in (ROOT / "web" / "package-lock.json").read_text().splitlines() if '"url":' not in line
+        )
 
 
 @pytest.mark.slow
