@@ -4,21 +4,20 @@ import asyncio
 from collections.abc import Sequence
 from datetime import date
 
-from domogate import __version__, auth, events, management, tickets, webhooks
+from domogate import __version__, auth, events, tickets, webhooks
 from domogate.app.documents import SURFACES
 from domogate.app.gateway_metrics import register_metrics
 from domogate.app.home_api import build_home_api
+from domogate.app.management_api import build_management_api
 from domogate.app.pages import build_pages, register_client
 from domogate.app.parts import (
     DAY,
-    SigningKeyAdministration,
     SystemClock,
     build_history,
     build_keyring,
     build_passkeys,
     build_people,
     build_signer,
-    new_subscription,
     open_store,
 )
 from domogate.auth.pages import Pages
@@ -336,21 +335,5 @@ class Gateway:
                 max_body=settings.max_body,
             ),
             b".well-known": auth.build_well_known(discovery, auth.PREFIX),
-            b"manage": management.build(
-                management.ManagementServices(
-                    people=self.people,
-                    store=self.store,
-                    clock=self.clock,
-                    audit=self.audit,
-                    new_subscription=new_subscription,
-                    signing_keys=SigningKeyAdministration(self.store, self.clock, settings.signing_algorithm),
-                    devices=management.Devices(
-                        self.read_model, self.control, self.scenes, self.fault_injector, self.history, self.driving.list_drivers
-                    ),
-                ),
-                self.verifier,
-                base_url=settings.base_url,
-                version=__version__,
-                max_body=settings.max_body,
-            ),
+            b"manage": build_management_api(self),
         }

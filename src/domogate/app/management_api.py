@@ -1,0 +1,36 @@
+"""Builds the management API from the parts of a gateway."""
+
+from typing import TYPE_CHECKING
+
+from domogate import __version__, management
+from domogate.app.parts import SigningKeyAdministration, new_subscription
+from domogate.edge.stack import ASGIApp
+
+if TYPE_CHECKING:
+    from domogate.app.gateway import Gateway
+
+
+def build_management_api(gateway: "Gateway") -> ASGIApp:
+    settings = gateway.settings
+    return management.build(
+        management.ManagementServices(
+            people=gateway.people,
+            store=gateway.store,
+            clock=gateway.clock,
+            audit=gateway.audit,
+            new_subscription=new_subscription,
+            signing_keys=SigningKeyAdministration(gateway.store, gateway.clock, settings.signing_algorithm),
+            devices=management.Devices(
+                gateway.read_model,
+                gateway.control,
+                gateway.scenes,
+                gateway.fault_injector,
+                gateway.history,
+                gateway.driving.list_drivers,
+            ),
+        ),
+        gateway.verifier,
+        base_url=settings.base_url,
+        version=__version__,
+        max_body=settings.max_body,
+    )
