@@ -206,10 +206,11 @@ class TestTheAnswer:
         said = await browser.grant_access(scopes=[])
         assert (await browser.redeem(said["code"])).json()["scope"] == "openid"
 
-    async def test_ticking_nothing_at_all_denies(self, browser: Browser, provider: Provider) -> None:
-        said = await browser.grant_access(scope="light.read", scopes=[])
-        assert said["error"] == "access_denied"
-        assert not await provider.store.list_grants(provider.anna.id)
+    async def test_ticking_nothing_at_all_asks_again(self, browser: Browser, provider: Provider) -> None:
+        await browser.log_in()
+        page = await browser.decide(await browser.authorize(scope="light.read"), scopes=[])
+        assert (page.status_code, page.json()["page"], page.json()["problem"]) == (400, "consent", "scopes")
+        assert returned(await browser.decide(page, scopes=["light.read"]))["code"]
 
     async def test_denying_is_told_to_the_application(self, browser: Browser, provider: Provider) -> None:
         await browser.log_in()

@@ -8,17 +8,20 @@ import httpx
 import pytest
 
 from domogate.auth.pages import Pages
+from domogate.services.people import People
 from support.forms import the_form
 from support.identity import AUDIENCE
 from support.oauth import PASSWORD, WEB, Browser, Provider, open_provider, returned
+from support.people_setup import LINK_LIFETIME, RecordedMail
 
 
 @pytest.fixture
 async def provider(tmp_path: Path, template: Path) -> AsyncIterator[Provider]:
     async with open_provider(tmp_path, template) as provider:
-        people: Any = None  # only the account pages use it
-        webhooks: Any = None
-        provider.pages = Pages(provider.sessions, provider.store, people, webhooks, provider.clock, base_url=AUDIENCE)
+        store, clock = provider.store, provider.clock
+        people = People(store, provider.hasher, clock, RecordedMail(), base_url=AUDIENCE, link_lifetime=LINK_LIFETIME)
+        webhooks: Any = None  # only the account pages use it
+        provider.pages = Pages(provider.sessions, store, people, webhooks, clock, base_url=AUDIENCE)
         yield provider
 
 

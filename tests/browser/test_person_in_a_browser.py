@@ -8,7 +8,7 @@ from domogate.common.secrets import hash_secret
 from domogate.domain.people import Standing
 from support.auth_setup import APP_NAME, PASSWORD, SECRET, AuthSetup
 from support.browser_tab import PATIENCE, BrowserTab
-from support.stores import ANNA, BRUNO
+from support.stores import ANNA, BRUNO, add_home
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +68,7 @@ class TestLettingAnApplicationIn:
         await tab.open(setup.authorize_path())
         await tab.fill_login()
         assert await tab.is_headed(f"Give {APP_NAME} access?")
-        await tab.field("Switch your plugs can change things").uncheck()
+        await tab.field("Switch your plugs").uncheck()
         await tab.button("Allow").click()
         await tab.page.wait_for_url("http://localhost:*/back?*")
         answer = parse_qs(urlsplit(tab.page.url).query)
@@ -78,6 +78,36 @@ class TestLettingAnApplicationIn:
         (grant,) = await setup.store.list_grants(ANNA.id)
         assert set(grant.scopes) == {"openid", "light.read"}
         assert tab.complaints == []
+
+    async def test_to_some_homes_and_no_door(self, tab: BrowserTab, setup: AuthSetup) -> None:
+        seaside = await add_home(setup.store, ANNA)
+        await tab.open(setup.authorize_path(scope="openid light.read scene.launch audiovideoterminal.read"))
+        assert await tab.says(f"Log in to continue to {APP_NAME}.")
+        await tab.fill_login()
+        for name in ("Casa Bianchi", "Seaside", "See your lights"):
+            await expect(tab.field(name)).to_be_checked()
+        for name in ("Run your scenes", "Use your door entry"):
+            await expect(tab.field(name)).not_to_be_checked()
+        # Without any home the page asks again, and keeps the other ticks.
+        await tab.field("Run your scenes").check()
+        await tab.field("Casa Bianchi").uncheck()
+        await tab.field("Seaside").uncheck()
+        await tab.button("Allow").click()
+        await expect(tab.page.locator(".summary")).to_be_focused()
+        await tab.link("Tick at least one home, or choose “Do not allow”.").click()
+        await expect(tab.field("Casa Bianchi")).to_be_focused()
+        await expect(tab.field("Run your scenes")).to_be_checked()
+        await tab.field("Seaside").check()
+        await tab.button("Allow").click()
+        await tab.page.wait_for_url("http://localhost:*/back?*")
+        tokens = await setup.redeem(tab.page.url)
+        assert tokens["scope"] == "openid light.read scene.launch"
+        (grant,) = await setup.store.list_grants(ANNA.id)
+        assert grant.plants == frozenset({seaside.id})
+        await tab.open("/auth/account")
+        await tab.page.get_by_text("What it may do").click()
+        await expect(tab.page.get_by_text("Homes: Seaside")).to_be_visible()
+        await expect(tab.page.get_by_text("Open doors")).to_be_visible()
 
     async def test_it_is_told_when_the_person_does_not_want_it(self, tab: BrowserTab, setup: AuthSetup) -> None:
         await tab.log_in()

@@ -54,6 +54,13 @@ class TestListHomes:
         }
         assert (villa["name"], villa["modules"]) == ("Villa", len(DeviceKind))
 
+    async def test_an_application_sees_only_the_homes_that_the_person_chose(self, api: HomeApi) -> None:
+        token = await api.mint(ANNA, plants=frozenset({HOUSE.id}))
+        (house,) = (await api.ok("GET", "/homes", token=token))["items"]
+        assert house["id"] == HOUSE.id
+        await api.ok("GET", f"/homes/{HOUSE.id}", token=token)
+        await api.refused("GET", f"/homes/{FULL_PLANT.id}", token=token, status=403)
+
     async def test_another_person_sees_others(self, api: HomeApi) -> None:
         (house,) = (await api.ok("GET", "/homes", token=await api.mint(BRUNO)))["items"]
         assert (house["id"], house["role"]) == (HOUSE.id, "member")

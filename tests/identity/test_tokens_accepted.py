@@ -44,6 +44,14 @@ class TestAGoodToken:
         assert principal.access_token_everywhere is True
         assert principal.standing is Standing.TERMS_EXPIRED
 
+    async def test_is_limited_to_the_plants_of_its_grant(self) -> None:
+        identity = await new_identity()
+        assert (await identity.verify(await identity.mint())).plants is None
+        plants = frozenset({new_id()})
+        other = msgspec.structs.replace(identity.grant, id=new_id(), plants=plants)
+        identity.store.grants[other.id] = other
+        assert (await identity.verify(identity.forge(identity.claims(grant=other.id)))).plants == plants
+
     async def test_has_the_scopes_that_both_token_and_grant_have(self) -> None:
         identity = await new_identity()
         token = identity.forge(identity.claims(scope="topology.read plug.write TOPOLOGY.READ light.readx"))

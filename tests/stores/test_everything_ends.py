@@ -154,8 +154,15 @@ class TestGrants:
         )
         for number in (62, 63):
             await filled_store.add_grant(msgspec.structs.replace(a_grant(number), created_at=NOW + number, auth_time=None))
+        await filled_store.add_grant(a_grant(64, created_at=NOW + 64, plants=frozenset({HOUSE.id})))
         await filled_store.prune_authorization(LATER, TOKEN_LIFETIME)
-        assert len(await filled_store.list_grants(ANNA.id)) == 4
+        assert len(await filled_store.list_grants(ANNA.id)) == 5
+
+    async def test_for_the_same_plants_go_when_a_later_one_gives_the_same(self, filled_store: SqlStore) -> None:
+        for number in (60, 61):
+            await filled_store.add_grant(a_grant(number, created_at=NOW + number, plants=frozenset({HOUSE.id, an_id(80)})))
+        await filled_store.prune_authorization(LATER, TOKEN_LIFETIME)
+        assert [grant.id for grant in await filled_store.list_grants(ANNA.id)] == [an_id(61)]
 
     async def test_revoked_ones_go_in_pieces_and_are_not_announced_again(
         self, filled_store: SqlStore, monkeypatch: pytest.MonkeyPatch

@@ -17,6 +17,7 @@ from support.stores import (
     APP,
     BRUNO,
     CARLA,
+    HOUSE,
     OTHER_APP,
     a_code,
     a_grant,
@@ -50,6 +51,21 @@ async def revoked_at(store: SqlStore) -> float | None:
 
 
 class TestGrants:
+    async def test_keep_the_plants_that_the_user_chose(self, filled_store: SqlStore) -> None:
+        chosen = a_grant(50, plants=frozenset({HOUSE.id, an_id(80)}))
+        for grant in (chosen, a_grant(51, created_at=NOW - 1), a_grant(52, plants=frozenset(), created_at=NOW - 2)):
+            await filled_store.add_grant(grant)
+        assert await filled_store.find_grant(chosen.id) == chosen
+        found = await filled_store.list_grants(ANNA.id)
+        assert [grant.plants for grant in found] == [chosen.plants, None, frozenset()]
+
+    async def test_of_the_same_plants_share_one_set(self, filled_store: SqlStore) -> None:
+        """Thousands of verified tokens refer to it."""
+        for number in (50, 51):
+            await filled_store.add_grant(a_grant(number, plants=frozenset({HOUSE.id, an_id(80)})))
+        one, other = await filled_store.list_grants(ANNA.id)
+        assert one.plants is other.plants
+
     async def test_a_user_s_living_ones_are_listed_the_newest_first(self, filled_store: SqlStore) -> None:
         old, new, newest = a_grant(50), a_grant(51, created_at=NOW + 1), a_grant(52, created_at=NOW + 2)
         for grant in (old, newest, new, a_grant(53, BRUNO)):

@@ -19,7 +19,7 @@ from domogate.auth.pages import Pages
 from domogate.auth.pages.rendering import Renderer
 from domogate.common.secrets import hash_secret
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
-from domogate.domain.ids import new_id
+from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Client, Grant, Scope, Standing, User
 from domogate.domain.webhooks import Webhook
 from domogate.identity.passkeys import WebAuthnVerifier
@@ -140,8 +140,9 @@ class AuthSetup:
     async def set_standing(self, who: User, standing: Standing) -> None:
         await self.change(who, standing=standing)
 
-    async def grant_access(self, who: User, *scopes: str) -> Grant:
-        grant = Grant(new_id(), who.id, self.client.id, scopes or ("light.read",), created_at=self.clock.now() - 7200)
+    async def grant_access(self, who: User, *scopes: str, plants: frozenset[Id] | None = None) -> Grant:
+        made = self.clock.now() - 7200
+        grant = Grant(new_id(), who.id, self.client.id, scopes or ("light.read",), created_at=made, plants=plants)
         await self.store.add_grant(grant)
         return grant
 
@@ -227,10 +228,13 @@ class PageBrowser:
         return await self.get(self.answer.headers["location"])
 
     async def send(self, action: str | None = None, **values: str | None) -> httpx.Response:
-        """Submit the page's form (or the one to `action`) with changed or additional `values`."""
+        """Submit the page's form (or the one to `action`) with changed or additional `values`. None leaves a field out."""
         form = next(it for it in forms_of(self.answer.text) if action is None or it.action == action)
-        fields = dict(form.fields) | values
-        self.answer = await self.http.post(form.action, data={name: it for name, it in fields.items() if it is not None})
+        fields: dict[str, list[str]] = {}
+        for name, value in form.pairs:
+            fields.setdefault(name, []).append(value)
+        fields |= {name: [] if value is None else [value] for name, value in values.items()}
+        self.answer = await self.http.post(form.action, data=fields)
         return self.answer
 
     async def log_in(self, email: str = ANNA.email, password: str = PASSWORD, return_to: str = "") -> httpx.Response:
@@ -250,3 +254,8 @@ def heading_of(page: str) -> str:
     found = re.search(r"<h1>(.*?)</h1>", page, re.DOTALL)
     assert found, page
     return found[1]
+
+
+def policy_of(browser: PageBrowser) -> dict[str, str]:
+    directives = browser.answer.headers["content-security-policy"].split("; ")
+    return {name: value for name, _, value in (directive.partition(" ") for directive in directives)}

@@ -37,8 +37,12 @@ class Browser:
         post: bool = False,
         scopes: Sequence[str] | None = None,
         decision: str = "allow",
+        plants: Sequence[str] | None = None,
     ) -> httpx.Response:
-        """Log in and consent until the browser leaves the gateway or a page has no question."""
+        """Log in and consent until the browser leaves the gateway or a page has no question.
+
+        `scopes` None: all that are asked for. `plants` None: as the page ticks them.
+        """
         if post:
             content = urlencode(dict(parameters or {}))
             answer = self._stay_inside(self.http.post(path, content=content, headers=FORM))
@@ -53,7 +57,7 @@ class Browser:
             if kind == LOGIN:
                 answer = self.send(answer, form, {"email": self.email, "password": self.password})
             elif kind == CONSENT:
-                answer = self._decide(answer, form, scopes, decision)
+                answer = self._decide(answer, form, scopes, decision, plants)
             else:
                 return answer
             if answer.status_code in (400, 403, 429) and question_of(answer) is not None:
@@ -70,10 +74,19 @@ class Browser:
         assert answer.status_code == 200, answer.text
         assert answer.url.path == "/auth/account"
 
-    def _decide(self, page: httpx.Response, form: Form, scopes: Sequence[str] | None, decision: str) -> httpx.Response:
+    def _decide(
+        self,
+        page: httpx.Response,
+        form: Form,
+        scopes: Sequence[str] | None,
+        decision: str,
+        plants: Sequence[str] | None,
+    ) -> httpx.Response:
         ticked = scopes_on(page) if scopes is None else scopes
-        hidden = [(name, value) for name, value in form.fields.items() if name != "scope"]
-        content = urlencode([*hidden, *(("scope", scope) for scope in ticked), ("decision", decision)])
+        others = [(name, value) for name, value in form.pairs if name != "scope"]
+        if plants is not None:
+            others = [(name, value) for name, value in others if name != "plant"] + [("plant", plant) for plant in plants]
+        content = urlencode([*others, *(("scope", scope) for scope in ticked), ("decision", decision)])
         return self._stay_inside(self.http.post(str(page.url.join(form.action)), content=content, headers=FORM))
 
     def _stay_inside(self, answer: httpx.Response) -> httpx.Response:

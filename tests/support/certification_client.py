@@ -121,10 +121,18 @@ class RelyingParty:
             auth = httpx.BasicAuth(self.app.id, self.app.secret)
         return self.http.post(path, content=urlencode(fields), headers=FORM, auth=auth)
 
-    def log_in(self, browser: Browser, *, by_post: bool = False, post: bool = False, **changed: str | None) -> Login:
+    def log_in(
+        self,
+        browser: Browser,
+        *,
+        by_post: bool = False,
+        post: bool = False,
+        plants: Sequence[str] | None = None,
+        **changed: str | None,
+    ) -> Login:
         """The whole flow: get a code, redeem it, verify the id token."""
         asked = self.request(**changed)
-        back = self.returned(browser.go("/auth/authorize", asked, post=post), asked)
+        back = self.returned(browser.go("/auth/authorize", asked, post=post, plants=plants), asked)
         answer = self.redeem(back["code"], by_post=by_post, redirect_uri=asked.get("redirect_uri"))
         tokens = check_token_response(answer)
         claims = self.check_id_token(tokens["id_token"], nonce=asked.get("nonce"), access_token=tokens["access_token"])

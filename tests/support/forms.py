@@ -10,12 +10,13 @@ Pairs = list[tuple[str, str]]
 
 
 class Form:
-    """One form. Ticked checkboxes are in `pairs`; `untick` removes them."""
+    """One form. Ticked checkboxes are in `pairs`, others in `unticked`."""
 
     def __init__(self, action: str, method: str) -> None:
         self.action = action
         self.method = method
         self.pairs: Pairs = []
+        self.unticked: Pairs = []
         self.buttons: Pairs = []
 
     @property
@@ -25,8 +26,13 @@ class Form:
     def fill(self, **values: str) -> None:
         self.pairs = [(name, values.get(name, value)) for name, value in self.pairs]
 
+    def tick(self, name: str, value: str) -> None:
+        self.unticked.remove((name, value))
+        self.pairs.append((name, value))
+
     def untick(self, name: str, value: str) -> None:
         self.pairs.remove((name, value))
+        self.unticked.append((name, value))
 
     def press(self, name: str | None = None, value: str | None = None) -> Pairs:
         """The fields that the browser sends."""
@@ -48,8 +54,9 @@ class _FormParser(HTMLParser):
         elif self.forms and "name" in given and "disabled" not in given:
             if tag == "button":
                 self.forms[-1].buttons.append((given["name"], given.get("value", "")))
-            elif tag == "input" and (given.get("type") != "checkbox" or "checked" in given):
-                self.forms[-1].pairs.append((given["name"], given.get("value", "")))
+            elif tag == "input":
+                is_sent = given.get("type") != "checkbox" or "checked" in given
+                (self.forms[-1].pairs if is_sent else self.forms[-1].unticked).append((given["name"], given.get("value", "")))
 
 
 def forms_of(page: str) -> list[Form]:

@@ -25,6 +25,7 @@ from domogate.identity.hashing import PasswordHasher
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
 from domogate.services.authorization import Authorization
+from domogate.services.authorization.consents import Incomplete, Question
 from domogate.services.people import LoggedIn, LoginComplete, LoginThrottle, Sessions
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.stores import SqlStore, sqlite_url
@@ -66,10 +67,22 @@ class PlainPages:
         return RedirectResponse(f"/auth/login?{urlencode(query)}", 303)
 
     def render_consent(
-        self, request: Request, person: LoggedIn, *, client: Client, scopes: Sequence[str], fields: Mapping[str, str]
+        self,
+        request: Request,
+        person: LoggedIn,
+        *,
+        client: Client,
+        question: Question,
+        fields: Mapping[str, str],
+        problem: Incomplete | None = None,
     ) -> Response:
-        shown = {"page": "consent", "client": client.id, "scopes": list(scopes), "fields": dict(fields)}
-        return JSONResponse({**shown, "csrf": person.form_token})
+        shown = {"page": "consent", "client": client.id, "scopes": list(question.scopes), "fields": dict(fields)}
+        plants = {plant.id: plant.id in question.ticked_plants for plant in question.plants}
+        ticked = [scope for scope in question.scopes if scope in question.ticked_scopes]
+        return JSONResponse(
+            {**shown, "ticked": ticked, "plants": plants, "problem": problem, "csrf": person.form_token},
+            200 if problem is None else 400,
+        )
 
     def check_csrf(self, form: Mapping[str, Any], person: LoggedIn) -> bool:
         return form.get("csrf") == person.form_token
@@ -203,12 +216,20 @@ class Browser:
         return await self.http.get(dict(parse_qsl(login.query))["return_to"])
 
     async def decide(
-        self, page: httpx.Response, decision: str = "allow", scopes: Sequence[str] | None = None, csrf: str | None = None
+        self,
+        page: httpx.Response,
+        decision: str = "allow",
+        scopes: Sequence[str] | None = None,
+        csrf: str | None = None,
+        plants: Sequence[str] | None = None,
     ) -> httpx.Response:
+        """`scopes` None: all that are asked for. `plants` None: as the page ticks them."""
         shown = page.json()
         assert shown["page"] == "consent", shown
         ticked = shown["scopes"] if scopes is None else scopes
+        homes = [plant for plant, is_ticked in shown["plants"].items() if is_ticked] if plants is None else plants
         form = [*shown["fields"].items(), *(("scope", scope) for scope in ticked), ("decision", decision)]
+        form += [("plant", plant) for plant in homes]
         return await self.post_form("/auth/authorize", [*form, ("csrf", shown["csrf"] if csrf is None else csrf)])
 
     async def grant_access(

@@ -13,12 +13,14 @@ from domogate.auth.pages.passkeys import NOTICES as PASSKEY_NOTICES
 from domogate.domain.authorization import LinkPurpose
 from domogate.domain.ids import new_id
 from domogate.domain.passkeys import MOST_PASSKEYS, UsedChallenge
-from domogate.domain.people import Standing, User
+from domogate.domain.people import MANAGE_SCOPE, Standing, User
+from domogate.domain.plants import Member
 from domogate.ports import MailKind
+from domogate.services.authorization.consents import MOST_CHOSEN
 from support.auth_setup import PASSWORD, SCOPES, SECRET, AuthSetup
 from support.browser_tab import add_device
 from support.people_setup import BASE_URL, LINK_LIFETIME
-from support.stores import ANNA, BRUNO, CARLA, HOUSE, a_passkey
+from support.stores import ANNA, BRUNO, CARLA, HOUSE, a_passkey, add_home
 
 Look = Callable[[str], Awaitable[None]]
 """Called at each stop with its name."""
@@ -103,6 +105,8 @@ class PageWalk:
     async def prepare(self) -> None:
         setup = self.setup
         await setup.grant_access(ANNA, *SCOPES)
+        await setup.grant_access(ANNA, "light.read", plants=frozenset({HOUSE.id}))
+        await setup.grant_access(ANNA, "plug.read", plants=frozenset({new_id()}))
         await setup.add_webhook(ANNA)
         await setup.set_standing(ANNA, Standing.BOTH_EXPIRED)
         await setup.set_standing(BRUNO, Standing.GOOD)
@@ -274,8 +278,21 @@ class PageWalk:
     async def consent(self) -> None:
         setup = self.setup
         client = setup.client.name
-        await self.open(setup.authorize_path(scope=" ".join(SCOPES), prompt="consent"))
+        await add_home(setup.store, ANNA, "Ferienwohnung am Chiemsee")
+        scopes = (*SCOPES, "profile", MANAGE_SCOPE)
+        await setup.store.save_client(msgspec.structs.replace(setup.client, scopes=scopes))
+        await setup.change(ANNA, operator=True)
+        await self.open(setup.authorize_path(scope=" ".join(scopes), prompt="consent"))
         await self.stop("consent-all-scopes", "consent.title", client=client)
+        await setup.change(ANNA, operator=False)
+        for box in await self.page.locator('[name="plant"]').all():
+            await box.uncheck()
+        await self.send("/auth/authorize", '[value="allow"]')
+        await self.stop("consent-without-home", "consent.title", client=client)
+        await self.open(setup.authorize_path(scope="light.read", prompt="consent"))
+        await self.page.locator('[name="scope"]').uncheck()
+        await self.send("/auth/authorize", '[value="allow"]')
+        await self.stop("consent-without-scope", "consent.title", client=client)
         await self.open(setup.authorize_path(prompt="consent"))
         await self.stop("consent", "consent.title", client=client)
         await self.page.locator('input[value="plug.write"]').uncheck()
@@ -372,6 +389,12 @@ class PageWalk:
     async def nothing_yet(self) -> None:
         await self.log_in(DORA.email)
         await self.stop("account-nothing-yet", "account.title")
+        await self.open(self.setup.authorize_path())
+        await self.stop("consent-no-homes", "consent.title", client=self.setup.client.name)
+        for number in range(MOST_CHOSEN + 1):
+            await add_home(self.setup.store, BRUNO, f"Home {number}", allowed=(Member(DORA.id, DORA.email),))
+        await self.open(self.setup.authorize_path())
+        await self.stop("consent-many-homes", "consent.title", client=self.setup.client.name)
 
     async def demanded_second_factor(self) -> None:
         self.setup.sessions.second_factor_required = True

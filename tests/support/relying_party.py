@@ -125,7 +125,11 @@ class PersonBrowser:
         return entered
 
     def _decide(self, page: str, only: Sequence[str] | None, decision: str) -> httpx.Response:
+        """`only` None: the person allows all that is asked for, also what the page does not tick."""
         form = the_form(page, AUTHORIZE)
+        for name, scope in list(form.unticked):
+            if name == "scope" and (only is None or scope in only):
+                form.tick(name, scope)
         for name, scope in list(form.pairs):
             if only is not None and name == "scope" and scope not in (*only, "openid"):
                 form.untick(name, scope)

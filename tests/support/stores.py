@@ -15,7 +15,7 @@ from domogate.domain.commands import SceneStep, SetLight
 from domogate.domain.devices import Capability, DeviceKind, Metric, MetricType
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.events import Change, Event, PlantAspect, PlantChanged
-from domogate.domain.ids import Id
+from domogate.domain.ids import Id, new_id
 from domogate.domain.limits import Limits
 from domogate.domain.passkeys import Passkey
 from domogate.domain.people import Client, Grant, GrantType, Standing, Subscription, User
@@ -170,6 +170,13 @@ def people_changed(*users: User, members: Sequence[User] = ()) -> PlantChanged:
     """The event of a change of the house's people."""
     user_ids, member_ids = (tuple(user.id for user in some) for some in (users, members))
     return PlantChanged(plant_id=HOUSE.id, user_ids=user_ids, aspect=PlantAspect.PEOPLE, members=member_ids)
+
+
+async def add_home(store: SqlStore, owner: User, name: str = "Seaside", **more: Any) -> Plant:
+    """Add an empty home."""
+    plant = Plant(new_id(), new_id(), name, PlantType.HOUSE, Member(owner.id, owner.email), **more)
+    await store.import_estate(Estate(plants=(EstatePlant(plant, Topology()),)), prune=False)
+    return plant
 
 
 BATTERY = SpareParts("062520", (SparePart("B-1", SparePartType.BATTERY, "2"),))

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import msgspec
 
-from domogate.domain.ids import new_id
+from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Client, Grant, GrantType, TokenKind, User
 from domogate.edge.stack import ASGIApp
 from domogate.identity.signing import KeyRing, TokenSigner
@@ -47,10 +47,11 @@ class TokenApi:
         kind: TokenKind = TokenKind.ACCESS,
         flow: GrantType = GrantType.AUTHORIZATION_CODE,
         lifetime: float | None = None,
+        plants: frozenset[Id] | None = None,
     ) -> str:
-        """Without `scopes` the token has all scopes of the client."""
+        """Without `scopes` the token has all scopes of the client; without `plants` all plants of the user."""
         granted = self.client.scopes if scopes is None else scopes
-        grant = Grant(new_id(), user.id, self.client.id, granted, flow, self.env.clock.now())
+        grant = Grant(new_id(), user.id, self.client.id, granted, flow, self.env.clock.now(), plants=plants)
         await self.env.store.add_grant(grant)
         return await self.signer.mint_token(kind, user, self.client, grant, lifetime)
 

@@ -28,8 +28,9 @@ from domogate.auth.authorization_request import (
 from domogate.auth.forms import Pairs, address_of, parse_pairs, read_pairs
 from domogate.auth.pages import COOKIE, Pages
 from domogate.auth.redirects import see_other, send_back
-from domogate.domain.people import Client, IdentityScope
+from domogate.domain.people import Client
 from domogate.services.authorization import Authorization, OAuthError, OAuthFault
+from domogate.services.authorization.consents import Choice, Incomplete, Question
 from domogate.services.authorization.scopes import for_person
 from domogate.services.people import LoggedIn, Sessions
 
@@ -50,7 +51,8 @@ class Decision(msgspec.Struct, frozen=True):
     """The person's answer on the consent page."""
 
     form: Mapping[str, str]
-    ticked: frozenset[str]
+    scopes: frozenset[str]
+    plants: frozenset[str]
 
 
 class AuthorizeEndpoint:
@@ -96,8 +98,8 @@ class AuthorizeEndpoint:
         form = dict(pairs)
         if DECISION not in form:
             return see_other(f"{self._issuer}/authorize?{urlencode(pairs)}")
-        ticked = frozenset(value for name, value in pairs if name == "scope")
-        return await self._answer(request, original, Decision(form, ticked))
+        scopes, plants = (frozenset(value for name, value in pairs if name == field) for field in ("scope", "plant"))
+        return await self._answer(request, original, Decision(form, scopes, plants))
 
     # --- the request --------------------------------------------------------------------------------------------------
 
@@ -135,11 +137,13 @@ class AuthorizeEndpoint:
         asked = msgspec.structs.replace(asked, consent=msgspec.structs.replace(asked.consent, scopes=scopes))
         if decision is not None:
             return await self._decide(request, person, asked, decision)
-        if CONSENT in asked.prompt or await self._authorization.consents.must_ask(person.user, asked.consent):
-            if NONE in asked.prompt:
-                raise OAuthFault(OAuthError.CONSENT_REQUIRED, "The person has to consent first.")
-            return self._ask(request, person, asked)
-        return await self._grant(request, person, asked, scopes)
+        consents = self._authorization.consents
+        choice = None if CONSENT in asked.prompt else await consents.find_choice(person.user, asked.consent)
+        if choice is not None:
+            return await self._grant(request, person, asked, choice)
+        if NONE in asked.prompt:
+            raise OAuthFault(OAuthError.CONSENT_REQUIRED, "The person has to consent first.")
+        return self._ask(request, person, asked, await consents.ask(person.user, asked.consent))
 
     # --- the login ----------------------------------------------------------------------------------------------------
 
@@ -181,11 +185,18 @@ class AuthorizeEndpoint:
 
     # --- the consent --------------------------------------------------------------------------------------------------
 
-    def _ask(self, request: Request, person: LoggedIn, asked: AuthorizationRequest) -> Response:
+    def _ask(
+        self,
+        request: Request,
+        person: LoggedIn,
+        asked: AuthorizationRequest,
+        question: Question,
+        problem: Incomplete | None = None,
+    ) -> Response:
         fields = {name: asked.parameters[name] for name in _FOR_THE_PAGE if name in asked.parameters}
         fields[_REQUEST] = asked.to_query()
         return self._pages.render_consent(
-            request, person, client=asked.consent.client, scopes=asked.consent.scopes, fields=fields
+            request, person, client=asked.consent.client, question=question, fields=fields, problem=problem
         )
 
     async def _decide(self, request: Request, person: LoggedIn, asked: AuthorizationRequest, decision: Decision) -> Response:
@@ -196,24 +207,24 @@ class AuthorizeEndpoint:
         if answer == DENY:
             self._authorization.consents.note_denial(person.user, asked.consent.client, address_of(request))
             raise OAuthFault(OAuthError.ACCESS_DENIED, "The person refused access.")
-        # Every scope tells the application who the person is, so the person cannot refuse only openid.
-        kept = decision.ticked | {IdentityScope.OPENID}
-        granted = tuple(scope for scope in asked.consent.scopes if scope in kept)
-        if not granted:
-            raise OAuthFault(OAuthError.ACCESS_DENIED, "The person did not grant any of the scopes.")
-        return await self._grant(request, person, asked, granted)
+        consents = self._authorization.consents
+        question = msgspec.structs.replace(
+            await consents.ask(person.user, asked.consent), ticked_scopes=decision.scopes, ticked_plants=decision.plants
+        )
+        choice = consents.choose(question)
+        if isinstance(choice, Incomplete):
+            return self._ask(request, person, asked, question, choice)
+        return await self._grant(request, person, asked, choice)
 
-    async def _grant(
-        self, request: Request, person: LoggedIn, asked: AuthorizationRequest, scopes: tuple[str, ...]
-    ) -> Response:
+    async def _grant(self, request: Request, person: LoggedIn, asked: AuthorizationRequest, choice: Choice) -> Response:
         consents, address = self._authorization.consents, address_of(request)
         user, session, consent = person.user, person.session, asked.consent
         if asked.response_type == CODE:
-            return self._send_back(asked.back, {"code": await consents.grant_code(user, session, consent, scopes, address)})
+            return self._send_back(asked.back, {"code": await consents.grant_code(user, session, consent, choice, address)})
         if asked.response_type == ID_TOKEN:
-            id_token = await consents.grant_id_token(user, session, consent, scopes, address)
+            id_token = await consents.grant_id_token(user, session, consent, choice, address)
             return self._send_back(asked.back, {"id_token": id_token})
-        tokens = await consents.grant_tokens(user, session, consent, scopes, address)
+        tokens = await consents.grant_tokens(user, session, consent, choice, address)
         given = {name: str(value) for name, value in msgspec.to_builtins(tokens).items()}
         return self._send_back(asked.back, given)
 

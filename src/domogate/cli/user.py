@@ -234,6 +234,7 @@ def _shown(user: User) -> dict[str, Any]:
 
 async def _described(tools: Tools, user: User) -> dict[str, Any]:
     plants, _ = await tools.store.list_plants_of(user.id)
+    names = {one.id: one.name for one in plants}
     return {
         **_shown(user),
         "plants": [
@@ -241,7 +242,13 @@ async def _described(tools: Tools, user: User) -> dict[str, Any]:
             for one in plants
         ],
         "grants": [
-            {"id": one.id, "client": one.client_id, "scopes": " ".join(one.scopes), "since": iso(one.created_at)}
+            {
+                "id": one.id,
+                "client": one.client_id,
+                "scopes": " ".join(one.scopes),
+                "plants": "all" if one.plants is None else ", ".join(sorted(names.get(it, it) for it in one.plants)),
+                "since": iso(one.created_at),
+            }
             for one in await tools.store.list_grants(user.id)
         ],
         "sessions": [

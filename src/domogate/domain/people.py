@@ -166,6 +166,8 @@ class Grant(msgspec.Struct, frozen=True):
     """The time of the authentication (OpenID Connect Core §2)."""
     factors: tuple[str, ...] = ()
     """The authentication methods (RFC 8176), for the claim `amr`."""
+    plants: frozenset[Id] | None = None
+    """The plants that the user chose. None means all plants of the user, also later ones (Decision 0079)."""
 
 
 class TokenKind(StrEnum):
@@ -192,6 +194,8 @@ class Principal(_TokenContent, frozen=True):
     flow: GrantType
     access_token_everywhere: bool
     standing: Standing
+    plants: frozenset[Id] | None = None
+    """The plants of the grant. None means all plants of the user."""
 
 
 class Subscription(msgspec.Struct, frozen=True):

@@ -178,7 +178,9 @@ async def run_scene(services: Services, call: Call) -> Answer:
 async def list_plants(services: Services, call: Call) -> Answer:
     person = await services.read_model.get_person(call.principal.user_id)
     now = services.clock.now()
-    own = list_own_plants(person.plants, call.principal.user_id, now, removed_since=now - services.removed_plants_kept)
+    own = list_own_plants(
+        person.plants, call.principal.user_id, call.principal.plants, now, removed_since=now - services.removed_plants_kept
+    )
     if not own.plants:
         return nothing_found()
     # A removed plant leaves the list after some time, without a change in the store. So the cache key names omitted plants.

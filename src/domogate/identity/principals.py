@@ -29,9 +29,15 @@ class ExternalClaims(msgspec.Struct, frozen=True):
 
 
 def build_principal(
-    claims: Claims | ExternalClaims, user: User, client: Client, *, allowed: Iterable[str], flow: GrantType
+    claims: Claims | ExternalClaims,
+    user: User,
+    client: Client,
+    *,
+    allowed: Iterable[str],
+    flow: GrantType,
+    plants: frozenset[Id] | None = None,
 ) -> Principal:
-    """The claims of the token, limited to the `allowed` scopes, with the current user and client."""
+    """The claims of the token, limited to the `allowed` scopes and `plants`, with the current user and client."""
     return Principal(
         user_id=user.id,
         client_id=client.id,
@@ -42,4 +48,5 @@ def build_principal(
         flow=flow,
         access_token_everywhere=client.access_token_everywhere,
         standing=user.standing,
+        plants=plants,
     )

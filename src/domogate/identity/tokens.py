@@ -181,7 +181,8 @@ class TokenVerifier:
         user = await self._store.find_user(claims.user_id)
         if user is None:
             raise TokenRefused("The token's user does not exist here.")
-        return build_principal(claims, user, client, allowed=client.limit_scopes(grant.scopes), flow=grant.flow)
+        allowed = client.limit_scopes(grant.scopes)
+        return build_principal(claims, user, client, allowed=allowed, flow=grant.flow, plants=grant.plants)
 
 
 def _only(audience: str | tuple[str, ...]) -> str | None:

@@ -90,6 +90,12 @@ class GrantOut(OutputModel, frozen=True):
     scopes: tuple[str, ...]
     flow: GrantType
     created_at: datetime
+    plants: (
+        Annotated[
+            tuple[str, ...], Meta(description="The plants that the user chose. null: all plants of the user, also later ones.")
+        ]
+        | None
+    )
 
 
 class UserPage(Page, frozen=True, forbid_unknown_fields=True):
@@ -218,7 +224,8 @@ async def end_sessions(services: ManagementServices, call: OperatorCall) -> None
 @OPERATIONS.add("GET", "/users/{userId}/grants", "The grants that the user gave to applications")
 async def list_grants(services: ManagementServices, call: OperatorCall) -> Listing[GrantOut]:
     user = await services.people.get_user(call.id_of("userId"))
-    return Listing([GrantOut.of(grant) for grant in await services.store.list_grants(user.id)])
+    grants = await services.store.list_grants(user.id)
+    return Listing([GrantOut.of(it, plants=None if it.plants is None else sorted(it.plants)) for it in grants])
 
 
 @OPERATIONS.add("DELETE", "/users/{userId}/grants/{grantId}", "Revoke a grant; its tokens are refused from now on")

@@ -174,6 +174,7 @@ def find_finished_grants(connection: Connection, ended_by: float) -> Sequence[st
     """
     later = grants.alias("later")
     same = [later.c[name] == grants.c[name] for name in ("user_id", "client_id", "flow", "scopes")]
+    same.append(later.c.plants.is_not_distinct_from(grants.c.plants))
     is_newest = [later.c.revoked_at.is_(None), later.c.auth_time.is_not(None), later.c.created_at > grants.c.created_at]
     is_replaced = [
         grants.c.auth_time.is_not(None),

@@ -4,6 +4,7 @@ A grant with a code counts only after the code is redeemed.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert, select, update
@@ -11,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert
 from domogate.domain.events import GrantRevoked
 from domogate.domain.ids import Id
 from domogate.domain.people import PAGES_CLIENT, Grant, GrantType
-from domogate.stores.codec import decode_texts, from_row, to_json, to_row
+from domogate.stores.codec import decode_texts, from_row, to_json, to_json_or_none, to_row
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import authorization_codes as codes
@@ -29,7 +30,20 @@ _VALID = (
 
 
 def grant_from_row(row: Row[Any]) -> Grant:
-    return from_row(Grant, row, scopes=decode_texts(row.scopes), flow=GrantType(row.flow), factors=decode_texts(row.factors))
+    return from_row(
+        Grant,
+        row,
+        scopes=decode_texts(row.scopes),
+        flow=GrantType(row.flow),
+        factors=decode_texts(row.factors),
+        plants=None if row.plants is None else _decode_plants(row.plants),
+    )
+
+
+@lru_cache(maxsize=1_000)
+def _decode_plants(text: str) -> frozenset[Id]:
+    """Cached, so that the verified tokens of a grant share one set."""
+    return frozenset(map(Id, decode_texts(text)))
 
 
 def require_user(tx: Transaction, user_id: Id) -> None:
@@ -41,7 +55,13 @@ def add_grant(tx: Transaction, grant: Grant) -> None:
     require_user(tx, grant.user_id)
     if tx.connection.execute(_CLIENT, {"client_id": grant.client_id}).first() is None:
         raise ValueError(f"there is no client {grant.client_id}")
-    row = to_row(grant, scopes=to_json(grant.scopes), flow=grant.flow.value, factors=to_json(grant.factors))
+    row = to_row(
+        grant,
+        scopes=to_json(grant.scopes),
+        flow=grant.flow.value,
+        factors=to_json(grant.factors),
+        plants=to_json_or_none(grant.plants),
+    )
     tx.connection.execute(insert(grants), row)
 
 

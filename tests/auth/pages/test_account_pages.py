@@ -7,7 +7,7 @@ import pytest
 from domogate.domain.people import Standing
 from support.auth_setup import APP_NAME, PASSWORD, AuthSetup, PageBrowser, heading_of, open_auth_setup
 from support.forms import forms_of
-from support.stores import ANNA, BRUNO, HOUSE
+from support.stores import ANNA, BRUNO, HOUSE, add_home, an_id
 
 pytestmark = pytest.mark.slow
 
@@ -94,12 +94,32 @@ class TestApplications:
         await browser.send(REVOKE, client_id="")
         assert [it.id for it in await setup.store.list_grants(ANNA.id)] == [grant.id]
 
-    async def test_one_that_is_registered_no_longer_is_shown_by_its_id(self, browser: PageBrowser, setup: AuthSetup) -> None:
-        await setup.grant_access(ANNA, "a.scope.of.old")
+    async def test_one_without_a_name_is_shown_by_its_id(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await setup.grant_access(ANNA, "a.scope.that.is.unknown.now")
         await setup.store.save_client(type(setup.client)(setup.client.id, ""))
         page = await open_account(browser)
         assert setup.client.id in page
-        assert "a.scope.of.old" in page
+        assert "a.scope" not in page
+
+    async def test_are_shown_with_their_homes_and_groups(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        seaside = await add_home(setup.store, ANNA)
+        await setup.grant_access(ANNA, "light.read", "light.write", "scene.launch", "openid")
+        await setup.grant_access(ANNA, "plug.read", plants=frozenset({seaside.id, HOUSE.id}))
+        await setup.grant_access(ANNA, "comfort.read", plants=frozenset({an_id(99)}))
+        page = await open_account(browser)
+        groups = re.findall(r"<dt>(.*?)</dt>", page)
+        assert sorted(groups) == ["About you", "Open doors", "See", "See", "See", "Switch"]
+        for words in (
+            "<p>All your homes, also homes that you get later</p>",
+            "<p>Homes: Casa Bianchi, Seaside</p>",
+            "<p>None of your present homes</p>",
+        ):
+            assert page.count(words) == 1
+        assert page.count("To allow something else, remove the application.") == 1
+
+    async def test_that_only_know_the_person_name_no_homes(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await setup.grant_access(ANNA, "openid")
+        assert "All your homes" not in await open_account(browser)
 
 
 class TestSessions:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from starlette.requests import Request
 
-from domogate.auth.pages.account import scope_words
+from domogate.auth.pages.consent import describe_scopes
 from domogate.auth.pages.language import LANGUAGES, choose_language
-from domogate.domain.people import HOME_SCOPE, MANAGE_SCOPE, IdentityScope, Scope
+from domogate.domain.people import KNOWN_SCOPES
 
 ENGLISH = LANGUAGES["en"]
 FOLDER = files("domogate.auth.pages")
@@ -21,7 +21,7 @@ SOURCES = "".join(
 )
 # Texts whose keys are composed from a prefix and a variable part.
 COMPOSED = re.compile(
-    r"scopes\..*|plant_type\..*|(time|wait)\..*|(account|guests|passkeys)\.notice_.*|link\.(first|renew|operator|used|expired)_(title|intro|about)"
+    r"scopes\..*|consent\.(group|on_purpose|problem)_.*|plant_type\..*|(time|wait)\..*|(account|guests|passkeys)\.notice_.*|link\.(first|renew|operator|used|expired)_(title|intro|about)"
 ).fullmatch
 
 
@@ -58,19 +58,17 @@ class TestTexts:
         same = {key for key, text in ENGLISH.texts.items() if len(text) > 20 and texts[key] == text}
         assert same == set()
 
-    @pytest.mark.parametrize("scope", [*Scope, *IdentityScope, HOME_SCOPE, MANAGE_SCOPE])
+    @pytest.mark.parametrize("scope", KNOWN_SCOPES)
     @pytest.mark.parametrize("code", sorted(LANGUAGES))
-    def test_every_scope_is_said_in_words(self, code: str, scope: str) -> None:
-        title, about, _ = scope_words(LANGUAGES[code], scope)
-        assert scope not in (title, about)
-        assert about
-
-    def test_scopes_that_change_something_are_marked(self) -> None:
-        acting = {scope for scope in (*Scope, *IdentityScope, HOME_SCOPE, MANAGE_SCOPE) if scope_words(ENGLISH, scope)[2]}
-        assert acting == {
-            *(Scope.PLUG_WRITE, Scope.SCENE_LAUNCH, Scope.SCENE_WRITE, Scope.LIGHT_WRITE, Scope.COMFORT_WRITE),
-            *(Scope.AUDIOVIDEO_READ, HOME_SCOPE, MANAGE_SCOPE),
-        }
+    def test_every_scope_and_its_group_are_said_in_words(self, code: str, scope: str) -> None:
+        (group,) = describe_scopes(LANGUAGES[code], [scope])
+        (row,) = group.rows
+        assert row.scope == scope
+        assert row.title
+        assert row.about
+        assert scope not in (row.title, row.about)
+        assert LANGUAGES[code].has(f"consent.group_{group.group}")
+        assert LANGUAGES[code].has(f"consent.on_purpose_{group.group}") == group.on_purpose
 
     def test_every_text_that_a_page_names_is_there(self) -> None:
         named = set(re.findall(r't\("([a-z_]+\.[a-z_]+)"[,)]', SOURCES)) | set(re.findall(r'"([a-z_]+\.[a-z_]+)" if ', SOURCES))

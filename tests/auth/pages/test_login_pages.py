@@ -12,6 +12,8 @@ from support.stores import ANNA, BRUNO, CARLA
 
 pytestmark = pytest.mark.slow
 
+TO_SUNRISE = "Log in to continue to Sunrise &lt;b&gt;lights&lt;/b&gt;."
+
 
 class TestTheLoginPage:
     async def test_asks_for_email_and_password(self, browser: PageBrowser) -> None:
@@ -25,8 +27,41 @@ class TestTheLoginPage:
 
     async def test_names_an_application_only_after_its_request(self, browser: PageBrowser, setup: AuthSetup) -> None:
         from_an_application = await browser.get("/auth/login?return_to=" + quote(setup.authorize_path(), safe=""))
-        assert "Log in to continue to the application." in from_an_application.text
-        assert "application" not in (await browser.get("/auth/login?return_to=/auth/account/password")).text
+        assert TO_SUNRISE in from_an_application.text
+        for return_to in ("/auth/account/password", "/auth/account?client_id=sunrise", "/auth/authorize?client_id=unknown"):
+            page = await browser.get("/auth/login?return_to=" + quote(return_to, safe=""))
+            assert "to continue to" not in page.text
+
+    async def test_names_the_application_after_a_mistake_too(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await browser.get("/auth/login?return_to=" + quote(setup.authorize_path(), safe=""))
+        page = await browser.send("/auth/login", email=ANNA.email, password="not it")
+        assert page.status_code == 403
+        assert TO_SUNRISE in page.text
+        page = await browser.send("/auth/login/passkey", answer="{}")
+        assert page.status_code == 403
+        assert TO_SUNRISE in page.text
+
+    async def test_names_the_application_when_a_login_is_asked_again(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await browser.log_in()
+        await browser.get(setup.authorize_path(prompt="login"))
+        page = await browser.follow()
+        assert heading_of(page.text) == "Confirm that it is you"
+        assert TO_SUNRISE in page.text
+
+    async def test_the_second_step_names_it_too(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await setup.change(ANNA, totp_secret=SECRET)
+        await browser.log_in(return_to=setup.authorize_path())
+        page = await browser.follow()
+        assert heading_of(page.text) == "Enter your code"
+        assert TO_SUNRISE in page.text
+        assert TO_SUNRISE in (await browser.send("/auth/login/code", code="000000")).text
+
+    async def test_so_does_the_set_up_of_a_required_second_step(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        setup.sessions.second_factor_required = True
+        await browser.log_in(return_to=setup.authorize_path())
+        page = await browser.follow()
+        assert heading_of(page.text) == "Set up a second step"
+        assert TO_SUNRISE in page.text
 
     async def test_shows_the_login_hint(self, browser: PageBrowser) -> None:
         page = await browser.get("/auth/login?login_hint=anna%40example.com")

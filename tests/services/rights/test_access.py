@@ -47,6 +47,39 @@ def access_of(user: User, plant: PlantView | None, scopes: frozenset[str] = EVER
     return get_access(GrantHolder(user.id, scopes, Standing.GOOD), HOUSE.id, plant, now)
 
 
+class TestPlantsOfAGrant:
+    """The person chose some plants for the application (Decision 0079)."""
+
+    def test_a_plant_that_was_not_chosen_is_like_a_plant_of_other_people(self) -> None:
+        said = []
+        for user, plants in ((ANNA, frozenset({an_id(80)})), (ANNA, frozenset[Id]()), (CARLA, None)):
+            with pytest.raises(NotYourPlant) as refused:
+                get_access(GrantHolder(user.id, EVERY_SCOPE, Standing.GOOD, plants), HOUSE.id, view_of(), NOW)
+            said.append(refused.value.message)
+        assert len(set(said)) == 1
+
+    def test_a_chosen_plant_is_seen_as_without_a_choice(self) -> None:
+        plant = view_of()
+        chosen = GrantHolder(ANNA.id, EVERY_SCOPE, Standing.GOOD, frozenset({HOUSE.id}))
+        assert get_access(chosen, HOUSE.id, plant, NOW) == access_of(ANNA, plant)
+
+    def test_a_choice_does_not_give_rights(self) -> None:
+        chosen = GrantHolder(CARLA.id, EVERY_SCOPE, Standing.GOOD, frozenset({HOUSE.id}))
+        with pytest.raises(NotYourPlant):
+            get_access(chosen, HOUSE.id, view_of(), NOW)
+
+    def test_a_removed_plant_that_was_not_chosen_is_still_no_plant(self) -> None:
+        removed = view_of(msgspec.structs.replace(HOUSE, status=PlantStatus.REMOVED))
+        with pytest.raises(NoSuchPlant):
+            get_access(GrantHolder(ANNA.id, EVERY_SCOPE, Standing.GOOD, frozenset()), HOUSE.id, removed, NOW)
+
+    def test_lists_have_only_chosen_plants_and_differ_in_their_key(self) -> None:
+        other = msgspec.structs.replace(HOUSE, id=an_id(80))
+        lists = [list_own_plants([HOUSE, other], ANNA.id, plants, NOW) for plants in (None, frozenset({other.id}), frozenset())]
+        assert [[plant.id for plant in one.plants] for one in lists] == [[HOUSE.id, other.id], [other.id], []]
+        assert len({one.left_out for one in lists}) == 3
+
+
 class TestScopes:
     def test_are_those_of_the_operations_that_read_such_a_module(self) -> None:
         """Written by hand from the contract: E2, E4, E8 and E12 name one module; E16 and E18 list all modules of a plant."""
@@ -118,11 +151,11 @@ class TestPeople:
 
     def test_removed_plants_are_listed_only_for_as_long_as_asked(self) -> None:
         removed = msgspec.structs.replace(HOUSE, id=Id(an_id(80)), status=PlantStatus.REMOVED, removed_at=NOW)
-        assert list_own_plants([HOUSE, removed], ANNA.id, NOW).plants == [HOUSE]
-        assert list_own_plants([HOUSE, removed], ANNA.id, NOW, removed_since=NOW).plants == [HOUSE, removed]
-        assert list_own_plants([HOUSE, removed], ANNA.id, NOW, removed_since=NOW + 1).plants == [HOUSE]
+        assert list_own_plants([HOUSE, removed], ANNA.id, None, NOW).plants == [HOUSE]
+        assert list_own_plants([HOUSE, removed], ANNA.id, None, NOW, removed_since=NOW).plants == [HOUSE, removed]
+        assert list_own_plants([HOUSE, removed], ANNA.id, None, NOW, removed_since=NOW + 1).plants == [HOUSE]
         undated = msgspec.structs.replace(removed, removed_at=None)
-        assert list_own_plants([undated], ANNA.id, NOW, removed_since=0.5).plants == []
+        assert list_own_plants([undated], ANNA.id, None, NOW, removed_since=0.5).plants == []
 
     @pytest.mark.parametrize(
         ("standing", "fault"),

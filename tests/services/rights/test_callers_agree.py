@@ -106,12 +106,22 @@ def estates(draw: st.DrawFn) -> dict[Id, StoredPlant]:
 
 
 principals = st.builds(
-    lambda user, scopes, standing: Principal(
-        user.id, APP.id, an_id(50), TokenKind.ID, frozenset(scopes), NOW + 3600, GrantType.AUTHORIZATION_CODE, False, standing
+    lambda user, scopes, standing, plants: Principal(
+        user.id,
+        APP.id,
+        an_id(50),
+        TokenKind.ID,
+        frozenset(scopes),
+        NOW + 3600,
+        GrantType.AUTHORIZATION_CODE,
+        False,
+        standing,
+        plants,
     ),
     st.sampled_from(USERS),
     st.sets(st.sampled_from(Scope)),
     st.sampled_from(Standing),
+    st.none() | st.frozensets(st.sampled_from(PLANTS)),
 )
 
 
@@ -121,7 +131,7 @@ class RightsCheckers:
     def __init__(self, plants: dict[Id, StoredPlant], principal: Principal) -> None:
         user = next(user for user in USERS if user.id == principal.user_id)
         self.user = User(user.id, user.email, password_hash="hash", standing=principal.standing)
-        grant = Grant(principal.grant_id, user.id, APP.id, tuple(sorted(principal.scopes)))
+        grant = Grant(principal.grant_id, user.id, APP.id, tuple(sorted(principal.scopes)), plants=principal.plants)
         store: Any = FakeStore(plants, grant, self.user)
         self.principal = principal
         self.read_model = ReadModel(store, max_modules=100)
@@ -192,6 +202,10 @@ async def check_agreement(plants: dict[Id, StoredPlant], principal: Principal) -
     good = principal.standing is Standing.GOOD
     for plant_id in PLANTS:
         access = await callers.find_access(plant_id)
+        member = plant_id in plants and principal.user_id in PlantView(plants[plant_id]).members
+        active = plant_id in plants and plants[plant_id].plant.status is PlantStatus.ACTIVE
+        granted = principal.plants is None or plant_id in principal.plants
+        assert (access is not None) == (active and member and granted)
         sees_lamp = access is not None and access.may_see(LAMP.id)
         assert await callers.family_shows_lamp(plant_id) == sees_lamp, "E8 does not list 469 and 470"
         assert await callers.stream_shows_lamp(plant_id, all_plants=False) == (sees_lamp and good)

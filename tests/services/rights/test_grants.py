@@ -57,6 +57,13 @@ class TestAGrant:
     async def test_gives_the_scopes_that_the_user_granted_and_the_client_still_has(self, identities: IdentityCache) -> None:
         assert await holder(identities) == GrantHolder(ANNA.id, frozenset({"light.read"}), Standing.TERMS_EXPIRED)
 
+    async def test_gives_the_plants_that_the_user_chose(self, store: SqlStore, identities: IdentityCache) -> None:
+        chosen = msgspec.structs.replace(GRANT, id=Id(str(uuid4())), plants=frozenset({an_id(10), an_id(11)}))
+        await store.add_grant(chosen)
+        found = await holder(identities, chosen.id)
+        assert isinstance(found, GrantHolder)
+        assert found.plants == frozenset({an_id(10), an_id(11)})
+
     async def test_ends_when_it_is_revoked(self, store: SqlStore, identities: IdentityCache) -> None:
         assert isinstance(await holder(identities), GrantHolder)
         assert await store.revoke_grant(GRANT.id, NOW)

@@ -158,15 +158,15 @@ class TestPeriod:
     def test_outside_of_it_a_guest_has_no_rights(self, now: float) -> None:
         with pytest.raises(NotYourPlant):
             access_with(self.LIMITS, now)
-        assert list_own_plants([plant_with(self.LIMITS)], BRUNO.id, now).plants == []
+        assert list_own_plants([plant_with(self.LIMITS)], BRUNO.id, None, now).plants == []
 
     @pytest.mark.parametrize("now", [NOW, NOW + 99])
     def test_within_it_rights_last_until_its_end(self, now: float) -> None:
         assert access_with(self.LIMITS, now).until == NOW + 100
-        assert list_own_plants([plant_with(self.LIMITS)], BRUNO.id, now).until == NOW + 100
+        assert list_own_plants([plant_with(self.LIMITS)], BRUNO.id, None, now).until == NOW + 100
 
     def test_before_it_the_list_changes_at_its_begin(self) -> None:
-        assert list_own_plants([plant_with(self.LIMITS)], BRUNO.id, NOW - 5).until == NOW
+        assert list_own_plants([plant_with(self.LIMITS)], BRUNO.id, None, NOW - 5).until == NOW
 
     def test_an_open_end_lasts(self) -> None:
         assert access_with(Limits(valid_from=NOW - 5)).until == inf
@@ -174,17 +174,17 @@ class TestPeriod:
 
 class TestLists:
     def test_a_guest_sees_no_other_members_and_no_invitations(self) -> None:
-        (seen,) = list_own_plants([plant_with(Limits(ambients=(ROOM_203.id,)))], BRUNO.id, NOW).plants
+        (seen,) = list_own_plants([plant_with(Limits(ambients=(ROOM_203.id,)))], BRUNO.id, None, NOW).plants
         assert ([member.user_id for member in seen.allowed], seen.invited) == ([BRUNO.id], ())
 
     def test_other_members_see_everybody(self) -> None:
         plant = plant_with(Limits(ambients=(ROOM_203.id,)))
         for user in (ANNA, CARLA):
-            assert list_own_plants([plant], user.id, NOW).plants == [plant]
+            assert list_own_plants([plant], user.id, None, NOW).plants == [plant]
 
     def test_differ_in_their_key_when_they_differ_in_their_plants(self) -> None:
         one = plant_with(Limits(valid_until=NOW + 10))
         two = msgspec.structs.replace(plant_with(Limits(valid_from=NOW + 10)), id=an_id(80))
-        before, after = (list_own_plants([one, two], BRUNO.id, now) for now in (NOW, NOW + 10))
+        before, after = (list_own_plants([one, two], BRUNO.id, None, now) for now in (NOW, NOW + 10))
         assert len(before.plants) == len(after.plants) == 1
         assert before.left_out != after.left_out

@@ -1,6 +1,6 @@
 """The account page: due tasks, applications, webhooks, homes, sessions, and links to the security pages."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 import msgspec
 from starlette.requests import Request
@@ -9,6 +9,7 @@ from starlette.routing import Route
 
 from domogate.auth.forms import address_of
 from domogate.auth.pages.browser import COOKIE, Form, is_own_form, read_form
+from domogate.auth.pages.consent import GroupRows, describe_scopes
 from domogate.auth.pages.context import ACCOUNT_PATH, PageContext
 from domogate.auth.pages.language import Language
 from domogate.auth.pages.profile import LANGUAGE_NAMES
@@ -17,9 +18,10 @@ from domogate.auth.pages.user_agents import Agent, describe_agent
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import Endpoint, route_by_method
 from domogate.domain.ids import DASHED_UUID, Id
-from domogate.domain.people import HOME_SCOPE, MANAGE_SCOPE, PAGES_CLIENT, Grant, Scope
+from domogate.domain.people import PAGES_CLIENT, Grant
 from domogate.domain.plants import Plant
 from domogate.services.audit import AuditAction, AuditResult
+from domogate.services.authorization.scopes import is_about_plants
 from domogate.services.people import Actor, LoggedIn
 from domogate.services.refusals import Refused
 from domogate.services.rights.access import list_own_plants
@@ -49,8 +51,17 @@ class Application(msgspec.Struct, frozen=True):
 
     client_id: str
     name: str
-    scopes: tuple[str, ...]
+    accesses: tuple["ApplicationAccess", ...]
     since: float
+
+
+class ApplicationAccess(msgspec.Struct, frozen=True):
+    """The scopes that an application has for the same homes."""
+
+    groups: list[GroupRows]
+    about_plants: bool
+    plants: tuple[str, ...] | None
+    """Names of the homes. None means all homes, also later ones."""
 
 
 class WebhookRow(msgspec.Struct, frozen=True):
@@ -123,8 +134,7 @@ class AccountPages:
             person=person,
             notice=notice if notice in NOTICES else None,
             now=self._context.clock.now(),
-            applications=await self._applications_of(person),
-            scope_words=lambda scope: scope_words(language, scope),
+            applications=await self._applications_of(person, plants, language),
             webhooks=await self._webhooks_of(person),
             sessions=await self._sessions_of(person),
             own_plants=[plant for plant in plants if plant.owner.user_id == person.user.id],
@@ -192,7 +202,7 @@ class AccountPages:
 
     # --- what the page shows ------------------------------------------------------------------------------------------
 
-    async def _applications_of(self, person: LoggedIn) -> list[Application]:
+    async def _applications_of(self, person: LoggedIn, plants: Sequence[Plant], language: Language) -> list[Application]:
         grants = await self._context.store.list_grants(person.user.id)
         names = {client.id: client.name for client in await self._context.store.list_clients()} if grants else {}
         by_client: dict[str, list[Grant]] = {}
@@ -204,7 +214,7 @@ class AccountPages:
             Application(
                 client_id,
                 names.get(client_id) or client_id,
-                tuple(dict.fromkeys(scope for grant in theirs for scope in grant.scopes)),
+                tuple(_describe_accesses(theirs, plants, language)),
                 min(grant.created_at for grant in theirs),
             )
             for client_id, theirs in by_client.items()
@@ -232,7 +242,7 @@ class AccountPages:
 
     async def _plants_of(self, person: LoggedIn) -> Sequence[Plant]:
         plants, _ = await self._context.store.list_plants_of(person.user.id)
-        return list_own_plants(plants, person.user.id, self._context.clock.now()).plants
+        return list_own_plants(plants, person.user.id, None, self._context.clock.now()).plants
 
     async def _find_shared(self, person: LoggedIn, text: str) -> Plant | None:
         plant_id: Id | None = DASHED_UUID.parse_id(text)
@@ -240,19 +250,14 @@ class AccountPages:
         return next((it for it in plants if it.id == plant_id and it.owner.user_id != person.user.id), None)
 
 
-def scope_words(language: Language, scope: str) -> tuple[str, str, bool]:
-    """The title of a scope, its explanation, and whether the scope allows changes at home."""
-    if not language.has(f"scopes.{scope}.title"):
-        return scope, "", False
-    return language.say(f"scopes.{scope}.title"), language.say(f"scopes.{scope}.about"), scope in _CHANGES_THINGS
-
-
-_CHANGES_THINGS = frozenset(
-    (
-        *(Scope.PLUG_WRITE, Scope.SCENE_LAUNCH, Scope.SCENE_WRITE, Scope.LIGHT_WRITE, Scope.COMFORT_WRITE),
-        *(Scope.AUDIOVIDEO_READ, HOME_SCOPE, MANAGE_SCOPE),
-    )
-)
+def _describe_accesses(grants: Sequence[Grant], plants: Sequence[Plant], language: Language) -> Iterator[ApplicationAccess]:
+    """One entry for all grants that are about the same homes."""
+    scopes: dict[frozenset[Id] | None, dict[str, None]] = {}
+    for grant in grants:
+        scopes.setdefault(grant.plants, {}).update(dict.fromkeys(grant.scopes))
+    for chosen, granted in scopes.items():
+        named = None if chosen is None else tuple(plant.name for plant in plants if plant.id in chosen)
+        yield ApplicationAccess(describe_scopes(language, granted), is_about_plants(granted), named)
 
 
 def _done(what: str) -> Response:

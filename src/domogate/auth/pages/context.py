@@ -24,12 +24,16 @@ from domogate.auth.pages.rendering import Renderer, form_target
 from domogate.auth.redirects import see_other
 from domogate.domain.ids import Id
 from domogate.domain.languages import DEFAULT_LANGUAGE
+from domogate.domain.people import Client
 from domogate.ports import ClientStore, Clock, GrantStore, PasskeyStore, PeopleStore, PlantStore, SessionStore
 from domogate.services.people import LoggedIn, LoginComplete, LoginThrottled, Passkeys, People, Sessions, form_token_of
 from domogate.services.webhooks.administration import WebhookAdministration
 
+AUTHORIZE_PATH = "/auth/authorize"
 LOGIN_PATH = "/auth/login"
 ACCOUNT_PATH = "/auth/account"
+KEPT_IN_A_QUERY = "%/?&=:;,+$@!*'()~-._"
+"""Characters of a path with a query that need no encoding inside another query."""
 
 
 class PageStore(PeopleStore, PasskeyStore, ClientStore, GrantStore, SessionStore, PlantStore, Protocol):
@@ -73,16 +77,15 @@ class PageContext(msgspec.Struct, frozen=True):
         chosen = person.user.language if person is not None else None
         return choose_language(request, locales, chosen, self.default_language)
 
-    async def targets_of(self, return_to: str | None) -> tuple[str, ...]:
-        """The redirect target of the application that sent the person here. The forms of the page may redirect to it."""
-        if return_to is None:
-            return ()
-        query = parse_qs(urlsplit(return_to).query)
+    async def find_application(self, return_to: str | None) -> tuple[Client | None, tuple[str, ...]]:
+        """The application that sent the person here, and its redirect target. The forms of the page may redirect to it."""
+        address = urlsplit(return_to or "")
+        if address.path != AUTHORIZE_PATH:
+            return None, ()
+        query = parse_qs(address.query)
         client_id, wanted = "".join(query.get("client_id", ())), "".join(query.get("redirect_uri", ()))
         client = await self.store.find_client(client_id) if client_id else None
-        if client is None:
-            return ()
-        return self.targets_for(client.redirect_uris, wanted)
+        return (None, ()) if client is None else (client, self.targets_for(client.redirect_uris, wanted))
 
     def targets_for(self, registered: tuple[str, ...], wanted: str) -> tuple[str, ...]:
         uris = [uri for uri in registered if _same_host(uri, wanted)] if wanted else list(registered)

@@ -128,11 +128,13 @@ class LoginPages:
         **values: Any,
     ) -> Response:
         """`problem` is the key of the text that explains the problem."""
+        client, targets = await self._context.find_application(return_to)
         return self._context.render(
             request,
             template,
             return_to=return_to,
-            form_targets=await self._context.targets_of(return_to),
+            form_targets=targets,
+            application=None if client is None else client.name,
             status=status,
             wait=wait,
             problem=problem,

@@ -1,16 +1,17 @@
 """All pages, and the functions of the pages that the OAuth endpoints use."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from domogate.auth.pages.account import AccountPages, scope_words
+from domogate.auth.pages.account import AccountPages
 from domogate.auth.pages.browser import COOKIE, Cookies, is_own_form
-from domogate.auth.pages.context import PageContext, PageStore
+from domogate.auth.pages.consent import render_consent
+from domogate.auth.pages.context import KEPT_IN_A_QUERY, PageContext, PageStore
 from domogate.auth.pages.deletion import DeletionPages
 from domogate.auth.pages.email import EmailPages
 from domogate.auth.pages.forgotten_password import ForgottenPasswordPages
@@ -21,18 +22,17 @@ from domogate.auth.pages.password import PasswordPages
 from domogate.auth.pages.password_links import PasswordLinkPages
 from domogate.auth.pages.profile import ProfilePages
 from domogate.auth.pages.recovery_codes import RecoveryCodePages
-from domogate.auth.pages.rendering import SCRIPT_PATH, STYLE_PATH, Renderer, form_target, host_of
+from domogate.auth.pages.rendering import SCRIPT_PATH, STYLE_PATH, Renderer, form_target
 from domogate.auth.pages.second_factor import SecondFactorPages
 from domogate.auth.redirects import see_other
 from domogate.domain.languages import DEFAULT_LANGUAGE
-from domogate.domain.people import Client, IdentityScope
+from domogate.domain.people import Client
 from domogate.ports import Clock
+from domogate.services.authorization.consents import Incomplete, Question
 from domogate.services.people import LoggedIn, Passkeys, People, Sessions
 from domogate.services.webhooks.administration import WebhookAdministration
 
-_AUTHORIZE_PATH = "/auth/authorize"
 _LOGOUT_PATH = "/auth/logout"
-_KEPT_IN_A_QUERY = "%/?&=:;,+$@!*'()~-._"
 
 
 class Pages:
@@ -88,29 +88,21 @@ class Pages:
         """`return_to` is the path under /auth/ to which the person returns after the login, with its query."""
         locales = request.query_params.get("ui_locales")
         return see_other(
-            self._context.login_url(quote(return_to, safe=_KEPT_IN_A_QUERY), login_hint=login_hint, ui_locales=locales)
+            self._context.login_url(quote(return_to, safe=KEPT_IN_A_QUERY), login_hint=login_hint, ui_locales=locales)
         )
 
     def render_consent(
-        self, request: Request, person: LoggedIn, *, client: Client, scopes: Sequence[str], fields: Mapping[str, str]
+        self,
+        request: Request,
+        person: LoggedIn,
+        *,
+        client: Client,
+        question: Question,
+        fields: Mapping[str, str],
+        problem: Incomplete | None = None,
     ) -> Response:
-        """Render a form that posts `fields`, the ticked scopes and `decision` (allow or deny) to /auth/authorize."""
-        language = self._context.language_for(request, f"{_AUTHORIZE_PATH}?{urlencode(fields)}", person)
-        query = request.url.query if request.method == "GET" and request.url.query else urlencode(fields)
-        back = fields.get("redirect_uri") or "".join(client.redirect_uris[:1])
-        return self._context.render(
-            request,
-            "consent.html",
-            language=language,
-            person=person,
-            form_targets=self._context.targets_for(client.redirect_uris, fields.get("redirect_uri", "")),
-            host=host_of(back),
-            action=_AUTHORIZE_PATH,
-            client=client,
-            scopes=[(scope, *scope_words(language, scope), scope == IdentityScope.OPENID) for scope in scopes],
-            fields=fields,
-            switch_url=self._context.login_url(quote(f"{_AUTHORIZE_PATH}?{query}", safe=_KEPT_IN_A_QUERY), switch="yes"),
-        )
+        """`fields` are posted with the answer. `problem` says why the last answer could not be taken."""
+        return render_consent(self._context, request, person, client=client, question=question, fields=fields, problem=problem)
 
     def check_csrf(self, form: Mapping[str, Any], person: LoggedIn) -> bool:
         """Whether the posted form was shown to this person in this browser."""

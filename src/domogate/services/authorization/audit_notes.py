@@ -13,7 +13,8 @@ class AuditNotes:
         self._audit = audit
 
     def granted(self, grant: Grant, address: str) -> None:
-        detail = {"flow": grant.flow.value, "scope": " ".join(grant.scopes)}
+        plants = "all" if grant.plants is None else str(len(grant.plants))
+        detail = {"flow": grant.flow.value, "scope": " ".join(grant.scopes), "plants": plants}
         self._note(AuditAction.GRANT, grant.user_id, client_ref(grant.client_id), AuditResult.OK, address, detail)
 
     def denied(self, user_id: Id, client_id: str, address: str) -> None:

@@ -1,9 +1,11 @@
 """Builds the parts of authorization."""
 
+from typing import Protocol
+
 from domogate.ports import Audit, Clock, Signer, Verifier
 from domogate.services.authorization.audit_notes import AuditNotes
 from domogate.services.authorization.client_authentication import ClientAuthenticator
-from domogate.services.authorization.consents import Consents
+from domogate.services.authorization.consents import Consents, ConsentStore
 from domogate.services.authorization.exchange import Exchange, ExchangeStore
 from domogate.services.authorization.hints import IdTokenHints
 from domogate.services.authorization.inspection import TokenInspection
@@ -12,12 +14,16 @@ from domogate.services.authorization.tokens import Lifetimes, TokenMint
 from domogate.services.rights.identity_cache import IdentityCache
 
 
+class AuthorizationStore(ExchangeStore, ConsentStore, Protocol):
+    """The parts of the store with grants, tokens, users and plants."""
+
+
 class Authorization:
     """The parts of authorization, for the surfaces. Each part has its own file."""
 
     def __init__(
         self,
-        store: ExchangeStore,
+        store: AuthorizationStore,
         identities: IdentityCache,
         signer: Signer,
         verifier: Verifier,

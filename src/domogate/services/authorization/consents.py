@@ -1,21 +1,28 @@
 """Consent of a person: a grant is stored, and the client gets a code or tokens."""
 
-from collections.abc import Sequence
+from enum import StrEnum
+from typing import Protocol
 
 import msgspec
 
 from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.authorization import AuthorizationCode, Session
-from domogate.domain.ids import new_id
+from domogate.domain.ids import Id, new_id
 from domogate.domain.people import PAGES_CLIENT, Client, Grant, GrantType, IdentityScope, User
-from domogate.ports import Clock, TokenStore
+from domogate.domain.plants import Plant
+from domogate.ports import Clock, PlantStore, TokenStore
 from domogate.services.authorization.audit_notes import AuditNotes
+from domogate.services.authorization.scopes import GROUP_OF, ON_PURPOSE, is_about_plants
 from domogate.services.authorization.tokens import Lifetimes, TokenMint, TokenSet
+from domogate.services.rights.access import list_own_plants
 
 ONLINE = "online."
 """The prefix of a code that gives no refresh token, because the person did not grant the offline access that was asked for.
 
 The store keeps a hash of the whole code, so the client cannot remove the prefix."""
+
+MOST_CHOSEN = 50
+"""A person with more plants gives an application access to all of them. This bounds the form, the grant and verified tokens."""
 
 _SECURE = "https://"
 
@@ -32,43 +39,117 @@ class ConsentRequest(msgspec.Struct, frozen=True, kw_only=True):
     nonce: str | None = None
 
 
+class Choice(msgspec.Struct, frozen=True):
+    """What a person allows an application."""
+
+    scopes: tuple[str, ...]
+    plants: frozenset[Id] | None = None
+    """None means all plants of the person, also those that the person gets later (Decision 0079)."""
+
+
+class Question(msgspec.Struct, frozen=True):
+    """The consent page asks this: which scopes, and for which plants. Some of them are ticked."""
+
+    scopes: tuple[str, ...]
+    plants: tuple[Plant, ...]
+    """All present plants of the person. Empty if no scope is about plants."""
+    ticked_scopes: frozenset[str]
+    ticked_plants: frozenset[str]
+
+    @property
+    def about_plants(self) -> bool:
+        return is_about_plants(self.scopes)
+
+    @property
+    def can_choose_plants(self) -> bool:
+        return 0 < len(self.plants) <= MOST_CHOSEN
+
+
+class Incomplete(StrEnum):
+    """Why a person's answer cannot be taken."""
+
+    NO_SCOPE = "scopes"
+    NO_PLANT = "plants"
+
+
+class ConsentStore(TokenStore, PlantStore, Protocol):
+    """The parts of the store with grants, tokens and plants."""
+
+
 class Consents:
     """Decides whether a person has to be asked for consent, and makes grants."""
 
-    def __init__(self, store: TokenStore, clock: Clock, mint: TokenMint, lifetimes: Lifetimes, notes: AuditNotes) -> None:
+    def __init__(self, store: ConsentStore, clock: Clock, mint: TokenMint, lifetimes: Lifetimes, notes: AuditNotes) -> None:
         self._store = store
         self._clock = clock
         self._mint = mint
         self._lifetimes = lifetimes
         self._notes = notes
 
-    async def must_ask(self, user: User, asked: ConsentRequest) -> bool:
-        """Whether the person has to be asked. This is not needed if they granted all these scopes to this client before.
+    async def find_choice(self, user: User, asked: ConsentRequest) -> Choice | None:
+        """Return the newest choice of the person that allows all these scopes to this client. None: the person must be asked.
 
         For offline access the person is always asked. The same is true for a client that another program could impersonate: a
         client without a secret whose redirect URI any program on the machine could use (RFC 8252 §8.6).
         """
         client = asked.client
         if client.id == PAGES_CLIENT:
-            return False  # It is the gateway itself (Decision 0076).
+            return Choice(asked.scopes)  # It is the gateway itself (Decision 0076).
         if IdentityScope.OFFLINE_ACCESS in asked.scopes:
-            return True
+            return None
         if not client.confidential and not asked.redirect_uri.startswith(_SECURE):
-            return True
-        # A grant without a login time was made by an operator, not by this person.
-        granted = [
-            set(grant.scopes)
-            for grant in await self._store.list_grants(user.id)
-            if grant.client_id == client.id and grant.auth_time is not None
-        ]
-        return not any(scopes.issuperset(asked.scopes) for scopes in granted)
+            return None
+        covering = (it for it in await self._list_own_grants(user, client) if set(it.scopes).issuperset(asked.scopes))
+        grant = next(covering, None)
+        return None if grant is None else Choice(asked.scopes, grant.plants)
 
-    async def grant_code(
-        self, user: User, session: Session, asked: ConsentRequest, scopes: Sequence[str], address: str = ""
-    ) -> str:
+    async def ask(self, user: User, asked: ConsentRequest) -> Question:
+        """Return the question with its first ticks.
+
+        Scopes that can open a lock are not ticked. Plants are ticked as in the person's newest grant to this client; without
+        an earlier grant all are ticked.
+        """
+        about_plants = is_about_plants(asked.scopes)
+        plants = await self._list_plants(user) if about_plants else ()
+        earlier = (it.plants for it in await self._list_own_grants(user, asked.client) if is_about_plants(it.scopes))
+        chosen = next(earlier, None)
+        return Question(
+            scopes=asked.scopes,
+            plants=plants,
+            ticked_scopes=frozenset(scope for scope in asked.scopes if GROUP_OF[scope] not in ON_PURPOSE),
+            ticked_plants=frozenset(plant.id for plant in plants if chosen is None or plant.id in chosen),
+        )
+
+    def choose(self, question: Question) -> Choice | Incomplete:
+        """Return the choice that the ticks make."""
+        # Every scope tells the application who the person is, so the person cannot refuse only openid.
+        kept = question.ticked_scopes | {IdentityScope.OPENID}
+        scopes = tuple(scope for scope in question.scopes if scope in kept)
+        if not scopes:
+            return Incomplete.NO_SCOPE
+        if not is_about_plants(scopes) or not question.can_choose_plants:
+            return Choice(scopes)
+        chosen = frozenset(plant.id for plant in question.plants if plant.id in question.ticked_plants)
+        if not chosen:
+            return Incomplete.NO_PLANT
+        return Choice(scopes, None if len(chosen) == len(question.plants) else chosen)
+
+    async def _list_plants(self, user: User) -> tuple[Plant, ...]:
+        plants, _ = await self._store.list_plants_of(user.id)
+        return tuple(list_own_plants(plants, user.id, None, self._clock.now()).plants)
+
+    async def _list_own_grants(self, user: User, client: Client) -> list[Grant]:
+        """Return the person's valid grants to the client, the newest first.
+
+        A grant without a login time was made by an operator, not by this person.
+        """
+        grants = await self._store.list_grants(user.id)
+        return [grant for grant in grants if grant.client_id == client.id and grant.auth_time is not None]
+
+    async def grant_code(self, user: User, session: Session, asked: ConsentRequest, choice: Choice, address: str = "") -> str:
         """Return the code that the client redeems. The store keeps only its hash."""
-        grant = self._new_grant(user, session, asked, scopes, GrantType.AUTHORIZATION_CODE)
-        refused_offline = IdentityScope.OFFLINE_ACCESS in set(asked.scopes) - set(scopes)
+        grant = self._new_grant(user, session, asked, choice, GrantType.AUTHORIZATION_CODE)
+        refused_offline = IdentityScope.OFFLINE_ACCESS in set(asked.scopes) - set(choice.scopes)
         value = (ONLINE if refused_offline else "") + new_secret()
         code = AuthorizationCode(
             code_hash=hash_secret(value),
@@ -84,38 +165,37 @@ class Consents:
         return value
 
     async def grant_tokens(
-        self, user: User, session: Session, asked: ConsentRequest, scopes: Sequence[str], address: str = ""
+        self, user: User, session: Session, asked: ConsentRequest, choice: Choice, address: str = ""
     ) -> TokenSet:
         """Issue the tokens of the implicit flow: an access token, but no refresh token (OpenID Connect Core §3.2.2.5)."""
-        grant = await self._grant_implicit(user, session, asked, scopes, address)
+        grant = await self._grant_implicit(user, session, asked, choice, address)
         return await self._mint.mint(user, asked.client, grant, nonce=asked.nonce)
 
     async def grant_id_token(
-        self, user: User, session: Session, asked: ConsentRequest, scopes: Sequence[str], address: str = ""
+        self, user: User, session: Session, asked: ConsentRequest, choice: Choice, address: str = ""
     ) -> str:
         """Issue an id token without an access token, for the implicit flow."""
-        grant = await self._grant_implicit(user, session, asked, scopes, address)
+        grant = await self._grant_implicit(user, session, asked, choice, address)
         return await self._mint.mint_id_token(user, asked.client, grant, nonce=asked.nonce)
 
     def note_denial(self, user: User, client: Client, address: str = "") -> None:
         self._notes.denied(user.id, client.id, address)
 
-    async def _grant_implicit(
-        self, user: User, session: Session, asked: ConsentRequest, scopes: Sequence[str], address: str
-    ) -> Grant:
-        grant = self._new_grant(user, session, asked, scopes, GrantType.IMPLICIT)
+    async def _grant_implicit(self, user: User, session: Session, asked: ConsentRequest, choice: Choice, address: str) -> Grant:
+        grant = self._new_grant(user, session, asked, choice, GrantType.IMPLICIT)
         await self._store.add_grant(grant)
         self._notes.granted(grant, address)
         return grant
 
-    def _new_grant(self, user: User, session: Session, asked: ConsentRequest, scopes: Sequence[str], flow: GrantType) -> Grant:
+    def _new_grant(self, user: User, session: Session, asked: ConsentRequest, choice: Choice, flow: GrantType) -> Grant:
         return Grant(
             id=new_id(),
             user_id=user.id,
             client_id=asked.client.id,
-            scopes=tuple(scope for scope in asked.scopes if scope in scopes),
+            scopes=choice.scopes,
             flow=flow,
             created_at=self._clock.now(),
             auth_time=session.auth_time,
             factors=session.factors,
+            plants=choice.plants,
         )

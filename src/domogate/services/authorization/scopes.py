@@ -1,8 +1,59 @@
-"""Selects the scopes that a person is asked for (RFC 6749 §3.3)."""
+"""Selects the scopes that a person is asked for (RFC 6749 §3.3), and sorts them into groups that a resident understands."""
 
 from collections.abc import Iterable
+from enum import StrEnum
 
-from domogate.domain.people import KNOWN_SCOPES, MANAGE_SCOPE, Client, User
+from domogate.domain.people import HOME_SCOPE, KNOWN_SCOPES, MANAGE_SCOPE, Client, IdentityScope, Scope, User
+
+
+class ScopeGroup(StrEnum):
+    """What a scope is about, in the order of the consent page."""
+
+    SEE = "see"
+    SWITCH = "switch"
+    DOORS = "doors"
+    PERSON = "person"
+    GATEWAY = "gateway"
+
+
+GROUP_OF: dict[str, ScopeGroup] = {
+    Scope.TOPOLOGY_READ: ScopeGroup.SEE,
+    Scope.LIGHT_READ: ScopeGroup.SEE,
+    Scope.PLUG_READ: ScopeGroup.SEE,
+    Scope.COMFORT_READ: ScopeGroup.SEE,
+    Scope.SAFETY_READ: ScopeGroup.SEE,
+    Scope.LIGHT_WRITE: ScopeGroup.SWITCH,
+    HOME_SCOPE: ScopeGroup.SWITCH,
+    Scope.PLUG_WRITE: ScopeGroup.SWITCH,
+    Scope.COMFORT_WRITE: ScopeGroup.SWITCH,
+    # A ticket opens a lock. A scene can have a step that opens a lock.
+    Scope.AUDIOVIDEO_READ: ScopeGroup.DOORS,
+    Scope.SCENE_LAUNCH: ScopeGroup.DOORS,
+    Scope.SCENE_WRITE: ScopeGroup.DOORS,
+    IdentityScope.OPENID: ScopeGroup.PERSON,
+    IdentityScope.PROFILE: ScopeGroup.PERSON,
+    IdentityScope.EMAIL: ScopeGroup.PERSON,
+    IdentityScope.OFFLINE_ACCESS: ScopeGroup.PERSON,
+    MANAGE_SCOPE: ScopeGroup.GATEWAY,
+}
+
+ON_PURPOSE = frozenset((ScopeGroup.DOORS, ScopeGroup.GATEWAY))
+"""The groups whose scopes can open a lock. The consent page does not tick them: a person does this on purpose."""
+
+PLANT_GROUPS = frozenset((ScopeGroup.SEE, ScopeGroup.SWITCH, ScopeGroup.DOORS))
+"""The groups that are about the plants of the person."""
+
+
+def is_about_plants(scopes: Iterable[str]) -> bool:
+    """Whether one of the scopes is about the plants of the person."""
+    return any(GROUP_OF.get(scope) in PLANT_GROUPS for scope in scopes)
+
+
+def group_scopes(scopes: Iterable[str]) -> dict[ScopeGroup, tuple[str, ...]]:
+    """Return the groups of these scopes, in the order of the page. The scopes of a group keep their order."""
+    listed = tuple(scopes)
+    found = {group: tuple(scope for scope in listed if GROUP_OF.get(scope) is group) for group in ScopeGroup}
+    return {group: members for group, members in found.items() if members}
 
 
 def split_scopes(text: str) -> tuple[str, ...]:

@@ -134,7 +134,7 @@ class StreamRights:
     async def _find_plants(self, principal: Principal) -> tuple[set[Id], float]:
         if self.all_plants:
             person = await self._context.read_model.get_person(principal.user_id)
-            own = list_own_plants(person.plants, principal.user_id, self._context.clock.now())
+            own = list_own_plants(person.plants, principal.user_id, principal.plants, self._context.clock.now())
             plants = {plant.id for plant in own.plants}
             if not self.plants <= plants:
                 raise NotYourPlant("the user has lost the rights on a plant of this stream")

@@ -74,7 +74,7 @@ class Homes:
 
     async def list_plants(self, principal: Principal) -> Sequence[Plant]:
         person = await self._read_model.get_person(principal.user_id)
-        return list_own_plants(person.plants, principal.user_id, self._clock.now()).plants
+        return list_own_plants(person.plants, principal.user_id, principal.plants, self._clock.now()).plants
 
     async def open(self, principal: Principal, plant_id: Id) -> Home:
         """Raises NoSuchPlant, NotYourPlant."""

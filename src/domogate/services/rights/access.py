@@ -38,12 +38,14 @@ SITE_SCOPES = PLANT_SCOPES | {Scope.SAFETY_READ}
 
 
 class Viewer(Protocol):
-    """A person and the scopes of the application that acts for them: a Principal or a GrantHolder."""
+    """A person, and the scopes and plants of the application that acts for them: a Principal or a GrantHolder."""
 
     @property
     def user_id(self) -> Id: ...
     @property
     def scopes(self) -> frozenset[str]: ...
+    @property
+    def plants(self) -> frozenset[Id] | None: ...
 
 
 class Access(msgspec.Struct, frozen=True, gc=False):
@@ -85,12 +87,13 @@ class Access(msgspec.Struct, frozen=True, gc=False):
 def get_access(viewer: Viewer, plant_id: Id, plant: PlantView | None, now: float) -> Access:
     """Return the access of the viewer to the plant. `plant` is the plant with `plant_id` in the read model, or None.
 
-    Raises NoSuchPlant, NotYourPlant, in this order (Decision 0016).
+    Raises NoSuchPlant, NotYourPlant, in this order (Decision 0016). An application learns nothing about a plant that the
+    person did not choose for it: the answer is the same as for a plant of other people (Decision 0079).
     """
     if plant is None or plant.plant.status is not PlantStatus.ACTIVE:
         raise NoSuchPlant(f"no plant has the id {plant_id}")
     member = plant.members.get(viewer.user_id)
-    if member is None:
+    if member is None or (viewer.plants is not None and plant_id not in viewer.plants):
         raise NotYourPlant(f"the user has no rights on the plant {plant_id}")
     limits, joined = member.limits, plant.joined.get(viewer.user_id, 0)
     if limits is None:
@@ -110,8 +113,13 @@ class PlantList(msgspec.Struct, frozen=True):
     """A text that identifies the plants of the person that are not in the list. It is a part of the keys of cached answers."""
 
 
-def list_own_plants(plants: Iterable[Plant], user_id: Id, now: float, *, removed_since: float = inf) -> PlantList:
-    """Return the person's active plants, and those removed since `removed_since`. A guest does not see other people."""
+def list_own_plants(
+    plants: Iterable[Plant], user_id: Id, granted: frozenset[Id] | None, now: float, *, removed_since: float = inf
+) -> PlantList:
+    """Return the person's active plants, and those removed since `removed_since`. A guest does not see other people.
+
+    `granted` are the plants that the person chose for the application; None means all.
+    """
     listed: list[Plant] = []
     left_out: list[str] = []
     until = inf
@@ -121,7 +129,8 @@ def list_own_plants(plants: Iterable[Plant], user_id: Id, now: float, *, removed
         if limits is not None:
             until = min(until, limits.next_change(now))
         served = plant.status is PlantStatus.ACTIVE or (plant.removed_at or 0.0) >= removed_since
-        if member is None or not served or (limits is not None and not limits.holds(now)):
+        hidden = granted is not None and plant.id not in granted
+        if member is None or hidden or not served or (limits is not None and not limits.holds(now)):
             left_out.append(str(number))
         elif limits is not None:
             listed.append(msgspec.structs.replace(plant, allowed=(member,), invited=()))

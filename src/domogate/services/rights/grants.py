@@ -19,6 +19,8 @@ class GrantHolder(msgspec.Struct, frozen=True):
     user_id: Id
     scopes: frozenset[str]
     standing: Standing
+    plants: frozenset[Id] | None = None
+    """The plants of the grant. None means all plants of the user."""
 
 
 def is_foreign_grant(grant_id: Id) -> bool:
@@ -40,4 +42,4 @@ async def get_grant_holder(identities: IdentityCache, grant_id: Id, user_id: Id,
     grant = await identities.find_grant(grant_id)
     if grant is None or grant.revoked_at is not None or (grant.user_id, grant.client_id) != (user_id, client_id):
         raise GrantEnded("the user does not let the application in any more")
-    return GrantHolder(user_id, frozenset(client.limit_scopes(grant.scopes)), user.standing)
+    return GrantHolder(user_id, frozenset(client.limit_scopes(grant.scopes)), user.standing, grant.plants)

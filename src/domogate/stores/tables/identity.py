@@ -39,6 +39,7 @@ grants = table(
     *col.doubles("created_at"),
     *col.optional_doubles("revoked_at", "auth_time"),
     Column("factors", Text, nullable=False, server_default="[]"),
+    *col.optional_texts("plants"),
     *indexes("user_id", "client_id"),
 )
 

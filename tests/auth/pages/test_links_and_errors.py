@@ -1,24 +1,17 @@
-import html
 import re
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from domogate.domain.authorization import LinkPurpose
 from domogate.domain.people import Standing, User
-from support.auth_setup import PASSWORD, AuthSetup, PageBrowser, heading_of
+from support.auth_setup import PASSWORD, AuthSetup, PageBrowser, heading_of, policy_of
 from support.forms import forms_of
 from support.people_setup import LINK_LIFETIME
-from support.stores import ANNA, BRUNO, CARLA
+from support.stores import ANNA, CARLA
 
 pytestmark = pytest.mark.slow
 
 NEW = "three purple umbrellas"
-
-
-def policy_of(browser: PageBrowser) -> dict[str, str]:
-    directives = browser.answer.headers["content-security-policy"].split("; ")
-    return {name: value for name, _, value in (directive.partition(" ") for directive in directives)}
 
 
 class TestPasswordLinks:
@@ -102,91 +95,6 @@ class TestPasswordLinks:
         await browser.get(await setup.link(CARLA))
         assert (await browser.send(password=NEW, repeated=NEW, csrf="wrong")).status_code == 400
         assert not (await setup.user(CARLA)).active
-
-
-class TestConsent:
-    async def ask(self, browser: PageBrowser, setup: AuthSetup, **changed: str) -> str:
-        await browser.log_in()
-        return (await browser.get(setup.authorize_path(**changed))).text
-
-    async def test_says_who_asks_for_what_in_words_and_for_whom(self, browser: PageBrowser, setup: AuthSetup) -> None:
-        page = await self.ask(browser, setup)
-        assert heading_of(page) == "Give Sunrise &lt;b&gt;lights&lt;/b&gt; access?"
-        for words in ("See your lights", "Switch your plugs", "Recognise you", ANNA.email, "app.example"):
-            assert words in page
-
-    async def test_every_scope_has_a_labelled_box_that_is_ticked(self, browser: PageBrowser, setup: AuthSetup) -> None:
-        page = await self.ask(browser, setup)
-        boxes = re.findall(r'<input type="checkbox" id="([^"]+)"(?: name="scope" value="([^"]+)")? checked', page)
-        assert [value for _, value in boxes] == ["", "light.read", "plug.write"]
-        assert all(f'<label for="{name}">' in page for name, _ in boxes)
-        assert '<input type="hidden" name="scope" value="openid">' in page
-
-    async def test_allowing_fewer_grants_fewer(self, browser: PageBrowser, setup: AuthSetup) -> None:
-        await self.ask(browser, setup)
-        answer = await browser.send("/auth/authorize", decision="allow", scope="light.read")
-        back = urlsplit(answer.headers["location"])
-        assert (back.netloc, "code" in parse_qs(back.query)) == ("app.example", True)
-        await setup.redeem(answer.headers["location"])
-        (grant,) = await setup.store.list_grants(ANNA.id)
-        assert set(grant.scopes) == {"openid", "light.read"}
-
-    async def test_a_form_of_another_site_grants_nothing(self, browser: PageBrowser, setup: AuthSetup) -> None:
-        await self.ask(browser, setup)
-        answer = await browser.send("/auth/authorize", decision="allow", csrf="wrong")
-        assert "app.example/back?code" not in answer.headers.get("location", "")
-        assert await setup.store.list_grants(ANNA.id) == []
-
-    async def test_a_form_shown_to_one_person_does_not_count_for_the_next(self, browser: PageBrowser, setup: AuthSetup) -> None:
-        await self.ask(browser, setup)
-        shown = browser.answer
-        await browser.log_in(BRUNO.email, return_to="/auth/account")
-        browser.answer = shown
-        await browser.send("/auth/authorize", decision="allow")
-        assert await setup.store.list_grants(BRUNO.id) == []
-
-    async def test_somebody_else_can_log_in_and_comes_back_to_the_question(
-        self, browser: PageBrowser, setup: AuthSetup
-    ) -> None:
-        page = await self.ask(browser, setup)
-        link = re.search(r'<a href="([^"]+)">Not you\?', page)
-        assert link
-        await browser.get(html.unescape(link[1]))
-        await browser.send(email=BRUNO.email, password=PASSWORD)
-        page = (await browser.follow()).text
-        assert f"Logged in as {BRUNO.email}" in page
-
-    async def test_speaks_the_language_the_application_asks_for(self, browser: PageBrowser, setup: AuthSetup) -> None:
-        page = await self.ask(browser, setup, ui_locales="de fr")
-        assert '<html lang="de">' in page
-        assert "Ihre Lichter sehen" in page
-
-    async def test_the_login_before_it_speaks_it_too(self, browser: PageBrowser, setup: AuthSetup) -> None:
-        await browser.get(setup.authorize_path(ui_locales="it"))
-        assert '<html lang="it">' in (await browser.follow()).text
-
-    async def test_forms_may_end_up_at_the_application_and_nowhere_else(self, browser: PageBrowser, setup: AuthSetup) -> None:
-        await self.ask(browser, setup)
-        assert policy_of(browser)["form-action"] == "'self' https://app.example"
-
-    async def test_forms_of_the_login_on_the_way_there_as_well(self, browser: PageBrowser, setup: AuthSetup) -> None:
-        await browser.get(setup.authorize_path())
-        await browser.follow()
-        assert policy_of(browser)["form-action"] == "'self' https://app.example"
-
-    @pytest.mark.parametrize(
-        "return_to",
-        [
-            "/auth/authorize?client_id=sunrise&redirect_uri=https://evil.example/",
-            "/auth/authorize?client_id=unknown&redirect_uri=https://app.example/back",
-            "/auth/authorize?client_id=sunrise&redirect_uri=http://%5B",
-            "/auth/account",
-        ],
-    )
-    async def test_forms_of_a_login_for_nobody_we_know_stay_here(self, browser: PageBrowser, return_to: str) -> None:
-        await browser.http.get("/auth/login")
-        await browser.get(f"/auth/login?return_to={return_to.replace('&', '%26').replace('%5B', '%255B')}")
-        assert policy_of(browser)["form-action"] == "'self'"
 
 
 class TestErrors:
