@@ -22,34 +22,34 @@ class TicketAction(StrEnum):
     VIDEO_OUT = "videoOut"
 
 
-class _Payload(msgspec.Struct, frozen=True):
-    """The claims of a permit, with their types (Decision 0018)."""
-
-    iss: str
-    aud: str
-    sub: str
-    client_id: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
-    grant: str
-    plant: str
-    module: str
-    action: TicketAction
-    jti: str
-    iat: _NumericDate
-    exp: _NumericDate
+_CLAIMS = {
+    "id": "jti",
+    "user_id": "sub",
+    "grant_id": "grant",
+    "plant_id": "plant",
+    "module_id": "module",
+    "issued_at": "iat",
+    "expires_at": "exp",
+}
+"""The claims of the fields whose names differ (Decision 0018)."""
 
 
-class Permit(msgspec.Struct, frozen=True):
+class Permit(msgspec.Struct, frozen=True, rename=_CLAIMS):
     """One action on one module for one user, signed by this gateway. The rights may have changed since it was signed."""
 
     id: Id
     user_id: Id
-    client_id: str
+    client_id: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
     grant_id: Id
     plant_id: Id
     module_id: Id
     action: TicketAction
-    issued_at: float
-    expires_at: float
+    issued_at: _NumericDate
+    expires_at: _NumericDate
+
+    @property
+    def ids(self) -> tuple[Id, ...]:
+        return self.id, self.user_id, self.grant_id, self.plant_id, self.module_id
 
     def check_time(self, now: float) -> None:
         """Raises NotRedeemed if the permit has expired or is not valid yet."""
@@ -67,45 +67,22 @@ class PicturePermission(msgspec.Struct, frozen=True):
 
 
 async def sign_permit(signer: Signer, permit: Permit, *, typ: str, issuer: str, audience: str) -> str:
-    claims = {
-        "iss": issuer,
-        "aud": audience,
-        "sub": permit.user_id,
-        "client_id": permit.client_id,
-        "grant": permit.grant_id,
-        "plant": permit.plant_id,
-        "module": permit.module_id,
-        "action": permit.action.value,
-        "jti": permit.id,
-        "iat": int(permit.issued_at),
-        "exp": int(permit.expires_at),
-    }
+    whole_seconds = {"iat": int(permit.issued_at), "exp": int(permit.expires_at)}
+    claims = {**msgspec.to_builtins(permit), "iss": issuer, "aud": audience, **whole_seconds}
     return await signer.sign(claims, typ=typ)
 
 
 async def read_permit(signer: Signer, signed: str, *, typ: str, issuer: str, audience: str) -> Permit:
     """Read and verify a permit. Raises NotRedeemed (INVALID) without details, because details would help an attacker."""
-    claims = await signer.read(signed, typ=typ)
+    claims = await signer.read(signed, typ=typ) or {}
     try:
-        payload = msgspec.convert(claims, _Payload)
+        permit = msgspec.convert(claims, Permit)
     except (msgspec.ValidationError, RecursionError):
         raise _invalid() from None
-    texts = (payload.jti, payload.sub, payload.grant, payload.plant, payload.module)
-    ids = [parsed for text in texts if (parsed := DASHED_UUID.parse_id(text)) is not None]
-    if (payload.iss, payload.aud) != (issuer, audience) or len(ids) < len(texts) or not payload.client_id.isprintable():
+    is_for_us = (claims.get("iss"), claims.get("aud")) == (issuer, audience)
+    if not is_for_us or not permit.client_id.isprintable() or any(DASHED_UUID.parse_id(id) != id for id in permit.ids):
         raise _invalid()
-    permit_id, user_id, grant_id, plant_id, module_id = ids
-    return Permit(
-        id=permit_id,
-        user_id=user_id,
-        client_id=payload.client_id,
-        grant_id=grant_id,
-        plant_id=plant_id,
-        module_id=module_id,
-        action=payload.action,
-        issued_at=float(payload.iat),
-        expires_at=float(payload.exp),
-    )
+    return permit
 
 
 def _invalid() -> NotRedeemed:
