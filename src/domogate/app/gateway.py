@@ -65,7 +65,7 @@ from domogate.stores import DatabaseUnusable
 
 
 class UnnamedDriversError(Exception):
-    """Modules of an earlier version may be simulated although nobody wanted it."""
+    """Modules that an earlier version stored without a driver are simulated now, although nobody may want this."""
 
     def __init__(self, unnamed: UnnamedDrivers) -> None:
         super().__init__(f"{unnamed.count} modules have no named driver")
@@ -294,7 +294,7 @@ class Gateway:
         )
 
     def _build_identity(self) -> dict[bytes, ASGIApp]:
-        """/auth, its discovery documents under /.well-known, and the management API."""
+        """Build /auth, its discovery documents under /.well-known, and the management API."""
         settings = self.settings
         authorization = Authorization(
             self.store,

@@ -21,9 +21,9 @@ async def register_client(settings: Settings, store: Store) -> None:
 
 
 def build_pages(settings: Settings, demo_users: Sequence[DemoUser]) -> dict[bytes, ASGIApp]:
-    """The app of each first path segment that belongs to the pages.
+    """Return the app for each first path segment that belongs to the pages.
 
-    `demo_users` are the people of the demo, whom the pages log in with one click. Their passwords are public.
+    `demo_users` are the people of the demo: the pages log them in with one click, because their passwords are public.
     """
     if not settings.serves_pages:
         return {}

@@ -35,12 +35,12 @@ class SystemClock:
 
 
 def sqlite_file(settings: Settings) -> Path:
-    """The file of the database in the data folder, which is used without the setting `database`."""
+    """Return the file of the database in the data folder. It is used if the setting `database` is not given."""
     return settings.data / "domogate.sqlite3"
 
 
 def find_database_file(settings: Settings) -> Path | None:
-    """The file of the SQLite database. None if the database is on a server."""
+    """Return the file of the SQLite database, or None if the database is on a server."""
     return sqlite_file(settings) if settings.database is None else find_sqlite_file(settings.database)
 
 
@@ -84,7 +84,7 @@ def build_people(settings: Settings, store: Store, hasher: Hasher, clock: Clock,
 
 
 def build_passkeys(settings: Settings, store: Store, sessions: Sessions, signer: Signer, clock: Clock) -> Passkeys | None:
-    """Return None if browsers do not offer passkeys at the address of this gateway."""
+    """Return None if browsers do not offer passkeys at the URL of this gateway."""
     relying_party = find_relying_party(settings.base_url)
     if relying_party is None:
         return None
@@ -127,7 +127,7 @@ def build_history(settings: Settings, store: Store, clock: Clock, clock_check: C
 def new_subscription(
     name: str, rate: str | None, daily_quota: int | None, expires_at: float | None, now: float
 ) -> tuple[str, Subscription]:
-    """A new key, which is shown only once, and the subscription with the hash of the key. Raises ValueError."""
+    """Return a new key, which is shown only once, and the subscription with the hash of the key. Raises ValueError."""
     key = new_key()
     return key, _new_subscription(name, key, now, rate=rate, daily_quota=daily_quota, expires_at=expires_at)
 

@@ -77,7 +77,7 @@ async def serve(
 
 
 async def _stop(gateway: Gateway, seconds: float) -> None:
-    """Stop the gateway within this time. Parts that wait for the database longer cannot write any more, and are given up."""
+    """Stop the gateway within this time. Parts that still wait for the database after it are not waited for."""
     try:
         async with asyncio.timeout(seconds):
             await gateway.stop()

@@ -15,9 +15,9 @@ class GatewayRuns(Exception):
 
 @contextmanager
 def only_gateway(settings: Settings) -> Iterator[None]:
-    """Hold a lock on the folder of the SQLite database. The system releases it if the process is killed.
+    """Hold a lock on the folder of the SQLite database. The system releases the lock if the process is killed.
 
-    Raises GatewayRuns if another process holds it.
+    Raises GatewayRuns if another process holds the lock.
     """
     file = find_database_file(settings)
     if file is None or not file.parent.is_dir():

@@ -34,7 +34,7 @@ class Tools(msgspec.Struct, frozen=True):
     """The store and the services that work on it. A gateway may run on the same store at the same time."""
 
     settings: Settings
-    """With the address of the gateway."""
+    """The settings, with the URL of the gateway in `public_url`."""
     address_is_known: bool
     """False if no gateway has started on this store yet, and the settings have no `public_url`."""
     clock: Clock
@@ -50,7 +50,7 @@ class Tools(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def open_tools(settings: Settings, *, create: bool = True) -> AsyncIterator[Tools]:
-    """The address in links and tokens is `public_url` or, without this setting, the address of the gateway that started last.
+    """The URL in links and tokens is `public_url` or, without this setting, the URL of the gateway that started last.
 
     Without `create`, the data folder is not created. It may be missing if the database is on a server.
     """
@@ -103,9 +103,9 @@ async def back_up_unwritable(settings: Settings, path: Path, *, replace: bool, r
 
 
 def find_missing_file(settings: Settings) -> Path | None:
-    """The path of the SQLite file if the file does not exist yet. None if it exists, or if the database is on a server.
+    """Return the path of the SQLite file if the file does not exist yet.
 
-    Raises DatabaseUnusable if the file existed before.
+    Return None if it exists, or if the database is on a server. Raises DatabaseUnusable if the file existed before.
     """
     file = find_database_file(settings)
     if file is None or inspect_header(file, UsedDatabases(settings.data)):

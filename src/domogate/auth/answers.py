@@ -26,9 +26,9 @@ def json_answer(status: int, body: Any, headers: Mapping[str, str] = NO_STORE) -
 
 
 def public_json(body: Any) -> Response:
-    """For a body that is the same for all callers: clients may cache it for five minutes.
+    """Return a body that is the same for all callers; clients may cache it for five minutes.
 
-    Clients that see an unknown kid reload the keys earlier.
+    Clients that see a token with an unknown `kid` fetch the keys earlier.
     """
     return json_answer(200, body, _CACHED)
 
@@ -39,7 +39,10 @@ def error_answer(status: int, error: str, description: str, headers: Mapping[str
 
 
 async def answer_fault(_request: Request, fault: Exception) -> Response:
-    """A 401 always names the way to authenticate (RFC 9110 §15.5.2), even if the client sent its secret in form fields."""
+    """Return the answer for a fault.
+
+    A 401 always names a way to authenticate (RFC 9110 §15.5.2), even if the client used form fields.
+    """
     assert isinstance(fault, OAuthFault)
     refused = fault.error is OAuthError.INVALID_CLIENT
     challenge = {"www-authenticate": f'Basic realm="{_REALM}", charset="UTF-8"'} if refused else None

@@ -48,7 +48,7 @@ class BadRedirect(Exception):
 
 
 class ReturnAddress(msgspec.Struct, frozen=True):
-    """Where and how the response is sent."""
+    """The redirect URI to which the response is sent, and the part of the URI that holds the response."""
 
     redirect_uri: str
     mode: ResponseMode
@@ -66,7 +66,7 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
     login_hint: str | None
     id_token_hint: str | None
     parameters: Mapping[str, str]
-    """As received."""
+    """The parameters as the browser sent them."""
 
     def to_query(self, **changed: str) -> str:
         return urlencode({**self.parameters, **changed})
@@ -84,7 +84,7 @@ def find_client_id(pairs: Pairs) -> str:
 
 
 def find_return(pairs: Pairs, client: Client) -> ReturnAddress:
-    """Find the address to which the response or an error may be sent. Raises BadRedirect."""
+    """Find the redirect URI to which the response or an error may be sent. Raises BadRedirect."""
     named = [value for name, value in pairs if name == "redirect_uri" and value]
     advice = "Send one of the registered redirect URIs exactly, or ask the operator to register this one."
     if len(named) > 1:

@@ -48,7 +48,7 @@ def once(pairs: Pairs) -> dict[str, str]:
 
 
 def address_of(request: Request) -> str:
-    """The IP address of the client, in the form that the audit log uses."""
+    """Return the IP address that the request came from, in the form that the audit log uses."""
     return request.client.host if request.client else ""
 
 

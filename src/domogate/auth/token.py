@@ -21,10 +21,7 @@ class TokenEndpoints:
         }
 
     async def token(self, request: Request) -> Response:
-        """RFC 6749 §3.2.
-
-        Only wrong client secrets have a rate limit: if a refresh were refused, the person would be logged out.
-        """
+        """RFC 6749 §3.2. Only wrong client secrets are rate limited: a limit for refreshes could log people out."""
         form = await self._read_form(request)
         grant_type = _require(form, "grant_type")
         exchange = self._grants.get(grant_type)

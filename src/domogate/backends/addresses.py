@@ -1,4 +1,4 @@
-"""Checks the URL and the addresses of webhook receivers. Any application may have registered them (Decision 0046)."""
+"""Checks the URL and the IP addresses of webhook receivers, which any application may have registered (Decision 0046)."""
 
 import re
 from collections.abc import Sequence
@@ -35,13 +35,13 @@ _NUMERIC_LABEL = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*").fullmatch
 
 
 class AllowedAddresses:
-    """Public addresses, and the private networks that the operator allowed."""
+    """The IP addresses that webhooks may call: public addresses, and private networks that the operator allowed."""
 
     def __init__(self, networks: Sequence[str]) -> None:
         self._networks = tuple(ip_network(network) for network in networks)
 
     def is_listed(self, address: Address) -> bool:
-        """Whether the operator allowed the address. Then TLS is not required."""
+        """Whether the operator allowed the IP address. Then TLS is not required."""
         mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
         return any(address in network or (mapped is not None and mapped in network) for network in self._networks)
 

@@ -22,7 +22,7 @@ _POLICY: Final = SMTP.clone(max_line_length=998)
 
 
 class PrintedMail:
-    """For a gateway without a mail server. Nothing is sent, so the caller shows the link."""
+    """The Mail of a gateway without a mail server. Nothing is sent, so the caller shows the link."""
 
     async def send(self, mail: OutgoingMail) -> bool:  # noqa: ARG002 - argument of the port
         return False

@@ -1,4 +1,4 @@
-"""Posts to webhook receivers. The address is checked when the connection is opened, and redirects are not followed."""
+"""Posts to webhook receivers. The IP address is checked when the connection is opened, and redirects are not followed."""
 
 import asyncio
 import socket
@@ -17,7 +17,7 @@ from domogate.common.http_client import open_session, read_limited
 from domogate.ports import Delivered, Undelivered
 
 Lookup = Callable[[str], Awaitable[Sequence[str]]]
-"""Finds all addresses of a host name. Raises OSError."""
+"""Finds all IP addresses of a host name. Raises OSError."""
 
 _MAX_ANSWER = 16_384
 """In bytes. A longer body is not read, because only the status matters."""
@@ -142,7 +142,10 @@ def _addresses_of(host: str) -> Sequence[str]:
 
 
 class _CheckedResolver(AbstractResolver):
-    """Returns the addresses of a name if all of them are allowed. So the connection goes to an address that was checked."""
+    """Returns the IP addresses of a name if all of them are allowed.
+
+    So each connection goes to an IP address that was checked.
+    """
 
     def __init__(self, lookup: Lookup, allowed: AllowedAddresses, *, secure: bool) -> None:
         self._lookup = lookup
@@ -171,7 +174,10 @@ class _CheckedResolver(AbstractResolver):
 
 
 def _check(address: Address, allowed: AllowedAddresses, *, secure: bool) -> None:
-    """The message does not contain the address, because it would help a client to scan the internal network."""
+    """Raises Undelivered.
+
+    The message does not contain the IP address, because it would help a client to scan the internal network.
+    """
     if not allowed.permits(address):
         raise Undelivered(
             "The gateway does not call this URL: its host is in a private network, or is not a single host."
@@ -183,13 +189,13 @@ def _check(address: Address, allowed: AllowedAddresses, *, secure: bool) -> None
 
 
 async def _drain(answer: aiohttp.ClientResponse) -> None:
-    """A connection can be used again if its body was read to the end. If the body is too long, the connection is closed."""
+    """Read the body to the end, so that the connection can be used again. If the body is too long, close the connection."""
     if await read_limited(answer, _MAX_ANSWER) is None:
         answer.close()
 
 
 def _parse_retry_after(value: str | None) -> float | None:
-    """The header has a number of seconds, or a date (RFC 9110 §10.2.3)."""
+    """Return the seconds to wait. The header has a number of seconds, or a date (RFC 9110 §10.2.3)."""
     if value is None:
         return None
     value = value.strip()

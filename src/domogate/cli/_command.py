@@ -29,9 +29,10 @@ from domogate.settings import BadSettings, Settings, load_settings
 
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 SILENT_FOR, APPLIED_WITHIN = 5.0, 30.0
-"""Seconds for which a command waits for running gateways: without a message, and in total.
+"""The seconds for which a command waits for running gateways: before it prints a message, and in total.
 
-A killed gateway counts as running for a shorter time than the total, so it does not make the command fail.
+The total is longer than the time for which a killed gateway counts as running, so a killed gateway does not make the command
+fail.
 """
 
 TRACEBACK = "DOMOGATE_TRACEBACK"
@@ -199,7 +200,10 @@ async def opened(settings: Settings) -> AsyncIterator[Tools]:
 
 @asynccontextmanager
 async def changing(settings: Settings) -> AsyncIterator[Tools]:
-    """The tools of a command that writes. The command ends when every running gateway of the store has applied the change."""
+    """Yield the tools of a command that writes.
+
+    The command ends when every running gateway of the store has applied the change.
+    """
     async with open_tools(settings) as tools:
         yield tools
         await until_applied(tools.store)

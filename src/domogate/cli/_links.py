@@ -14,14 +14,14 @@ from domogate.services.people import IssuedLink
 from domogate.settings import Settings
 
 LINK_FLAGS = (*WHERE, "public_url")
-"""The flags of a command that makes a link. The address of the gateway is part of the link."""
+"""The flags of a command that makes a link. The link begins with the URL of the gateway."""
 
 ShowLink = Annotated[bool, typer.Option("--show-link", help="Print the link even if a mail server is configured.")]
 
 
 @asynccontextmanager
 async def with_address(settings: Settings) -> AsyncIterator[Tools]:
-    """Yield the tools of a command that prints a link or a token. If the gateway's address is only assumed, print a note."""
+    """Yield the tools of a command that prints a link or a token. If no gateway has started yet, print a note about the URL."""
     async with changing(settings) as tools:
         if not tools.address_is_known:
             note(

@@ -55,7 +55,7 @@ def place_modules(text: str, pattern: re.Pattern[str], found: Sequence[Found], d
 
 
 def _choose_room(names: Sequence[str], pattern: re.Pattern[str], device: str) -> int | str:
-    """The index of the room, or why there is none."""
+    """Return the index of the room, or the reason why no room was found."""
     match = pattern.fullmatch(device)
     if match is None:
         return "its name does not match the pattern"

@@ -134,7 +134,7 @@ async def change_client(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change the registration of an application. The secret, the grants of people, and what no flag names stay as they are.
+    """Change the registration of an application. The secret, the grants of people, and values without a flag stay as they are.
 
     A flag replaces all values of its kind. An empty text removes them: `--origin ''`.
 

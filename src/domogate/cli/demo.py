@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 _PUBLIC_KEY = "RG9tb2dhdGUgZGVtbzogYSBwdWJsaWMga2V5IDEyMzQ=\n"
-"""This secret key is public, like the passwords of the demo."""
+"""The secret key of the demo. It is public, like the passwords of the demo."""
 
 
 @command(commands, "demo", flags=list_flags())
@@ -57,12 +57,12 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
 
 
 def _list_demo_users(file: EstateFile) -> list[DemoUser]:
-    """The people whom the door of the pages offers to log in. Their passwords are printed by this command anyway."""
+    """Return the people whom the first page logs in with one click. This command prints their passwords anyway."""
     return [DemoUser(user.email, user.name, file.passwords[user.id]) for user in file.estate.users if user.id in file.passwords]
 
 
 def _allow_own_receivers(settings: Settings, given: frozenset[str]) -> Settings:
-    """Allow webhooks to call this machine if the setting is not given (Decision 0046)."""
+    """Allow webhooks to call this machine if the setting `webhook_networks` is not given (Decision 0046)."""
     if "webhook_networks" in given or settings.webhook_networks:
         return settings
     return msgspec.structs.replace(settings, webhook_networks=("127.0.0.0/8", "::1"))
@@ -95,7 +95,10 @@ async def _import_once(settings: Settings, file: EstateFile) -> None:
 
 
 async def _make_ready(gateway: "Gateway", file: EstateFile) -> Ready:
-    """Issue tokens of every kind for each active user. Their client follows the specification strictly."""
+    """Issue tokens of every kind for each active user.
+
+    Families take only the token kinds of the specification from their client.
+    """
     client = await gateway.store.find_client(DEMO_CLIENT)
     assert client is not None
     users = [

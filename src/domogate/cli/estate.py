@@ -35,7 +35,7 @@ from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 
 _AT_ONCE = 2_000
-"""If the file and the pruned store have at most so many modules, the file is imported in one transaction."""
+"""If the file (with --prune, also the store) has at most this number of modules, the file is imported in one transaction."""
 
 commands = group("estate", "The estate file: new, check, import, export, JSON Schema.")
 
@@ -45,9 +45,10 @@ OutputFile = Annotated[Path | None, argument("FILE", "File to write. - means sta
 
 @command(commands, "new", flags=())
 async def new_estate(settings: Settings, plant: PlantFlags, file: OutputFile = None, force: Force = False) -> None:
-    """Write the estate file of a new plant: floors and rooms with ids, to be completed. Asks for what no flag says.
+    """Write the estate file of a new plant: floors and rooms with ids, without modules. The command asks for missing values.
 
-    Example: `domogate estate new estate.yaml --name 'Hotel Aurora' --type hotel --owner anna@example.com --floors 3 --rooms 12`
+    Example: `domogate estate new estate.yaml --name 'Hotel Aurora' --type hotel --owner anna@example.com --floors 3 --rooms
+    12`
     """
     file = None if file == Path("-") else file
     check_free(file, force)
@@ -87,7 +88,7 @@ async def import_estate(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Import an estate file. If it has mistakes, nothing is imported. Keeps present states and passwords."""
+    """Import an estate file. If the file has mistakes, nothing is imported. Present states and passwords are kept."""
     with PlantSpool() as plants:
         try:
             read = _scan(file, settings, plants.add)

@@ -62,7 +62,7 @@ async def simulate(
 
 
 WINTER_DAY = date(2026, 1, 14)
-"""A cold Wednesday."""
+"""The default day: a cold Wednesday."""
 
 
 @command(commands, "day", flags=())

@@ -39,7 +39,7 @@ async def issue_token(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Issue a token and print it. It belongs to a new grant; `token revoke GRANT` revokes it.
+    """Issue a token and print it. The token belongs to a new grant; `token revoke GRANT` revokes this grant.
 
     Example: `domogate token issue --user anna@example.com --kind id`
     """

@@ -108,7 +108,7 @@ async def change_user(
 ) -> None:
     """Change the e-mail address, the name or the language of a user.
 
-    If a mail server is configured, a notice is mailed to the old address.
+    If a mail server is configured, the old address gets a mail about a changed address.
     """
     if new_email is None and name is None and language is None:
         raise Mistake("Nothing to change: give --email, --name or --language.")
@@ -150,7 +150,7 @@ async def set_operator(
     email: Email,
     operator: Annotated[YesOrNo, argument("YES_OR_NO", "Whether the user may use the management API.")] = YesOrNo.YES,
 ) -> None:
-    """Make a user an operator. With `no`, the user is not an operator any more. The last operator cannot be changed."""
+    """Make a user an operator. With `no`, the user is not an operator any more; this is refused for the last operator."""
     async with changing(settings) as tools:
         user = await find_user(tools, email)
         await tools.people.set_operator(user.id, operator is YesOrNo.YES)
@@ -185,9 +185,9 @@ async def remove_passkey(
 
 @command(commands, "external-unbind")
 async def unbind_external_accounts(settings: Settings, email: Email) -> None:
-    """Unbind the accounts of other issuers from a user, for example if the user has got a new account there.
+    """Unbind the accounts of other issuers from a user, for example if the user has a new account at an issuer.
 
-    The next accepted token of each issuer with the user's e-mail binds its account.
+    When an issuer's next token has the e-mail address of the user, the account of this token is bound to the user.
     """
     async with changing(settings) as tools:
         user = await find_user(tools, email)

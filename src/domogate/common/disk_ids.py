@@ -9,7 +9,7 @@ _MOST_AT_ONCE = 500
 
 
 class DiskIds(AbstractContextManager["DiskIds"]):
-    """First add all ids, then ask. SQLite deletes its temporary file when the connection is closed, also after a crash."""
+    """First add all ids, then ask. The ids are in a temporary SQLite file, which is deleted at the end, also after a crash."""
 
     def __init__(self) -> None:
         # The threads of a store use it one after the other.

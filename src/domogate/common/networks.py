@@ -1,4 +1,4 @@
-"""Groups IP addresses by network, for counts per address."""
+"""Groups IP addresses by network, for counts per IP address."""
 
 import ipaddress
 
@@ -6,9 +6,9 @@ _LONGEST = 64
 
 
 def network_of(address: str) -> str:
-    """Return the /64 network of an IPv6 address, because one customer usually has all of it.
+    """Return the /64 network of an IPv6 address, because one customer usually has the whole network.
 
-    Other addresses stay as they are. Text that is not an address is cut, because it is stored.
+    An IPv4 address stays as it is. Text that is not an IP address is cut, because it is stored.
     """
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])

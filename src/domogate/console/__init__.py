@@ -1,1 +1,1 @@
-"""The pages for people at `/`: the files that `web/` is built into, and the shell that loads them."""
+"""The pages for people at `/`: the files that are built from `web/`, and the HTML page (the shell) that loads them."""

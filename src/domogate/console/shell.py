@@ -61,7 +61,7 @@ class Logo(msgspec.Struct, frozen=True):
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose gateway this is."""
+    """The data of this gateway that the pages show: the name and logo of its operator, its version and its URL."""
 
     name: str
     version: str
@@ -76,7 +76,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Config(msgspec.Struct, frozen=True):
-    """What the script reads: `web/src/app/config.ts`."""
+    """The configuration that the script in `web/src/app/config.ts` reads."""
 
     name: str
     logo: str | None

@@ -58,7 +58,7 @@ class PagesApp:
         await response(scope, receive, send)
 
     def _find(self, path: str) -> tuple[File | None, dict[str, str]] | None:
-        """The file of a path with its headers. None as the file: the pages are not built."""
+        """Return the file of a path with its headers. The file is None if the pages are not built."""
         if path in self._assets:
             return self._assets[path], {"cache-control": _IMMUTABLE}
         if path in self._files:

@@ -62,7 +62,10 @@ class Connections(msgspec.Struct, Generic[S], frozen=True):
     names: Callable[[S], Sequence[str]]
 
     def find_problems(self, settings: S, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
-        """Without connections in the settings no problem is reported: the file may be meant for another machine."""
+        """Yield a problem if the option names a connection that is not in the settings.
+
+        If the settings have no connections, yield nothing: the file may be for another machine.
+        """
         names, wanted = self.names(settings), options.get(self.option)
         if wanted is None and len(names) > 1:
             yield (), f"the option {self.option} is missing; there are {', '.join(names)}"
@@ -98,7 +101,7 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
             yield DeclaredSetting(f"{self.name.replace('-', '_')}_{field.name}", field.name, kind, field.default, setting)
 
     def settings_in(self, every: Mapping[str, DriverSettings]) -> S:
-        """The settings of this driver, or the defaults if `settings` has no entry for it."""
+        """Return the settings of this driver, or the defaults if `every` has no entry for it."""
         mine = every.get(self.name, self.settings())
         assert isinstance(mine, self.settings)
         return mine

@@ -24,7 +24,7 @@ It waits at most `LONGEST_SHARE` seconds, because a batch may also take long if 
 """
 RETRY = 1.0
 BURST = 10
-"""Number of changes of a module that are reported at once. Further changes wait for each other."""
+"""The number of changes of a module that are reported at once. Further changes are collected into one report."""
 HOLD = 1.0
 """Seconds for which the changes of a module wait for the answer to an order."""
 
@@ -40,12 +40,12 @@ class Reportable(Protocol):
     def has_changes(self) -> bool: ...
     @property
     def is_urgent(self) -> bool:
-        """Whether other values than measured values have changed."""
+        """Whether values have changed that are not measured values."""
         ...
 
     def report(self, now: float) -> Report: ...
     def take_back(self, report: Report, /) -> None:
-        """The report was refused. Its content must be reported again."""
+        """Called if the report was refused. Its content must be reported again."""
         ...
 
 

@@ -17,9 +17,9 @@ _AT_ONCE = 32
 The limit keeps open connections fast during a flood of new connections.
 """
 _RESERVE_SHARE = 4
-"""A connection of the reserve counts as this number of connections.
+"""A connection of the reserve counts as this number of connections of a round.
 
-It then has some rounds to send its request before a newer connection replaces it.
+So fewer are accepted in a round, and each has some rounds to send its request before a newer connection replaces it.
 """
 _PAUSE = 0.5
 """In seconds. After an error of the system, such as too many open files, no connection is accepted for this time."""

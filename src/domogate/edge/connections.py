@@ -1,4 +1,4 @@
-"""Limits on open connections: in total and per address, with a reserve for health checks (Decision 0052)."""
+"""Limits on open connections: in total and per IP address, with a reserve for health checks (Decision 0052)."""
 
 import contextlib
 import socket
@@ -40,7 +40,7 @@ class Connections:
     """Counts the open connections of a server."""
 
     def __init__(self, most: int = 6_000, most_per_address: int = 256, trusted_proxies: Sequence[str] = ()) -> None:
-        """A trusted proxy has no limit per address, because it sends the requests of many clients."""
+        """A trusted proxy has no limit per IP address, because it sends the requests of many clients."""
         self._most = most
         self._most_per_address = most_per_address
         self._proxies = [ip_network(proxy) for proxy in trusted_proxies]
@@ -60,9 +60,9 @@ class Connections:
         return {(setting,): count for setting, count in self._refused.items()}
 
     def add(self, connection: socket.socket, address: str) -> Place:
-        """Count a new connection.
+        """Count a new connection. If a limit is reached, the connection belongs to the reserve.
 
-        Beyond the limits it belongs to the reserve, and the oldest connection of the reserve may be closed.
+        If the reserve is full, its oldest connection is closed.
         """
         network = network_of(address)
         limit = None

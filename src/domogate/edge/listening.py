@@ -10,9 +10,9 @@ import msgspec
 
 _BACKLOG = 2048
 _RECEIVE_BUFFER = 16_384
-"""Bytes that the system receives from a client before the gateway reads them.
+"""The number of bytes that the system keeps for a connection before the gateway reads them.
 
-One read returns at most this number, so at most this number is in memory.
+One read returns at most this number.
 """
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import structlog
 
 _PERIODS = (10.0, 60.0, 600.0)
-"""Seconds between two lines about one cause: the first time, the second time, and all later times."""
+"""In seconds. Failures of one cause are counted for this time before a line: the first, the second and every later time."""
 _MOST_CAUSES = 200
 _LONGEST_REASON = 200
 _NUMBERS = re.compile(r"\d+")
@@ -56,7 +56,7 @@ class LogRepeats:
         self._timer: threading.Timer | None = None
 
     def limit(self, _logger: Any, _method: str, event: EventDict) -> EventDict:
-        """A structlog processor. It needs the level and the logger, and the traceback before it is formatted.
+        """A structlog processor. It must run after the level and the logger are added, and before the traceback is formatted.
 
         Raises DropEvent.
         """

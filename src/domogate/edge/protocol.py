@@ -43,7 +43,7 @@ STREAM = "domogate.stream"
 TAKEN = "domogate.taken"
 """Scope key of a function that waits until the client has read enough. ASGI's `send` waits before it writes, not after."""
 _STREAM_END = 1.0
-"""In seconds. The end of a stream must reach the client in this time; the client may not read."""
+"""In seconds. The end of a stream must reach the client in this time, because some clients do not read at all."""
 _RESERVE_DEADLINE = 2.0
 """In seconds. A connection of the reserve must send something within this time."""
 _HEALTH = frozenset((b"/healthz", b"/readyz"))
@@ -92,7 +92,7 @@ class _Flow(FlowControl):
         super().__init__(transport)
         self.on_read_again = on_read_again
         self.blocked = False
-        """If true, reading stays paused, even when an app waits for its request."""
+        """If true, reading stays paused, even when an app waits for the body of its request."""
 
     def resume_reading(self) -> None:
         if self.read_paused and not self.blocked:
@@ -279,7 +279,7 @@ class GuardedProtocol(RequestReader, Guarded):
             self._send_refusal(refusal)
 
     def _refuse_running(self, refusal: Refusal) -> None:
-        """A family is already handling the request. Tell the family that the body will not come."""
+        """Refuse a request that a family is already handling: tell the family that the rest of the body will not come."""
         cycle = self.cycle
         cycle.disconnected = True
         cycle.message_event.set()

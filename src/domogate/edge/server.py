@@ -30,7 +30,7 @@ ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 _METRICS_CONNECTIONS = 16
 _METRICS_DRAIN = 1.0
 _HSTS = ("strict-transport-security", "max-age=31536000")
-"""One year. The value has no includeSubDomains, because other hosts of the domain do not belong to the gateway."""
+"""HSTS for one year. The value has no includeSubDomains, because other hosts of the domain do not belong to the gateway."""
 _COMMON: dict[str, Any] = {
     "lifespan": "off",
     "log_config": None,

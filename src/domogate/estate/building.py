@@ -30,11 +30,11 @@ class EstateFile(msgspec.Struct, frozen=True):
     source: str
     estate: Estate
     passwords: dict[Id, str]
-    """By user id."""
+    """Passwords in clear text, by user id."""
     keys: dict[Id, str]
-    """By subscription id."""
+    """Subscription keys in clear text, by subscription id."""
     secrets: dict[str, str]
-    """By client id."""
+    """Client secrets in clear text, by client id."""
 
     def __repr__(self) -> str:
         return f"EstateFile({self.source!r})"
@@ -57,7 +57,7 @@ class EstateBuilder:
         self._users = tuple(map(self._user, users))
 
     def build(self, document: Record, source: str) -> EstateFile:
-        """The file without its plants."""
+        """Build the file without its plants."""
         estate = Estate(
             users=self._users,
             subscriptions=tuple(map(self._subscription, document.get("subscriptions", ()))),

@@ -58,7 +58,7 @@ TakePlant = Callable[["Mapping", int, Node], None]
 """Gets the part of the document that is complete, the number of the plant, and the plant."""
 
 _PASSED_ON = Scalar("", True, 0, 0)
-"""The place of a plant that was passed on."""
+"""The node that takes the place of a plant that was passed on."""
 
 
 def compose(file: TextIO, take_plant: TakePlant | None = None) -> tuple[Node | None, list[Mistake]]:

@@ -42,7 +42,7 @@ def check_plant(path: Path, plant: Record) -> Iterator[Finding]:
 
 
 def _guest(path: Path, guest: Record, plant_path: Path, plant: Record) -> Iterator[Finding]:
-    """The places are in the plant, and the end of the period is after its beginning."""
+    """Check that the places of a guest are in the plant, and that the end of the period is after its beginning."""
     floors = [floor for _, floor in records(plant, "floors")]
     ambients = [ambient for holder in (*floors, plant) for _, ambient in records(holder, "ambients")]
     modules = [module for _, module in every_module(plant_path, plant)]

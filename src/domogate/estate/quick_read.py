@@ -28,7 +28,7 @@ _OTHER_RULES = frozenset({"$ref", "type", "if", "then", "allOf", "not"})
 _ABOUT = frozenset({"$schema", "$id", "$defs", "title", "description", "default", "writeOnly"})
 _KNOWN = _RULES_OF_SCALARS | _RULES_OF_LISTS | _RULES_OF_OBJECTS | _OTHER_RULES | _ABOUT
 _MOST_WORDS = 1_000
-"""The number of words of one key for which readers are kept. A correct file has some dozens."""
+"""The number of values of one key for which readers are kept. A correct file has some dozens of such values."""
 
 
 class NotQuick(Exception):
@@ -119,7 +119,7 @@ class QuickReader:
         return read_text if all(_KINDS["string"] in one_of for one_of in kinds) else _refuse
 
     def _compile_rule(self, rule: str, bound: Any) -> Check:
-        """A check of a scalar. Numbers have no length, and texts are neither large nor small."""
+        """Return a check of a scalar. A rule about length applies only to texts, a rule about size only to numbers."""
         match rule:
             case "enum":
                 words = frozenset(bound)

@@ -25,7 +25,7 @@ class Shape(Generic[T]):
     """A record of the file that stands for one value of the domain. A value that equals its default is not written.
 
     `codecs` and `keys` map names of attributes. The key of an attribute is its name in camelCase, unless `keys` has another
-    one.
+    key for it.
     """
 
     def __init__(self, cls: type[T], keys: Mapping[str, str] = {}, /, **codecs: Codec) -> None:

@@ -1,9 +1,9 @@
-"""Reads simple YAML quickly, plant by plant. An export writes only simple YAML, and most people do too.
+"""Reads simple YAML quickly, plant by plant. Exports are simple YAML, and so are most files that people write.
 
 Simple means: block lists and mappings with words as keys; plain values of usual characters, quoted values, and lists and
 mappings in brackets, each within one line; comments only on lines of their own. For such text the result is the same as with
-the YAML parser, but it has no positions, and it takes a fraction of the time. Other text raises NotSimple; then the YAML parser
-must read the whole file.
+the YAML parser, but it has no positions, and it takes a fraction of the time. Other text raises NotSimple; then the YAML
+parser must read the whole file.
 """
 
 import json

@@ -23,7 +23,7 @@ _NOTHING = {"type": "http.response.body", "body": b"", "more_body": True}
 
 
 class EventStreamResponse(Response):
-    """Server-sent events. Each is written when the client can receive it."""
+    """Server-sent events. Each event is written when the client can receive it."""
 
     media_type = MEDIA_TYPE
 

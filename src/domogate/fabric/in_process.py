@@ -13,7 +13,10 @@ from domogate.ports import Clock, DeviceHost, Picture
 T = TypeVar("T")
 
 _LEEWAY = 0.15
-"""Seconds for which the caller waits after the deadline. The host uses up to 0.1 s of them to write the end of the order."""
+"""The seconds that a caller waits after the deadline.
+
+In this time, the host needs up to 0.1 s to write the end of the order.
+"""
 
 
 class InProcessFabric:

@@ -28,20 +28,20 @@ class Services(msgspec.Struct, frozen=True):
     clock: Clock
     audit: Audit
     removed_plants_kept: float
-    """For so many seconds E6 still lists a removed plant."""
+    """The seconds for which E6 still lists a removed plant."""
 
 
 class Call:
     """A call that has passed all checks except the checks of values in its body.
 
-    An attribute is set if the path of the operation has its parameter: `plant` is set if the path has a plant parameter.
+    `plant`, `ambient` and `module` are set only if the path of the operation has such a parameter.
     """
 
     __slots__ = ("address", "ambient", "body", "document", "module", "plant", "principal", "reference", "subscription_id")
 
     principal: Principal
     address: str
-    """The client's address, for the audit log."""
+    """The IP address that the request came from, for the audit log."""
     body: Any
     """The request body as an object of the declared type. `document` is the same body as plain JSON."""
     document: dict[str, Any]

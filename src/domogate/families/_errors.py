@@ -16,13 +16,13 @@ class ErrorItem(msgspec.Struct, rename="camel"):
 
 
 class ErrorsA(msgspec.Struct):
-    """Shape A: home control."""
+    """The error body of home control: shape A."""
 
     errors: list[ErrorItem]
 
 
 class ErrorB(msgspec.Struct, rename="camel"):
-    """Shape B: every other family."""
+    """The error body of every other family: shape B."""
 
     status_code: int
     message: str

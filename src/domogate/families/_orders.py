@@ -27,7 +27,7 @@ _END = rf"^(({_DATE_TIME}/)?{_DATE_TIME})?$"
 _is_decimal = re.compile(_DECIMAL.removesuffix("$")).fullmatch
 _is_date_time = re.compile(_DATE_TIME).fullmatch
 _START_LEEWAY = 300
-"""An interval may begin so many seconds in the future, because the clock of an application may be wrong."""
+"""In seconds. An interval may begin up to this time in the future, because the clock of an application may be wrong."""
 
 _STATUSES = {"on": True, "off": False}
 _FUNCTIONS = {"heating": ThermostatFunction.HEATING, "cooling": ThermostatFunction.COOLING}
@@ -56,7 +56,10 @@ class ColorOrder(msgspec.Struct):
 
 
 class LightOrder(msgspec.Struct, rename="camel"):
-    """X2's body, with the names of Spec 2.7. At least one member is needed; members that are left out do not change."""
+    """X2's body, with the names of Spec 2.7.
+
+    At least one member is needed; values of members that are left out do not change.
+    """
 
     status: Annotated[str, _described(enum=list(_STATUSES))] | UnsetType = UNSET
     level: Annotated[float, _described(multipleOf=1, minimum=0, maximum=100)] | UnsetType = UNSET
@@ -75,7 +78,7 @@ class ProgramOrder(msgspec.Struct):
 
 
 class ThermostatOrder(msgspec.Struct, rename="camel"):
-    """X1's body, with the names of Spec 2.8. At least one member is needed; members that are left out do not change.
+    """X1's body, with the names of Spec 2.8. At least one member is needed; values of members that are left out do not change.
 
     Existing applications write the words of `function` and `mode` in lower or in upper case.
     """
@@ -188,7 +191,7 @@ def _within(name: str, value: float, low: int, high: int) -> float:
 
 
 def _whole(name: str, value: float, low: int, high: int) -> int:
-    """JSON has only one type of number, so 50.0 is accepted as a whole number."""
+    """Return the value as an int within the bounds. 50.0 is accepted too, because JSON has only one type of number."""
     if not _within(name, value, low, high).is_integer():
         raise ValueOutOfRange(f"{name} must be a whole number")
     return int(value)

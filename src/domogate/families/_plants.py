@@ -63,7 +63,10 @@ async def answer_plants(
     *,
     is_listed: Callable[[Plant], bool] = lambda _: True,
 ) -> Answer:
-    """List the active plants of the user; answer 204 if there is none. The encoded list is cached under `cache_key`."""
+    """List the active plants of the user; answer 204 if the user has no such plant.
+
+    The encoded list is cached under `cache_key`.
+    """
     person = await services.read_model.get_person(call.principal.user_id)
     own = list_own_plants(person.plants, call.principal.user_id, call.principal.plants, services.clock.now())
     plants = [plant for plant in own.plants if is_listed(plant)]

@@ -91,7 +91,7 @@ async def open_lock(services: Services, call: Call) -> Answer:
 
 
 def _plant_to_wire(plant: Plant) -> WirePlant:
-    """The store keeps texts as people write them. This family replaces characters that it does not allow (Decision 0020)."""
+    """Return the plant. Characters of its texts that this family does not allow are replaced (Decision 0020)."""
     return WirePlant(
         id=plant.id,
         owner_id=plant.owner.user_id,

@@ -109,7 +109,10 @@ class WireFloor(msgspec.Struct, rename="camel"):
 
 
 class PlantInside(msgspec.Struct, rename="camel"):
-    """A plant with its contents (Spec 2.4). `ambients` has the ambients without a floor, `modules` those without an ambient."""
+    """A plant with its contents (Spec 2.4).
+
+    `ambients` are the ambients without a floor, `modules` the modules without an ambient.
+    """
 
     id: Uuid
     internal_id: Uuid

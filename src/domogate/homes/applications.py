@@ -1,4 +1,4 @@
-"""The applications that the person has let in."""
+"""The applications to which the person gave access."""
 
 from datetime import datetime
 from urllib.parse import urlsplit
@@ -15,7 +15,10 @@ OPERATIONS = OperationTable("applications")
 
 
 class OwnWebhookOut(OutputModel, frozen=True):
-    """An address to which an application lets the events of a home be sent. Only its host is shown: the rest may be secret."""
+    """A URL to which the gateway sends the events of a home for an application.
+
+    Only its host is shown: the rest may be secret.
+    """
 
     id: str
     home_id: str

@@ -11,7 +11,9 @@ OPERATIONS = OperationTable("me")
 
 
 class MeOut(OutputModel, frozen=True):
-    """The person. If `standing` is not `good`, other operations answer 469 or 470 until the person was on the account page.
+    """The person.
+
+    If `standing` is not `good`, other operations answer 469 or 470 until the person does the task on the account page.
 
     `mayUseDoors` says whether the application may open doors and see cameras.
     """

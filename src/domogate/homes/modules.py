@@ -61,8 +61,9 @@ class ModuleOut(OutputModel, frozen=True):
 class CommandResultOut(OutputModel, frozen=True):
     """How a command ended.
 
-    `outcome`: the device confirmed it, did not answer in time (it may still have done it), cannot be reached, or refused it;
-    `unknown` if the gateway does not know. `detail` is a sentence about a failure. `module` is the module afterwards.
+    `outcome`: the device confirmed the command, did not answer in time (it may have executed the command), cannot be
+    reached, or refused the command; `unknown` if the gateway does not know. `detail` is a sentence about a failure. `module`
+    is the module after the command.
     """
 
     order_id: str
@@ -111,7 +112,7 @@ async def get_module(services: HomeServices, call: HomeCall) -> ModuleOut:
     errors=(409,),
 )
 async def command_module(services: HomeServices, call: HomeCall, body: CommandBody) -> CommandResultOut:
-    """If a device does not obey, the request is not refused: the outcome says so."""
+    """If the device does not execute the command, the answer is still 200: the outcome says what happened."""
     home = await services.open_home(call)
     result = await services.commands.send(
         call.caller, home, call.id_of("moduleId"), body, key=call.header, address=call.address

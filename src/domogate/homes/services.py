@@ -28,5 +28,5 @@ class HomeServices(msgspec.Struct, frozen=True):
     """Whether a mail server sends links to invited people."""
 
     async def open_home(self, call: HomeCall) -> Home:
-        """The home in the path, as the person sees it now. Raises NotFound, NoSuchPlant, NotYourPlant."""
+        """Return the home in the path, as the person sees it now. Raises NotFound, NoSuchPlant, NotYourPlant."""
         return await self.homes.open(call.caller, call.id_of("homeId"))

@@ -29,7 +29,7 @@ class Credentials(ABC, Generic[C]):
     schemes: Mapping[str, Any] = {}
     """The OpenAPI security schemes. A request needs all of them."""
     errors: Mapping[int, str] = {}
-    """The statuses and texts of refusals because of credentials. Every operation can have them."""
+    """The statuses and texts of refusals because of credentials. Every operation can answer them."""
 
     @abstractmethod
     async def check(self, request: Request) -> C:
@@ -44,7 +44,7 @@ class Credentials(ABC, Generic[C]):
 
 
 class Operator(Actor, frozen=True, kw_only=True):
-    """An operator and the address of their request."""
+    """An operator, and the IP address that the request came from."""
 
     user_id: Id
 
@@ -163,7 +163,7 @@ class KeyAndToken(Credentials[Caller]):
             return own
 
     async def _find_own_pages(self, headers: Sequence[tuple[bytes, bytes]]) -> Caller | None:
-        """The caller, if the request comes from the gateway's own pages. They have no subscription key (Decision 0076)."""
+        """Return the caller if it is one of the gateway's own pages, which have no subscription key (Decision 0076)."""
         found = dict(headers)
         if KEY in found or len(found) != len(headers):
             return None

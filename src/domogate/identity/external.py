@@ -1,7 +1,7 @@
-"""Verifies tokens of external issuers. They may be used instead of the gateway's own tokens, or in addition to them.
+"""Verifies tokens of external issuers. The gateway can accept them instead of its own tokens, or in addition to its own tokens.
 
-The issuer's token says who the person is (by a verified e-mail), which client it is for, and which scopes it has. The gateway
-decides the rest: the user must exist here and be active, the client must be registered here, and the client gets only the
+The token says who the person is (by a verified e-mail address), which client it is for, and which scopes it has. The gateway
+decides the rest: the user must exist in the store and be active, the client must be registered, and the client gets only the
 scopes that it is registered for.
 """
 

@@ -14,12 +14,12 @@ import argon2
 
 _NICENESS = 19
 _PAUSE = 0.75
-"""Length of the pause between two passwords, as a share of the time that one takes.
+"""The pause between two passwords, as a share of the time that hashing one password takes.
 
-During many logins other work still gets the processor.
+So other work gets the processor, even during many logins.
 """
 _LONGEST_PAUSE = 0.5
-"""In seconds. If the machine was suspended during a check, the measured time was not spent on work."""
+"""In seconds. Without this limit the pause would be too long after the machine was suspended during a check."""
 _M_MMAP_THRESHOLD = -3  # malloc.h
 
 
@@ -42,8 +42,9 @@ def _give_memory_back() -> None:
 class PasswordHasher:
     """Runs Argon2id in threads of low priority (Decision 0032).
 
-    There are at most two threads, and fewer than the processor has cores, so that logins do not slow down other requests. 19
-    MiB and two passes are the recommendation of OWASP for parallelism 1. A small home server does not have memory for more.
+    There are at most two threads, and fewer threads than the processor has cores, so that logins do not slow down other
+    requests. 19 MiB and two passes are the recommendation of OWASP for parallelism 1. A small home server does not have
+    memory for more than this.
     """
 
     def __init__(self, *, memory_kib: int = 19_456, passes: int = 2, threads: int | None = None) -> None:
@@ -94,5 +95,5 @@ class PasswordHasher:
 
 
 def _normalise(password: str) -> str:
-    """Different keyboards may encode the same password differently (RFC 8265 §4.2)."""
+    """Return one encoding of the password. Different keyboards may encode the same password differently (RFC 8265 §4.2)."""
     return unicodedata.normalize("NFC", password)

@@ -25,13 +25,16 @@ _TIMEOUT_MS = 300_000
 _LONGEST_ANSWER = 16_384
 _LONGEST_KEY = 2_048
 _CREDENTIAL_ID = re.compile(r"[A-Za-z0-9_-]{1,1364}", re.ASCII).fullmatch
-"""At most 1023 bytes (WebAuthn §4)."""
+"""A credential id in base64url: at most 1023 bytes (WebAuthn §4)."""
 _ATTESTATIONS = (AttestationFormat.NONE, AttestationFormat.PACKED)
 """The gateway requests no attestation. Browsers may still send a packed attestation that the passkey itself signed."""
 
 
 class WebAuthnVerifier:
-    """Every use must verify the user (by fingerprint, face or PIN), so a passkey alone counts as two factors."""
+    """Implements PasskeyVerifier.
+
+    Every use must verify the user (fingerprint, face or PIN), so a passkey alone counts as two factors.
+    """
 
     def __init__(self, relying_party: RelyingParty) -> None:
         self._relying_party = relying_party

@@ -18,13 +18,16 @@ class ExternalClaims(msgspec.Struct, frozen=True):
     subject: str
     email: str
     client_id: str
-    """The client in this gateway that stands for the issuer's client."""
+    """The registered client that stands for the issuer's client."""
     scopes: frozenset[str]
     expires_at: float
 
     @property
     def grant_id(self) -> Id:
-        """Stands for the grant, which only the issuer knows. All tokens of one person for one client have the same id."""
+        """An id in place of the grant, which only the issuer knows.
+
+        All tokens of one person for one client have the same id.
+        """
         return Id(str(uuid.uuid5(uuid.NAMESPACE_URL, json.dumps([self.issuer, self.subject, self.client_id]))))
 
 
@@ -37,7 +40,7 @@ def build_principal(
     flow: GrantType,
     plants: frozenset[Id] | None = None,
 ) -> Principal:
-    """The claims of the token, limited to the `allowed` scopes and `plants`, with the current user and client."""
+    """Return the principal of the token: its claims, with `plants` and the `allowed` scopes, and its user and client."""
     return Principal(
         user_id=user.id,
         client_id=client.id,

@@ -91,23 +91,23 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """The claim iss of its tokens must be exactly this text."""
     preset: str = "standard"
     metadata_url: str | None = None
-    """None: {url}/.well-known/openid-configuration."""
+    """The URL of the issuer's metadata. None means {url}/.well-known/openid-configuration."""
     algorithms: tuple[str, ...] = ("ES256", "RS256", "PS256")
     audiences: tuple[str, ...] = ()
     """An access token must name at least one of these audiences. If this is empty, access tokens are not accepted."""
     clients: dict[str, str] = {}
-    """Maps client ids of the issuer to client ids here. An id token must be for one of these clients."""
+    """Maps client ids of the issuer to ids of our clients. An id token must be for one of these clients."""
     any_client: str | None = None
-    """The client here to which access tokens of all other clients belong. If None, such tokens are refused."""
+    """Our client for access tokens of all clients that are not in `clients`. If None, such tokens are refused."""
     access_mark: TokenMark | None = None
     id_mark: TokenMark | None = None
     client_claims: tuple[str, ...] | None = None
     scope_claims: tuple[str, ...] | None = None
     """Names of claims that hold scopes or roles, as text or as a list. `a.b` is the member b of the claim a."""
     scopes: dict[str, tuple[str, ...]] = {}
-    """Maps scopes or roles of the issuer to scopes here. A word that is already a scope here needs no entry."""
+    """Maps scopes or roles of the issuer to our scopes. A word that is already one of our scopes needs no entry."""
     default_scopes: tuple[str, ...] = ()
-    """The scopes of a token that has none of the scope claims, as most id tokens."""
+    """The scopes of a token that has none of the scope claims. Most id tokens have no scope claim."""
     email_claim: str | None = None
     email_verified_claim: str | None = None
     trust_email: bool = False
@@ -147,18 +147,18 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return self.metadata_url or f"{self.url.removesuffix('/')}/.well-known/openid-configuration"
 
     def find_kind(self, typ: str | None, claims: Mapping[str, Any]) -> TokenKind | None:
-        """The kind of token whose mark matches. None if no mark matches, or more than one."""
+        """Return the kind of token whose mark matches. None if no mark or more than one mark matches."""
         given = {TokenKind.ACCESS: self.access_mark, TokenKind.ID: self.id_mark}
         matching = [kind for kind, mark in self._preset.marks.items() if (given[kind] or mark).matches(typ, claims)]
         return matching[0] if len(matching) == 1 else None
 
     def find_client(self, claims: Mapping[str, Any]) -> str | None:
-        """The issuer's id of the client, if the token has a claim for it. `aud` does not count."""
+        """Return the client id of the issuer that a claim of the token names, or None. The claim `aud` is not used."""
         names = self._preset.client_claims if self.client_claims is None else self.client_claims
         return next((claims[name] for name in names if isinstance(claims.get(name), str)), None)
 
     def find_email(self, claims: Mapping[str, Any]) -> str | None:
-        """None if the issuer does not say that the e-mail was verified."""
+        """Return the e-mail address, or None if the issuer does not say that it was verified."""
         email = claims.get(self.email_claim or self._preset.email_claim)
         verified = claims.get(self.email_verified_claim or self._preset.email_verified_claim)
         trusted = self.trust_email or verified in (True, 1, "true", "1")  # some products write booleans like this

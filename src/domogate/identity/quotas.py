@@ -1,8 +1,8 @@
 """Daily quotas, counted in memory and saved in the store.
 
 Counts are stored every second and when the gateway stops. They are read when a key is used for the first time on a day, so a
-quota survives a restart. After each write the gateway reads the sum of all gateways: they share a quota with a delay of one
-second.
+quota survives a restart. After each write the gateway reads the sum of the counts of all gateways. So all gateways share a
+quota, with a delay of one second.
 """
 
 import time

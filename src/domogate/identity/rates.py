@@ -30,7 +30,7 @@ def parse_rate(text: str) -> Rate:
 
 
 class _Slice:
-    """Requests within a thousandth of the window. They all leave the window when the newest of them leaves it."""
+    """Requests that came within a thousandth of the window. They count until the newest of them is older than the window."""
 
     __slots__ = ("count", "newest", "oldest")
 
@@ -86,7 +86,7 @@ class RateWindows:
         self._windows: dict[str, RateWindow] = {}
 
     def find(self, key: str, rate: Rate) -> RateWindow:
-        """The window of the key. If the rate of the key was changed, a new window."""
+        """Return the window of the key. If the rate of the key has changed, return a new window."""
         window = self._windows.get(key)
         if window is None or window.rate != rate:
             window = self._windows[key] = RateWindow(rate)

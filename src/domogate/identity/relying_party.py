@@ -1,4 +1,7 @@
-"""The address of this gateway for passkeys. It is not in `passkeys.py`, because that file imports a large library."""
+"""The host name and origin of this gateway for passkeys.
+
+This is not in `passkeys.py`, because that file imports a large library.
+"""
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -7,16 +10,16 @@ import msgspec
 
 
 class RelyingParty(msgspec.Struct, frozen=True):
-    """The address to which browsers bind passkeys (WebAuthn §4)."""
+    """The host name and origin to which browsers bind passkeys (WebAuthn §4)."""
 
     id: str
     origin: str
 
 
 def find_relying_party(base_url: str) -> RelyingParty | None:
-    """None if browsers do not offer passkeys at this URL.
+    """Return None if browsers do not offer passkeys at this URL.
 
-    They need https or localhost, and a name that is not an IP address.
+    Passkeys need https or localhost, and a host name that is not an IP address.
     """
     parts = urlsplit(base_url)
     host = parts.hostname or ""

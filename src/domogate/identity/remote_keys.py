@@ -49,7 +49,7 @@ class RemoteKeys:
         self._fetching: asyncio.Task[None] | None = None
 
     async def find(self, kid: str | None, algorithm: str) -> PublicKey | None:
-        """The key with this id or, if the token names no key, the only key. Raises KeysUnavailable."""
+        """Return the key with this id or, if the token names no key (None), the only key. Raises KeysUnavailable."""
         if not self._has_keys():
             await self._fetch_unless_recent(COLD_PAUSE)
             if not self._has_keys():

@@ -174,7 +174,10 @@ class SecretKeys:
 
 
 def _read(file: Path) -> str:
-    """Raises OSError, and SecretKeyMissing if other users of the machine have rights on the file."""
+    """Return the content of the file.
+
+    Raises OSError; SecretKeyMissing if other users of the machine have rights on the file.
+    """
     with file.open("rb") as opened:
         if os.fstat(opened.fileno()).st_mode & _RIGHTS_OF_OTHERS and not _is_credential(file):
             raise SecretKeyMissing(f"other users of this machine can use the secret key file {file}. Run: chmod 600 {file}")

@@ -54,7 +54,7 @@ class LoadedKey(msgspec.Struct, frozen=True):
     created_at: float
     retired_at: float | None
     server_secret: bytes
-    """Derived from the private key."""
+    """A secret that is derived from the private key."""
 
     def signs(self, now: float) -> bool:
         return self.created_at <= now and (self.retired_at is None or now < self.retired_at)
@@ -128,9 +128,9 @@ class KeyRing:
         return current
 
     async def find_server_secret(self) -> bytes:
-        """Derived from the oldest key that is not distrusted.
+        """Return the secret of the oldest key that is not distrusted.
 
-        A planned rotation keeps this secret, and an emergency replaces it.
+        A planned rotation keeps it; an emergency rotation replaces it.
         """
         return next(key.server_secret for key in (await self._load_keys()).values() if key.retired_at != DISTRUSTED)
 

@@ -186,7 +186,7 @@ class TokenVerifier:
 
 
 def _only(audience: str | tuple[str, ...]) -> str | None:
-    """An id token is for one client (OpenID Connect Core §2). The client is written as text, or as an array with one text."""
+    """Return the only audience of an id token: its client (OpenID Connect Core §2). It is a text, or an array with one text."""
     if isinstance(audience, str):
         return audience
     return audience[0] if len(audience) == 1 else None

@@ -22,7 +22,11 @@ class _Issued(msgspec.Struct, frozen=True):
 
 
 def read_header(unverified_token: bytes) -> UnverifiedHeader:
-    """Refuses texts that cannot be an accepted token, before any costly check: refresh tokens, encrypted tokens, long texts."""
+    """Return the header.
+
+    Raises TokenRefused for a text that cannot be an accepted token (a refresh token, an encrypted token, a long text),
+    before any costly check.
+    """
     if len(unverified_token) > MAX_TOKEN:
         raise TokenRefused(f"The token is longer than {MAX_TOKEN} bytes.")
     parts = unverified_token.split(b".", 3)

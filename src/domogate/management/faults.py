@@ -100,5 +100,5 @@ async def _clear(services: ManagementServices, call: OperatorCall, plant_id: Id 
 
 
 def _page(found: Iterable[tuple[Id, Injection]], page: Page) -> Listing[FaultOut]:
-    """Sorted by plant, module and fault. The three together are unique."""
+    """Return one page of the faults, sorted by plant, module and fault, which are unique together."""
     return page_of(faults_out(found), page, lambda one: f"{one.plant_id} {one.module_id or ''} {one.fault}", lambda one: one)

@@ -96,7 +96,7 @@ async def get_module(services: ManagementServices, call: OperatorCall) -> Module
     errors=(409,),
 )
 async def command_module(services: ManagementServices, call: OperatorCall, body: CommandBody) -> OrderOut:
-    """If a device does not obey, the request is not refused: the result of the order says so."""
+    """If the device does not execute the command, the answer is still 200: the state of the order says what happened."""
     plant = await find_served_plant(services, call)
     view = find_module(plant, call)
     module = view.module
@@ -130,7 +130,7 @@ async def run_scene(services: ManagementServices, call: OperatorCall) -> None:
 
 
 async def find_plant(services: ManagementServices, call: OperatorCall) -> PlantView:
-    """Finds removed plants too. Raises NotFound."""
+    """Return the plant in the path, also if it is removed. Raises NotFound."""
     plant_id = call.id_of("plantId")
     plant = await services.devices.read_model.get_plant(plant_id)
     if plant is None:

@@ -73,9 +73,9 @@ async def list_readings(services: ManagementServices, call: OperatorCall, query:
 
 
 def _since(cursor: str, resolution: float | None) -> float:
-    """The cursor is the millisecond of the next reading.
+    """Return the start time of the next page. The cursor is the time of its first reading, rounded to milliseconds.
 
-    Half a millisecond earlier finds the reading, however its time was rounded.
+    Half a millisecond is subtracted, so that the rounding cannot skip this reading.
     """
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= 15):
         raise wrong_cursor()
@@ -85,10 +85,7 @@ def _since(cursor: str, resolution: float | None) -> float:
 async def _find(
     history: History, module_id: Id, since: float, until: float, resolution: float | None, query: ReadingPage
 ) -> list[ReadingSummary]:
-    """The oldest readings of the period.
-
-    If there is a later reading than the last of the page, the result contains at least one of them.
-    """
+    """Return the oldest readings of the period: those of the page and, if there are more, at least one of the next page."""
     found: list[ReadingSummary] = []
     async for page in history.export((module_id,), since, until, resolution):
         found += [one for _, one in page if query.measure in (None, one.measure)]

@@ -16,7 +16,10 @@ from domogate.wire.states import EmergencyTestOut, FailureOut
 
 
 class PlannedTestOut(OutputModel, frozen=True):
-    """`last` is null if no test is recorded. `dueAt` is then the time since which a test is due, if this time is known."""
+    """`last` is null if no test is recorded.
+
+    Then `dueAt` is the time at which the unit was commissioned or began to charge, if known.
+    """
 
     kind: EmergencyTestKind
     last: EmergencyTestOut | None
@@ -127,7 +130,7 @@ class NewLogbookEntry(InputModel, frozen=True):
 
 
 class NeedOut(OutputModel, frozen=True):
-    """A unit or controller that needs a part, and the failures that are the reason."""
+    """A unit or controller that needs a part, and the failures that this part repairs."""
 
     module_id: str
     name: str

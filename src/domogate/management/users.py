@@ -47,7 +47,7 @@ class CreatedUserOut(OutputModel, frozen=True):
 
 class UserChange(InputModel, frozen=True, omit_defaults=True):
     email: str | UnsetType = UNSET
-    """The new address counts as not verified. A notice is mailed to the old address."""
+    """The new e-mail address counts as not verified. The old e-mail address gets a mail about the change."""
     name: str | UnsetType = UNSET
     standing: Standing | UnsetType = UNSET
     operator: bool | UnsetType = UNSET

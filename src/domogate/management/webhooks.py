@@ -19,7 +19,7 @@ class WebhookPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel")
 
 
 def _administration(services: ManagementServices) -> WebhookAdministration:
-    """This process may not be the one that delivers the webhook. The delivering process notices a change within seconds."""
+    """Another process may deliver the webhook. It notices a change within seconds."""
     return WebhookAdministration(services.store, services.clock, services.audit)
 
 

@@ -48,7 +48,7 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 class ReportDocument(FPDF):
-    """An A4 page in portrait. All text is first cleaned for the font (`fonts.py`)."""
+    """A document of A4 pages in portrait. Characters that the font cannot print are replaced first (`fonts.py`)."""
 
     def __init__(self, typeface: Typeface, *, title: str, footer: str, made_at: float, made_by: str, warning: str = "") -> None:
         """`warning` is printed at the top of every page."""

@@ -112,5 +112,5 @@ def print_entry(entry: LogbookEntry, zone: tzinfo, between: str = " - ") -> str:
 
 
 def _first_capital(words: str) -> str:
-    """`str.capitalize` would turn NFC into Nfc."""
+    """Return the text with a capital first letter. `str.capitalize` would also change the other letters: NFC to Nfc."""
     return words[:1].upper() + words[1:]

@@ -23,7 +23,7 @@ from domogate.services.safety import Need, PlannedTest, SafetyController, Safety
 from domogate.services.safety.status import SafetyStatus
 
 _SPAN = 5
-"""Columns of the table of units."""
+"""The number of columns of the table of units."""
 
 _NOTES = (
     "Units and controllers are shown as they were last known when this report was made. A unit that cannot be reached "

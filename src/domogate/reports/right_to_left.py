@@ -47,7 +47,7 @@ def _join(line: str) -> str:
 
 
 def _ligate(line: str) -> list[str]:
-    """Lam and alef are always written as one character."""
+    """Return the letters of the line. Lam and alef are always written as one character."""
     letters: list[str] = []
     for letter in line:
         if letters and letters[-1] == _LAM and _LAM + letter in _forms():

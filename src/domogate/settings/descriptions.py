@@ -297,7 +297,7 @@ def _declare() -> dict[str, DeclaredSetting]:
 
 
 def _without_none(kind: Any) -> Any:
-    """`Path | None` becomes Path, because None only means that the setting is not given."""
+    """Return the type without None: `Path | None` becomes Path. None only means that the setting is not given."""
     others = [argument for argument in get_args(kind) if argument is not type(None)]
     return others[0] if type(None) in get_args(kind) else kind
 

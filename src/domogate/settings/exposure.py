@@ -9,7 +9,7 @@ from domogate.settings.values import Settings
 
 
 def check_exposure(settings: Settings) -> None:
-    """Prevents that tokens and passwords are sent unencrypted by accident. Raises BadSettings."""
+    """Raises BadSettings if tokens and passwords would be sent unencrypted over a network without `insecure_http`."""
     if mistakes := list(_find_mistakes(settings)):
         raise BadSettings(mistakes)
 
@@ -36,7 +36,7 @@ def _find_mistakes(settings: Settings) -> Iterator[Mistake]:
 
 
 def _resolve(host: str) -> list[str]:
-    """Return the addresses of a host name, or no address for an unknown name.
+    """Return the IP addresses of a host name, or no address for an unknown name.
 
     With an unknown name, the start fails later, when the gateway begins to listen. That failure has its own message.
     """

@@ -152,7 +152,7 @@ def _find_credential(environ: Mapping[str, str]) -> Path | None:
 
 
 def _read_secrets(given: dict[str, _Given], mistakes: list[Mistake]) -> dict[str, _Given]:
-    """Replace the file of a secret by its content, without the line end."""
+    """Replace each setting that names a file with a secret by the content of the file, without the line end."""
     for name in [name for name in FILES if name in given]:
         value, source, _ = given.pop(name)
         if FILES[name] in given:
@@ -172,7 +172,7 @@ def _read_secrets(given: dict[str, _Given], mistakes: list[Mistake]) -> dict[str
 
 
 def _convert(value: object, kind: Any, from_text: bool) -> Any:
-    """The value in the type of the setting. Text from a flag or variable is parsed."""
+    """Return the value in the type of the setting. Text from a flag or variable is parsed."""
     if isinstance(value, str) and re.search(r"[\x00-\x1f\x7f]", value):
         raise Wrong("control characters are not allowed")
     if kind is Path:

@@ -47,7 +47,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     state_max_age: float = 60.0
     state_max_ages: dict[DeviceKind, float] = {}
     drivers: dict[str, DriverSettings] = msgspec.field(default_factory=lambda: make_settings({}))
-    """The settings of each driver, by driver. An operator sets them one by one (simulator_seed)."""
+    """The settings of each driver, by the name of the driver. Operators use their full names, for example `simulator_seed`."""
     simulator_awake_plants: int = 100
 
     # Identity
@@ -122,7 +122,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def serves_pages(self) -> bool:
-        """The pages use the gateway's own tokens, so they cannot work where only external tokens are accepted."""
+        """Whether the pages for people are served. They use the gateway's own tokens, so they need the setting `own_issuer`."""
         return self.console and self.own_issuer
 
     @property

@@ -148,7 +148,7 @@ def to_command(body: CommandBody, module: Module, state: State | None, now: floa
 
 
 def command_body(command: domain.Command) -> CommandBody:
-    """The body is not checked again: an order shows its command as it was sent."""
+    """Return the JSON model of a command. It is not checked again: an order shows its command as it was sent."""
     values = {name: _to_json(name, value) for name, value in _fields(command).items()}
     body: CommandBody = _BY_COMMAND[type(command)].body(**values)
     return body

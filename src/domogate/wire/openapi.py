@@ -51,7 +51,7 @@ class Schemas:
 
 
 def _describe_default(member: dict[str, Any]) -> None:
-    """Say the default in words: some generators take a member with a default for one that must be sent."""
+    """Write the default into the description. Some generators would treat a member with a `default` as required."""
     default = member.pop("default", None)
     if default:
         text = f"Default: `{msgspec.json.encode(default).decode()}`."

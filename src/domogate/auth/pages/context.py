@@ -54,7 +54,7 @@ class PageContext(msgspec.Struct, frozen=True):
     mails_links: bool = False
     """Whether a link can be mailed to a person who is not logged in."""
     passkeys: Passkeys | None = None
-    """None if browsers do not offer passkeys at the address of this gateway."""
+    """None if browsers do not offer passkeys at the URL of this gateway."""
     script_source: str = ""
     """The URL of the script that passkeys need."""
     operator_name: str | None = None
@@ -78,7 +78,7 @@ class PageContext(msgspec.Struct, frozen=True):
         return choose_language(request, locales, chosen, self.default_language)
 
     async def find_application(self, return_to: str | None) -> tuple[Client | None, tuple[str, ...]]:
-        """The application that sent the person here, and its redirect target. The forms of the page may redirect to it."""
+        """Return the application that sent the person here, and the targets to which forms of the page may redirect."""
         address = urlsplit(return_to or "")
         if address.path != AUTHORIZE_PATH:
             return None, ()
@@ -138,7 +138,7 @@ class PageContext(msgspec.Struct, frozen=True):
         return response
 
     async def find_refusal(self, request: Request, person: LoggedIn, form: Form) -> dict[str, Any] | None:
-        """The page to show instead of a critical change, or None if the person may make the change.
+        """Return the values for a page that refuses a critical change, or None if the person may make the change.
 
         The person must enter the password again, except within five minutes of a login.
         """

@@ -1,6 +1,7 @@
 """Pages to change the e-mail address, with a link that is mailed to the new address (Decision 0078).
 
-The pages do not reveal which addresses have an account. The answer is rendered before the new address is looked up.
+The pages do not reveal which e-mail addresses have an account: the answer is rendered before the new e-mail address is
+looked up.
 """
 
 import math
@@ -120,7 +121,7 @@ class EmailPages:
     # --- open the link ------------------------------------------------------------------------------------------------
 
     async def show_link(self, request: Request) -> Response:
-        """Only the person of the account can confirm: if the new address is mistyped, a stranger gets the link."""
+        """Only the person of the account can confirm the change. If the new address is mistyped, a stranger gets the link."""
         token = request.query_params.get("token", "")
         person = await self._context.find_person(request)
         if person is None:

@@ -19,7 +19,7 @@ _TIME = "%Y-%m-%dT%H:%M"
 
 
 class WrongPeriod(Exception):
-    """`problems` has the key of a text for each wrong field."""
+    """The period is wrong. `problems` has the key of a text for each wrong field."""
 
     def __init__(self, field: str, key: str) -> None:
         super().__init__(key)
@@ -107,9 +107,10 @@ def _places_of(limits: Limits) -> list[tuple[str, Id]]:
 
 
 def _read_time(form: Form, field: str, before: float | None) -> float | None:
-    """A browser sends `2026-11-20T14:00` without a time zone. The time is in the zone of the gateway, as the page says.
+    """Read a time field. A browser sends `2026-11-20T14:00` without a time zone.
 
-    A time that the person did not change keeps its seconds.
+    The time is in the time zone of the gateway, as the page says. If the person did not change the time, it keeps its
+    seconds.
     """
     text = form.get(field)
     if not text or text == _print_field(before):

@@ -110,7 +110,7 @@ class PasskeyPages:
     # --- private ------------------------------------------------------------------------------------------------------
 
     async def _is_needed(self, person: LoggedIn) -> bool:
-        """Whether the gateway requires a second factor, and the person has no other one."""
+        """Whether this is the only second factor of the person, and the gateway requires a second factor."""
         if not self._context.sessions.second_factor_required or person.user.totp_secret is not None:
             return False
         return len(await self._context.store.list_passkeys(person.user.id)) == 1

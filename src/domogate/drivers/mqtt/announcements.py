@@ -171,7 +171,7 @@ def _measures(sensors: Any) -> bool:
 
 
 def _tasmota_options(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Only the options that differ from Tasmota's defaults."""
+    """Return the options that differ from Tasmota's defaults."""
     options: dict[str, Any] = {"dialect": "tasmota", "topic": config["t"]}
     usual = {"ft": ("fullTopic", "%prefix%/%topic%/"), "tp": ("prefixes", ["cmnd", "stat", "tele"])}
     usual |= {"onln": ("online", "Online"), "ofln": ("offline", "Offline")}

@@ -26,7 +26,7 @@ Lost = Callable[[AbsenceReason, str], None]
 
 
 class BrokerConnection:
-    """`serve` is called with each connection and returns when the connection is lost.
+    """Keeps the connection to a broker open. `serve` is called with each connection and returns when the connection is lost.
 
     `lost` is called with the reason of each loss.
     """

@@ -123,7 +123,10 @@ async def _call(
 
 
 async def wait_answer(session: BrokerSession, call: PendingCall, deadline: float) -> None:
-    """An answer that has arrived counts, even if the gateway itself was busy until the deadline."""
+    """Wait for the answer until the deadline.
+
+    An answer that arrived in time counts, even if the gateway was too busy to read it.
+    """
     await asyncio.wait((call.answered,), timeout=max(0.0, deadline - session.clock.now()))
     if not call.answered.done():
         raise DeviceTimeout("the device did not confirm in time")

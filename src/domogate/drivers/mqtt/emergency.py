@@ -21,7 +21,10 @@ def types_of(kind: DeviceKind) -> tuple[FailureType, ...]:
 
 
 def emergency_state(kind: DeviceKind, properties: Properties) -> EmergencyState | None:
-    """Return None until the device has reported about at least one failure: before that, it must not be shown as healthy."""
+    """Return None until the device has reported at least one failure type as present or absent.
+
+    Before that it must not be shown as working.
+    """
     known = properties.get("failures")
     if not known:
         return None

@@ -42,7 +42,7 @@ Readings = Mapping[str, Reading]
 _MakeState = Callable[[Properties, Readings], State | None]
 
 _MOST_OF_A_PLUG = 100_000
-"""Spec 2.13. A larger value cannot be shown to a client; it is only in the history."""
+"""The largest power or energy of a plug (Spec 2.13). A larger value is only in the history."""
 
 
 # States

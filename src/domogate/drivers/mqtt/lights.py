@@ -45,6 +45,9 @@ def light_properties(command: SetLight, before: LightState, *, has_levels: bool 
 
 
 def _can_set(module: DrivenModule, what: str) -> bool:
-    """If the dialect has no list of commands, a device can set the properties that it reports."""
+    """Whether the device can set this property.
+
+    If the dialect has no list of such properties, a device can set what it reports.
+    """
     settable = module.codec.settable
     return module.has_reported(what) if settable is None else what in settable

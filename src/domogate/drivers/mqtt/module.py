@@ -113,7 +113,11 @@ class DrivenModule:
 
     @property
     def absence(self) -> Absence | None:
-        """Why the module cannot be reached: the cause nearest to the gateway. None if it can be reached, as far as is known."""
+        """Why the module cannot be reached.
+
+        If there are several causes, the cause nearest to the gateway: the broker before the device. None if it can be
+        reached, as far as is known.
+        """
         unavailable = (absence for absence in self._availability_absences.values() if absence is not None)
         return self._connection_absence or self._refusal_absence or next(unavailable, None) or self._silence_absence
 
@@ -268,7 +272,7 @@ class DrivenModule:
         )
 
     def take_back(self, _report: Report) -> None:
-        """The last report was refused. The next report has the whole state again."""
+        """Called if the last report was refused. The next report has the whole state again."""
         self._reported = (None, False, AbsenceReason.NEVER_SEEN)
 
     def _new_readings(self) -> Iterator[tuple[str, Reading]]:

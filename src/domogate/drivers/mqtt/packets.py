@@ -16,7 +16,7 @@ PINGREQ, PINGRESP, DISCONNECT = 0xC0, 0xD0, 0xE0
 LONGEST_TOPIC = 65_535
 NO_MATCHING_SUBSCRIBERS = 0x10
 FAILURE = 0x80
-"""Reason codes from here on are failures (2.4)."""
+"""Reason codes of this value and above are failures (2.4)."""
 
 _MESSAGE_EXPIRY, _SESSION_EXPIRY, _MAXIMUM_PACKET_SIZE = 0x02, 0x11, 0x27
 _RETAIN_AS_PUBLISHED = 0x08
@@ -96,7 +96,7 @@ def _properties(version: int, *properties: bytes) -> bytes:
 def to_connect(
     client_id: str, *, version: int, keepalive: int, username: str | None, password: str | None, largest_packet: int
 ) -> bytes:
-    """Asks for a clean start, and for a session that ends with the connection: the broker stores nothing (Decision 0038)."""
+    """Return a CONNECT with a clean start. The session ends with the connection: the broker stores nothing (Decision 0038)."""
     flags = 0x02 | (0x80 if username is not None else 0) | (0x40 if password is not None else 0)
     body = _text("MQTT") + struct.pack("!BBH", version, flags, keepalive)
     body += _properties(

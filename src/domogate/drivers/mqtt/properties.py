@@ -30,7 +30,7 @@ class Properties(TypedDict, total=False):
     """The position to which a shutter is moving."""
     power: float
     energy: float
-    """In watt and watt-hours."""
+    """`power` is in watts, `energy` in watt-hours."""
     temperature: float
     humidity: float
     battery: Battery
@@ -42,7 +42,7 @@ class Properties(TypedDict, total=False):
     function: ThermostatFunction
     load_active: bool
     sockets: dict[int, bool]
-    """By the number of the socket. The first socket is 0."""
+    """Whether each socket is on, by the number of the socket. The first socket is 0."""
     failures: dict[FailureType, bool]
     """Of an emergency controller or unit: whether it has each failure. Types that are missing are not known."""
     charge: int

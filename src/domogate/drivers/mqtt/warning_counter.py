@@ -15,7 +15,7 @@ class WarningCounter:
         self._unlogged = 0
         self._newest: tuple[bytes, bytes, str] = (b"", b"", "")
         self.counted = 0
-        """The total."""
+        """The number of unreadable messages since the start."""
 
     def add(self, topic: bytes, payload: bytes, words: str) -> None:
         self.counted += 1

@@ -45,7 +45,7 @@ class Where(msgspec.Struct, frozen=True, gc=False):
 
 
 def parse_where(where_text: str) -> Where | None:
-    """None if the text is not an address of lighting or automation."""
+    """Return the address, or None if the text is not an address of lighting or automation."""
     match = _BUS.fullmatch(where_text)
     if match is None:
         return None

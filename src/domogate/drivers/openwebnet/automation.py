@@ -75,7 +75,7 @@ class Shutter(PointDevice):
         return True
 
     def _estimate_position(self, direction: int, at: float) -> None:
-        """The position after the shutter ran in one direction until now."""
+        """Estimate the position after the shutter ran in one direction until now."""
         part = 100 * min(1.0, max(0.0, at - self._since) / self.travel) * self._direction
         if self._position is not None:
             self._position = min(100.0, max(0.0, self._position + part))
@@ -105,7 +105,10 @@ class Shutter(PointDevice):
         return Plan((request,), lambda: self._is_moving_to(wanted))
 
     def _is_moving_to(self, wanted: int) -> bool:
-        """The shutter has arrived or is moving there. A movement takes longer than a caller waits."""
+        """Whether the shutter has arrived or is moving there.
+
+        A moving shutter counts, because a caller cannot wait for the whole movement.
+        """
         if self._position is None:
             return self._direction == (1 if wanted > 50 else -1)
         if round(self._position) == wanted:

@@ -165,7 +165,7 @@ class Bus:
                 self._poller.schedule((module,))
 
     def _deliver(self, module: DrivenModule, frame: N, receive: Callable[[N, float], bool]) -> bool:
-        """An error in one device must not stop the others or the session."""
+        """Pass a frame to a device. An error in one device must not stop the others or the session."""
         now = self._clock.now()
         try:
             is_about_state = receive(frame, now)

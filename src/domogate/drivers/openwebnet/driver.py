@@ -56,7 +56,7 @@ class OpenWebNet:
             self._remove(self._plants.pop(plant_id).values())
 
     async def wait_failed(self) -> Exception:
-        """The driver repairs its connections. Only an unexpected error is a failure."""
+        """Return an unexpected error. A lost connection is not a failure: the driver opens it again."""
         failure = self._failure
         if failure is None:
             failure = asyncio.get_running_loop().create_future()

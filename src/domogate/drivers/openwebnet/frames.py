@@ -159,7 +159,7 @@ class FrameReader:
     """Splits a stream of bytes into frames. Unreadable frames are counted and skipped, up to the next `##`."""
 
     MOST = 2048
-    """No frame is as long as this. If there are more bytes without `##`, they are not the beginning of a frame."""
+    """In bytes. Every frame is shorter. If there are more bytes without `##`, they are not the beginning of a frame."""
 
     def __init__(self) -> None:
         self._buffer = b""

@@ -34,14 +34,14 @@ from domogate.drivers.openwebnet.frames import (
 WHO = 1
 OFF, ON = 0, 1
 LEVELS = range(2, 11)
-"""Levels of 20 % to 100 %."""
+"""The WHAT of each level of a dimmer with ten levels: 2 is 20 %, 10 is 100 %."""
 
 PULSES: Mapping[float, int] = MappingProxyType({0.5: 18, 30: 17, 60: 11, 120: 12, 180: 13, 240: 14, 300: 15, 900: 16})
 """The number of seconds for which an actuator switches on, and the WHAT for this time."""
 _TIMED = frozenset(PULSES.values())
 _BLINKING = range(20, 30)
 _STEPS = (30, 31)
-"""One level up, one level down."""
+"""The WHAT of "one level up" and of "one level down"."""
 
 _LEVEL, _LEVEL_AND_SPEED, _COLOR = 1, 4, 12
 _DEFAULT_SPEED = "255"

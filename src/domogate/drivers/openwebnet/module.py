@@ -13,7 +13,7 @@ OnChange = Callable[["DrivenModule"], None]
 
 
 class DrivenModule:
-    """If the options are wrong, `device` is None, and the module is always absent."""
+    """A module that this driver drives. If its options are wrong, `device` is None, and the module is always absent."""
 
     def __init__(self, plant_id: Id, module: Module, device: Device | None, absence: Absence | None = None) -> None:
         self.plant_id = plant_id
@@ -22,7 +22,7 @@ class DrivenModule:
         self.absence = absence
         self.has_changes = False
         self.is_urgent = True
-        """Measured values arrive rarely, so they need no pause."""
+        """Changes are always reported at once: measured values arrive rarely, so they need no pause."""
         self.received = 0
         """Number of frames about this module. A state counts as confirmed only after a new frame."""
         self.received_at = 0.0
@@ -79,7 +79,10 @@ class DrivenModule:
         return self.make_report(now)
 
     def take_back(self, report: Report) -> None:
-        """The report was refused. Its readings are sent with the next report, except where there are newer readings."""
+        """Called if the report was refused.
+
+        Its readings are sent with the next report, except where there are newer readings.
+        """
         self.has_changes = True
         if self.device is not None:
             newer = dict(self.device.take_readings())

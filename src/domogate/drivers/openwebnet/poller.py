@@ -19,7 +19,7 @@ EVENT_GRACE = 1.5
 POLL_EVERY = 300.0
 """In seconds. Every device is read once in this period, to find missed events and absent devices."""
 TIMEOUT = 10.0
-"""In seconds, for a read in the background."""
+"""The seconds that a read in the background may take."""
 MISSES = 2
 """Number of lost answers in a row after which a device counts as absent. A busy bus may lose a frame."""
 

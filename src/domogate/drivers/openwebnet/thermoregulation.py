@@ -42,7 +42,7 @@ _MODES = {
 }
 _FUNCTION_DIGIT = {ThermostatFunction.HEATING: 1, ThermostatFunction.COOLING: 2}
 _LOCAL = {"4": ThermostatMode.OFF, "5": ThermostatMode.PROTECTION}
-"""The positions of the knob on the wall that are not an offset."""
+"""The positions of the knob on the wall that mean a mode, not an offset."""
 
 
 def decode_what(what: int) -> _Decoded | None:
@@ -66,7 +66,7 @@ def decode_what(what: int) -> _Decoded | None:
 
 
 def decode_temperature(text: str) -> float | None:
-    """Four digits: the sign (1 means negative), then tenths of a degree."""
+    """Return a temperature in Celsius. The text has four digits: the sign (1 means negative), then tenths of a degree."""
     number = to_number(text)
     if number is None or len(text) != 4 or text[0] not in "01":
         return None
@@ -74,7 +74,7 @@ def decode_temperature(text: str) -> float | None:
 
 
 def encode_set_point(celsius: float) -> str:
-    """Rounded to half degrees, because the bus can send only these."""
+    """Return the set point as the bus writes it, rounded to half degrees, because the bus knows no other values."""
     return f"{round(celsius * 2) * 5:04d}"
 
 

@@ -79,7 +79,10 @@ class Light(Device[LightState]):
         self.residents.pause(now)
 
     def _change_to(self, to: LightState, now: float) -> None:
-        """The light is on or off at once, as real lights confirm it. Level and colour change slowly while it is on."""
+        """Switch the light on or off at once, because real lights confirm this at once.
+
+        Level and colour change slowly while it is on.
+        """
         begin = self.state
         if not begin.on and to.level is not None:
             begin = LightState(on=False, level=0, color=begin.color)

@@ -31,7 +31,10 @@ class DaySample(msgspec.Struct, frozen=True):
 def simulate_day_of(
     plant_id: Id, modules: Sequence[AttachedModule], thermostat_id: Id, *, seed: int, midnight: float, every: int = 300
 ) -> list[DaySample]:
-    """The day of one thermostat of a plant, from `midnight` in the thermostat's local time. Raises LookupError."""
+    """Return the day of one thermostat of a plant. `midnight` is its start in the thermostat's local time.
+
+    Raises LookupError.
+    """
     weather = Weather(seed)
     plant = SimulatedPlant(plant_id, seed, weather, REAL_TIME)
     first = next((attached for attached in modules if attached.module.id == thermostat_id), None)

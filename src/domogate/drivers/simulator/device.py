@@ -129,7 +129,7 @@ class Device(ABC, Generic[S]):
         return CommandNotSupported(f"a module of kind {self.kind} cannot '{command.__struct_config__.tag}'")
 
     def measured(self, before: Reading | None, value: float, unit: Unit, now: float) -> Reading:
-        """A reading with the present time. If the value has not changed, the last reading."""
+        """Return a reading with the present time or, if the value has not changed, the reading `before`."""
         if before is not None and before.value == value and before.unit is unit:
             return before
         return Reading(value, unit, self.time_scale.real(now))

@@ -32,7 +32,10 @@ _BREAKS = {
 
 
 class Emergency(Device[EmergencyState]):
-    """If its first state has failures, it keeps them. Otherwise it fails from time to time and is repaired hours later."""
+    """An emergency controller. If its first state has failures, it keeps them.
+
+    Otherwise it fails from time to time and is repaired hours later.
+    """
 
     __slots__ = ("_failing", "_no_failure_until", "_slot", "_slots", "given")
     reports = EmergencyState
@@ -83,7 +86,10 @@ class Emergency(Device[EmergencyState]):
 
 
 def own_failure(broken: FailureType) -> Failure:
-    """The flag is explicit, which is rare in estate files. So the simulator can recognize the failures that it made."""
+    """Return a failure with an explicit flag.
+
+    Failures in estate files rarely have a flag, so the simulator can recognise its own failures.
+    """
     return Failure(broken, FLAGS[broken])
 
 

@@ -79,7 +79,7 @@ LOADS: dict[str, Load] = {
     "pump": Load(42, swing=0.1, every=1200),
     "wallbox": Load(5, ((4.5 * 3600, 3680),), every=12 * 3600, odds=0.6),
 }
-"""By the word of the option `load`."""
+"""The appliances, by the word of the option `load`."""
 
 COMMON = ("lamp", "router", "charger", "television", "computer", "fridge", "coffee machine", "washing machine", "radiator")
 """If no option names a load, the seed chooses one of these."""
@@ -115,8 +115,8 @@ def _shown(watts: float, most: float = inf) -> float:
 class Plug(Device[PlugState]):
     """Uses power while it is on.
 
-    The option `load` or `watts` says how much power. Without these options, the power comes from the last state or from a
-    random load.
+    The option `load` or `watts` says how much power. Without these options, the seed selects an appliance. If this appliance
+    cannot have the power of the last state, the plug keeps that power.
     """
 
     __slots__ = ("_counter", "_load", "_schedule")

@@ -23,7 +23,7 @@ SET_POINTS: dict[ThermostatFunction, dict[Level, float]] = {
     ThermostatFunction.HEATING: {Level.COMFORT: 20.5, Level.ECO: 18.5, Level.NIGHT: 16.5},
     ThermostatFunction.COOLING: {Level.COMFORT: 24.0, Level.ECO: 27.0, Level.NIGHT: 25.5},
 }
-"""In Celsius."""
+"""The set point of each comfort level, in Celsius."""
 
 _DAY = 1440
 _WEEK = 7 * _DAY

@@ -171,7 +171,7 @@ class Thermostat(Device[ThermostatState]):
             self.state = msgspec.structs.replace(state, temperature=temperature, humidity=humidity)
 
     def _reading(self, before: Reading | None, value: float, unit: Unit, now: float) -> Reading:
-        """If the value has not changed, the reading gets a new time only every ten minutes."""
+        """Return a reading of the value. If the value has not changed, the reading gets a new time only every ten minutes."""
         if 0 <= now - self._measured_at < _MEASURE_ANYWAY:
             return self.measured(before, value, unit, now)
         return Reading(value, unit, self.time_scale.real(now))
@@ -214,7 +214,7 @@ class Thermostat(Device[ThermostatState]):
         self._set_load(self._wants_load(self.room.celsius, self.state.load_active and self.state.function is before.function))
 
     def _program_for(self, mode: ThermostatMode, program: int | None) -> int | None:
-        """In automatic mode a program is always active (Spec 2.8)."""
+        """Return the program for a mode. In automatic mode a program is always active (Spec 2.8)."""
         return self._programs[0] if program is None and mode is ThermostatMode.AUTOMATIC else program
 
 

@@ -76,7 +76,7 @@ _OTHER = {
     DeviceKind.EMERGENCY_UNIT: FailureType.BLOCK_OTHER_FAULTY,
     DeviceKind.EMERGENCY_CONTROLLER: FailureType.REMOTE_ELECTRONIC_FAULT,
 }
-"""For a word that the options do not know."""
+"""The failure for a word that the options do not know."""
 
 
 class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -89,12 +89,12 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     map: dict[str, str]
     """The meaning of each result: `passed`, or the failure that the test found. Other results are ignored."""
     ended: str
-    """A time in ISO 8601, or seconds or milliseconds since the epoch. It identifies the test."""
+    """The path of the end of the test, which identifies the test: ISO 8601, or seconds or milliseconds since the epoch."""
     began: str = ""
     lit: str = ""
-    """For how long the lamp was lit."""
+    """The path of the time for which the lamp was lit."""
     lit_scale: float = 1.0
-    """Multiplied with `lit` it gives seconds."""
+    """The factor that converts the value of `lit` to seconds."""
 
     def find_problems(self, kind: DeviceKind) -> Iterator[OptionProblem]:
         for name in ("result", "ended", "began", "lit"):
@@ -140,7 +140,7 @@ class EmergencyOptions(DialectOptions, tag="emergency", frozen=True, kw_only=Tru
     kinds: ClassVar[frozenset[DeviceKind]] = KINDS
     failures: FailureSource | None = None
     failing: dict[str, Source] = {}
-    """For each failure type: where it is read whether the device has this failure."""
+    """For each failure type, the source of a value that says whether the device has this failure."""
     charge: Source | None = None
     testing: Source | None = None
     """Which test is running: function, duration or none."""
