@@ -31,7 +31,7 @@ def write_build(folder: Path) -> Path:
 
 def identity(**changes: object) -> Identity:
     facts: dict[str, object] = {"name": "Hotel <Aurora>", "version": "1.2", "base_url": "https://home.example", **changes}
-    return Identity(**facts)  # type: ignore[arg-type] # the test chooses the fields
+    return Identity(**facts)  # type: ignore[arg-type]  # the test chooses the fields
 
 
 def client_of(app: PagesApp) -> httpx.AsyncClient:
@@ -118,7 +118,7 @@ class TestFiles:
         async def send(message: dict[str, object]) -> None:
             sent.append(message)
 
-        app = web._transport.app  # type: ignore[attr-defined] # httpx would normalise the path
+        app = web._transport.app  # type: ignore[attr-defined]  # httpx would normalise the path
         await app(scope, None, send)
         assert sent[0]["status"] == 404
 

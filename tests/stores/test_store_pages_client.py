@@ -62,7 +62,7 @@ class TestItsGrants:
         for grant in grants.values():
             await store.add_grant(grant)
         await store.end_session(ended.id)
-        revoked = {name for name, grant in grants.items() if (await store.find_grant(grant.id)).revoked_at is not None}  # type: ignore[union-attr] # all exist
+        revoked = {name for name, grant in grants.items() if (await store.find_grant(grant.id)).revoked_at is not None}  # type: ignore[union-attr]  # all exist
         assert revoked == {"ended"}
 
     async def test_they_end_when_all_other_sessions_end(self, store: SqlStore) -> None:

@@ -107,7 +107,7 @@ class QuickReader:
         def read_any(raw: Raw) -> Any:
             value = read_plain(raw) if type(raw) is str else _unquote(raw)
             for one_of in kinds:
-                if not any([kind(value) for kind in one_of]):  # noqa: C419  # faster
+                if not any([kind(value) for kind in one_of]):  # noqa: C419 - faster
                     raise NotQuick
             for check in checks:
                 if not check(value):
