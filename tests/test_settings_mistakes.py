@@ -84,6 +84,9 @@ class TestMistakes:
             ("operator_name", "Hotel\nAurora"),
             ("operator_name", "Hotel\u2028Aurora"),
             ("default_language", "pt"),
+            ("terms_file", "/no/such/file"),
+            ("terms_file", "/dev/null"),
+            ("terms_file", "/dev/zero"),
             ("terms_url", "http://example.com/terms"),
             ("terms_url", "javascript:alert(1)"),
             ("terms_url", "https://"),
@@ -166,6 +169,17 @@ class TestMistakes:
         (tmp_path / "x.pem").touch()
         (told,) = mistakes({one: tmp_path / "x.pem"})
         assert told.startswith(f"{one} (flag --{one.replace('_', '-')}): {other} is missing")
+
+    def test_terms_are_a_file_or_an_address_and_not_both(self, tmp_path: Path) -> None:
+        (tmp_path / "terms.txt").write_text("Be kind.")
+        (told,) = mistakes({"terms_file": tmp_path / "terms.txt", "terms_url": "https://example.com/terms"})
+        assert told.startswith("terms_file (flag --terms-file): terms_url (flag --terms-url) is given too")
+
+    @pytest.mark.parametrize("content", [b"", b" \n", b"\xff\xfe", b"x" * 300_000])
+    def test_a_file_of_terms_that_is_not_a_text(self, tmp_path: Path, content: bytes) -> None:
+        (tmp_path / "terms.txt").write_bytes(content)
+        (told,) = mistakes({"terms_file": tmp_path / "terms.txt"})
+        assert "UTF-8" in told
 
     def test_a_key_that_may_not_be_read(self, tmp_path: Path) -> None:
         assert any("Is a directory" in line for line in mistakes({"tls_key": tmp_path, "tls_certificate": tmp_path}))

@@ -6,10 +6,11 @@ from contextlib import asynccontextmanager
 import pytest
 from playwright.async_api import Browser
 
+from domogate.domain.terms import terms_at
 from support.auth_setup import AuthSetup
 from support.browser_tab import PATIENCE, BrowserTab, ServeAuthSetup
 from support.page_coverage import SeenPages, all_templates, all_texts
-from support.page_walk import TERMS_URL, Look, PageWalk
+from support.page_walk import Look, PageWalk
 
 pytestmark = pytest.mark.slow
 
@@ -76,12 +77,15 @@ async def test_all_pages_are_accessible(
         return look
 
     async with (
-        serve_auth_setup("localhost", mails_links=True, terms_url=TERMS_URL) as setup,
+        serve_auth_setup("localhost", mails_links=True) as setup,
         screen_of(chromium, setup, "de") as tab,
     ):
         await PageWalk(tab.page, setup, looking(tab, "de"), "de").walk()
-    async with serve_auth_setup() as setup, screen_of(chromium, setup, "en") as tab:
+    async with serve_auth_setup(terms=None) as setup, screen_of(chromium, setup, "en") as tab:
         await PageWalk(tab.page, setup, looking(tab, "en")).walk_without()
+    elsewhere = terms_at("https://terms.example/2027")
+    async with serve_auth_setup(terms=elsewhere) as setup, screen_of(chromium, setup, "en") as tab:
+        await PageWalk(tab.page, setup, looking(tab, "en")).walk_terms_elsewhere()
     assert found == []
     assert seen.templates == all_templates()
     assert all_texts() - seen.texts == set()

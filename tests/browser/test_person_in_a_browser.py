@@ -6,7 +6,7 @@ from playwright.async_api import Browser, expect
 
 from domogate.common.secrets import hash_secret
 from domogate.domain.people import Standing
-from support.auth_setup import APP_NAME, PASSWORD, SECRET, AuthSetup
+from support.auth_setup import APP_NAME, PASSWORD, SECRET, TERMS, AuthSetup
 from support.browser_tab import PATIENCE, BrowserTab
 from support.stores import ANNA, BRUNO, add_home
 
@@ -176,10 +176,13 @@ class TestTheAccount:
     async def test_accepting_the_terms(self, tab: BrowserTab, setup: AuthSetup) -> None:
         await setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
         await tab.log_in()
-        await tab.field("I accept the terms of use").check()
+        await tab.link("Read and accept").click()
+        assert await tab.says("You use this home at your own risk.")
+        await tab.field("I have read the terms of use and accept them").check()
         await tab.button("Accept").click()
         assert await tab.says("The terms are accepted.")
-        assert (await setup.user(ANNA)).standing is Standing.GOOD
+        user = await setup.user(ANNA)
+        assert (user.standing, user.terms_version) == (Standing.GOOD, TERMS.version)
 
     async def test_switching_the_second_factor_on_and_off(self, tab: BrowserTab, setup: AuthSetup) -> None:
         await tab.log_in()

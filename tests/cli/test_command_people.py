@@ -1,12 +1,13 @@
 """`domogate token …` and `domogate user …`."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import jwt
 import pytest
 
-from domogate.app import open_tools
+from domogate.app import Gateway, open_tools
 from domogate.settings import Settings
 from support.command_line import CommandLine
 from support.small_estate import CLIENT, EMAIL, INVITED, SMALL_ESTATE
@@ -128,6 +129,33 @@ class TestUserStanding:
         small.good("user", "standing", EMAIL, word)
         assert {user["email"]: user["standing"] for user in small.read("user", "list")}[EMAIL] == standing
 
+    def test_terms_without_a_text_are_noted(self, small: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert "set terms_file or terms_url there" in small.run("user", "standing", EMAIL, "terms-expired").output
+        assert "terms_file" not in small.run("user", "standing", EMAIL, "good").output
+        monkeypatch.setenv("DOMOGATE_TERMS_URL", "https://example.com/terms")
+        assert "terms_file" not in small.run("user", "standing", EMAIL, "terms-expired").output
+
     def test_an_unknown_user_or_word_is_refused(self, small: CommandLine) -> None:
         assert "user list" in small.refused("user", "standing", "nobody@example.com", "good")
         assert small.run("user", "standing", EMAIL, "bad").exit_code == 2
+
+
+class TestChangedTerms:
+    def test_a_gateway_that_starts_with_another_text_asks_again(self, small: CommandLine, tmp_path: Path) -> None:
+        file = tmp_path / "terms.txt"
+
+        async def start(text: str, *, accept: bool = False) -> None:
+            file.write_text(text)
+            gateway = Gateway(Settings(data=small.data, port=49152, terms_file=file))
+            await gateway.start()
+            if accept:
+                assert gateway.terms is not None
+                user = await gateway.people.get_user_by_email(EMAIL)
+                await gateway.people.accept_terms(user.id, gateway.terms.version)
+            await gateway.stop()
+
+        asyncio.run(start("Be kind.", accept=True))
+        asyncio.run(start("Be kind.\n"))
+        assert small.read("user", "show", EMAIL)["standing"] == "good"
+        asyncio.run(start("Be kind and quiet."))
+        assert small.read("user", "show", EMAIL)["standing"] == "terms expired"

@@ -225,11 +225,12 @@ class TestStanding:
         browser.password = new
 
     def accept_terms(self, browser: Browser) -> None:
-        page = browser.go("/auth/account")
+        page = browser.go("/auth/account/terms")
+        assert "The homes, people and devices are invented." in page.text
         form = next(form for form in forms_of(page.text) if form.action == "/auth/account/terms")
         done = browser.send(page, form, {"accept": "yes"})
         assert done.url.path == "/auth/account"
-        assert "/auth/account/terms" not in done.text
+        assert "Read and accept" not in done.text
 
     def test_469_then_the_password_is_renewed(self, identity: Gateway, rp: RelyingParty) -> None:
         browser = Browser(identity, "gina@example.com")

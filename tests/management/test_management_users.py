@@ -41,7 +41,7 @@ class TestListing:
     async def test_nothing_secret_is_shown(self, api: ManagementApi) -> None:
         text = (await api.send("GET", "/users")).text
         assert "hash" not in text
-        assert {"id", "email", "name", "active", "standing", "operator", "secondFactor", "language"} == set(
+        assert {"id", "email", "name", "active", "standing", "operator", "secondFactor", "language", "termsVersion"} == set(
             await api.ok("GET", f"/users/{ANNA.id}")
         )
 

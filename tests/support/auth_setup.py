@@ -21,6 +21,7 @@ from domogate.common.secrets import hash_secret
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Client, Grant, Scope, Standing, User
+from domogate.domain.terms import Terms, terms_from_text
 from domogate.domain.webhooks import Webhook
 from domogate.identity.passkeys import WebAuthnVerifier
 from domogate.identity.relying_party import find_relying_party
@@ -44,6 +45,8 @@ CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 APP_NAME = "Sunrise <b>lights</b>"
 SCOPES = ("openid", "email", "offline_access", *Scope)
 
+TERMS = terms_from_text("You use this home at your own risk.\n\n<b>Be kind</b> to your neighbours.")
+
 compiled = cache(Renderer)
 """Compiling the templates takes longer than most tests of pages."""
 
@@ -59,7 +62,7 @@ class AuthSetup:
         redirect_uri: str,
         second_factor_required: bool = False,
         mails_links: bool = False,
-        terms_url: str | None = None,
+        terms: Terms | None = TERMS,
         operator_name: str | None = None,
         default_language: str = "en",
     ) -> None:
@@ -97,7 +100,7 @@ class AuthSetup:
                 self.clock,
                 base_url=base_url,
                 mails_links=mails_links,
-                terms_url=terms_url,
+                terms=terms,
                 operator_name=operator_name,
                 default_language=default_language,
                 passkeys=self.passkeys,

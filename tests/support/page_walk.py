@@ -17,7 +17,7 @@ from domogate.domain.people import MANAGE_SCOPE, Standing, User
 from domogate.domain.plants import Member
 from domogate.ports import MailKind
 from domogate.services.authorization.consents import MOST_CHOSEN
-from support.auth_setup import PASSWORD, SCOPES, SECRET, AuthSetup
+from support.auth_setup import PASSWORD, SCOPES, SECRET, TERMS, AuthSetup
 from support.browser_tab import add_device
 from support.people_setup import BASE_URL, LINK_LIFETIME
 from support.stores import ANNA, BRUNO, CARLA, HOUSE, a_passkey, add_home
@@ -25,7 +25,6 @@ from support.stores import ANNA, BRUNO, CARLA, HOUSE, a_passkey, add_home
 Look = Callable[[str], Awaitable[None]]
 """Called at each stop with its name."""
 
-TERMS_URL = "https://terms.example/2027"
 NEW = "four green kites"
 NEW_EMAIL = "anna.with-a-new-address@a-rather-long-domain.example"
 DORA = User(new_id(), "dora.with-a-rather-long-address@a-rather-long-domain.example")
@@ -96,11 +95,18 @@ class PageWalk:
         await self.stop("link-used-without-mail", "link.used_title")
         await self.setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
         await self.log_in(ANNA.email)
-        await self.stop("account-terms-without-link", "account.greeting", name="Anna")
+        await self.stop("account-terms-without-text", "account.greeting", name="Anna")
         await self.open("/auth/account/email")
         await self.stop("email-without-mail", "email.title")
         await self.open("/auth/account/passkeys")
         await self.stop("passkeys-not-here", "passkeys.title")
+
+    async def walk_terms_elsewhere(self) -> None:
+        """The page that differs on a gateway whose terms are at another address."""
+        await self.setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
+        await self.log_in(ANNA.email)
+        await self.open("/auth/account/terms")
+        await self.stop("terms-elsewhere", "terms.title")
 
     async def prepare(self) -> None:
         setup = self.setup
@@ -177,6 +183,7 @@ class PageWalk:
         await self.setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
         await self.open("/auth/account")
         await self.stop("account-terms-due", hello, name="Anna")
+        await self.terms()
         await self.setup.set_standing(ANNA, Standing.PASSWORD_EXPIRED)
         await self.open("/auth/account")
         await self.stop("account-password-due", hello, name="Anna")
@@ -199,6 +206,19 @@ class PageWalk:
         await self.stop("second-factor-set-up", "set_up.title")
         await self.send(code="000000", current=PASSWORD)
         await self.stop("second-factor-set-up-wrong", "set_up.title")
+
+    async def terms(self) -> None:
+        path = "/auth/account/terms"
+        await self.open(path)
+        await self.stop("terms", "terms.title")
+        await self.send(path)
+        await self.stop("terms-without-tick", "terms.title")
+        await self.page.locator('[name="version"]').evaluate("field => { field.value = 'former' }")
+        await self.send(path)
+        await self.stop("terms-changed", "terms.title")
+        await self.setup.people.accept_terms(ANNA.id, TERMS.version)
+        await self.open(path)
+        await self.stop("terms-accepted", "terms.title")
 
     async def details(self) -> None:
         """Name, language, e-mail and deletion of the account."""

@@ -18,6 +18,7 @@ from domogate.app.parts import (
     build_passkeys,
     build_people,
     build_signer,
+    build_terms,
     open_store,
 )
 from domogate.auth.pages import Pages
@@ -167,6 +168,7 @@ class Gateway:
         self.fault_injector = FaultInjector(self.store, self.clock, self.audit)
         self.fault_expiry = FaultExpiry(self.fault_injector, self.clock)
         self.history = build_history(settings, self.store, self.clock, self.clock_check)
+        self.terms = build_terms(settings)
         self._embedded_echo = EmbeddedEcho() if settings.echo_url is None else None
         self._echo: HttpEchoBackend | None = None
         self._ready = False
@@ -201,6 +203,8 @@ class Gateway:
         await self.keyring.start()
         await self._fetcher.start()
         await self.audit.start()
+        if self.terms is not None:
+            await self.people.ask_for_changed_terms(self.terms.version)
         await self.admission.start()
         await self.hub.start()
         await self.webhook_sender.start()
@@ -319,7 +323,7 @@ class Gateway:
             base_url=settings.base_url,
             operator_name=settings.operator_name,
             default_language=settings.default_language,
-            terms_url=settings.terms_url,
+            terms=self.terms,
             mails_links=settings.smtp_host is not None,
             passkeys=self.passkeys,
         )

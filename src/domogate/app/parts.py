@@ -8,6 +8,7 @@ import msgspec
 
 from domogate.backends.mail import PrintedMail, SmtpMail
 from domogate.domain.people import Subscription
+from domogate.domain.terms import Terms, terms_at, terms_from_text
 from domogate.identity.relying_party import find_relying_party
 from domogate.identity.rotation import KeyPlace, list_key_places, rotate_keys
 from domogate.identity.secret_keys import SecretKeys
@@ -92,6 +93,13 @@ def build_passkeys(settings: Settings, store: Store, sessions: Sessions, signer:
     from domogate.identity.passkeys import WebAuthnVerifier
 
     return Passkeys(store, sessions, WebAuthnVerifier(relying_party), signer, clock)
+
+
+def build_terms(settings: Settings) -> Terms | None:
+    """The terms of use, as they are at the start of the gateway."""
+    if settings.terms_file is not None:
+        return terms_from_text(settings.terms_file.read_text(encoding="utf-8"))
+    return None if settings.terms_url is None else terms_at(settings.terms_url)
 
 
 def _build_mail(settings: Settings) -> Mail:

@@ -19,7 +19,7 @@ from domogate.common.secrets import hash_secret, new_secret
 from domogate.console.shell import DemoUser
 from domogate.domain.authorization import RefreshToken
 from domogate.domain.people import Client, Grant, IdentityScope, Scope, Subscription, TokenKind, User
-from domogate.estate import EstateFile, build_estate, demo_text, read_estate
+from domogate.estate import EstateFile, build_estate, demo_terms, demo_text, read_estate
 from domogate.identity.secret_keys import KEY_FILE
 from domogate.settings import Settings
 from domogate.settings.descriptions import list_flags
@@ -51,7 +51,8 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
 
     from domogate.app import serve as serve_gateway
 
-    with _data_folder(_allow_own_receivers(settings, given), given) as placed, withdraw(ready_file):
+    settings = _show_terms(_allow_own_receivers(settings, given))
+    with _data_folder(settings, given) as placed, withdraw(ready_file):
         await _import_once(placed, file)
         await serve_gateway(placed, on_ready, demo_users=_list_demo_users(file))
 
@@ -66,6 +67,13 @@ def _allow_own_receivers(settings: Settings, given: frozenset[str]) -> Settings:
     if "webhook_networks" in given or settings.webhook_networks:
         return settings
     return msgspec.structs.replace(settings, webhook_networks=("127.0.0.0/8", "::1"))
+
+
+def _show_terms(settings: Settings) -> Settings:
+    """Two people of the demo have to accept the terms, so the demo has a text."""
+    if settings.terms_file is not None or settings.terms_url is not None:
+        return settings
+    return msgspec.structs.replace(settings, terms_file=demo_terms())
 
 
 @contextmanager

@@ -134,6 +134,11 @@ async def set_standing(
         user = await find_user(tools, email)
         await tools.people.set_standing(user.id, Standing[standing.name])
     note(f"The standing of {user.email} is now: {Standing[standing.name]}.")
+    if Standing[standing.name].terms_are_due and settings.terms_file is None and settings.terms_url is None:
+        note(
+            "The settings of this command name no terms of use. People can accept terms only at a gateway that has their text: "
+            "set terms_file or terms_url there."
+        )
 
 
 @command(commands, "password-link", flags=LINK_FLAGS)
@@ -229,6 +234,7 @@ def _shown(user: User) -> dict[str, Any]:
         "operator": user.operator,
         "second_factor": user.has_second_factor,
         "language": user.language,
+        "terms_version": user.terms_version,
     }
 
 

@@ -4,7 +4,7 @@ from domogate.estate.building import EstateFile
 from domogate.estate.mistakes import EstateMistakes, Mistake
 from domogate.estate.printing import print_estate, print_in_parts
 from domogate.estate.reading import build_estate, read_estate, scan_estate
-from domogate.estate.resources import demo_text, schema_text
+from domogate.estate.resources import demo_terms, demo_text, schema_text
 from domogate.estate.spool import PlantSpool
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Mistake",
     "PlantSpool",
     "build_estate",
+    "demo_terms",
     "demo_text",
     "print_estate",
     "print_in_parts",

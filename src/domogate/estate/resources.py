@@ -1,11 +1,17 @@
-"""Files in the package: the demo estate, and the JSON Schema of the format."""
+"""Files in the package: the demo estate with its terms of use, and the JSON Schema of the format."""
 
 from importlib.resources import files
+from pathlib import Path
 
 
 def demo_text() -> str:
     """The demo estate, as an estate file."""
     return (files("domogate.estate") / "demo.yaml").read_text(encoding="utf-8")
+
+
+def demo_terms() -> Path:
+    """The file with the terms of use of the demo."""
+    return Path(str(files("domogate.estate") / "demo-terms.txt"))
 
 
 def schema_text() -> str:

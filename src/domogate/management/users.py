@@ -26,6 +26,8 @@ class UserOut(OutputModel, frozen=True):
     second_factor: bool
     language: str | None
     """The language that the user chose for pages and mails."""
+    terms_version: str | None
+    """The version of the terms that the user accepted last."""
 
 
 def user_out(user: User) -> UserOut:

@@ -20,6 +20,7 @@ from domogate.settings.rules import (
     check_operator_name,
     check_public_url,
     check_readable,
+    check_terms,
     check_url,
     one_of,
     one_of_exactly,
@@ -183,8 +184,17 @@ _PANELS: dict[str, dict[str, Setting]] = {
             "de, en, fr or it.",
             one_of(*LANGUAGES),
         ),
+        "terms_file": Setting(
+            "FILE",
+            "Text file (UTF-8) with the terms of use. People accept this text. If the text changes, those who accepted the "
+            "former text are asked again after the next start.",
+            check_terms,
+        ),
         "terms_url": Setting(
-            "URL", "Address of the terms of use, an https:// URL. The account page links to it.", check_https_url
+            "URL",
+            "Address of the terms of use, an https:// URL, instead of terms_file. Give each version its own address: if the "
+            "address changes, people are asked again.",
+            check_https_url,
         ),
     },
     "Pages": {

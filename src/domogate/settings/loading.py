@@ -241,6 +241,9 @@ def _check_together(values: Mapping[str, Any], given: Mapping[str, _Given]) -> I
     if "secret_key" in given and "secret_key_file" in given:
         source = given["secret_key"].source
         yield Mistake("secret_key", source, f"secret_key_file ({given['secret_key_file'].source}) is given too; give only one.")
+    if "terms_file" in given and "terms_url" in given:
+        source = given["terms_file"].source
+        yield Mistake("terms_file", source, f"terms_url ({given['terms_url'].source}) is given too; give only one.")
     port, metrics_port = values.get("port", 8080), values.get("metrics_port")
     host, metrics_host = values.get("host", "127.0.0.1"), values.get("metrics_host", "127.0.0.1")
     if metrics_port and metrics_port == port and (host == metrics_host or {host, metrics_host} & _ALL_ADDRESSES):

@@ -21,6 +21,8 @@ class Wrong(ValueError):
     """The message says what is wrong with a value, or with an entry of a table."""
 
 
+_MAX_TERMS = 1 << 18
+
 OPERATION_OR_FAMILY = re.compile(r"E(?:[1-9]|1[0-9]|20)|X[1-8]|[a-z][a-z0-9-]*")
 
 
@@ -104,6 +106,18 @@ def check_readable(value: Path) -> Path:
             return value
     except OSError as error:
         raise Wrong(f"the file cannot be read: {error.strerror}") from None
+
+
+def check_terms(value: Path) -> Path:
+    try:
+        with check_readable(value).open("rb") as file:
+            content = file.read(_MAX_TERMS + 1)
+        usable = len(content) <= _MAX_TERMS and bool(content.decode().strip())
+    except UnicodeDecodeError:
+        usable = False
+    if not usable:
+        raise Wrong(f"a text file (UTF-8) that is not empty and has at most {_MAX_TERMS} bytes is allowed")
+    return value
 
 
 def _is_table(kind: Any) -> bool:

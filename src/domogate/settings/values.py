@@ -73,6 +73,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     smtp_sender: str | None = None
     operator_name: str | None = None
     default_language: str = DEFAULT_LANGUAGE
+    terms_file: Path | None = None
     terms_url: str | None = None
 
     # Pages

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Row, bindparam, delete, exists, select
+from sqlalchemy import Connection, Row, bindparam, delete, exists, select, update
 
 from domogate.domain.events import UserChanged
 from domogate.domain.formats import email_key
@@ -21,6 +21,11 @@ from domogate.stores.tables import grants, invitations, members, passkeys, plant
 _USERS = select(users, exists().where(passkeys.c.user_id == users.c.id).label("has_passkey"))
 _USER = _USERS.where(users.c.id == bindparam("user_id"))
 _USER_BY_EMAIL = _USERS.where(users.c.email_key == bindparam("key"))
+_TERMS_EXPIRED = {Standing.GOOD: Standing.TERMS_EXPIRED, Standing.PASSWORD_EXPIRED: Standing.BOTH_EXPIRED}
+_OTHER_TERMS = select(users.c.id, users.c.standing).where(
+    users.c.terms_version.is_not(None), users.c.standing.in_([standing.value for standing in _TERMS_EXPIRED])
+)
+_EXPIRED_AT_ONCE = 500
 _OPERATORS = select(users.c.id).where(users.c.operator.is_(True), users.c.id != bindparam("but")).limit(1)
 
 
@@ -109,6 +114,17 @@ def _write_user(tx: Transaction, former: User | None, user: User) -> User:
     return user
 
 
+def expire_terms(tx: Transaction, version: str) -> int:
+    """Expire the terms of some users. Return their number."""
+    former = _OTHER_TERMS.where(users.c.terms_version != version)
+    rows = tx.connection.execute(former.order_by(users.c.id).limit(_EXPIRED_AT_ONCE)).all()
+    for user_id, standing in rows:
+        expired = _TERMS_EXPIRED[Standing(standing)].value
+        tx.connection.execute(update(users).where(users.c.id == user_id).values(standing=expired))
+        tx.emit(UserChanged(user_id=user_id))
+    return len(rows)
+
+
 def delete_user(tx: Transaction, user_id: Id) -> bool:
     user = find_user(tx.connection, user_id)
     if user is None:
@@ -145,3 +161,10 @@ class SqlPeople(SqlSubject):
     change_user = writes(change_user)
     claim_operator = writes(claim_operator)
     delete_user = writes(delete_user)
+
+    async def expire_terms(self, version: str) -> int:
+        """Each write changes some users, so that other writes are not delayed."""
+        number = 0
+        while expired := await self._write(expire_terms, version):
+            number += expired
+        return number

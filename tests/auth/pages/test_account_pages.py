@@ -1,11 +1,9 @@
-import html
 import re
-from pathlib import Path
 
 import pytest
 
 from domogate.domain.people import Standing
-from support.auth_setup import APP_NAME, PASSWORD, AuthSetup, PageBrowser, heading_of, open_auth_setup
+from support.auth_setup import APP_NAME, PASSWORD, AuthSetup, PageBrowser, heading_of
 from support.forms import forms_of
 from support.stores import ANNA, BRUNO, HOUSE, add_home, an_id
 
@@ -42,7 +40,7 @@ class TestTheAccount:
         assert 'class="notice"' in (await browser.get("/auth/account?done=ended")).text
         assert 'class="notice"' not in (await browser.get("/auth/account?done=%3Cb%3E")).text
 
-    @pytest.mark.parametrize("path", [REVOKE, END, LEAVE, "/auth/account/terms", "/auth/account/logout"])
+    @pytest.mark.parametrize("path", [REVOKE, END, LEAVE, "/auth/account/logout"])
     async def test_nothing_is_done_for_a_form_of_another_site(self, browser: PageBrowser, setup: AuthSetup, path: str) -> None:
         await setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
         grant = await setup.grant_access(ANNA)
@@ -54,7 +52,7 @@ class TestTheAccount:
         assert (await setup.user(ANNA)).standing is Standing.TERMS_EXPIRED
         assert await setup.sessions.find(browser.cookie) is not None
 
-    @pytest.mark.parametrize("path", [REVOKE, END, LEAVE, "/auth/account/terms", "/auth/account/logout"])
+    @pytest.mark.parametrize("path", [REVOKE, END, LEAVE, "/auth/account/logout"])
     async def test_without_a_login_nothing_is_done(self, browser: PageBrowser, path: str) -> None:
         answer = await browser.http.post(path, data={"csrf": ""})
         assert (answer.status_code, answer.headers["location"]) == (303, "/auth/account")
@@ -199,29 +197,6 @@ class TestStanding:
         page = await open_account(browser)
         assert ("You need a new password" in page) is password
         assert ("The terms of use have changed" in page) is terms
-
-    @pytest.mark.parametrize("terms_url", [None, "https://terms.example/2027?for=homes&lang=en#top"])
-    async def test_links_to_the_terms_where_they_can_be_read(self, tmp_path: Path, terms_url: str | None) -> None:
-        async with open_auth_setup(tmp_path, terms_url=terms_url) as setup:
-            await setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
-            browser = PageBrowser(setup.app(), setup.base_url)
-            async with browser.http:
-                page = await open_account(browser)
-        links = re.findall(r'<a href="([^"]+)" rel="noreferrer">Read the terms</a>', page)
-        assert [html.unescape(link) for link in links] == ([] if terms_url is None else [terms_url])
-
-    async def test_accepting_the_terms_mends_it(self, browser: PageBrowser, setup: AuthSetup) -> None:
-        await setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
-        await open_account(browser)
-        await browser.send("/auth/account/terms", accept="yes")
-        assert "The terms are accepted." in (await browser.follow()).text
-        assert (await setup.user(ANNA)).standing is Standing.GOOD
-
-    async def test_terms_are_not_accepted_without_the_tick(self, browser: PageBrowser, setup: AuthSetup) -> None:
-        await setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
-        await open_account(browser)
-        await browser.send("/auth/account/terms")
-        assert (await setup.user(ANNA)).standing is Standing.TERMS_EXPIRED
 
     async def test_changing_the_password_mends_the_other(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await setup.set_standing(ANNA, Standing.BOTH_EXPIRED)

@@ -24,7 +24,7 @@ async def change_password(browser: PageBrowser, setup: AuthSetup) -> None:
 async def accept_terms(browser: PageBrowser, setup: AuthSetup) -> None:
     await setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
     await browser.log_in()
-    await browser.get(ACCOUNT)
+    await browser.get(f"{ACCOUNT}/terms")
     await browser.send(f"{ACCOUNT}/terms", accept="yes")
 
 

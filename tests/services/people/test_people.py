@@ -203,7 +203,7 @@ class TestFromWhere:
         await people.remove_plant(HOUSE.id, by=anna)
         await people.restore_plant(HOUSE.id, by=anna)
         await people.set_password(ANNA.id, GOOD_PASSWORD, address="192.0.2.7")
-        await people.accept_terms(ANNA.id, address="192.0.2.7")
+        await people.accept_terms(ANNA.id, "v1", address="192.0.2.7")
         await people.leave_plant(HOUSE.id, BRUNO.id, address="192.0.2.7")
         token = token_of(await people.issue_password_link(CARLA.id, by=anna))
         await people.redeem_link(token, GOOD_PASSWORD, address="192.0.2.7")
@@ -250,7 +250,8 @@ class TestStanding:
     )
     async def test_accepting_the_terms_mends_it(self, env: PeopleSetup, before: Standing, after: Standing) -> None:
         await env.people.set_standing(ANNA.id, before)
-        assert (await env.people.accept_terms(ANNA.id)).standing is after
+        accepted = await env.people.accept_terms(ANNA.id, "v1")
+        assert (accepted.standing, accepted.terms_version) == (after, "v1")
         assert (await env.user(ANNA.id)).standing is after
 
 

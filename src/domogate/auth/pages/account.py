@@ -100,7 +100,6 @@ class AccountPages:
             self._action("sessions/end", self.end_session),
             self._action("webhooks/end", self.end_webhook),
             route_by_method(f"{ACCOUNT_PATH}/plants/leave", get=self.ask_to_leave, post=self._checked(self.leave_plant)),
-            self._action("terms", self.accept_terms),
             self._action("logout", self.log_out),
         ]
 
@@ -139,7 +138,7 @@ class AccountPages:
             sessions=await self._sessions_of(person),
             own_plants=[plant for plant in plants if plant.owner.user_id == person.user.id],
             shared_plants=[plant for plant in plants if plant.owner.user_id != person.user.id],
-            terms_url=self._context.terms_url,
+            has_terms=self._context.terms is not None,
             has_passkeys=self._context.passkeys is not None,
             codes_left=await self._context.sessions.count_recovery_codes(person.user) if person.user.has_second_factor else 0,
         )
@@ -186,12 +185,6 @@ class AccountPages:
             except Refused:
                 return see_other(ACCOUNT_PATH)  # The membership was withdrawn at the same time: show the current state.
         return _done("left")
-
-    async def accept_terms(self, request: Request, person: LoggedIn, form: Form) -> Response:
-        if form.get("accept") != "yes":
-            return _done("stale")
-        await self._context.people.accept_terms(person.user.id, address=address_of(request))
-        return _done("terms")
 
     async def log_out(self, request: Request, person: LoggedIn, _form: Form) -> Response:
         await self._context.sessions.log_out(request.cookies.get(COOKIE))

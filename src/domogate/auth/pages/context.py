@@ -25,6 +25,7 @@ from domogate.auth.redirects import see_other
 from domogate.domain.ids import Id
 from domogate.domain.languages import DEFAULT_LANGUAGE
 from domogate.domain.people import Client
+from domogate.domain.terms import Terms
 from domogate.ports import ClientStore, Clock, GrantStore, PasskeyStore, PeopleStore, PlantStore, SessionStore
 from domogate.services.people import LoggedIn, LoginComplete, LoginThrottled, Passkeys, People, Sessions, form_token_of
 from domogate.services.webhooks.administration import WebhookAdministration
@@ -50,7 +51,7 @@ class PageContext(msgspec.Struct, frozen=True):
     clock: Clock
     renderer: Renderer
     cookies: Cookies
-    terms_url: str | None = None
+    terms: Terms | None = None
     mails_links: bool = False
     """Whether a link can be mailed to a person who is not logged in."""
     passkeys: Passkeys | None = None

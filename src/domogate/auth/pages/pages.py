@@ -24,9 +24,11 @@ from domogate.auth.pages.profile import ProfilePages
 from domogate.auth.pages.recovery_codes import RecoveryCodePages
 from domogate.auth.pages.rendering import SCRIPT_PATH, STYLE_PATH, Renderer, form_target
 from domogate.auth.pages.second_factor import SecondFactorPages
+from domogate.auth.pages.terms import TermsPages
 from domogate.auth.redirects import see_other
 from domogate.domain.languages import DEFAULT_LANGUAGE
 from domogate.domain.people import Client
+from domogate.domain.terms import Terms
 from domogate.ports import Clock
 from domogate.services.authorization.consents import Incomplete, Question
 from domogate.services.people import LoggedIn, Passkeys, People, Sessions
@@ -50,7 +52,7 @@ class Pages:
         secure_cookies: bool | None = None,
         operator_name: str | None = None,
         default_language: str = DEFAULT_LANGUAGE,
-        terms_url: str | None = None,
+        terms: Terms | None = None,
         mails_links: bool = False,
         passkeys: Passkeys | None = None,
     ) -> None:
@@ -67,7 +69,7 @@ class Pages:
             clock,
             Renderer(),
             Cookies(secure=secure),
-            terms_url,
+            terms,
             mails_links,
             passkeys,
             operator_name=operator_name,
@@ -78,7 +80,7 @@ class Pages:
     def routes(self) -> list[Route]:
         kinds = (
             *(LoginPages, ForgottenPasswordPages, AccountPages, PeoplePages, PasswordPages, SecondFactorPages),
-            *(PasskeyPages, RecoveryCodePages, PasswordLinkPages, ProfilePages, EmailPages, DeletionPages),
+            *(PasskeyPages, RecoveryCodePages, PasswordLinkPages, ProfilePages, EmailPages, DeletionPages, TermsPages),
         )
         style = Route(STYLE_PATH, self._context.renderer.serve_style, methods=["GET"])
         script = Route(SCRIPT_PATH, self._context.renderer.serve_script, methods=["GET"])

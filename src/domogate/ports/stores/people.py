@@ -41,6 +41,10 @@ class PeopleStore(Protocol):
         """
         ...
 
+    async def expire_terms(self, version: str) -> int:
+        """Let the standing of users who accepted another version of the terms demand them again. Return their number."""
+        ...
+
     async def delete_user(self, user_id: Id) -> bool:
         """Delete the user. Raise ValueError if the user owns plants or is the last operator."""
         ...

@@ -24,7 +24,7 @@ from domogate.ports import (
     PlantStore,
     SessionStore,
 )
-from domogate.services.audit import AuditAction, AuditLog, user_ref
+from domogate.services.audit import GATEWAY, AuditAction, AuditLog, AuditResult, user_ref
 from domogate.services.people.actors import COMMAND_LINE, Actor, build_note, yes_or_no
 from domogate.services.people.links import DeadLink, IssuedLink, OneTimeLinks
 from domogate.services.people.rules import check_email, check_language, check_name, check_password
@@ -212,17 +212,33 @@ class Accounts:
             await self._store.change_user(user.id, lambda stored: msgspec.structs.replace(stored, page_language=language))
 
     async def set_standing(self, user_id: Id, standing: Standing, *, by: Actor = COMMAND_LINE) -> User:
-        changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, standing=standing))
+        def change(user: User) -> User:
+            # The operator waives the terms: the next start must not ask for them again.
+            waived = user.standing.terms_are_due and not standing.terms_are_due
+            return msgspec.structs.replace(user, standing=standing, terms_version=None if waived else user.terms_version)
+
+        changed = await self.change_user(user_id, change)
         self.note(AuditAction.USER_CHANGED, by, user_ref(user_id), standing=standing)
         return changed
 
-    async def accept_terms(self, user_id: Id, *, address: str = "") -> User:
+    async def accept_terms(self, user_id: Id, version: str, *, address: str = "") -> User:
+        """`version` is that of the text that the person saw."""
+
         def change(user: User) -> User:
-            return msgspec.structs.replace(user, standing=_WITHOUT_TERMS_DUE.get(user.standing, user.standing))
+            standing = _WITHOUT_TERMS_DUE.get(user.standing, user.standing)
+            return msgspec.structs.replace(user, standing=standing, terms_version=version)
 
         changed = await self.change_user(user_id, change)
-        self.note(AuditAction.TERMS_ACCEPTED, Actor(user_id, address), user_ref(user_id))
+        self.note(AuditAction.TERMS_ACCEPTED, Actor(user_id, address), user_ref(user_id), version=version)
         return changed
+
+    async def ask_for_changed_terms(self, version: str) -> int:
+        """Ask the users again who accepted another version of the terms. Return their number."""
+        asked = await self._store.expire_terms(version)
+        if asked and self._audit is not None:
+            detail = {"terms": version, "users": str(asked)}
+            self._audit.note(AuditAction.USER_CHANGED, who=GATEWAY, what="terms", result=AuditResult.OK, detail=detail)
+        return asked
 
     async def set_operator(self, user_id: Id, operator: bool, *, by: Actor = COMMAND_LINE) -> User:
         """Raises Conflict if the last operator would lose the role: the gateway needs at least one operator."""

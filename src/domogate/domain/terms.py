@@ -1,0 +1,29 @@
+"""The terms of use that people accept (Decision 0080)."""
+
+import hashlib
+
+import msgspec
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """The gateway shows `text`, or links to `url`."""
+
+    version: str
+    """The SHA-256 of the text, or of the URL. Another version must be accepted again."""
+    text: str | None = None
+    url: str | None = None
+
+
+def terms_from_text(text: str) -> Terms:
+    """Line ends and white space around the text do not change the version."""
+    text = "\n".join(text.split("\r\n")).strip()
+    return Terms(_hash(text), text=text)
+
+
+def terms_at(url: str) -> Terms:
+    """The gateway does not fetch the text, so the URL must change with the text."""
+    return Terms(_hash(url), url=url)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
