@@ -1,5 +1,6 @@
 """{auth_url}/userinfo: OpenID Connect Core §5.3, with the answers of RFC 6750."""
 
+import msgspec
 import pytest
 
 from support.oauth import PAGE, WEB, Browser, Provider, returned, tampered
@@ -28,6 +29,13 @@ class TestClaims:
         assert set(said) == claims
         everything = {"sub": provider.anna.id, "name": "Anna", "email": "anna@example.com", "email_verified": False}
         assert said == {name: everything[name] for name in claims}
+
+    async def test_the_language_that_the_person_chose_is_a_claim(self, browser: Browser, provider: Provider) -> None:
+        await provider.store.save_user(msgspec.structs.replace(provider.anna, language="it"))
+        tokens = await browser.get_tokens(scope="openid profile")
+        answer = await browser.http.get("/auth/userinfo", headers=bearer(tokens["access_token"]))
+        assert answer.json()["locale"] == "it"
+        assert (await provider.claims(tokens["id_token"], "web"))["locale"] == "it"
 
     async def test_the_token_may_come_in_a_form(self, browser: Browser) -> None:
         token = (await browser.get_tokens())["access_token"]

@@ -62,6 +62,17 @@ async def test_the_language_can_be_changed_and_is_remembered(chromium: Browser, 
         assert await walk.page.evaluate("document.documentElement.lang") == "de"
 
 
+async def test_the_language_of_the_account_is_used_after_the_login(chromium: Browser, demo: Gateway) -> None:
+    demo.domogate("user", "change", "elena@example.com", "--language", "fr")
+    try:
+        async with visit(chromium, demo) as walk:
+            await walk.open("/")
+            await walk.page.get_by_role("button", name="Elena Ferri").click()
+            assert await walk.shows("Vous êtes connecté en tant que Elena Ferri.")
+    finally:
+        demo.domogate("user", "change", "elena@example.com", "--language", "browser")
+
+
 async def test_a_made_up_answer_of_a_login_is_ignored(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo) as walk:
         await walk.open(f"/signed-in?code=stolen&state=made-up&iss={demo.auth_url}")

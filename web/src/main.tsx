@@ -13,6 +13,7 @@ const texts = {
 
 document.documentElement.lang = language.value;
 startRouter();
-await Promise.all([loadTexts(texts), startSession()]);
+await loadTexts(texts);
+await startSession();
 const place = document.getElementById("app");
 if (place) render(<App />, place);

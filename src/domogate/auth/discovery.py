@@ -59,7 +59,7 @@ class Discovery:
             "claim_types_supported": ["normal"],
             "claims_supported": [
                 *("iss", "sub", "aud", "exp", "iat", "jti", "auth_time", "nonce", "at_hash", "amr"),
-                *("name", "email", "email_verified", "scope", "grant"),
+                *("name", "locale", "email", "email_verified", "scope", "grant"),
             ],
             "authorization_response_iss_parameter_supported": True,
             # Written out, because the two standards have different defaults for missing members.

@@ -27,10 +27,11 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 class File(msgspec.Struct, frozen=True):
-    """A file with its compressed forms. An uncompressed form is made only for the rare client that asks for it."""
+    """A file in all its forms. Compressing it for each request would cost too much."""
 
     media_type: str
     etag: str
+    plain: bytes
     gzip: bytes
     brotli: bytes | None = None
 
@@ -41,7 +42,7 @@ class File(msgspec.Struct, frozen=True):
             return self.brotli, "br"
         if "gzip" in codings:
             return self.gzip, "gzip"
-        return gzip.decompress(self.gzip), None
+        return self.plain, None
 
 
 def accepted_codings(header: str) -> frozenset[str]:
@@ -56,7 +57,7 @@ def accepted_codings(header: str) -> frozenset[str]:
 
 def make_file(content: bytes, media_type: str, brotli: bytes | None = None, packed: bytes | None = None) -> File:
     digest = hashlib.sha256(content).hexdigest()[:20]
-    return File(media_type, digest, packed if packed is not None else gzip.compress(content, mtime=0), brotli)
+    return File(media_type, digest, content, packed if packed is not None else gzip.compress(content, mtime=0), brotli)
 
 
 class Build(msgspec.Struct, frozen=True):

@@ -53,6 +53,12 @@ class User(msgspec.Struct, frozen=True):
         return self.password_hash is not None
 
     @property
+    def profile(self) -> dict[str, str]:
+        """The claims of the scope `profile` (OpenID Connect Core §5.4), without those that are not known."""
+        known = {"name": self.name, "locale": self.language}
+        return {claim: value for claim, value in known.items() if value}
+
+    @property
     def mail_language(self) -> str | None:
         """The language of mails to the person. None means: the default language of the gateway."""
         return self.language or self.page_language

@@ -14,7 +14,7 @@ from domogate.http_api.requests import address_of
 from domogate.ports import Admission, Audit, Verifier
 from domogate.services.audit import AuditAction, AuditResult, note_refusal
 from domogate.services.people import Actor
-from domogate.services.rights.access import KEY, Caller, authenticate, check_standing, find_token, may_manage
+from domogate.services.rights.access import KEY, Caller, authenticate, check_standing, find_token, may_manage, refuse_repeated
 from domogate.wire.openapi import KEY_SCHEME
 
 C = TypeVar("C")
@@ -165,9 +165,10 @@ class KeyAndToken(Credentials[Caller]):
     async def _find_own_pages(self, headers: Sequence[tuple[bytes, bytes]]) -> Caller | None:
         """Return the caller if it is one of the gateway's own pages, which have no subscription key (Decision 0076)."""
         found = dict(headers)
-        if KEY in found or len(found) != len(headers):
+        if KEY in found:
             return None
         try:
+            refuse_repeated(headers)
             unverified_token = find_token(found)
             principal = self._verifier.find_verified(unverified_token) or await self._verifier.verify(unverified_token)
         except TokenRefused:

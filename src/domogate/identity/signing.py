@@ -246,6 +246,6 @@ class TokenSigner:
             claims["aud"] = client.id
             if IdentityScope.EMAIL in grant.scopes:
                 claims |= {"email": user.email, "email_verified": user.email_verified}
-            if IdentityScope.PROFILE in grant.scopes and user.name:
-                claims["name"] = user.name
+            if IdentityScope.PROFILE in grant.scopes:
+                claims |= user.profile
         return await self.sign(claims, typ=TYP_OF_KIND[kind])

@@ -14,14 +14,17 @@ function isLanguage(code: string): code is Language {
   return Object.hasOwn(LANGUAGES, code);
 }
 
-function choose(): Language {
-  let remembered = "";
+/** The language that somebody chose in this browser. */
+function remembered(): string {
   try {
-    remembered = localStorage.getItem(REMEMBERED) ?? "";
+    return localStorage.getItem(REMEMBERED) ?? "";
   } catch {
-    // Storage can be switched off. Then the browser's language counts.
+    return ""; // Storage can be switched off.
   }
-  const wanted = [remembered, ...navigator.languages].map((tag) => tag.slice(0, 2).toLowerCase());
+}
+
+function choose(): Language {
+  const wanted = [remembered(), ...navigator.languages].map((tag) => tag.slice(0, 2).toLowerCase());
   return wanted.find(isLanguage) ?? "en";
 }
 
@@ -41,13 +44,23 @@ export async function loadTexts(loaders: TextLoaders): Promise<void> {
   texts.value = { ...texts.value, ...module.default };
 }
 
+/** Change the language, and keep it for this browser. */
 export async function changeLanguage(code: Language): Promise<void> {
-  const modules = await Promise.all(loaded.map((loaders) => loaders[code]()));
   try {
     localStorage.setItem(REMEMBERED, code);
   } catch {
     // The language holds until the page is closed.
   }
+  await show(code);
+}
+
+/** Use the language of the person's account, unless somebody chose another one in this browser. */
+export async function suggestLanguage(code: string): Promise<void> {
+  if (isLanguage(code) && code !== language.value && !remembered()) await show(code);
+}
+
+async function show(code: Language): Promise<void> {
+  const modules = await Promise.all(loaded.map((loaders) => loaders[code]()));
   language.value = code;
   texts.value = Object.assign({}, ...modules.map((module) => module.default)) as Texts;
   document.documentElement.lang = code;

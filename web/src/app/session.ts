@@ -2,7 +2,7 @@
 
 import { batch, signal } from "@preact/signals";
 import { config } from "./config";
-import { language } from "./i18n";
+import { language, suggestLanguage } from "./i18n";
 import { askForTokens, finishLogin, leaveForLogin, readClaims, revoke, type TokenAnswer } from "./oauth";
 import { go, path, query } from "./router";
 
@@ -50,6 +50,7 @@ function keep(answer: TokenAnswer): void {
   timer = setTimeout(() => void renew().catch(() => undefined), answer.expires_in * 800);
   const claims = readClaims(answer.id_token);
   const text = (name: string): string => (typeof claims[name] === "string" ? claims[name] : "");
+  void suggestLanguage(text("locale"));
   const operator = answer.scope.split(" ").includes("gateway.manage");
   const next = { id: text("sub"), name: text("name") || text("email"), email: text("email"), operator };
   if (JSON.stringify(next) !== JSON.stringify(person.value)) person.value = next;

@@ -42,8 +42,8 @@ class TokenInspection:
         if user is None:
             raise OAuthFault(OAuthError.INVALID_TOKEN, "The user of this token does not exist here.")
         claims: dict[str, Any] = {"sub": user.id}
-        if IdentityScope.PROFILE in principal.scopes and user.name:
-            claims["name"] = user.name
+        if IdentityScope.PROFILE in principal.scopes:
+            claims |= user.profile
         if IdentityScope.EMAIL in principal.scopes:
             claims |= {"email": user.email, "email_verified": user.email_verified}
         return claims
