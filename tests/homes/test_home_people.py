@@ -3,6 +3,7 @@
 import pytest
 
 from domogate.services.people.people import OWNER_INVITATIONS
+from support.full_plant import FULL_PLANT
 from support.home_setup import WEBHOOK, HomeApi
 from support.safety_site import SITE, site_estate
 from support.stores import ANNA, APP, BRUNO, CARLA, GRANT, HOUSE, KITCHEN, LAMP
@@ -69,6 +70,15 @@ class TestPeople:
 
 
 class TestApplications:
+    async def test_webhooks_of_homes_that_the_person_did_not_choose_are_not_shown(self, api: HomeApi) -> None:
+        await api.env.store.add_grant(GRANT)
+        await api.env.store.add_webhook(WEBHOOK)
+        token = await api.mint(ANNA, plants=frozenset({FULL_PLANT.id}))
+        listed = {one["clientId"]: one for one in (await api.ok("GET", "/applications", token=token))["items"]}
+        assert listed[APP.id]["webhooks"] == []
+        await api.refused("DELETE", f"/webhooks/{WEBHOOK.id}", token=token, status=404)
+        await api.ok("DELETE", f"/webhooks/{WEBHOOK.id}", status=204)
+
     async def test_they_are_listed_with_webhooks_and_revoked(self, api: HomeApi) -> None:
         await api.env.store.add_grant(GRANT)
         await api.env.store.add_webhook(WEBHOOK)

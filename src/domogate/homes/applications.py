@@ -50,7 +50,7 @@ def _application_out(application: Application, asking: str) -> ApplicationOut:
 
 @OPERATIONS.add("GET", "/applications", "The applications that the person has let in, with their webhooks")
 async def list_applications(services: HomeServices, call: HomeCall) -> Listing[ApplicationOut]:
-    found = await services.applications.list_of(call.caller.user_id)
+    found = await services.applications.list_of(call.caller)
     return Listing([_application_out(one, call.caller.client_id) for one in found])
 
 
@@ -61,4 +61,4 @@ async def revoke_application(services: HomeServices, call: HomeCall) -> None:
 
 @OPERATIONS.add("DELETE", "/webhooks/{webhookId}", "End a webhook that an application registered for the person")
 async def end_webhook(services: HomeServices, call: HomeCall) -> None:
-    await services.applications.end_webhook(call.caller.user_id, call.id_of("webhookId"), address=call.address)
+    await services.applications.end_webhook(call.caller, call.id_of("webhookId"), address=call.address)

@@ -6,11 +6,12 @@ from typing import Protocol
 import msgspec
 
 from domogate.domain.ids import Id
-from domogate.domain.people import Grant
+from domogate.domain.people import Grant, Principal
 from domogate.domain.webhooks import Webhook
 from domogate.ports import ClientStore, GrantStore
 from domogate.services.people import Actor, People
 from domogate.services.refusals import NotFound
+from domogate.services.rights.access import is_chosen
 from domogate.services.webhooks.administration import WebhookAdministration
 
 
@@ -36,11 +37,12 @@ class Applications:
         self._people = people
         self._webhooks = webhooks
 
-    async def list_of(self, user_id: Id) -> Sequence[Application]:
+    async def list_of(self, principal: Principal) -> Sequence[Application]:
+        """List the applications of the person, with the webhooks for homes that the calling application may use."""
         grants: dict[str, list[Grant]] = {}
-        for grant in await self._store.list_grants(user_id):
+        for grant in await self._store.list_grants(principal.user_id):
             grants.setdefault(grant.client_id, []).append(grant)
-        webhooks = await self._webhooks.list_active_of(user_id)
+        webhooks = await self._list_webhooks(principal)
         found = []
         for client_id, theirs in grants.items():
             client = await self._store.find_client(client_id)
@@ -60,7 +62,12 @@ class Applications:
         if not await self._people.revoke_grants(user_id, client_id, by=Actor(user_id, address)):
             raise NotFound("The person has not let in such an application.")
 
-    async def end_webhook(self, user_id: Id, webhook_id: Id, *, address: str) -> None:
+    async def end_webhook(self, principal: Principal, webhook_id: Id, *, address: str) -> None:
         """Raises NotFound."""
-        if not await self._webhooks.end(user_id, "The user ended it.", webhook_id=webhook_id, address=address):
+        if webhook_id not in {webhook.id for webhook in await self._list_webhooks(principal)}:
             raise NotFound("The person has no active webhook with this id.")
+        await self._webhooks.end(principal.user_id, "The user ended it.", webhook_id=webhook_id, address=address)
+
+    async def _list_webhooks(self, principal: Principal) -> list[Webhook]:
+        active = await self._webhooks.list_active_of(principal.user_id)
+        return [webhook for webhook in active if is_chosen(principal.plants, webhook.plant_id)]

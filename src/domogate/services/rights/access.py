@@ -93,7 +93,7 @@ def get_access(viewer: Viewer, plant_id: Id, plant: PlantView | None, now: float
     if plant is None or plant.plant.status is not PlantStatus.ACTIVE:
         raise NoSuchPlant(f"no plant has the id {plant_id}")
     member = plant.members.get(viewer.user_id)
-    if member is None or (viewer.plants is not None and plant_id not in viewer.plants):
+    if member is None or not is_chosen(viewer.plants, plant_id):
         raise NotYourPlant(f"the user has no rights on the plant {plant_id}")
     limits, joined = member.limits, plant.joined.get(viewer.user_id, 0)
     if limits is None:
@@ -102,6 +102,11 @@ def get_access(viewer: Viewer, plant_id: Id, plant: PlantView | None, now: float
         raise NotYourPlant(f"the user has no rights on the plant {plant_id} at this time")
     begun = limits.valid_from or 0.0
     return Access(view_for_guest(plant, limits), viewer.scopes, limits.next_change(now), joined, begun, guest_id=viewer.user_id)
+
+
+def is_chosen(granted: frozenset[Id] | None, plant_id: Id) -> bool:
+    """Whether the person chose this plant for the application. `granted` None means all plants."""
+    return granted is None or plant_id in granted
 
 
 class PlantList(msgspec.Struct, frozen=True):
@@ -129,8 +134,7 @@ def list_own_plants(
         if limits is not None:
             until = min(until, limits.next_change(now))
         served = plant.status is PlantStatus.ACTIVE or (plant.removed_at or 0.0) >= removed_since
-        hidden = granted is not None and plant.id not in granted
-        if member is None or hidden or not served or (limits is not None and not limits.holds(now)):
+        if member is None or not is_chosen(granted, plant.id) or not served or (limits is not None and not limits.holds(now)):
             left_out.append(str(number))
         elif limits is not None:
             listed.append(msgspec.structs.replace(plant, allowed=(member,), invited=()))
