@@ -13,7 +13,7 @@ def new_secret() -> str:
 
 
 def encode_secret(secret: str) -> bytes:
-    """Encode a text from the network. A lone surrogate raises no error here; a text with one matches no secret."""
+    """Encode a text from the network. A lone surrogate raises no error here, but such a text matches no secret."""
     return secret.encode("utf-8", "surrogatepass")
 
 
@@ -23,5 +23,5 @@ def hash_secret(secret: str) -> str:
 
 
 def digest_secret(secret: bytes) -> bytes:
-    """Return the same hash as bytes, for use as a cache key."""
+    """Return the SHA-256 of a secret as bytes, for use as a cache key."""
     return sha256(secret).digest()

@@ -65,7 +65,7 @@ class Build(msgspec.Struct, frozen=True):
 
     manifest: Manifest
     files: dict[str, File]
-    """By the path of their URL."""
+    """The files of the build, by the path of their URL."""
 
     @property
     def script_url(self) -> str:

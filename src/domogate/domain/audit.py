@@ -1,4 +1,4 @@
-"""The audit log: append-only records, each chained to the previous one by its hash."""
+"""The audit log. Records are only appended, and the hash of each record includes the hash of the previous record."""
 
 import hashlib
 

@@ -27,7 +27,7 @@ class SwitchHeater(_Command, tag="switch heater", frozen=True, gc=False):
 
 
 class SetLight(_Command, tag="set light", frozen=True, gc=False):
-    """Set a light. A field that is None stays as it is (Decision 0067)."""
+    """Set a light. The value of a field that is None does not change (Decision 0067)."""
 
     on: bool | None = None
     level: int | None = None
@@ -52,7 +52,7 @@ class MoveShutter(_Command, tag="move shutter", frozen=True, gc=False):
 
 
 class SetThermostat(_Command, tag="set thermostat", frozen=True, gc=False):
-    """Set a thermostat. A field that is None stays as it is. The set point is in Celsius."""
+    """Set a thermostat. The value of a field that is None does not change. The set point is in Celsius."""
 
     function: ThermostatFunction | None = None
     mode: ThermostatMode | None = None

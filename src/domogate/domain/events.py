@@ -30,11 +30,11 @@ class PlantAspect(StrEnum):
     """The part of a plant that changed."""
 
     FACTS = "facts"
-    """Its name, status or topology."""
+    """The name, status or topology of the plant."""
     PEOPLE = "people"
-    """Its members or invitations."""
+    """The members or invitations of the plant."""
     FAULTS = "faults"
-    """Its injected faults. Applications get no notice of them."""
+    """The injected faults of the plant. Applications get no notice of them."""
 
 
 class PlantChanged(_Event, tag="plant", frozen=True, gc=False):

@@ -173,7 +173,10 @@ class Grant(msgspec.Struct, frozen=True):
     factors: tuple[str, ...] = ()
     """The authentication methods (RFC 8176), for the claim `amr`."""
     plants: frozenset[Id] | None = None
-    """The plants that the user chose. None means all plants of the user, also later ones (Decision 0079)."""
+    """The plants that the user chose.
+
+    None means all plants of the user, also plants that the user gets later (Decision 0079).
+    """
 
 
 class TokenKind(StrEnum):

@@ -77,7 +77,7 @@ class QuickReader:
         return read_scalar if ["string"] in types else read
 
     def _parts(self, schemas: Sequence[Schema], raw: Raw) -> list[Schema]:
-        """All schemas that apply to the value, with the referenced ones."""
+        """Return all schemas that apply to the value, with the schemas that they refer to."""
         parts: list[Schema] = []
         for schema in schemas:
             if not _KNOWN.issuperset(schema):

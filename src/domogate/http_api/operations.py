@@ -94,7 +94,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def statuses(self) -> frozenset[int]:
-        """The statuses of refusals, without those of the surface's credentials."""
+        """The statuses of refusals, without the refusals because of credentials."""
         found = {500, *self.errors}
         if self.parameters:
             found.add(404)

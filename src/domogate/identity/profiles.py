@@ -195,7 +195,10 @@ def is_loopback(host: str) -> bool:
 
 
 def _find_claim(claims: Mapping[str, Any], name: str) -> Any:
-    """The claim of this name. If there is none, a name with dots is the path to a value inside a claim."""
+    """Return the claim with this name.
+
+    If the token has no such claim, a name with dots is the path to a value inside a claim.
+    """
     if name in claims:
         return claims[name]
     found: Any = claims

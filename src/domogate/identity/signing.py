@@ -104,7 +104,7 @@ class KeyRing:
         self._unknown_kid_at = float("-inf")
 
     async def start(self) -> None:
-        """Add the first key if the store has no key. If no key has the preferred algorithm, plan a new one.
+        """Add the first key if the store has no key. If no key has the preferred algorithm, plan a new key.
 
         Two gateways may do this at the same time. Each of them then lists the keys again, so both use the newest key.
         """

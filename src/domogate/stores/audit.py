@@ -97,7 +97,7 @@ def find_pseudonym(connection: Connection, user_id: Id) -> str | None:
 
 
 def make_pseudonym(tx: Transaction, user_id: Id) -> str:
-    """Return the pseudonym; create a random one if there is none."""
+    """Return the pseudonym of the user. If the user has no pseudonym yet, make a random one."""
     known = find_pseudonym(tx.connection, user_id)
     if known is not None:
         return known

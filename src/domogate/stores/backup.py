@@ -124,7 +124,7 @@ def _read_content(connection: sqlite3.Connection) -> Content:
 
 
 def _is_same_store(connection: sqlite3.Connection, old: Content, new: Content) -> bool:
-    """Whether the new backup continues the history of the old one. Then missing plants or users were removed on purpose."""
+    """Whether the new backup continues the history of the old backup. Then missing plants or users were removed on purpose."""
     oldest = connection.execute("SELECT min(cursor) FROM changes").fetchone()[0]
     if oldest is None or old.cursor < oldest:  # This part of the history was pruned.
         return old.key_id == new.key_id

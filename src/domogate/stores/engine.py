@@ -310,7 +310,7 @@ def _parse(url: str) -> URL:
 
 
 def find_sqlite_file(url: str) -> Path | None:
-    """None if the URL is not a SQLite database."""
+    """Return the file of the database, or None if the URL is not a SQLite database."""
     parsed = _parse(url)
     return _file_of(parsed) if parsed.get_backend_name() == "sqlite" else None
 

@@ -42,7 +42,7 @@ def grant_from_row(row: Row[Any]) -> Grant:
 
 @lru_cache(maxsize=1_000)
 def _decode_plants(text: str) -> frozenset[Id]:
-    """Cached, so that the verified tokens of a grant share one set."""
+    """Return the plants of a grant. The result is cached, so that all verified tokens of the grant share one set."""
     return frozenset(map(Id, decode_texts(text)))
 
 

@@ -73,7 +73,10 @@ def list_orders(
     before: float | None,
     limit: int,
 ) -> Sequence[OrderRecord]:
-    """Orders that were queued at the same time as the last one are listed too, beyond the limit, so paging skips no order."""
+    """If more orders were queued at the same time as the last order of the page, they are listed too.
+
+    So paging skips no order.
+    """
     given = {orders.c.plant_id: plant_id, orders.c.module_id: module_id, orders.c.state: state}
     wanted = [column == value for column, value in given.items() if value is not None]
     matching = select(orders).where(*wanted).order_by(orders.c.queued_at.desc(), orders.c.id.desc())

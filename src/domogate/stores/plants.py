@@ -68,7 +68,10 @@ _DRIVEN = (
 
 
 def find_plant(connection: Connection, plant_id: Id) -> StoredPlant | None:
-    """Run eight queries in one snapshot. Their number does not depend on the number of modules."""
+    """Return the plant, read by eight queries in one snapshot.
+
+    The number of queries does not depend on the number of modules.
+    """
 
     def rows(query: Select[Any]) -> Sequence[Row[Any]]:
         return connection.execute(query, {"plant_id": plant_id}).all()

@@ -61,7 +61,7 @@ class ApplicationAccess(msgspec.Struct, frozen=True):
     groups: list[GroupRows]
     about_plants: bool
     plants: tuple[str, ...] | None
-    """Names of the homes. None means all homes, also later ones."""
+    """Names of the homes. None means all homes, also homes that the person gets later."""
 
 
 class WebhookRow(msgspec.Struct, frozen=True):
@@ -244,7 +244,7 @@ class AccountPages:
 
 
 def _describe_accesses(grants: Sequence[Grant], plants: Sequence[Plant], language: Language) -> Iterator[ApplicationAccess]:
-    """One entry for all grants that are about the same homes."""
+    """Yield one entry for all grants that are for the same homes."""
     scopes: dict[frozenset[Id] | None, dict[str, None]] = {}
     for grant in grants:
         scopes.setdefault(grant.plants, {}).update(dict.fromkeys(grant.scopes))

@@ -21,7 +21,7 @@ COOKIE = "domogate_session"
 PENDING_COOKIE = "domogate_half_way"
 """Cookie of a login that has the password but not yet the second factor.
 
-An earlier session stays valid until the new one exists.
+An earlier session stays valid until the new session exists.
 """
 VISIT_COOKIE = "domogate_visit"
 """Cookie of a browser in which nobody is logged in. The token of the login form is derived from this cookie."""

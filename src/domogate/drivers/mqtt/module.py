@@ -30,7 +30,7 @@ _Reported = tuple[State | None, bool, AbsenceReason | None]
 
 
 def _reported(attached: AttachedModule) -> _Reported:
-    """The state that the rest of the gateway knows. A state that no driver has reported does not count."""
+    """Return the state that the gateway has stored. A state that no driver has reported does not count."""
     return (attached.last.state, attached.last.reachable, None) if attached.reported_at else (None, True, None)
 
 
@@ -102,9 +102,9 @@ class DrivenModule:
         self._silence_absence: Absence | None = None
 
     def update(self, attached: AttachedModule) -> None:
-        """The module was attached again with the same options.
+        """Called when the module is attached again with the same options.
 
-        The state that the rest of the gateway knows may have changed.
+        The state that the gateway has stored may have changed.
         """
         self.name = attached.module.name
         self._reported = _reported(attached)

@@ -40,7 +40,7 @@ def read_text(payload: bytes) -> str:
 
 
 def as_number(value: object) -> float | None:
-    """None if the value is not a finite number. A boolean is not a number."""
+    """Return the number, or None if the value is not a finite number. A boolean is not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -60,7 +60,7 @@ def as_text(value: object) -> str:
 
 
 def within(value: object, low: float, high: float) -> float | None:
-    """None if the value is not a number within the limits."""
+    """Return the number, or None if the value is not a number within the limits."""
     number = as_number(value)
     return number if number is not None and low <= number <= high else None
 

@@ -44,7 +44,10 @@ class Properties(TypedDict, total=False):
     sockets: dict[int, bool]
     """Whether each socket is on, by the number of the socket. The first socket is 0."""
     failures: dict[FailureType, bool]
-    """Of an emergency controller or unit: whether it has each failure. Types that are missing are not known."""
+    """For each failure type, whether the emergency controller or unit has this failure.
+
+    Nothing is known about missing types.
+    """
     charge: int
     testing: EmergencyTestKind | None
     function_test: EmergencyTest
@@ -87,7 +90,7 @@ class QueuePolicy(Enum):
 
 
 class Subscription(msgspec.Struct, frozen=True, gc=False):
-    """How a topic is subscribed."""
+    """The options with which a topic is subscribed."""
 
     policy: QueuePolicy = QueuePolicy.LATEST
     qos: int = 0

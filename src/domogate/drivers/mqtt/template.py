@@ -55,7 +55,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             yield ("scale",), "scale and offset are numbers, and scale is not 0"
 
     def read(self, payload: bytes) -> Scalar | None:
-        """None if the payload does not have the property. Raises Unreadable."""
+        """Return the value, or None if the payload does not have the property. Raises Unreadable."""
         found = self.find(payload)
         if self.map:
             return self.map.get(as_text(found)) if isinstance(found, Scalar) else None

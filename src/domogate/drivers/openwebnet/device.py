@@ -18,7 +18,7 @@ Key = tuple[int, str]
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """How a command is executed."""
+    """How a command is executed: the requests to send, and how the device confirms them."""
 
     requests: tuple[Request, ...]
     is_confirmed: Callable[[], bool] | None = None

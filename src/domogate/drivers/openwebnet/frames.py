@@ -119,7 +119,7 @@ _DIMENSION = re.compile(r"\*#([0-9]{1,5})\*([0-9#]*)\*(#?)([0-9]{1,5})((?:#[0-9]
 
 
 def from_frame(text: str) -> Frame | None:
-    """None if the text is not a known frame."""
+    """Return the frame, or None if the text is not a known frame."""
     if text == "*#*1##":
         return ACK
     if text == "*#*0##":

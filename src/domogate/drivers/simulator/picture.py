@@ -35,7 +35,7 @@ Ink = IntEnum(
     " BAND TEXT",
     start=_SKY,
 )
-"""Palette indexes after those of the sky."""
+"""The palette indexes after the indexes of the sky."""
 
 # Colours in full sun. They get darker when there is less daylight.
 _IN_SUN: dict[Ink, Color] = {

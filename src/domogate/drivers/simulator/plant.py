@@ -292,7 +292,7 @@ class SimulatedPlant:
         ]
 
     def report(self, module: SimulatedModule, now: float, *, whole: bool = True) -> Report:
-        """The report of a module, with its readings since the last one."""
+        """Return the report of a module, with its readings since the last report."""
         return module.report(self.id, now, whole=whole)
 
 

@@ -12,7 +12,7 @@ _WORDS = (Battery.VERY_LOW, Battery.LOW, Battery.MEDIUM, Battery.HIGH, Battery.F
 
 
 class Remote(Device[RemoteState]):
-    """Its battery drains and is replaced when it is empty.
+    """A remote. Its battery drains and is replaced when it is empty.
 
     The option `lasts` is the number of hours that a battery lasts. The default is about a year.
     """
@@ -46,7 +46,7 @@ class Remote(Device[RemoteState]):
 
 
 class Gateway(Device[GatewayState]):
-    """Its firmware version never changes."""
+    """A gateway. Its firmware version never changes."""
 
     __slots__ = ()
     reports = GatewayState

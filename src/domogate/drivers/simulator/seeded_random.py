@@ -50,7 +50,10 @@ class TimeSlots:
 
 
 class MeasureSchedule:
-    """When a device measures: at equal intervals, earlier the first time, and not all modules at the same time."""
+    """The times at which a device measures: at equal intervals.
+
+    The first interval is shorter and differs between modules, so that not all modules measure at the same time.
+    """
 
     __slots__ = ("_due", "_every")
 

@@ -40,7 +40,7 @@ class ConsentRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """What a person allows an application."""
+    """The scopes and plants that a person grants to an application."""
 
     scopes: tuple[str, ...]
     plants: frozenset[Id] | None = None

@@ -7,7 +7,7 @@ from domogate.domain.people import HOME_SCOPE, KNOWN_SCOPES, MANAGE_SCOPE, Clien
 
 
 class ScopeGroup(StrEnum):
-    """What a scope is about, in the order of the consent page."""
+    """The subject of a scope. The consent page shows the subjects in this order."""
 
     SEE = "see"
     SWITCH = "switch"

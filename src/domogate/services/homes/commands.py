@@ -116,7 +116,7 @@ class HomeCommands:
         return picture
 
     def _note_picture(self, principal: Principal, module_id: Id, address: str) -> None:
-        """Record the first picture of each minute. A page polls for pictures, so the others are not recorded."""
+        """Record the first picture of each minute. A page polls for pictures, so the other pictures are not recorded."""
         viewer, now = (principal.user_id, module_id), self._clock.now()
         if now - self._pictures_noted.get(viewer, -_NOTE_PICTURES_EVERY) < _NOTE_PICTURES_EVERY:
             return

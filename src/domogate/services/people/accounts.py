@@ -222,7 +222,7 @@ class Accounts:
         return changed
 
     async def accept_terms(self, user_id: Id, version: str, *, address: str = "") -> User:
-        """`version` is that of the text that the person saw."""
+        """Store that the person accepted the terms. `version` is the version of the text that the person saw."""
 
         def change(user: User) -> User:
             standing = _WITHOUT_TERMS_DUE.get(user.standing, user.standing)

@@ -67,7 +67,10 @@ class EmailChanges(Accounts):
             raise Conflict(f"There is a user {email} already.")
 
     async def set_email(self, user_id: Id, email: str, *, by: Actor = COMMAND_LINE) -> User:
-        """For operators. The new e-mail address is not verified. The old one gets a mail about the change. Raises Conflict."""
+        """For operators. The new e-mail address is not verified. The old address gets a mail about the change.
+
+        Raises Conflict.
+        """
         former = await self.get_user(user_id)
         await self.check_new_email(user_id, email)
         changed = await self._replace_email(user_id, email, by)

@@ -18,7 +18,7 @@ class SecondFactorChanges(SessionRecords):
     async def set_up_pending(
         self, pending: PendingLogin, secret: str, code: str, address: str, agent: str, *, replaces: str | None = None
     ) -> LoginComplete | LoginFailed:
-        """Set up the second factor during a login, if the gateway requires one and the user has none."""
+        """Set up the authenticator app during a login, for a user without the second factor that the gateway requires."""
         user = await self._add_second_factor(pending.user, secret, code, address)
         if user is None:
             return LoginFailed()

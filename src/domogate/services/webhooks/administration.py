@@ -28,7 +28,7 @@ class WebhookAdministration:
         self._dispatcher = dispatcher
 
     async def list(self, plant_id: Id | None = None) -> Sequence[Webhook]:
-        """Return the webhooks, also ended ones, oldest first."""
+        """Return the webhooks, also ended webhooks, oldest first."""
         return await self._store.list_webhooks(plant_id=plant_id)
 
     async def get(self, webhook_id: Id) -> Webhook:

@@ -15,7 +15,7 @@ _NAME_OF: dict[Outcome, str] = {
 
 
 class DeliveryCounters:
-    """Counts since the start of this process. `dead` counts events; the others count attempts."""
+    """Counts since the start of this process. `dead` counts events; all other counters count attempts."""
 
     def __init__(self) -> None:
         self._counts = Counter(dict.fromkeys(("delivered", "refused", "unanswered", "dead"), 0))

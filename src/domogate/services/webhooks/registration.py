@@ -122,7 +122,7 @@ class Webhooks:
         self._dispatcher.wake(webhook.id)
 
     async def list_own(self, principal: Principal, form: WebhookFormat | None = None) -> Sequence[Webhook]:
-        """Return the webhooks of this client and user, also ended ones, oldest first."""
+        """Return the webhooks of this client and user, also ended webhooks, oldest first."""
         found = await self._store.list_webhooks(client_id=principal.client_id, user_id=principal.user_id)
         return [webhook for webhook in found if form is None or webhook.form is form]
 

@@ -114,7 +114,7 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
                 yield from _find_problem_of_type(kind, meaning, ("map", word))
 
     def read(self, payload: bytes, kind: EmergencyTestKind) -> EmergencyTest | None:
-        """None if the payload has no complete result. Raises Unreadable."""
+        """Return the test, or None if the payload has no complete result. Raises Unreadable."""
         word = self._find(payload, self.result)
         meaning = None if word is None or isinstance(word, dict | list) else self.map.get(as_text(word))
         ended = _to_time(self._find(payload, self.ended))

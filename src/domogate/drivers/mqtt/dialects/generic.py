@@ -114,7 +114,7 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
     availability: Availability | None = None
     ask: ReadRequest | None = None
     confirm: Literal["state", "broker"] = "state"
-    """What confirms an order. `broker` is for a device that never confirms."""
+    """Whether a new state or the broker confirms an order. `broker` is for a device that never confirms."""
     picture: str | None = None
     """The topic on which a camera publishes pictures, as JPEG or PNG."""
 
