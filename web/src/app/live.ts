@@ -51,6 +51,7 @@ async function run(
     const connection = new AbortController();
     const stop = (): void => connection.abort();
     closed.addEventListener("abort", stop, { once: true });
+    addEventListener("offline", stop, { once: true });
     try {
       for await (const { id, event, data } of read(`/events?${parameters}`, lastId, connection)) {
         if (id) lastId = id;
@@ -64,6 +65,7 @@ async function run(
     } finally {
       stop();
       closed.removeEventListener("abort", stop);
+      removeEventListener("offline", stop);
     }
     if (closed.aborted) return;
     setLive(liveness, false);

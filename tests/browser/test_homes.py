@@ -1,0 +1,137 @@
+"""The pages of residents in a real browser, against a running demo."""
+
+import json
+import re
+
+import pytest
+from playwright.async_api import Browser, Locator, Route, expect
+
+from support.gateway import Gateway
+from support.pages import LOOKS, Scheme, Walk, visit
+
+pytestmark = pytest.mark.slow
+
+ANNA, BRUNO, FABIO = "anna@example.com", "bruno@example.com", "fabio@example.com"
+HOUSE = "Casa Bianchi"
+DOUBTFUL = re.compile(r"/commands$")
+
+
+async def open_house(walk: Walk) -> None:
+    await walk.open("/homes")
+    if await walk.page.get_by_role("heading", level=1).inner_text() != HOUSE:  # a single home is opened at once
+        await walk.page.get_by_role("link", name=HOUSE).first.click()
+    await walk.page.locator(".card").first.wait_for()
+
+
+def card(walk: Walk, name: str) -> Locator:
+    return walk.page.get_by_role("article", name=name, exact=True)
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo: Gateway, width: int, scheme: Scheme) -> None:
+    async with visit(chromium, demo, who=ANNA, width=width, scheme=scheme) as walk:
+        await walk.open("/homes")
+        assert await walk.find_problems("homes") == []
+        await open_house(walk)
+        assert await walk.find_problems("home") == []
+        await walk.page.get_by_role("link", name="Kitchen", exact=True).click()
+        await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Kitchen")
+        assert await walk.find_problems("room") == []
+        await walk.page.get_by_role("link", name="Ceiling lamp").click()
+        await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Ceiling lamp")
+        assert await walk.find_problems("device") == []
+        await walk.page.get_by_role("link", name=HOUSE).first.click()
+        await walk.page.get_by_role("link", name="Thermostat ground floor").click()
+        await walk.page.get_by_role("slider").wait_for()
+        assert await walk.find_problems("thermostat") == []
+
+
+async def test_a_person_without_a_home_is_told_what_to_do(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=FABIO) as walk:
+        await walk.open("/homes")
+        assert await walk.shows("You have no home yet")
+        assert await walk.find_problems("no-home") == []
+
+
+async def test_a_lamp_is_switched_and_others_see_it(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as anna, visit(chromium, demo, who=BRUNO) as bruno:
+        for walk in (anna, bruno):
+            await open_house(walk)
+        before = await card(anna, "Reading lamp").get_by_role("switch").is_checked()
+        await card(anna, "Reading lamp").get_by_role("switch").click()
+        for walk in (anna, bruno):
+            await expect(card(walk, "Reading lamp").get_by_role("switch")).to_be_checked(checked=not before)
+        await expect(card(anna, "Reading lamp")).to_have_attribute("aria-busy", "false")
+        await card(bruno, "Reading lamp").get_by_role("switch").click()
+        await expect(card(anna, "Reading lamp").get_by_role("switch")).to_be_checked(checked=before)
+
+
+async def test_a_command_without_an_answer_is_shown_as_failed(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await open_house(walk)
+
+        async def without_answer(route: Route) -> None:
+            answer = await route.fetch(url=route.request.url.removesuffix("/commands"), method="GET", post_data="")
+            result = {
+                "outcome": "unanswered",
+                "detail": "",
+                "beganAt": "2026-11-15T08:00:00Z",
+                "endedAt": "2026-11-15T08:00:05Z",
+                "module": json.loads(await answer.text()),
+            }
+            await route.fulfill(json=result)
+
+        await walk.page.route(DOUBTFUL, without_answer)
+        lamp = card(walk, "Hall lamp")
+        before = await lamp.get_by_role("switch").is_checked()
+        await lamp.get_by_role("switch").click()
+        await expect(lamp.get_by_role("alert")).to_contain_text("It did not answer for 5 s. Last heard")
+        await expect(lamp.get_by_role("switch")).to_be_checked(checked=before)
+
+
+async def test_a_broken_handler_is_named_on_the_page(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await open_house(walk)
+        problem = {"title": "Broken", "status": 500}
+        await walk.page.route(DOUBTFUL, lambda route: route.fulfill(status=500, headers={"x-request-id": "r-1"}, json=problem))
+        await card(walk, "Hall lamp").get_by_role("switch").click()
+        await expect(card(walk, "Hall lamp").get_by_role("alert")).to_contain_text("r-1")
+        assert all("500" in complaint for complaint in walk.complaints)
+        walk.complaints.clear()
+
+
+async def test_a_door_opens_only_when_its_button_is_held(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await open_house(walk)
+        sent: list[str] = []
+        walk.page.on("request", lambda request: sent.append(request.url) if DOUBTFUL.search(request.url) else None)
+        button = card(walk, "Front door lock").get_by_role("button")
+        await button.click()
+        await button.focus()
+        await walk.page.keyboard.press("Enter")
+        assert sent == []
+        async with walk.page.expect_request(DOUBTFUL):
+            await walk.page.keyboard.down("Enter")
+        await walk.page.keyboard.up("Enter")
+        assert len(sent) == 1
+
+
+async def test_the_page_says_since_when_it_is_not_live_and_recovers(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await open_house(walk)
+        await walk.page.context.set_offline(True)
+        assert await walk.shows("Not live since")
+        await walk.page.context.set_offline(False)
+        await expect(walk.page.get_by_text("Not live since")).to_be_hidden()
+        walk.complaints.clear()  # the browser reports the lost connection
+
+
+async def test_search_finds_rooms_and_devices(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await open_house(walk)
+        await walk.page.get_by_role("searchbox").fill("towel")
+        await expect(walk.page.get_by_role("article")).to_have_count(1)
+        await walk.page.get_by_role("searchbox").fill("kitchen")
+        await expect(walk.page.get_by_role("article")).not_to_have_count(1)
+        await walk.page.get_by_role("searchbox").fill("nothing like this")
+        assert await walk.shows("Nothing was found.")

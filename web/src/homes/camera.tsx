@@ -1,0 +1,62 @@
+/** A camera: on or off, and its picture while it is on. */
+
+import { useEffect, useState } from "preact/hooks";
+import { request, wordsFor } from "../app/api";
+import { t } from "../app/i18n";
+import { Switch } from "../parts/field";
+import type { Device } from "./device";
+
+const EVERY = 2_000;
+
+export function Camera({ device, on, fixed }: { device: Device; on: boolean; fixed: boolean }) {
+  return (
+    <>
+      {!fixed && (
+        <Switch
+          label={<span class="hidden">{device.module.value.name}</span>}
+          on={on}
+          onChange={(wanted) => void device.send({ do: "switch camera", on: wanted }, { on: wanted })}
+        />
+      )}
+      {on && !fixed && !device.isPending.value && <Picture device={device} />}
+    </>
+  );
+}
+
+/** A new picture every two seconds, while the page can be seen. */
+function Picture({ device }: { device: Device }) {
+  const [address, setAddress] = useState("");
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    const closing = new AbortController();
+    let shown = "";
+    let timer: number | undefined;
+    const show = async (): Promise<void> => {
+      if (!document.hidden) {
+        try {
+          const answer = await request("GET", device.picturePath, { signal: closing.signal });
+          const next = URL.createObjectURL(await answer.blob());
+          URL.revokeObjectURL(shown);
+          shown = next;
+          setAddress(next);
+          setProblem("");
+        } catch (error) {
+          if (closing.signal.aborted) return;
+          setProblem(wordsFor(error));
+        }
+      }
+      timer = setTimeout(() => void show(), EVERY);
+    };
+    void show();
+    return () => {
+      closing.abort();
+      clearTimeout(timer);
+      URL.revokeObjectURL(shown);
+    };
+  }, [device]);
+  return (
+    <div class="card-wide picture">
+      {problem ? <p class="soft">{problem}</p> : address && <img src={address} alt={t("homes.picture_of", { name: device.module.value.name })} />}
+    </div>
+  );
+}

@@ -1,0 +1,181 @@
+/** The controls of a device, by what it is. Each shows the state that was asked for while a command is under way. */
+
+import { useState } from "preact/hooks";
+import { formatDate, formatUnit, t } from "../app/i18n";
+import { Switch } from "../parts/field";
+import { Icon } from "../parts/icons";
+import { Camera } from "./camera";
+import type { Device } from "./device";
+import { HoldButton } from "./hold_button";
+import type { Color, LightState, State, ThermostatState } from "./model";
+import { Slider } from "./slider";
+import { temperatureWords } from "./words";
+
+const percent = (value: number): string => formatUnit(value, "percent");
+
+/** The control that a card of the device shows; null if there is nothing to do. */
+export function Controls({ device }: { device: Device }) {
+  const { command, kind, name } = device.module.value;
+  const state = device.state.value;
+  if (kind === "scene") return command ? <Scene device={device} /> : null;
+  if (!state) return null;
+  const fixed = !command;
+  switch (state.of) {
+    case "light":
+      return <Light device={device} state={state} fixed={fixed} />;
+    case "plug":
+      return <OnOff label={name} on={state.on} fixed={fixed} onChange={(on) => device.send({ do: "switch plug", on }, { on })} />;
+    case "heater":
+      return <OnOff label={name} on={state.on} fixed={fixed} onChange={(on) => device.send({ do: "switch heater", on }, { on })} />;
+    case "multisocket":
+      return <Sockets device={device} sockets={state.sockets} fixed={fixed} />;
+    case "automation":
+      return <Shutter device={device} position={state.position} fixed={fixed} />;
+    case "chronothermostat":
+      return fixed ? null : <SetPoint device={device} state={state} />;
+    case "lock":
+      return fixed ? null : <Hold device={device} act="open lock" words={t("homes.act.open")} />;
+    case "activation":
+      return fixed ? null : <Hold device={device} act="activate" words={t("homes.act.activate")} />;
+    case "camera":
+      return <Camera device={device} on={state.on} fixed={fixed} />;
+    default:
+      return null;
+  }
+}
+
+interface OnOffProps {
+  readonly label: string;
+  readonly on: boolean;
+  readonly fixed: boolean;
+  readonly onChange: (on: boolean) => Promise<void>;
+}
+
+export function OnOff({ label, on, fixed, onChange }: OnOffProps) {
+  if (fixed) return null;
+  return <Switch label={<span class="hidden">{label}</span>} on={on} onChange={(wanted) => void onChange(wanted)} />;
+}
+
+function Light({ device, state, fixed }: { device: Device; state: LightState; fixed: boolean }) {
+  const { name } = device.module.value;
+  const setLevel = (level: number): void => {
+    if (level === 0) void device.send({ do: "set light", on: false }, { on: false });
+    else void device.send({ do: "set light", on: true, level }, { on: true, level });
+  };
+  return (
+    <>
+      <OnOff label={name} on={state.on} fixed={fixed} onChange={(on) => device.send({ do: "set light", on }, { on })} />
+      {state.level !== null && !fixed && (
+        <div class="card-wide">
+          <Slider label={t("homes.brightness_of", { name })} value={state.on ? state.level : 0} words={percent} onChange={setLevel} />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Hue and saturation of a lamp, on the page of the device. */
+export function LampColor({ device, color }: { device: Device; color: Color }) {
+  const send = (next: Color): void => {
+    void device.send({ do: "set light", on: true, color: next }, { on: true, color: next } as Partial<State>);
+  };
+  const degrees = (value: number): string => `${Math.round(value)}°`;
+  return (
+    <div class="stack">
+      <label class="stack-label">
+        <span>{t("homes.color.hue")}</span>
+        <Slider look="hue" label={t("homes.color.hue")} max={360} value={color.hue} words={degrees} onChange={(hue) => send({ ...color, hue })} />
+      </label>
+      <label class="stack-label">
+        <span>{t("homes.color.saturation")}</span>
+        <Slider label={t("homes.color.saturation")} value={color.saturation} words={percent} onChange={(saturation) => send({ ...color, saturation })} />
+      </label>
+    </div>
+  );
+}
+
+function Sockets({ device, sockets, fixed }: { device: Device; sockets: readonly boolean[]; fixed: boolean }) {
+  if (fixed) return null;
+  const send = (socket: number, on: boolean): void => {
+    const wanted = sockets.map((before, index) => (index === socket ? on : before));
+    void device.send({ do: "switch socket", socket, on }, { sockets: wanted } as Partial<State>);
+  };
+  return (
+    <div class="card-wide">
+      {sockets.map((on, index) => (
+        <Switch key={index} label={t("homes.socket", { number: index + 1 })} on={on} onChange={(wanted) => send(index, wanted)} />
+      ))}
+    </div>
+  );
+}
+
+function Shutter({ device, position, fixed }: { device: Device; position: number; fixed: boolean }) {
+  if (fixed) return null;
+  const { name } = device.module.value;
+  const move = (wanted: number): void => void device.send({ do: "move shutter", position: wanted }, { position: wanted });
+  return (
+    <div class="card-wide shutter">
+      <button type="button" class="icon-button" aria-label={t("homes.act.close_of", { name })} disabled={position === 0} onClick={() => move(0)}>
+        <Icon name="down" />
+      </button>
+      <Slider label={t("homes.position_of", { name })} value={position} words={percent} onChange={move} />
+      <button type="button" class="icon-button" aria-label={t("homes.act.open_of", { name })} disabled={position === 100} onClick={() => move(100)}>
+        <Icon name="up" />
+      </button>
+    </div>
+  );
+}
+
+export function setTemperature(device: Device, state: ThermostatState, setPoint: number): void {
+  const mode = state.mode === "boost" || state.mode === "manual" ? state.mode : "manual";
+  void device.send({ do: "set thermostat", setPoint, mode }, { setPoint, mode } as Partial<State>);
+}
+
+function SetPoint({ device, state }: { device: Device; state: ThermostatState }) {
+  const { name } = device.module.value;
+  const change = (by: number): void => setTemperature(device, state, Math.min(30, Math.max(5, Math.round((state.setPoint + by) * 2) / 2)));
+  return (
+    <div class="card-wide set-point">
+      <button type="button" class="icon-button" aria-label={t("homes.act.colder_of", { name })} onClick={() => change(-0.5)}>
+        <Icon name="minus" />
+      </button>
+      <span class="set-point-value">
+        <strong>{temperatureWords(state.setPoint)}</strong>
+        <span class="soft">{modeWords(state)}</span>
+      </span>
+      <button type="button" class="icon-button" aria-label={t("homes.act.warmer_of", { name })} onClick={() => change(0.5)}>
+        <Icon name="add" />
+      </button>
+    </div>
+  );
+}
+
+export function modeWords({ mode, activationTime }: ThermostatState): string {
+  const words = t(`homes.mode.${mode}`);
+  return activationTime ? t("homes.mode_until", { mode: words, time: formatDate(new Date(activationTime), { timeStyle: "short" }) }) : words;
+}
+
+function Hold({ device, act, words }: { device: Device; act: "open lock" | "activate"; words: string }) {
+  return (
+    <div class="card-wide">
+      <HoldButton icon={act === "open lock" ? "door" : "key"} disabled={device.isPending.value} onHeld={() => void device.send({ do: act })}>
+        {words}
+      </HoldButton>
+    </div>
+  );
+}
+
+function Scene({ device }: { device: Device }) {
+  const [done, setDone] = useState(false);
+  const run = async (): Promise<void> => {
+    await device.send({ do: "run scene" });
+    if (device.failure.value) return;
+    setDone(true);
+    setTimeout(() => setDone(false), 3_000);
+  };
+  return (
+    <button type="button" disabled={device.isPending.value} aria-label={t("homes.act.run_of", { name: device.module.value.name })} onClick={() => void run()}>
+      {done ? <Icon name="check" /> : t("homes.act.run")}
+    </button>
+  );
+}

@@ -1,0 +1,120 @@
+/** The page of one device: all its controls, and what is known about it. */
+
+import { formatDate, formatTime, t } from "../app/i18n";
+import { Select } from "../parts/field";
+import { Notice } from "../parts/notice";
+import { Controls, LampColor, modeWords, setTemperature } from "./controls";
+import { Dial } from "./dial";
+import type { Device } from "./device";
+import type { State, ThermostatState } from "./model";
+import type { OpenHome } from "./store";
+import { absenceWords, failureWords, readingWords, stateWords } from "./words";
+
+export function DevicePage({ open, id }: { open: OpenHome; id: string }) {
+  const home = open.home.value;
+  const device = open.device(id);
+  if (!home) return null;
+  if (!device) return <Notice kind="warn" title={t("error.not_found")} />;
+  const module = device.module.value;
+  const place = open.places.value.find(({ devices }) => devices.includes(device));
+  const failure = device.failure.value;
+  return (
+    <div class="device-page">
+      <header class="page-head">
+        <div>
+          <p class="crumbs">
+            <a href="/homes">{t("homes.title")}</a>
+            <a href={`/homes/${home.id}`}>{home.name}</a>
+            {place?.room && <a href={`/homes/${home.id}/rooms/${place.room.id}`}>{place.room.name}</a>}
+          </p>
+          <h1>{module.name}</h1>
+          <p class="soft" aria-live="polite">
+            {device.isPending.value ? t("homes.state.pending") : module.reachable ? stateWords(device.state.value) : absenceWords(module)}
+          </p>
+        </div>
+      </header>
+      {failure && <Notice kind="alarm" title={failureWords(failure, module)} />}
+      <div class="panel device-controls">
+        <Large device={device} />
+      </div>
+      <Facts device={device} />
+    </div>
+  );
+}
+
+function Large({ device }: { device: Device }) {
+  const state = device.state.value;
+  if (state?.of === "chronothermostat") return <Thermostat device={device} state={state} />;
+  return (
+    <>
+      <Controls device={device} />
+      {state?.of === "light" && state.color && device.module.value.command && <LampColor device={device} color={state.color} />}
+    </>
+  );
+}
+
+const MODES = ["automatic", "manual", "boost", "off", "protection"] as const;
+
+function Thermostat({ device, state }: { device: Device; state: ThermostatState }) {
+  const { name, command, programs } = device.module.value;
+  const send = (values: Partial<ThermostatState>): void => {
+    void device.send({ do: "set thermostat", ...values }, values as Partial<State>);
+  };
+  return (
+    <div class="thermostat">
+      <Dial
+        label={t("homes.temperature_of", { name })}
+        setPoint={state.setPoint}
+        measured={state.temperature?.value ?? null}
+        heating={state.function === "heating"}
+        active={state.loadActive}
+        disabled={!command}
+        onChange={(setPoint) => setTemperature(device, state, setPoint)}
+      />
+      <p class="soft">
+        {modeWords(state)}
+        {state.humidity && ` · ${t("homes.humidity", { value: readingWords(state.humidity) })}`}
+      </p>
+      {command && (
+        <div class="choices">
+          <Select label={t("homes.mode.title")} value={state.mode} options={MODES.map((mode) => [mode, t(`homes.mode.${mode}`)] as const)} onChange={(mode) => send({ mode })} />
+          <Select
+            label={t("homes.function.title")}
+            value={state.function}
+            options={(["heating", "cooling"] as const).map((one) => [one, t(`homes.function.${one}`)] as const)}
+            onChange={(value) => send({ function: value })}
+          />
+          {programs.length > 0 && (
+            <Select
+              label={t("homes.program")}
+              value={String(state.program ?? "")}
+              options={[...(state.program === null ? [["", "–"] as const] : []), ...programs.map(({ number, name: title }) => [String(number), title] as const)]}
+              onChange={(program) => program && send({ program: Number(program), mode: "automatic" })}
+            />
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Facts({ device }: { device: Device }) {
+  const { lastHeardAt, simulated, unreachable } = device.module.value;
+  const state = device.module.value.state;
+  const facts: [string, string][] = [];
+  if (lastHeardAt) facts.push([t("homes.facts.heard"), formatTime(new Date(lastHeardAt))]);
+  if (unreachable) facts.push([t("homes.facts.absent_since"), formatDate(new Date(unreachable.since), { dateStyle: "medium", timeStyle: "short" })]);
+  if (state && "power" in state && state.power) facts.push([t("homes.facts.power"), readingWords(state.power)]);
+  if (state && "energy" in state && state.energy) facts.push([t("homes.facts.energy"), readingWords(state.energy)]);
+  if (simulated) facts.push([t("homes.facts.simulated"), t("homes.facts.simulated_about")]);
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,82 @@
+/** A home: its rooms with their devices, floor by floor; or only one room. */
+
+import { useState } from "preact/hooks";
+import { count, formatDate, t } from "../app/i18n";
+import { Empty } from "../parts/notice";
+import { Card } from "./card";
+import type { Device } from "./device";
+import type { OpenHome, Place } from "./store";
+
+export function HomePage({ open, only }: { open: OpenHome; only?: string }) {
+  const [search, setSearch] = useState("");
+  const home = open.home.value;
+  if (!home) return null;
+  const places = open.places.value.filter(({ room }) => !only || room?.id === only);
+  const found = search.trim() ? places.map((place) => filter(place, search.trim())).filter(({ devices }) => devices.length) : places;
+  const room = only ? places[0]?.room : null;
+  return (
+    <div class="home">
+      <header class="page-head">
+        <div>
+          <p class="crumbs">
+            <a href="/homes">{t("homes.title")}</a>
+            {only && <a href={`/homes/${home.id}`}>{home.name}</a>}
+          </p>
+          <h1>{only ? (room?.name ?? t("homes.no_room")) : home.name}</h1>
+          {home.role === "guest" && home.until && (
+            <p class="soft">{t("homes.guest_until", { time: formatDate(new Date(home.until), { dateStyle: "medium", timeStyle: "short" }) })}</p>
+          )}
+        </div>
+        {home.modules.length > 8 && (
+          <input type="search" class="search" aria-label={t("homes.search")} placeholder={t("homes.search")} value={search} onInput={(event) => setSearch(event.currentTarget.value)} />
+        )}
+      </header>
+      {found.length ? (
+        found.map((place, index) => (
+          <Room key={place.room?.id ?? "none"} home={home.id} place={place} floor={place.floor !== found[index - 1]?.floor ? place.floor : null} titled={!only} />
+        ))
+      ) : (
+        <Empty title={search ? t("homes.nothing_found") : t("homes.empty")} />
+      )}
+    </div>
+  );
+}
+
+function filter(place: Place, search: string): Place {
+  const wanted = search.toLocaleLowerCase();
+  const matches = (text: string): boolean => text.toLocaleLowerCase().includes(wanted);
+  if (place.room && matches(place.room.name)) return place;
+  return { ...place, devices: place.devices.filter((device: Device) => matches(device.module.value.name)) };
+}
+
+interface RoomProps {
+  readonly home: string;
+  readonly place: Place;
+  /** The name of the floor, if this is the first room of it. */
+  readonly floor: string | null;
+  readonly titled: boolean;
+}
+
+function Room({ home, place, floor, titled }: RoomProps) {
+  const { room, devices } = place;
+  return (
+    <section class="room" aria-label={room?.name ?? t("homes.without_room")}>
+      {floor && <h2 class="floor">{floor}</h2>}
+      {titled && (
+        <h3>
+          {room ? <a href={`/homes/${home}/rooms/${room.id}`}>{room.name}</a> : t("homes.without_room")}
+          <span class="soft">{count("homes.devices", devices.length)}</span>
+        </h3>
+      )}
+      {devices.length ? (
+        <div class="cards">
+          {devices.map((device) => (
+            <Card key={device.id} device={device} href={`/homes/${home}/devices/${device.id}`} />
+          ))}
+        </div>
+      ) : (
+        <p class="soft">{t("homes.empty_room")}</p>
+      )}
+    </section>
+  );
+}

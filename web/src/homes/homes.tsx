@@ -1,0 +1,63 @@
+/** The homes of the person. With only one home, it is opened at once. */
+
+import { useEffect, useState } from "preact/hooks";
+import { api, wordsFor } from "../app/api";
+import { count, t } from "../app/i18n";
+import { go } from "../app/router";
+import { List, Row } from "../parts/list";
+import { Empty, Loading, Notice } from "../parts/notice";
+import type { HomeSummary } from "./model";
+
+interface Listing {
+  readonly items: readonly HomeSummary[];
+  readonly next: string | null;
+}
+
+async function readAll(): Promise<readonly HomeSummary[]> {
+  const found: HomeSummary[] = [];
+  let after: string | null = null;
+  do {
+    const page: Listing = await api.get<Listing>("/home/v1/homes", { query: { limit: 200, after: after ?? undefined } });
+    found.push(...page.items);
+    after = page.next;
+  } while (after);
+  return found.sort((one, other) => one.name.localeCompare(other.name));
+}
+
+export function Homes() {
+  const [homes, setHomes] = useState<readonly HomeSummary[] | null>(null);
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    readAll()
+      .then((found) => {
+        const [only, ...others] = found;
+        if (only && !others.length && !history.state) go(`/homes/${only.id}`, { replace: true });
+        else setHomes(found);
+      })
+      .catch((error: unknown) => setProblem(wordsFor(error)));
+  }, []);
+  if (problem) return <Notice kind="alarm" title={problem} />;
+  if (!homes) return <Loading />;
+  return (
+    <section class="homes">
+      <h1>{t("homes.title")}</h1>
+      {homes.length ? (
+        <List>
+          {homes.map((home) => (
+            <Row key={home.id} icon="home" href={`/homes/${home.id}`} title={home.name} about={about(home)} />
+          ))}
+        </List>
+      ) : (
+        <Empty title={t("homes.none")}>
+          <p>{t("homes.none_about")}</p>
+        </Empty>
+      )}
+    </section>
+  );
+}
+
+function about({ role, rooms, modules, unreachable }: HomeSummary): string {
+  const parts = [t(`homes.role.${role}`), count("homes.rooms", rooms), count("homes.devices", modules)];
+  if (unreachable) parts.push(count("homes.unreachable", unreachable));
+  return parts.join(" · ");
+}

@@ -1,0 +1,33 @@
+/** My homes: the list of homes, one home, one room, one device. */
+
+import { match } from "../app/router";
+import { t } from "../app/i18n";
+import { Notice } from "../parts/notice";
+import { DevicePage } from "./device_page";
+import { HomePage } from "./home";
+import { Homes } from "./homes";
+import { WithHome } from "./with_home";
+
+export const texts = {
+  en: () => import("./texts/en.toml"),
+  de: () => import("./texts/de.toml"),
+  fr: () => import("./texts/fr.toml"),
+  it: () => import("./texts/it.toml"),
+};
+
+export function Page() {
+  if (match("/homes")) return <Homes />;
+  const home = match("/homes/:home");
+  if (home?.home) return <WithHome key={home.home} id={home.home} show={(open) => <HomePage open={open} />} />;
+  const room = match("/homes/:home/rooms/:room");
+  if (room?.home && room.room) {
+    const { home: id, room: only } = room;
+    return <WithHome key={id} id={id} show={(open) => <HomePage open={open} only={only} />} />;
+  }
+  const device = match("/homes/:home/devices/:device");
+  if (device?.home && device.device) {
+    const { home: id, device: shown } = device;
+    return <WithHome key={id} id={id} show={(open) => <DevicePage open={open} id={shown} />} />;
+  }
+  return <Notice kind="warn" title={t("error.no_page")} />;
+}

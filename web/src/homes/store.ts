@@ -1,0 +1,120 @@
+/** An open home: its rooms and devices, kept up to date by the event stream. */
+
+import { computed, signal, type ReadonlySignal } from "@preact/signals";
+import { api, ApiError } from "../app/api";
+import { listen, type LiveEvent, type Liveness, type LiveStream } from "../app/live";
+import { Device } from "./device";
+import type { Home, Module, ModuleNotice, Room } from "./model";
+
+/** A room with its devices, or the devices without a room (`room` is null). */
+export interface Place {
+  readonly floor: string | null;
+  readonly room: Room | null;
+  readonly devices: readonly Device[];
+}
+
+const READY_AFTER = 400;
+
+export class OpenHome {
+  readonly home = signal<Home | null>(null);
+  readonly problem = signal<ApiError | null>(null);
+  readonly places: ReadonlySignal<readonly Place[]>;
+  readonly #devices = new Map<string, Device>();
+  readonly #early: [ModuleNotice, string][] = [];
+  readonly #stream: LiveStream;
+  readonly #timer: number;
+  #loading = false;
+  #again = false;
+  #closed = false;
+
+  constructor(readonly id: string) {
+    this.places = computed(() => this.#arrange(this.home.value));
+    // The home is read after the stream is ready, so that no change is lost between the two.
+    this.#stream = listen({ plant: id }, (event) => this.#take(event));
+    this.#timer = setTimeout(() => void this.load(), READY_AFTER);
+  }
+
+  get liveness(): ReadonlySignal<Liveness> {
+    return this.#stream.liveness;
+  }
+
+  device(id: string): Device | undefined {
+    void this.home.value; // A component that asks for a device is drawn again when the home was read.
+    return this.#devices.get(id);
+  }
+
+  get devices(): readonly Device[] {
+    void this.home.value;
+    return [...this.#devices.values()];
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#stream.close();
+  }
+
+  #take({ event, data }: LiveEvent): void {
+    if (event === "ready" || event === "plant" || event === "people" || event === "reset") void this.load();
+    if (!("data" in data)) return;
+    const notice = data.data as ModuleNotice;
+    const device = this.#devices.get(notice.moduleId);
+    if (this.#loading) this.#early.push([notice, data.time ?? ""]);
+    device?.notice(notice, data.time ?? "");
+  }
+
+  /** Read the home. Calls while it is read lead to one more reading. */
+  async load(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#again = this.#loading;
+    if (this.#loading) return;
+    this.#loading = true;
+    try {
+      const home = await api.get<Home>(`/home/v1/homes/${this.id}`);
+      if (this.#closed) return;
+      this.#keep(home);
+      this.problem.value = null;
+    } catch (error) {
+      // Rights that ended: nothing of the home may be shown any more. A lost connection: the last state stays, marked as old.
+      const problem = error instanceof ApiError ? error : new ApiError(0, { detail: String(error) });
+      this.problem.value = problem;
+      if (problem.status === 403 || problem.status === 404) this.home.value = null;
+    } finally {
+      this.#loading = false;
+    }
+    if (this.#again) await this.load();
+  }
+
+  #keep(home: Home): void {
+    const known = new Set(home.modules.map((module) => module.id));
+    for (const id of this.#devices.keys()) if (!known.has(id)) this.#devices.delete(id);
+    for (const module of home.modules) this.#keepModule(module);
+    for (const [notice, time] of this.#early.splice(0)) this.#devices.get(notice.moduleId)?.notice(notice, time);
+    this.home.value = home;
+  }
+
+  #keepModule(module: Module): void {
+    const device = this.#devices.get(module.id);
+    if (device) device.update(module);
+    else this.#devices.set(module.id, new Device(this.id, module));
+  }
+
+  #arrange(home: Home | null): readonly Place[] {
+    if (!home) return [];
+    const byRoom = new Map<string | null, Device[]>();
+    for (const { id, roomId } of home.modules) {
+      const device = this.#devices.get(id);
+      if (!device) continue;
+      const devices = byRoom.get(roomId);
+      if (devices) devices.push(device);
+      else byRoom.set(roomId, [device]);
+    }
+    const place = (room: Room | null, floor: string | null): Place => ({ floor, room, devices: byRoom.get(room?.id ?? null) ?? [] });
+    const places = [
+      ...home.floors.flatMap((floor) => floor.rooms.map((room) => place(room, floor.name))),
+      ...home.rooms.map((room) => place(room, null)),
+      place(null, null),
+    ];
+    return places.filter(({ room, devices }) => room !== null || devices.length > 0);
+  }
+}
