@@ -96,6 +96,16 @@ _NO_DEVICE = "no device is asked: what is shown is stored"
 _NO_INPUT = "there is no parameter and no body that could be wrong"
 _OWN_MISTAKE = "only a mistake of our own would be an internal error: a slow device is 408 here"
 
+_THERMOSTAT: dict[int, Cause | str] = {
+    200: well,
+    400: malformed,
+    401: someone_elses,
+    404: with_device("offline"),
+    408: slow,
+    469: password,
+    470: terms,
+    500: _OWN_MISTAKE,
+}
 CAUSES: dict[str, dict[int, Cause | str]] = {
     "E1": {**_HOMECTL, 500: refusing},
     "E2": _HOMECTL,
@@ -117,26 +127,8 @@ CAUSES: dict[str, dict[int, Cause | str]] = {
     },
     "E10": {200: well, 204: nothing_to_list, 400: _NO_INPUT, 401: no_token, 404: "a list without entries is 204"},
     "E11": {200: well, 400: malformed, 401: someone_elses, 404: no_such_plant, 408: slow},
-    "E12": {
-        200: well,
-        400: malformed,
-        401: someone_elses,
-        404: with_device("offline"),
-        408: slow,
-        469: password,
-        470: terms,
-        500: _OWN_MISTAKE,
-    },
-    "E13": {
-        200: well,
-        400: malformed,
-        401: someone_elses,
-        404: with_device("offline"),
-        408: slow,
-        469: password,
-        470: terms,
-        500: _OWN_MISTAKE,
-    },
+    "E12": _THERMOSTAT,
+    "E13": _THERMOSTAT,
     "E14": {
         200: well,
         204: nothing_to_list,

@@ -23,7 +23,7 @@ from support.gateway import Gateway, import_estate
 from support.http import KEY_HEADER
 from support.journaling_gateway import read_journal
 from support.kill_rounds import SETTINGS, all_plugs, check_database, read_only
-from support.order_clients import rooms_of, sending_orders, wait_for_orders
+from support.order_clients import rooms_of, running_in_threads, sending_orders, wait_for_orders
 from support.plug_estate import KEY, OWNER, plug_estate
 from support.restartable import RestartableGateway, clean_environment, kill
 from support.spec_operations import E5
@@ -117,16 +117,8 @@ class SceneRunner:
 
 @contextmanager
 def running_scenes(runners: list[SceneRunner]) -> Iterator[None]:
-    stop = threading.Event()
-    threads = [threading.Thread(target=runner.run, args=(stop,), daemon=True) for runner in runners]
-    for thread in threads:
-        thread.start()
-    try:
+    with running_in_threads(runners):
         yield
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join(65)
     assert [refusal for runner in runners for refusal in runner.refused] == []
 
 

@@ -18,6 +18,7 @@ from domogate.estate import EstateMistakes, PlantSpool, demo_text, read_estate, 
 from domogate.estate.nodes import compose
 from domogate.estate.quick_read import NotQuick, to_raw
 from domogate.estate.schema import guide, quick_reader
+from support.estate_documents import draw_place
 from support.examples import examples
 
 pytestmark = pytest.mark.slow
@@ -148,12 +149,7 @@ class TestTheQuickReader:
     def test_it_never_passes_what_the_schema_refuses(self, data: st.DataObject) -> None:
         document = deepcopy(_demo())
         document["plants"] = [document["plants"][data.draw(st.integers(0, len(document["plants"]) - 1))]]
-        place: Any = document
-        while True:
-            key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
-            if not isinstance(place[key], dict | list) or not place[key] or data.draw(st.integers(0, 5)) == 0:
-                break
-            place = place[key]
+        place, key = draw_place(data, document)
         match data.draw(st.integers(0, 3)):
             case 0 | 1 if isinstance(place, dict):
                 place[key] = data.draw(st.sampled_from(list(_values_of(key, _demo()))))

@@ -14,6 +14,7 @@ from domogate.domain.estate import EstatePlant
 from domogate.estate import EstateMistakes, demo_text, read_estate
 from domogate.estate.nodes import MAX_DEPTH, compose
 from domogate.estate.schema import guide
+from support.estate_documents import draw_place
 from support.examples import examples
 
 HEAD = """\
@@ -226,12 +227,7 @@ class TestNothingButMistakes:
     @given(st.data())
     def test_the_demo_estate_with_any_value_put_in_any_place(self, data: st.DataObject) -> None:
         document = deepcopy(_demo_document())
-        place: Any = document
-        while True:
-            key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
-            if not isinstance(place[key], dict | list) or not place[key] or data.draw(st.integers(0, 5)) == 0:
-                break
-            place = place[key]
+        place, key = draw_place(data, document)
         place[key] = data.draw(DATA)
         self._read(yaml.safe_dump(document))
 

@@ -145,6 +145,13 @@ class TestReadings:
         ]
         assert {one["at"] for one in listed["items"][:2]} == {"2027-01-15T07:00:00Z"}
 
+    @pytest.mark.parametrize("more", ["", "?resolution=1m"])
+    async def test_those_of_a_simulated_module_are_marked(self, api: ManagementApi, more: str) -> None:
+        reading = ("power", Reading(5, Unit.WATT, NOW - 60))
+        await api.env.store.record((Report(HOUSE.id, LAMP.id, NOW - 60, readings=(reading,)),))
+        (one,) = (await api.ok("GET", f"/plants/{HOUSE.id}/modules/{LAMP.id}/readings{more}"))["items"]
+        assert one["simulated"] is True
+
     async def test_a_resolution_gives_summaries(self, api: ManagementApi) -> None:
         await measure(api, 6, every=30)
         path = f"{READINGS}?resolution=1m&measure=power"

@@ -16,6 +16,7 @@ from domogate.stores.migrate import HEAD, migrate
 from support.clocks import ManualClock
 from support.postgres import PostgresServer, postgres_server
 from support.stores import SMALL, OpenStore
+from support.tables import migrated
 
 
 @pytest.fixture(scope="session")
@@ -30,13 +31,7 @@ ENGINES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
 @pytest.fixture(scope="session")
 def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A new database with its tables. Creating them takes longer than most tests."""
-    path = tmp_path_factory.mktemp("migrated") / "domogate.db"
-    database = open_database(sqlite_url(path))
-    migrate(database)
-    with database.writing.connect() as connection:
-        connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    database.close()
-    return path
+    return migrated(tmp_path_factory.mktemp("migrated"))
 
 
 class KeptDatabases:

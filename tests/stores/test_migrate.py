@@ -33,18 +33,23 @@ def _by_revisions() -> Iterator[None]:
     tables.make_tables_at_once()
 
 
+def check_tables(url: str) -> None:
+    """The database has exactly the tables of the code."""
+    database = open_database(url)
+    try:
+        with database.reading.connect() as connection:
+            assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+            assert find_revision(connection) == HEAD
+    finally:
+        database.close()
+
+
 class TestMigrations:
     async def test_an_empty_database_gets_exactly_the_tables_of_the_code(
         self, open_store: OpenStore, empty_database_url: str
     ) -> None:
         await open_store(empty_database_url)
-        database = open_database(empty_database_url)
-        try:
-            with database.reading.connect() as connection:
-                assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-                assert find_revision(connection) == HEAD
-        finally:
-            database.close()
+        check_tables(empty_database_url)
 
     async def test_what_other_tests_are_given_is_what_the_migrations_make(self, tmp_path: Path, open_store: OpenStore) -> None:
         async def made(name: str) -> set[tuple[str, str, str]]:
@@ -223,13 +228,7 @@ class TestUpgrade:
     async def test_it_is_then_as_good_as_a_new_one(self, open_store: OpenStore, empty_database_url: str) -> None:
         make_first_database(empty_database_url)
         store = await open_store(empty_database_url)
-        database = open_database(empty_database_url)
-        try:
-            with database.reading.connect() as connection:
-                assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-                assert find_revision(connection) == HEAD
-        finally:
-            database.close()
+        check_tables(empty_database_url)
         grant = a_grant(60)
         await store.add_code(grant, a_code(grant))
         redeemed = await store.redeem_code("hash of code", NOW)

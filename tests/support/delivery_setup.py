@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import msgspec
 
@@ -102,7 +103,13 @@ class DeliverySetup:
         self.read_model = ReadModel(store, max_modules=100_000)
         self.notes = RecordedAudit()
         self.formats = WebhookFormats(SOURCE, {WebhookFormat.THERMOSTAT: print_notification})
-        told: dict[str, Any] = {"given_up": GIVEN_UP, "dead_kept": 30 * 86_400.0, "poll": 0.02, **arguments}
+        told: dict[str, Any] = {
+            "given_up": GIVEN_UP,
+            "dead_kept": 30 * 86_400.0,
+            "may_prune": AsyncMock(return_value=True),
+            "poll": 0.02,
+            **arguments,
+        }
         self.dispatcher = Dispatcher(
             store, self.identities, self.read_model, webhook_sender, clock, self.formats, self.notes, **told
         )
@@ -162,20 +169,6 @@ def _state(module: Module, level: int) -> State:
     if module.kind is DeviceKind.CHRONOTHERMOSTAT:
         return ThermostatState(function=ThermostatFunction.HEATING, mode=ThermostatMode.MANUAL, set_point=10 + level / 10)
     return LightState(on=True, level=level) if module.kind is DeviceKind.LIGHT else PlugState(on=bool(level % 2))
-
-
-def migrated(folder: Path) -> Path:
-    """A database with tables, to be copied, because creating tables takes longer than most tests."""
-    from domogate.stores.engine import open_database
-    from domogate.stores.migrate import migrate
-
-    path = folder / "migrated.db"
-    database = open_database(sqlite_url(path))
-    migrate(database)
-    with database.writing.connect() as connection:
-        connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    database.close()
-    return path
 
 
 @asynccontextmanager

@@ -1,5 +1,6 @@
 """Driving on a fake store and fake drivers."""
 
+import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -9,11 +10,13 @@ from support.devices import FakeDriver
 
 
 @asynccontextmanager
-async def running_driving(store: FakeStore, *drivers: FakeDriver, simulated_plants: int = 10) -> AsyncIterator[Driving]:
+async def running_driving(
+    store: FakeStore, *drivers: FakeDriver, simulated_plants: int = 10, chance: random.Random | None = None
+) -> AsyncIterator[Driving]:
     """Start, and stop at the end. Plants may still be loading."""
     clock = drivers[0].clock
     named = {driver.name: driver for driver in drivers}
-    driving = Driving(store, named, clock, simulated_plants=simulated_plants)
+    driving = Driving(store, named, clock, simulated_plants=simulated_plants, random_source=chance)
     store.listen(driving.apply)
     await driving.start()
     try:

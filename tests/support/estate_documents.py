@@ -208,3 +208,13 @@ def estates(draw: st.DrawFn) -> Record:
         for n in range(draw(st.integers(0, 3)))
     ]
     return estate
+
+
+def draw_place(data: st.DataObject, document: Any) -> tuple[Any, Any]:
+    """Any place in the document: a record or a list in it, and one of its keys."""
+    place = document
+    while True:
+        key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
+        if not isinstance(place[key], dict | list) or not place[key] or data.draw(st.integers(0, 5)) == 0:
+            return place, key
+        place = place[key]

@@ -11,7 +11,6 @@ import resource
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ from support.event_client import EventClient
 from support.gateway import Gateway, import_estate
 from support.http import KEY_HEADER
 from support.kill_rounds import all_plugs, check_database
-from support.order_clients import PatientClient, Plug, Room, rooms_of
+from support.order_clients import PatientClient, Plug, Room, rooms_of, running_in_threads
 from support.plug_estate import KEY, OWNER, plug_estate
 from support.postgres import PostgresServer, postgres_server
 from support.processes import Process
@@ -196,17 +195,8 @@ class FaultRounds:
             PatientClient(address, KEY, token, self.rooms[number::CLIENTS], random.Random(self.chance.random()))
             for number in range(CLIENTS)
         ]
-        stop = threading.Event()
-        threads = [threading.Thread(target=client.run, args=(stop,), daemon=True) for client in clients]
-        for thread in threads:
-            thread.start()
-        try:
+        with running_in_threads(clients):
             yield clients
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join(90)
-        assert not any(thread.is_alive() for thread in threads), "a client did not stop"
 
     def _wait_for_orders(self, clients: Sequence[PatientClient], least: int) -> None:
         end = time.monotonic() + RECOVERED_WITHIN

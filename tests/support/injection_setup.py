@@ -14,6 +14,7 @@ from domogate.services.driving import Driving
 from domogate.services.plants.read_model import PlantView, ReadModel
 from support.device_store import FakeStore
 from support.devices import FakeDriver, make_id, make_module
+from support.driving_setup import running_driving
 
 LAMP = make_module(DeviceKind.LIGHT, make_id(100))
 REMOTE = make_module(DeviceKind.REMOTE, make_id(101))
@@ -35,14 +36,9 @@ class RecordedAudit:
 
 @asynccontextmanager
 async def running(store: FakeStore, driver: FakeDriver) -> AsyncIterator[Driving]:
-    driving = Driving(store, {driver.name: driver}, driver.clock, simulated_plants=10)
-    store.listen(driving.apply)
-    await driving.start()
-    await driving.settled()
-    try:
+    async with running_driving(store, driver) as driving:
+        await driving.settled()
         yield driving
-    finally:
-        await driving.stop()
 
 
 async def get_view(read_model: ReadModel, plant: Id) -> PlantView:

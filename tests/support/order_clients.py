@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from support.estate_view import PlantView
@@ -108,6 +109,26 @@ class Client:
             connection.close()
 
 
+class Worker(Protocol):
+    def run(self, stop: threading.Event) -> None: ...
+
+
+@contextmanager
+def running_in_threads(workers: Sequence[Worker]) -> Iterator[None]:
+    """The workers run during the block. At its end all have stopped."""
+    stop = threading.Event()
+    threads = [threading.Thread(target=worker.run, args=(stop,), daemon=True) for worker in workers]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(_PATIENCE + 30)
+    assert not any(thread.is_alive() for thread in threads), "a client did not stop"
+
+
 @contextmanager
 def sending_orders(
     base_url: str, key: str, token: str, rooms: Sequence[Room], clients: int, chance: random.Random
@@ -115,17 +136,8 @@ def sending_orders(
     """Clients that send orders during the block. At its end all have stopped, and no order was refused."""
     address = urlsplit(base_url).netloc
     workers = [Client(address, key, token, rooms[number::clients], random.Random(chance.random())) for number in range(clients)]
-    stop = threading.Event()
-    threads = [threading.Thread(target=worker.run, args=(stop,), daemon=True) for worker in workers]
-    for thread in threads:
-        thread.start()
-    try:
+    with running_in_threads(workers):
         yield workers
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join(_PATIENCE + 5)
-    assert not any(thread.is_alive() for thread in threads), "a client did not stop"
     refusals = [refusal for worker in workers for refusal in worker.refused]
     assert not refusals, f"an order was refused: {refusals[0]}"
 

@@ -2,8 +2,6 @@
 
 import asyncio
 import base64
-import datetime
-import ipaddress
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,10 +10,7 @@ from email.message import EmailMessage
 from email.policy import default
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from support.tls import make_self_signed
 
 
 class SmtpSink:
@@ -91,26 +86,7 @@ async def smtp_sink(trust: ssl.SSLContext | None = None, *, tls: bool = False, r
 
 def certified(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     """TLS contexts for a server at 127.0.0.1 and for a client that trusts it."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(minutes=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    file = folder / "mail.pem"
-    plain = serialization.NoEncryption()
-    file.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
-        + certificate.public_bytes(serialization.Encoding.PEM)
-    )
+    tls = make_self_signed(folder)
     server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    server.load_cert_chain(file)
-    return server, ssl.create_default_context(cafile=str(file))
+    server.load_cert_chain(tls.certificate, tls.key)
+    return server, ssl.create_default_context(cafile=str(tls.certificate))

@@ -5,10 +5,12 @@
 
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 from sqlalchemy import Connection, create_engine, text
 
-from domogate.stores import migrate
+from domogate.stores import migrate, sqlite_url
+from domogate.stores.engine import open_database
 
 _run_migrations = migrate.upgrade
 
@@ -47,3 +49,14 @@ def make_tables_at_once(*, prepared: bool = False) -> Callable[[], None]:
 
 def make_tables_by_revisions() -> None:
     migrate.upgrade = _run_migrations
+
+
+def migrated(folder: Path) -> Path:
+    """A database with tables, to be copied, because creating tables takes longer than most tests."""
+    path = folder / "migrated.db"
+    database = open_database(sqlite_url(path))
+    migrate.migrate(database)
+    with database.writing.connect() as connection:
+        connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+    return path

@@ -23,9 +23,9 @@ from support.delivery_setup import (
     OTHER,
     RecordingSender,
     copied,
-    migrated,
     open_delivery_setup,
 )
+from support.tables import migrated
 from support.webhooks_app import URL, App, expect_problem
 
 

@@ -117,7 +117,7 @@ def _build_mail(settings: Settings) -> Mail:
     )
 
 
-def build_history(settings: Settings, store: Store, clock: Clock, clock_check: ClockCheck | None = None) -> History:
+def build_history(settings: Settings, store: Store, clock: Clock, clock_check: ClockCheck | None) -> History:
     return History(
         store,
         clock,

@@ -77,7 +77,7 @@ async def open_tools(settings: Settings, *, create: bool = True) -> AsyncIterato
                 audit,
                 SigningKeyAdministration(store, clock, settings.signing_algorithm),
                 FaultInjector(store, clock, audit),
-                build_history(settings, store, clock),
+                build_history(settings, store, clock, clock_check=None),
             )
         finally:
             await audit.stop()

@@ -35,6 +35,15 @@ class TestOnADatabase:
         await log.flush()
         return log
 
+    async def check_found(self, log: AuditLog, file: Path, statement: str, number: int) -> None:
+        """The statement of an attacker breaks the chain at this record."""
+        with sqlite3.connect(file) as thief:
+            assert thief.execute(statement).rowcount == 1
+        thief.close()
+        broken = (await log.verify()).broken
+        assert broken is not None
+        assert broken.number == number
+
     @pytest.mark.parametrize(
         ("statement", "number"),
         [
@@ -50,12 +59,7 @@ class TestOnADatabase:
         store, file = database
         log = await self.write(store)
         assert (await log.verify()).broken is None
-        with sqlite3.connect(file) as thief:
-            assert thief.execute(statement).rowcount == 1
-        thief.close()
-        broken = (await log.verify()).broken
-        assert broken is not None
-        assert broken.number == number
+        await self.check_found(log, file, statement, number)
 
     async def prune(self, store: SqlStore, up_to: int) -> None:
         """Removes all records up to this number, as if time had passed."""
@@ -102,12 +106,7 @@ class TestOnADatabase:
         store, file = database
         log = await self.write(store)
         await self.prune(store, 8)
-        with sqlite3.connect(file) as thief:
-            assert thief.execute(statement).rowcount == 1
-        thief.close()
-        broken = (await log.verify()).broken
-        assert broken is not None
-        assert broken.number == number
+        await self.check_found(log, file, statement, number)
 
     async def test_the_beginning_cannot_be_moved_with_the_hash_that_is_there(self, database: tuple[SqlStore, Path]) -> None:
         """An attacker who removes more records has no removal record for them."""

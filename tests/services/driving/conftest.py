@@ -1,18 +1,7 @@
 import pytest
 
-from support.clocks import NOON, ManualClock
-from support.device_store import FakeStore
+from support.clocks import ManualClock
 from support.devices import FakeDriver
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(NOON)
-
-
-@pytest.fixture
-def store() -> FakeStore:
-    return FakeStore()
 
 
 @pytest.fixture

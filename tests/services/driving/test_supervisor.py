@@ -1,7 +1,6 @@
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import pytest
@@ -18,6 +17,7 @@ from domogate.services.driving.supervisor import DriverCondition, Supervisor, ab
 from support.clocks import NOON, ManualClock
 from support.device_store import FakeStore
 from support.devices import FakeDriver, make_id, make_module, make_order
+from support.driving_setup import running_driving
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
 
@@ -53,18 +53,6 @@ def chance() -> NoPause:
     return NoPause()
 
 
-@asynccontextmanager
-async def running(store: FakeStore, *drivers: FakeDriver, chance: random.Random | None = None) -> AsyncIterator[Driving]:
-    clock = drivers[0].clock
-    driving = Driving(store, {each.name: each for each in drivers}, clock, simulated_plants=10, random_source=chance)
-    store.listen(driving.apply)
-    await driving.start()
-    try:
-        yield driving
-    finally:
-        await driving.stop()
-
-
 async def until(check: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
         while not check():
@@ -83,7 +71,7 @@ class TestADriverThatFails:
     async def test_is_started_again_and_gets_its_plants_back(self, store: FakeStore, mqtt: FakeDriver, chance: NoPause) -> None:
         plant = store.add_plant(LAMP)
         with capture_logs():
-            async with running(store, mqtt, chance=chance) as driving:
+            async with running_driving(store, mqtt, chance=chance) as driving:
                 await driving.settled()
                 mqtt.failure.set_result(ConnectionError("the broker is gone"))
                 await until(lambda: mqtt.starts == 2 and plant in mqtt.attached)
@@ -98,7 +86,7 @@ class TestADriverThatFails:
     ) -> None:
         plant = store.add_plant(LAMP, SIMULATED)
         with capture_logs():
-            async with running(store, simulator, mqtt, chance=random.Random(1)) as driving:
+            async with running_driving(store, simulator, mqtt, chance=random.Random(1)) as driving:
                 await driving.settled()
                 mqtt.failure.set_result(ConnectionError("the broker is gone"))
                 await until(lambda: store.find_state(plant, LAMP.id) is not None)
@@ -143,7 +131,7 @@ class TestADriverThatFails:
 
         monkeypatch.setattr(mqtt, "wait_failed", raise_at_once)
         with capture_logs():
-            async with running(store, mqtt, chance=chance) as driving:
+            async with running_driving(store, mqtt, chance=chance) as driving:
                 await until(lambda: mqtt.starts == 2)
                 assert health(driving).last_error == "ZeroDivisionError: a bug"
 
@@ -158,7 +146,7 @@ class TestADriverThatDoesNotStart:
         monkeypatch.setattr(mqtt, "start", hang)
         plant = store.add_plant(LAMP, SIMULATED)
         with capture_logs():
-            async with running(store, mqtt, simulator) as driving:
+            async with running_driving(store, mqtt, simulator) as driving:
                 await driving.settled()
                 assert (await driving.execute(make_order(plant, SIMULATED.id, ON))).reachable
                 assert asyncio.get_running_loop().time() == pytest.approx(2), "for so long the gateway waits for all of them"
@@ -174,7 +162,7 @@ class TestADriverThatDoesNotStart:
         monkeypatch.setattr(mqtt, "start", refuse)
         plant = store.add_plant(LAMP)
         with capture_logs():
-            async with running(store, mqtt, simulator) as driving:
+            async with running_driving(store, mqtt, simulator) as driving:
                 await driving.settled()
                 absence = store.absence_of(plant, LAMP.id)
         assert (absence.why, absence.evidence) == (AbsenceReason.MISCONFIGURED, "ValueError: no host in mqtt_brokers")
@@ -192,7 +180,7 @@ class TestADriverThatDoesNotStart:
 
         monkeypatch.setattr(mqtt, "start", hang_first)
         with capture_logs():
-            async with running(store, mqtt, chance=chance) as driving:
+            async with running_driving(store, mqtt, chance=chance) as driving:
                 await until(lambda: health(driving).condition is DriverCondition.RUNNING)
                 assert health(driving).last_error.startswith("TimeoutError")
                 assert 30 <= asyncio.get_running_loop().time() < 31
@@ -200,7 +188,7 @@ class TestADriverThatDoesNotStart:
     async def test_and_is_not_known_at_all_has_misconfigured_modules(self, store: FakeStore, simulator: FakeDriver) -> None:
         plant = store.add_plant(LAMP, SIMULATED)
         with capture_logs():
-            async with running(store, simulator) as driving:
+            async with running_driving(store, simulator) as driving:
                 await driving.settled()
         absence = store.absence_of(plant, LAMP.id)
         assert (absence.why, absence.evidence) == (AbsenceReason.MISCONFIGURED, "no driver 'mqtt' is configured")
@@ -215,7 +203,7 @@ class TestADriverThatDoesNotStop:
 
         monkeypatch.setattr(mqtt, "stop", hang)
         with capture_logs() as logs:
-            async with running(store, mqtt):
+            async with running_driving(store, mqtt):
                 pass
         assert [entry["event"] for entry in logs] == ["driver did not stop"]
         assert asyncio.get_running_loop().time() == pytest.approx(10)
@@ -236,7 +224,7 @@ class TestAPlantThatHangsWhenAttached:
 
         monkeypatch.setattr(mqtt, "attach", hang_for_one)
         with capture_logs():
-            async with running(store, mqtt, simulator) as driving:
+            async with running_driving(store, mqtt, simulator) as driving:
                 assert (await driving.execute(make_order(good, other_lamp.id, ON))).reachable
                 assert (await driving.execute(make_order(bad, SIMULATED.id, ON))).reachable
                 await until(lambda: store.find_state(bad, LAMP.id) is not None)

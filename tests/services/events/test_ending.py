@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 import pytest
@@ -17,17 +17,6 @@ from domogate.identity.rotation import rotate_keys
 from domogate.services.events.filters import EventFilter
 from domogate.services.events.hub import Unavailable
 from support.stream_setup import Credentials, Listener, SharedHome, StreamSetup, a_module, open_stream_setup, until
-
-
-@pytest.fixture
-async def setup() -> AsyncIterator[StreamSetup]:
-    async with open_stream_setup() as opened:
-        yield opened
-
-
-@pytest.fixture
-async def home(setup: StreamSetup) -> SharedHome:
-    return await SharedHome(setup).build()
 
 
 async def _withdraw(setup: StreamSetup, home: SharedHome, _: Credentials) -> None:

@@ -5,7 +5,6 @@ import dataclasses
 import gc
 import json
 import weakref
-from collections.abc import AsyncIterator
 from typing import Any
 from unittest.mock import Mock
 
@@ -24,17 +23,6 @@ from domogate.services.events import hub as hubs
 from domogate.services.events.filters import EventFilter
 from domogate.services.events.hub import TooManyStreams, Unavailable
 from support.stream_setup import SOURCE, Listener, ReceivedEvent, SharedHome, StreamSetup, a_module, open_stream_setup, until
-
-
-@pytest.fixture
-async def setup() -> AsyncIterator[StreamSetup]:
-    async with open_stream_setup() as opened:
-        yield opened
-
-
-@pytest.fixture
-async def home(setup: StreamSetup) -> SharedHome:
-    return await SharedHome(setup).build()
 
 
 class TestAStreamThatIsNew:

@@ -1,27 +1,15 @@
 """A person who joins a plant gets no events from before the membership (Decision 0056)."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
 from domogate.domain.events import StateChanged
 from domogate.domain.limits import Limits
 from domogate.services.events.filters import EventFilter
-from support.stream_setup import SharedHome, StreamSetup, open_stream_setup
+from support.stream_setup import SharedHome, StreamSetup
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-async def setup() -> AsyncIterator[StreamSetup]:
-    async with open_stream_setup() as opened:
-        yield opened
-
-
-@pytest.fixture
-async def home(setup: StreamSetup) -> SharedHome:
-    return await SharedHome(setup).build()
 
 
 class TestLastEventId:

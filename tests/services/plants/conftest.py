@@ -22,16 +22,6 @@ from support.injection_setup import (
 
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(NOON)
-
-
-@pytest.fixture
-def store() -> FakeStore:
-    return FakeStore()
-
-
-@pytest.fixture
 def driver(clock: ManualClock) -> FakeDriver:
     driver = FakeDriver(clock)
     driver.answers = {LAMP.id: LightState(on=True), REMOTE.id: HIGH, UNIT.id: WELL, CONTROLLER.id: EmergencyState()}

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from support.delivery_setup import DeliverySetup, RecordingSender, copied, migrated, open_delivery_setup
+from support.delivery_setup import DeliverySetup, RecordingSender, copied, open_delivery_setup
+from support.tables import migrated
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 from typing import Any, NoReturn
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -190,6 +191,28 @@ class TestTrouble:
         async with asyncio.timeout(PATIENCE):
             while await setup.store.list_pending(webhook.id, dead=True, limit=9):
                 await asyncio.sleep(0.01)
+
+
+class TestAClockThatMayBeWrong:
+    async def test_no_dead_letter_is_removed_until_it_is_right(self, database: Path) -> None:
+        clock, sender, may_prune = ManualClock(), RecordingSender(), AsyncMock(return_value=False)
+        sender.answer = AWAY
+        async with open_delivery_setup(database, sender, clock, may_prune=may_prune) as setup:
+            webhook = await setup.register(URL)
+            await setup.report()
+            await setup.settle()
+            await setup.pass_time(GIVEN_UP)
+            await setup.pass_time(3600)
+            await setup.pass_time(400 * DAY)
+            asked = may_prune.await_count
+            async with asyncio.timeout(PATIENCE):
+                while may_prune.await_count < asked + 3:
+                    await asyncio.sleep(0.01)
+            assert await setup.store.list_pending(webhook.id, dead=True, limit=9)
+            may_prune.return_value = True
+            async with asyncio.timeout(PATIENCE):
+                while await setup.store.list_pending(webhook.id, dead=True, limit=9):
+                    await asyncio.sleep(0.01)
 
 
 class TestAClockThatWasAhead:

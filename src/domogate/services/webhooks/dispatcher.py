@@ -52,8 +52,8 @@ class Dispatcher:
         *,
         given_up: float,
         dead_kept: float,
+        may_prune: Callable[[], Awaitable[bool]],
         poll: float = 5.0,
-        may_prune: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         """All times are in seconds. `poll`: how often webhooks are read from the store, to see changes of other processes."""
         self._store = store
@@ -269,7 +269,7 @@ class Dispatcher:
                 if loop.time() >= read_at:
                     read_at = loop.time() + self._poll
                     await self._read_webhooks()
-                if loop.time() >= prune_at and (self._may_prune is None or await self._may_prune()):
+                if loop.time() >= prune_at and await self._may_prune():
                     prune_at = loop.time() + _PRUNE_EVERY
                     await self._store.prune_pending(now - self._dead_kept)
             except Exception:
