@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 
-_CACHE_KIB = 16 * 1024
+_CACHE_KIB = 4 * 1024
 _MOST_AT_ONCE = 500
 
 
