@@ -56,30 +56,31 @@ def _key(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z]+", key) and key.casefold() not in _AMBIGUOUS - {"on"} else scalar(key)
 
 
-def _flow(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{_key(key)}: {_flow(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_flow, value)) + "]"
-    return scalar(value)
-
-
-def _fits(value: Any, room: int) -> bool:
-    return not _has_block(value) and len(_flow(value)) <= room
-
-
-def _has_block(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any((key in _BLOCK_KEYS and item) or _has_block(item) for key, item in value.items())
-    return isinstance(value, list | tuple) and any(map(_has_block, value))
+def _flow(value: Any, room: int) -> str | None:
+    """The value on one line. None if a list or mapping is longer than `room`, or has a list with one entry on each line."""
+    if not isinstance(value, dict | list | tuple):
+        return scalar(value)
+    parts: list[str] = []
+    left = room - 2
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        text = None if key in _BLOCK_KEYS and item else _flow(item, left)
+        if text is None:
+            return None
+        part = f"{_key(key)}: {text}" if isinstance(value, dict) else text
+        left -= len(part) if not parts else len(part) + 2
+        if left < 0:
+            return None
+        parts.append(part)
+    return f"{{{', '.join(parts)}}}" if isinstance(value, dict) else f"[{', '.join(parts)}]"
 
 
 def _entry(lines: list[str], indent: str, key: str, value: Any, first: str | None = None) -> None:
     """One key of a block mapping. `first` replaces the indent before it."""
     head = f"{indent if first is None else first}{_key(key)}:"
     is_block_list = key in _BLOCK_KEYS and isinstance(value, list) and bool(value)
-    if not isinstance(value, dict | list | tuple) or (not is_block_list and _fits(value, WIDTH - len(head) - 1)) or not value:
-        lines.append(f"{head} {_flow(value)}")
+    text = None if is_block_list else _flow(value, WIDTH - len(head) - 1)
+    if text is not None:
+        lines.append(f"{head} {text}")
         return
     lines.append(head)
     _block(lines, f"{indent}  ", value)
@@ -92,8 +93,9 @@ def _block(lines: list[str], indent: str, value: Any) -> None:
         return
     for item in value:
         dash = f"{indent}- "
-        if not item or not isinstance(item, dict | list | tuple) or _fits(item, WIDTH - len(dash)):
-            lines.append(f"{dash}{_flow(item)}")
+        text = _flow(item, WIDTH - len(dash))
+        if text is not None:
+            lines.append(f"{dash}{text}")
         elif isinstance(item, dict):
             for index, (key, inner) in enumerate(item.items()):
                 _entry(lines, f"{indent}  ", key, inner, dash if index == 0 else None)

@@ -1,4 +1,4 @@
-"""Reads simple YAML quickly, plant by plant. Exports are simple YAML, and so are most files that people write.
+"""Reads simple YAML quickly, plant by plant. Exports are simple YAML, except if options of a driver have unusual keys.
 
 Simple means: block lists and mappings with words as keys; plain values of usual characters, quoted values, and lists and
 mappings in brackets, each within one line; comments only on lines of their own. For such text the result is the same as with
