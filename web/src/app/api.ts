@@ -35,8 +35,24 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether the last request reached the gateway. */
+/** Whether the gateway can be reached. If not, it is tried every few seconds. */
 export const reachable = signal(true);
+const PROBE_EVERY = 3_000;
+
+function lose(): void {
+  if (!reachable.value) return;
+  reachable.value = false;
+  setTimeout(() => void probe(), PROBE_EVERY);
+}
+
+async function probe(): Promise<void> {
+  try {
+    await fetch("/readyz", { signal: AbortSignal.timeout(TIMEOUT), cache: "no-store" });
+    reachable.value = true;
+  } catch {
+    setTimeout(() => void probe(), PROBE_EVERY);
+  }
+}
 
 export interface Options {
   readonly body?: unknown;
@@ -89,7 +105,7 @@ export async function request(method: string, path: string, options: Options = {
       if (options.signal?.aborted) throw error;
       const pause = PAUSES[attempt];
       if (method !== "GET" || pause === undefined) {
-        reachable.value = false;
+        lose();
         throw new ApiError(0, { detail: String(error) });
       }
       await new Promise((resolve) => setTimeout(resolve, pause));

@@ -33,7 +33,10 @@ export function go(target: string, options: { replace?: boolean } = {}): void {
   }
   const samePath = next.pathname === address.value.pathname;
   address.value = next;
-  if (!samePath) scrollTo(0, 0);
+  if (samePath) return;
+  scrollTo(0, 0);
+  // A screen reader begins to read at the new page, not at the link that is gone.
+  document.getElementById("main")?.focus({ preventScroll: true });
 }
 
 /** `/homes/:id/rooms/:room` against the path: the parameters, or null. */

@@ -1,8 +1,11 @@
 /** The frame around every page: whose gateway it is, the areas, the language, the person. */
 
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../parts/icons";
+import { Notice } from "../parts/notice";
 import { Toasts } from "../parts/toast";
+import { reachable } from "./api";
 import { AREAS, mayUse } from "./areas";
 import { config } from "./config";
 import { changeLanguage, LANGUAGES, language, t, type Language } from "./i18n";
@@ -26,6 +29,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         </div>
       </header>
       <main id="main" tabIndex={-1}>
+        {!reachable.value && <Notice kind="warn" title={t("error.unreachable")} />}
         {children}
       </main>
       <Toasts />
@@ -63,7 +67,27 @@ export function LanguageSwitch() {
   );
 }
 
+/** Closes the menu when the person clicks elsewhere or presses Escape. */
+function useClosing() {
+  const menu = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const close = (event: Event): void => {
+      const inside = event.target instanceof Node && menu.current?.contains(event.target);
+      const escape = event instanceof KeyboardEvent && event.key === "Escape";
+      if (menu.current && (escape || (event.type === "click" && !inside))) menu.current.open = false;
+    };
+    document.addEventListener("click", close);
+    document.addEventListener("keydown", close);
+    return () => {
+      document.removeEventListener("click", close);
+      document.removeEventListener("keydown", close);
+    };
+  }, []);
+  return menu;
+}
+
 function PersonMenu() {
+  const menu = useClosing();
   if (!person.value) {
     return (
       <button type="button" class="quiet" onClick={() => logIn("/")}>
@@ -72,7 +96,7 @@ function PersonMenu() {
     );
   }
   return (
-    <details class="menu">
+    <details class="menu" ref={menu}>
       <summary aria-label={t("common.account_of", { name: person.value.name })}>
         <Icon name="person" />
         <span class="menu-name">{person.value.name}</span>
