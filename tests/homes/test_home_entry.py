@@ -27,6 +27,7 @@ EXAMPLES = {
 OTHER_EXAMPLES: dict[str, dict[str, str]] = {"runScene": {"moduleId": SCENE.id}}
 BODIES: dict[str, Any] = {
     "commandModule": {"do": "set light", "on": False},
+    "setFavourites": {"modules": [LAMP.id]},
     "invite": {"email": "eve@example.com"},
     "changePerson": {"limits": {"modules": [LAMP.id]}},
 }
@@ -44,8 +45,10 @@ async def everything(api: HomeApi) -> bytes:
     """Everything that an operation could change."""
     store = api.env.store
     orders = await store.list_orders(None, None, None, None, 100)
-    grants = [await store.list_grants(user.id) for user in (ANNA, BRUNO, CARLA)]
-    return msgspec.json.encode([await store.export_estate(), orders, grants, await store.list_webhooks()])
+    people = (ANNA, BRUNO, CARLA)
+    grants = [await store.list_grants(user.id) for user in people]
+    favourites = [await store.find_favourites(user.id, HOUSE.id) for user in people]
+    return msgspec.json.encode([await store.export_estate(), orders, grants, favourites, await store.list_webhooks()])
 
 
 class TestEveryOperation:

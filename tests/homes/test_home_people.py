@@ -111,3 +111,18 @@ class TestSafety:
 
     async def test_a_home_without_it_is_404(self, api: HomeApi) -> None:
         await api.refused("GET", f"/homes/{HOUSE.id}/safety", status=404)
+
+
+class TestGrantsForSomeHomes:
+    async def test_an_application_sees_only_the_homes_that_the_person_chose(self, api: HomeApi) -> None:
+        token = await api.mint(ANNA, plants=frozenset({HOUSE.id}))
+        assert [home["id"] for home in (await api.ok("GET", "/homes", token=token))["items"]] == [HOUSE.id]
+        await api.refused("GET", f"/homes/{FULL_PLANT.id}", token=token, status=403)
+
+    async def test_it_revokes_no_other_application(self, api: HomeApi) -> None:
+        await api.env.store.add_grant(GRANT)
+        token = await api.mint(ANNA, plants=frozenset({HOUSE.id}))
+        await api.refused("DELETE", f"/applications/{APP.id}", token=token, status=403)
+        listed = {one["clientId"]: one["homes"] for one in (await api.ok("GET", "/applications"))["items"]}
+        assert listed == {api.client.id: None, APP.id: None}, "one grant of each is for all homes"
+        await api.ok("DELETE", f"/applications/{api.client.id}", token=token, status=204)

@@ -237,6 +237,7 @@ class TestOrders:
             "plantId": HOUSE.id,
             "moduleId": LAMP.id,
             "command": {"do": "set light", "level": 2},
+            "userId": None,
             "state": "expired",
             "problem": "the device did not confirm in time",
             "deadline": "2027-01-15T08:00:05Z",

@@ -29,6 +29,8 @@ KEPT = {
     # set up by people and operators, until they remove it
     *("users", "clients", "subscriptions", "plants", "members", "invitations", "floors", "ambients", "modules", "states"),
     *("spare_parts", "series", "injections"),
+    # one row for each person and plant, removed with either
+    "favourites",
     # one row for each user, removed with the user
     *("pseudonyms", "totp_steps"),
     # ten rows of each for a user, and one for each user and issuer, removed with the second factor or the user

@@ -13,8 +13,11 @@ from domogate.domain.plants import Ambient, Topology
 from domogate.domain.webhooks import Webhook
 from domogate.services.homes.applications import Applications
 from domogate.services.homes.commands import HomeCommands
+from domogate.services.homes.energy import HomeHistory, Price
+from domogate.services.homes.favourites import Favourites
 from domogate.services.homes.homes import Homes
 from domogate.services.homes.limits import PersonLimits
+from domogate.services.homes.recent import RecentEvents
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.webhooks.administration import WebhookAdministration
 from support.clocks import NOW
@@ -65,11 +68,15 @@ class HomeApi(TokenApi):
             commands=HomeCommands(devices.control, devices.scenes, limits, of.clock, of.audit),
             people=of.people,
             applications=Applications(of.store, of.people, WebhookAdministration(of.store, of.clock, of.audit)),
+            favourites=Favourites(of.store),
+            recent=RecentEvents(of.store),
+            history=HomeHistory(devices.history, of.clock),
             limits=limits,
             identities=self.identities,
             clock=of.clock,
             audit=of.audit,
             mails_links=False,
+            energy_price=Price(0.25, "EUR"),
         )
 
     async def open(self) -> None:

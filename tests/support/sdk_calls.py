@@ -130,6 +130,11 @@ HOME = (
     Call("home", "runScene", {**OF_HOME, "moduleId": SCENE}, status=204),
     Call("home", "commandModule", {**OF_HOME, "moduleId": CAMERA}, body={"do": "switch camera", "on": True}),
     Call("home", "getPicture", {**OF_HOME, "moduleId": CAMERA}),
+    Call("home", "setFavourites", OF_HOME, body={"modules": [LAMP, SCENE]}),
+    Call("home", "getFavourites", OF_HOME),
+    Call("home", "listRecentEvents", OF_HOME, {"limit": 2}),
+    Call("home", "listModuleReadings", {**OF_HOME, "moduleId": THERMOSTAT}, {"per": "day", "timezone": "Europe/Rome"}),
+    Call("home", "getEnergy", OF_HOME, {"since": "2026-11-14", "until": "2026-11-15"}),
     Call("home", "getSafety", {"homeId": HOSPITAL}, who=ELENA),
     Call("home", "getPeople", OF_HOME),
     Call("home", "invite", OF_HOME, status=201, body={

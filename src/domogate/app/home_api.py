@@ -6,8 +6,11 @@ from domogate import __version__, homes
 from domogate.edge.stack import ASGIApp
 from domogate.services.homes.applications import Applications
 from domogate.services.homes.commands import HomeCommands
+from domogate.services.homes.energy import HomeHistory, Price
+from domogate.services.homes.favourites import Favourites
 from domogate.services.homes.homes import Homes
 from domogate.services.homes.limits import PersonLimits
+from domogate.services.homes.recent import RecentEvents
 
 if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
@@ -21,10 +24,20 @@ def build_home_api(gateway: "Gateway") -> ASGIApp:
         commands=HomeCommands(gateway.control, gateway.scenes, limits, gateway.clock, gateway.audit),
         people=gateway.people,
         applications=Applications(gateway.store, gateway.people, gateway.webhook_administration),
+        favourites=Favourites(gateway.store),
+        recent=RecentEvents(gateway.store),
+        history=HomeHistory(gateway.history, gateway.clock),
         limits=limits,
         identities=gateway.identities,
         clock=gateway.clock,
         audit=gateway.audit,
         mails_links=settings.smtp_host is not None,
+        energy_price=None if settings.energy_price is None else _read_price(settings.energy_price),
     )
     return homes.build(services, gateway.verifier, base_url=settings.base_url, version=__version__, max_body=settings.max_body)
+
+
+def _read_price(setting: str) -> Price:
+    """`setting` was checked when the settings were loaded: `0.28 EUR`."""
+    amount, currency = setting.split()
+    return Price(float(amount), currency)

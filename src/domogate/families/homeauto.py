@@ -173,7 +173,7 @@ async def run_scene(services: Services, call: Call) -> Answer:
     order: SceneOrder = call.body
     if order.status != "run":
         raise ValueOutOfRange("status must be run")
-    await services.scenes.run_scene(call.plant.plant.id, call.module.module)
+    await services.scenes.run_scene(call.plant.plant.id, call.module.module, by=call.principal.user_id)
     call.note(services.audit, AuditAction.COMMAND, what=f"E5 run scene:{call.module.module.id}")
     return EMPTY_ANSWER
 
@@ -203,7 +203,8 @@ async def read_light(services: Services, call: Call) -> Answer:
 
 
 async def set_light(services: Services, call: Call) -> Answer:
-    await services.control.execute(call.plant.plant.id, call.module.module.id, light_command(call.body))
+    command = light_command(call.body)
+    await services.control.execute(call.plant.plant.id, call.module.module.id, command, by=call.principal.user_id)
     call.note(services.audit, AuditAction.COMMAND, what=f"X2 set light:{call.module.module.id}")
     return EMPTY_ANSWER
 

@@ -132,7 +132,7 @@ async def switch_plugs(services: Services, call: Call) -> Answer:
     on = _PLUG_ORDERS.get(order.status)
     if on is None:
         raise ValueOutOfRange("status must be on or off")
-    await services.control.switch_plugs(call.plant.plant.id, call.ambient, on=on)
+    await services.control.switch_plugs(call.plant.plant.id, call.ambient, on=on, by=call.principal.user_id)
     call.note(services.audit, AuditAction.COMMAND, what=f"E1 plugs {order.status} in ambient:{call.ambient.id}")
     return EMPTY_ANSWER
 

@@ -102,7 +102,7 @@ async def set_chronothermostat(services: Services, call: Call) -> Answer:
         offset_minutes=state.utc_offset_minutes if isinstance(state, ThermostatState) else 0,
         now=services.clock.now(),
     )
-    await services.control.execute(call.plant.plant.id, call.module.module.id, command)
+    await services.control.execute(call.plant.plant.id, call.module.module.id, command, by=call.principal.user_id)
     call.note(services.audit, AuditAction.COMMAND, what=f"X1 set chronothermostat:{call.module.module.id}")
     return EMPTY_ANSWER
 

@@ -29,11 +29,15 @@ class OwnWebhookOut(OutputModel, frozen=True):
 
 
 class ApplicationOut(OutputModel, frozen=True):
-    """An application, the scopes that the person granted to it, and whether it is the application that asks."""
+    """An application and the scopes that the person granted to it. `current`: it is the application that asks.
+
+    `homes` are the homes that the person chose for it; null means all homes of the person.
+    """
 
     client_id: str
     name: str
     scopes: tuple[str, ...]
+    homes: tuple[str, ...] | None
     since: datetime
     current: bool
     webhooks: list[OwnWebhookOut]
@@ -45,7 +49,7 @@ def _webhook_out(webhook: Webhook) -> OwnWebhookOut:
 
 def _application_out(application: Application, asking: str) -> ApplicationOut:
     webhooks = [_webhook_out(webhook) for webhook in application.webhooks]
-    return ApplicationOut.of(application, current=application.client_id == asking, webhooks=webhooks)
+    return ApplicationOut.of(application, homes=application.plants, current=application.client_id == asking, webhooks=webhooks)
 
 
 @OPERATIONS.add("GET", "/applications", "The applications that the person has let in, with their webhooks")
@@ -56,7 +60,7 @@ async def list_applications(services: HomeServices, call: HomeCall) -> Listing[A
 
 @OPERATIONS.add("DELETE", "/applications/{clientId}", "Revoke all grants of an application; its tokens are refused from now on")
 async def revoke_application(services: HomeServices, call: HomeCall) -> None:
-    await services.applications.revoke(call.caller.user_id, call.path["clientId"], address=call.address)
+    await services.applications.revoke(call.caller, call.path["clientId"], address=call.address)
 
 
 @OPERATIONS.add("DELETE", "/webhooks/{webhookId}", "End a webhook that an application registered for the person")

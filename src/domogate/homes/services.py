@@ -7,8 +7,11 @@ from domogate.http_api.operations import Call
 from domogate.ports import Audit, Clock
 from domogate.services.homes.applications import Applications
 from domogate.services.homes.commands import HomeCommands
+from domogate.services.homes.energy import HomeHistory, Price
+from domogate.services.homes.favourites import Favourites
 from domogate.services.homes.homes import Home, Homes
 from domogate.services.homes.limits import PersonLimits
+from domogate.services.homes.recent import RecentEvents
 from domogate.services.people import People
 from domogate.services.rights.identity_cache import IdentityCache
 
@@ -20,12 +23,16 @@ class HomeServices(msgspec.Struct, frozen=True):
     commands: HomeCommands
     people: People
     applications: Applications
+    favourites: Favourites
+    recent: RecentEvents
+    history: HomeHistory
     limits: PersonLimits
     identities: IdentityCache
     clock: Clock
     audit: Audit
     mails_links: bool
     """Whether a mail server sends links to invited people."""
+    energy_price: Price | None = None
 
     async def open_home(self, call: HomeCall) -> Home:
         """Return the home in the path, as the person sees it now. Raises NotFound, NoSuchPlant, NotYourPlant."""

@@ -1,7 +1,7 @@
 """The home API with all its operations. The pages for residents are one of its clients."""
 
 from domogate.domain.people import HOME_SCOPE, Principal
-from domogate.homes import applications, homes, me, modules, people, safety
+from domogate.homes import applications, favourites, homes, me, modules, people, readings, recent, safety
 from domogate.homes.services import HomeServices
 from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import HomeToken
@@ -9,7 +9,7 @@ from domogate.http_api.operations import Surface
 from domogate.ports import Verifier
 from domogate.services.homes.homes import DOOR_SCOPE
 
-_SUBJECTS = (me, homes, modules, safety, people, applications)
+_SUBJECTS = (me, homes, modules, readings, favourites, recent, safety, people, applications)
 
 SURFACE = Surface(
     name="home",

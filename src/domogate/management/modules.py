@@ -101,7 +101,7 @@ async def command_module(services: ManagementServices, call: OperatorCall, body:
     view = find_module(plant, call)
     module = view.module
     command = to_command(body, module, view.state, services.clock.now())
-    record = await services.devices.control.order(plant.plant.id, module.id, command, key=call.header)
+    record = await services.devices.control.order(plant.plant.id, module.id, command, key=call.header, by=call.caller.user_id)
     confirmed = record.state is OrderState.CONFIRMED
     services.audit.note(
         AuditAction.COMMAND,
@@ -125,7 +125,7 @@ async def run_scene(services: ManagementServices, call: OperatorCall) -> None:
     module = find_module(plant, call).module
     if module.kind is not DeviceKind.SCENE:
         raise ValueOutOfRange(f"only a scene can be run; this is a module of kind {module.kind}")
-    await services.devices.scenes.run_scene(plant.plant.id, module)
+    await services.devices.scenes.run_scene(plant.plant.id, module, by=call.caller.user_id)
     services.people.note(AuditAction.COMMAND, call.caller, f"management run scene:{module.id}")
 
 

@@ -18,12 +18,16 @@ OPERATIONS = OperationTable("orders")
 
 
 class OrderOut(OutputModel, frozen=True):
-    """A command for a module and its result. `problem` is the message of the device or driver, if the command failed."""
+    """A command for a module and its result. `problem` is the message of the device or driver, if the command failed.
+
+    `userId` is the person who sent the command, if it is known.
+    """
 
     id: str
     plant_id: str
     module_id: str
     command: CommandBody
+    user_id: str | None
     state: OrderState
     problem: str
     deadline: datetime

@@ -18,7 +18,7 @@ from domogate.ports.stores.estate import EstateStore, ImportSummary, UnnamedDriv
 from domogate.ports.stores.feed import FeedStore, Listener
 from domogate.ports.stores.keys import SigningKey, SigningKeyStore, SubscriptionStore, Usage
 from domogate.ports.stores.people import ClientStore, ExternalAccountStore, PasskeyStore, PeopleStore
-from domogate.ports.stores.plants import MemberStore, PlantStore, StoredPlant, StoredState
+from domogate.ports.stores.plants import FavouriteStore, MemberStore, PlantStore, StoredPlant, StoredState
 from domogate.ports.stores.safety import LogbookStore, SparePartStore, StoredEntry
 from domogate.ports.stores.sealing import SecretKeyRotation, SecretKeyStore
 from domogate.ports.stores.store import Store, StoreTimeout
@@ -43,6 +43,7 @@ __all__ = [
     "ExternalAccountStore",
     "Fabric",
     "FaultStore",
+    "FavouriteStore",
     "FeedStore",
     "GrantStore",
     "Hasher",

@@ -18,6 +18,7 @@ from domogate.settings.rules import (
     check_mailbox,
     check_networks,
     check_operator_name,
+    check_price,
     check_public_url,
     check_readable,
     check_terms,
@@ -195,6 +196,9 @@ _PANELS: dict[str, dict[str, Setting]] = {
             "Address of the terms of use, an https:// URL, instead of terms_file. Give each version its own address: if the "
             "address changes, people are asked again.",
             check_https_url,
+        ),
+        "energy_price": Setting(
+            "PRICE", "Price of a kilowatt hour, such as 0.28 EUR. The home API then says what energy costs.", check_price
         ),
     },
     "Pages": {

@@ -54,6 +54,10 @@ def _is_absolute(value: str, schemes: tuple[str, ...], forbidden: str) -> bool:
 check_mailbox = _allow(
     re.compile(r"[^@\s<>,;]+@[^@\s<>,;]+").fullmatch, "an e-mail address is allowed, such as gateway@example.com"
 )
+check_price = _allow(
+    re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})? [A-Z]{3}").fullmatch,
+    "an amount and a currency of three letters are allowed, such as 0.28 EUR",
+)
 check_operator_name = _allow(
     lambda value: bool(value.strip()) and is_name(value) and value.isprintable(),
     f"a name of 1 to {NAME_LENGTH} characters on one line is allowed, such as Hotel Aurora",

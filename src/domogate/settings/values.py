@@ -75,6 +75,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     default_language: str = DEFAULT_LANGUAGE
     terms_file: Path | None = None
     terms_url: str | None = None
+    energy_price: str | None = None
 
     # Pages
     console: bool = True

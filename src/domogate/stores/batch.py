@@ -121,11 +121,12 @@ def _to_row(record: OrderRecord, command: str) -> dict[str, Any]:
         "sent_at": record.sent_at,
         "ended_at": record.ended_at,
         "problem": record.problem,
+        "user_id": order.user_id,
     }
 
 
 def order_from_row(row: Row[Any]) -> OrderRecord:
-    order = Order(row.id, row.plant_id, row.module_id, decode_command(row.command), row.deadline)
+    order = Order(row.id, row.plant_id, row.module_id, decode_command(row.command), row.deadline, row.user_id)
     return OrderRecord(order, OrderState(row.state), row.queued_at, row.sent_at, row.ended_at, row.problem)
 
 

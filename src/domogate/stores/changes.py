@@ -34,6 +34,11 @@ def list_changes_of(connection: Connection, plant_ids: Collection[Id], after: in
     return found[:limit]
 
 
+def list_newest_of(connection: Connection, plant_id: Id, limit: int) -> Sequence[Change]:
+    newest = SELECT_CHANGES.where(changes.c.plant_id == plant_id).order_by(None).order_by(changes.c.cursor.desc()).limit(limit)
+    return changes_from_rows(connection.execute(newest))[::-1]
+
+
 def feed_span(connection: Connection) -> tuple[int, int]:
     oldest, newest = connection.execute(_SPAN).one()
     return oldest or 0, newest or 0
@@ -60,6 +65,7 @@ class SqlFeed(SqlSubject):
 
     list_changes = reads(list_changes)
     list_changes_of = reads(list_changes_of)
+    list_newest_of = reads(list_newest_of)
     newest_cursor = reads(newest_cursor)
     feed_span = reads(feed_span)
     prune_changes = repeats(prune_changes)

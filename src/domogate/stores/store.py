@@ -13,6 +13,7 @@ from domogate.stores.clock import SqlClock
 from domogate.stores.engine import SqliteDatabase
 from domogate.stores.estate import SqlEstate
 from domogate.stores.external_accounts import SqlExternalAccounts
+from domogate.stores.favourites import SqlFavourites
 from domogate.stores.injections import SqlFaults
 from domogate.stores.keys import SqlKeys
 from domogate.stores.logbook import SqlLogbook
@@ -33,6 +34,7 @@ from domogate.stores.webhooks import SqlWebhooks
 class SqlStore(
     SqlPlants,
     SqlMembers,
+    SqlFavourites,
     SqlRetention,
     SqlOrders,
     SqlFaults,

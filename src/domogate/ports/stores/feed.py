@@ -24,6 +24,10 @@ class FeedStore(Protocol):
         """Return the changes of these plants in cursor order."""
         ...
 
+    async def list_newest_of(self, plant_id: Id, limit: int) -> Sequence[Change]:
+        """Return the newest changes of the plant in cursor order."""
+        ...
+
     async def newest_cursor(self) -> int: ...
     async def feed_span(self) -> tuple[int, int]:
         """Return the cursors of the oldest and the newest stored change, or (0, 0) if there was no change yet."""

@@ -56,6 +56,18 @@ class PlantStore(Protocol):
         ...
 
 
+class FavouriteStore(Protocol):
+    """The modules that a person wants to see first."""
+
+    async def find_favourites(self, user_id: Id, plant_id: Id) -> Sequence[Id]:
+        """Return the modules in the person's order. Some of them may have been deleted."""
+        ...
+
+    async def set_favourites(self, user_id: Id, plant_id: Id, module_ids: Sequence[Id]) -> bool:
+        """Replace the list. Return False if the person is not a member of the plant."""
+        ...
+
+
 class MemberStore(Protocol):
     """The people of a plant: its owner, allowed users and invitations."""
 

@@ -11,7 +11,7 @@ from domogate.ports.stores.estate import EstateStore
 from domogate.ports.stores.feed import FeedStore
 from domogate.ports.stores.keys import SigningKeyStore, SubscriptionStore
 from domogate.ports.stores.people import ClientStore, ExternalAccountStore, PasskeyStore, PeopleStore
-from domogate.ports.stores.plants import MemberStore, PlantStore
+from domogate.ports.stores.plants import FavouriteStore, MemberStore, PlantStore
 from domogate.ports.stores.safety import LogbookStore, SparePartStore
 from domogate.ports.stores.sealing import SecretKeyStore
 from domogate.ports.stores.tickets import TicketStore
@@ -25,6 +25,7 @@ class StoreTimeout(Exception):
 class Store(
     PlantStore,
     MemberStore,
+    FavouriteStore,
     StateStore,
     ReadingStore,
     OrderStore,

@@ -6,11 +6,11 @@ from typing import Protocol
 import msgspec
 
 from domogate.domain.ids import Id
-from domogate.domain.people import Grant, Principal
+from domogate.domain.people import PAGES_CLIENT, Grant, Principal
 from domogate.domain.webhooks import Webhook
 from domogate.ports import ClientStore, GrantStore
 from domogate.services.people import Actor, People
-from domogate.services.refusals import NotFound
+from domogate.services.refusals import Forbidden, NotFound
 from domogate.services.rights.access import is_chosen
 from domogate.services.webhooks.administration import WebhookAdministration
 
@@ -25,6 +25,8 @@ class Application(msgspec.Struct, frozen=True):
     client_id: str
     name: str
     scopes: tuple[str, ...]
+    plants: tuple[Id, ...] | None
+    """The plants that the person chose for it. None means all plants of the person."""
     since: float
     webhooks: tuple[Webhook, ...]
 
@@ -41,7 +43,8 @@ class Applications:
         """List the applications of the person, with the webhooks for homes that the calling application may use."""
         grants: dict[str, list[Grant]] = {}
         for grant in await self._store.list_grants(principal.user_id):
-            grants.setdefault(grant.client_id, []).append(grant)
+            if grant.client_id != PAGES_CLIENT:  # The gateway's own pages are not an application.
+                grants.setdefault(grant.client_id, []).append(grant)
         webhooks = await self._list_webhooks(principal)
         found = []
         for client_id, theirs in grants.items():
@@ -51,14 +54,21 @@ class Applications:
                     client_id,
                     client.name if client is not None else client_id,
                     tuple(dict.fromkeys(scope for grant in theirs for scope in grant.scopes)),
+                    _plants_of(theirs, principal),
                     min(grant.created_at for grant in theirs),
                     tuple(webhook for webhook in webhooks if webhook.client_id == client_id),
                 )
             )
         return found
 
-    async def revoke(self, user_id: Id, client_id: str, *, address: str) -> None:
-        """Revoke all grants of the person for this application. Raises NotFound if the person has no such grant."""
+    async def revoke(self, principal: Principal, client_id: str, *, address: str) -> None:
+        """Revoke all grants of the person for this application. Raises Forbidden, NotFound.
+
+        An application that was let in for some homes only can revoke itself, but no other application.
+        """
+        if principal.plants is not None and client_id != principal.client_id:
+            raise Forbidden("The person let this application in for some homes only, so it cannot revoke other applications.")
+        user_id = principal.user_id
         if not await self._people.revoke_grants(user_id, client_id, by=Actor(user_id, address)):
             raise NotFound("The person has not let in such an application.")
 
@@ -71,3 +81,11 @@ class Applications:
     async def _list_webhooks(self, principal: Principal) -> list[Webhook]:
         active = await self._webhooks.list_active_of(principal.user_id)
         return [webhook for webhook in active if is_chosen(principal.plants, webhook.plant_id)]
+
+
+def _plants_of(grants: Sequence[Grant], principal: Principal) -> tuple[Id, ...] | None:
+    """Return the chosen plants that the calling application may use, too."""
+    chosen = [grant.plants for grant in grants if grant.plants is not None]
+    if len(chosen) < len(grants):
+        return None
+    return tuple(sorted(plant for plant in frozenset().union(*chosen) if is_chosen(principal.plants, plant)))

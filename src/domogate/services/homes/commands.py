@@ -8,7 +8,7 @@ import msgspec
 from domogate.domain.commands import OrderRecord, OrderState
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import ValueOutOfRange
-from domogate.domain.ids import Id, new_id
+from domogate.domain.ids import Id
 from domogate.domain.people import Principal
 from domogate.domain.plants import Module
 from domogate.domain.states import CameraState
@@ -47,6 +47,10 @@ _OUTCOME_OF = {
 }
 
 
+def outcome_of(record: OrderRecord) -> Outcome:
+    return _OUTCOME_OF.get(record.state, Outcome.UNKNOWN)
+
+
 class CommandResult(msgspec.Struct, frozen=True):
     record: OrderRecord
     outcome: Outcome
@@ -75,10 +79,10 @@ class HomeCommands:
         module = view.module
         command = to_command(body, module, view.state, self._clock.now())
         _check_doors(home, module)
-        order_id = _order_id(principal.user_id, key)
+        order_id = None if key is None else _order_id(principal.user_id, key)
         with self._limits.hold(principal.user_id):
-            record = await self._control.order(home.plant.id, module.id, command, key=order_id)
-        outcome = _OUTCOME_OF.get(record.state, Outcome.UNKNOWN)
+            record = await self._control.order(home.plant.id, module.id, command, key=order_id, by=principal.user_id)
+        outcome = outcome_of(record)
         if outcome is Outcome.REFUSED and not view.reachable:
             outcome = Outcome.UNREACHABLE
         self._audit.note(
@@ -98,7 +102,7 @@ class HomeCommands:
             raise ValueOutOfRange(f"only a scene can be run; this is a module of kind {module.kind}")
         _check_doors(home, module)
         with self._limits.hold(principal.user_id):
-            await self._scenes.run_scene(home.plant.id, module)
+            await self._scenes.run_scene(home.plant.id, module, by=principal.user_id)
         what = f"home run scene:{module.id} by {client_ref(principal.client_id)}"
         self._audit.note(AuditAction.COMMAND, who=principal.user_id, what=what, result=AuditResult.OK, address=address)
 
@@ -133,8 +137,8 @@ def _check_doors(home: Home, module: Module) -> None:
         raise Forbidden(f"The application may not use doors and cameras: its token needs the scope {DOOR_SCOPE}, too.")
 
 
-def _order_id(user_id: Id, key: str | None) -> str:
+def _order_id(user_id: Id, key: str) -> str:
     """Return an order id that depends on the person and the key. So nobody can use the key of another person's order."""
-    if key is not None and not (0 < len(key) <= LONGEST_KEY and key.isprintable()):
+    if not (0 < len(key) <= LONGEST_KEY and key.isprintable()):
         raise ValueOutOfRange(f"an idempotency key is 1 to {LONGEST_KEY} printable characters")
-    return f"home-{user_id}-{key or new_id()}"
+    return f"home-{user_id}-{key}"

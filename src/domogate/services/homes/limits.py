@@ -13,9 +13,9 @@ from domogate.ports import Clock
 REQUESTS, REQUESTS_SPAN = 1_200, 60.0
 """The number of requests that one person may send in a span (in seconds), with all applications together."""
 ACTIONS = 300
-"""The number of commands, scenes and pictures that one person may ask for in the same span."""
+"""The number of commands, scenes, pictures and reports of readings that one person may ask for in the same span."""
 MOST_OPEN = 16
-"""The number of commands, scenes and pictures of one person that may wait for devices at the same time."""
+"""The number of them that may be under way for one person at the same time."""
 
 
 class PersonLimits:
@@ -33,9 +33,9 @@ class PersonLimits:
 
     @contextmanager
     def hold(self, user_id: Id) -> Iterator[None]:
-        """Count a command, scene or picture. It counts as waiting until the context ends. Raises TooManyRequests."""
+        """Count one of them. It counts as under way until the context ends. Raises TooManyRequests."""
         if self._open[user_id] >= MOST_OPEN:
-            raise TooManyRequests(f"the person already waits for {MOST_OPEN} answers of devices, which is the limit", 1)
+            raise TooManyRequests(f"the person already waits for {MOST_OPEN} answers, which is the limit", 1)
         self._count(self._actions, user_id, f"a person may send {ACTIONS} commands a minute")
         self._open[user_id] += 1
         try:

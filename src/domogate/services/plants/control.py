@@ -119,12 +119,24 @@ class Control:
 
     # orders
 
-    async def execute(self, plant_id: Id, module_id: Id, command: Command, *, key: str | None = None) -> Report:
-        """Send a command. `key` is the id of the order. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken."""
-        return await self._fabric.execute(self._make_order(plant_id, module_id, command, key=key))
+    async def execute(
+        self, plant_id: Id, module_id: Id, command: Command, *, key: str | None = None, by: Id | None = None
+    ) -> Report:
+        """Send a command. `key` is the id of the order, and `by` is the person.
+
+        Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken.
+        """
+        return await self._fabric.execute(self._make_order(plant_id, module_id, command, key=key, by=by))
 
     async def order(
-        self, plant_id: Id, module_id: Id, command: Command, *, key: str | None = None, deadline: float | None = None
+        self,
+        plant_id: Id,
+        module_id: Id,
+        command: Command,
+        *,
+        key: str | None = None,
+        deadline: float | None = None,
+        by: Id | None = None,
     ) -> OrderRecord:
         """Send a command, and return the record of the order. A failure of the device is in the record and is not raised.
 
@@ -134,7 +146,7 @@ class Control:
         """
         if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isprintable()):
             raise ValueOutOfRange(f"an idempotency key is 1 to {_LONGEST_KEY} printable characters")
-        order = self._make_order(plant_id, module_id, command, key=key, deadline=deadline)
+        order = self._make_order(plant_id, module_id, command, key=key, deadline=deadline, by=by)
         known = None if key is None else await self._store.find_order(order.id)
         if known is not None:
             if not order.repeats(known.order):
@@ -162,7 +174,7 @@ class Control:
             await asyncio.sleep(_LOOKUP_PAUSE)
         return record
 
-    async def queue(self, plant_id: Id, steps: Sequence[SceneStep]) -> Sequence[Order]:
+    async def queue(self, plant_id: Id, steps: Sequence[SceneStep], *, by: Id | None = None) -> Sequence[Order]:
         """Write all steps as queued orders in one commit. Later steps for a module have later deadlines. Raises Internal."""
         now = self._clock.now()
         steps_before: Counter[Id] = Counter()
@@ -170,7 +182,7 @@ class Control:
         for step in steps:
             steps_before[step.module_id] += 1
             deadline = now + steps_before[step.module_id] * self._deadline
-            orders.append(self._make_order(plant_id, step.module_id, step.command, deadline=deadline))
+            orders.append(self._make_order(plant_id, step.module_id, step.command, deadline=deadline, by=by))
         try:
             await self._store.add_orders(orders, now, sent=False)
         except Exception as error:
@@ -183,7 +195,14 @@ class Control:
         return await self._fabric.execute(order)
 
     def _make_order(
-        self, plant_id: Id, module_id: Id, command: Command, *, key: str | None = None, deadline: float | None = None
+        self,
+        plant_id: Id,
+        module_id: Id,
+        command: Command,
+        *,
+        key: str | None = None,
+        deadline: float | None = None,
+        by: Id | None,
     ) -> Order:
         return Order(
             id=key or f"{self._process}-{next(self._numbers)}",
@@ -191,27 +210,30 @@ class Control:
             module_id=module_id,
             command=command,
             deadline=self._clock.now() + self._deadline if deadline is None else deadline,
+            user_id=by,
         )
 
-    async def switch_plugs(self, plant_id: Id, ambient: Ambient, *, on: bool) -> None:
+    async def switch_plugs(self, plant_id: Id, ambient: Ambient, *, on: bool, by: Id | None = None) -> None:
         """Switch all plugs of the ambient. Return when each plug has confirmed (E1)."""
         plugs = [module for module in ambient.modules if module.kind is _PLUG]
         if not plugs:
             raise NoPlug("no plug found: the ambient exists, but has no module of kind plug")
         command = SwitchPlug(on=on)
         if len(plugs) == 1:  # the usual case, without an extra task
-            await self._switch_one(plant_id, plugs[0], command)
+            await self._switch_one(plant_id, plugs[0], command, by)
             return
-        outcomes = await asyncio.gather(*(self.execute(plant_id, plug.id, command) for plug in plugs), return_exceptions=True)
+        outcomes = await asyncio.gather(
+            *(self.execute(plant_id, plug.id, command, by=by) for plug in plugs), return_exceptions=True
+        )
         failed = [
             (plug.name, outcome) for plug, outcome in zip(plugs, outcomes, strict=True) if isinstance(outcome, BaseException)
         ]
         if failed:
             raise _worst(failed, of=len(plugs))
 
-    async def _switch_one(self, plant_id: Id, plug: Module, command: SwitchPlug) -> None:
+    async def _switch_one(self, plant_id: Id, plug: Module, command: SwitchPlug, by: Id | None) -> None:
         try:
-            await self.execute(plant_id, plug.id, command)
+            await self.execute(plant_id, plug.id, command, by=by)
         except Fault as fault:
             raise _worst([(plug.name, fault)], of=1) from fault
 

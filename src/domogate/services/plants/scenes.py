@@ -21,7 +21,7 @@ class Scenes:
         self._control = control
         self._running: set[asyncio.Task[None]] = set()
 
-    async def run_scene(self, plant_id: Id, scene: Module) -> None:
+    async def run_scene(self, plant_id: Id, scene: Module, *, by: Id | None = None) -> None:
         """Return when all steps are on disk. Then they are executed even if this process ends. Raises Internal.
 
         If a step fails, the other steps are still executed. Steps for the same module stay in order.
@@ -30,7 +30,7 @@ class Scenes:
         if not steps:
             return
         by_module: dict[Id, list[Order]] = {}
-        for order in await self._control.queue(plant_id, steps):
+        for order in await self._control.queue(plant_id, steps, by=by):
             by_module.setdefault(order.module_id, []).append(order)
         for orders in by_module.values():
             task = asyncio.create_task(self._send_in_sequence(scene, orders), name=f"scene {scene.id}")

@@ -94,7 +94,11 @@ class Redemption:
         try:
             # The id of the order contains the ticket's id, so that operators can find the result.
             report = await self._control.execute(
-                permit.plant_id, permit.module_id, COMMAND_OF[permit.action], key=f"ticket-{permit.id}"
+                permit.plant_id,
+                permit.module_id,
+                COMMAND_OF[permit.action],
+                key=f"ticket-{permit.id}",
+                by=permit.user_id,
             )
         except _DEVICE_FAULTS as fault:
             raise from_device(fault) from fault

@@ -27,7 +27,17 @@ from domogate.stores.tables.identity import (
     users,
 )
 from domogate.stores.tables.notices import logbook, parked, used_tickets, webhooks
-from domogate.stores.tables.plants import ambients, floors, invitations, members, modules, plants, spare_parts, states
+from domogate.stores.tables.plants import (
+    ambients,
+    favourites,
+    floors,
+    invitations,
+    members,
+    modules,
+    plants,
+    spare_parts,
+    states,
+)
 
 __all__ = [
     "address",
@@ -39,6 +49,7 @@ __all__ = [
     "clients",
     "clock",
     "external_accounts",
+    "favourites",
     "floors",
     "gateways",
     "grants",

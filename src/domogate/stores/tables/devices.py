@@ -49,6 +49,7 @@ orders = table(
     *col.doubles("queued_at"),
     *col.optional_doubles("sent_at", "ended_at"),
     *col.texts("problem"),
+    *col.optional_strings("user_id"),
     *indexes("queued_at"),
     Index(None, "plant_id", "queued_at"),
 )

@@ -27,6 +27,16 @@ members = table(
     *indexes("user_id"),
 )
 
+# The favourite modules of a person, as a list of ids. A deleted module stays in it, and is not shown.
+favourites = table(
+    "favourites",
+    col.reference("user_id", "users.id", cascade=True),
+    col.reference("plant_id", "plants.id", cascade=True),
+    *col.texts("modules"),
+    PrimaryKeyConstraint("user_id", "plant_id"),
+    *indexes("plant_id"),
+)
+
 invitations = table(
     "invitations",
     col.reference("plant_id", "plants.id", cascade=True),

@@ -1,0 +1,145 @@
+"""History of modules, and the energy that a home used."""
+
+from datetime import datetime, tzinfo
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from domogate.common.times import parse_time, parse_time_zone
+from domogate.domain.states import Unit
+from domogate.homes.services import HomeCall, HomeServices
+from domogate.http_api.operations import OperationTable
+from domogate.http_api.paging import Listing
+from domogate.http_api.requests import parse_parameter
+from domogate.services.homes.energy import DAY, NOTHING, Per, PeriodReading, Price, Used, sum_of
+from domogate.wire import OutputModel, to_datetime
+
+OPERATIONS = OperationTable("readings")
+
+
+class PeriodReadingOut(OutputModel, frozen=True):
+    """Readings of one measure in the hour, day or month that begins at `at`.
+
+    `used` is the difference of a counter (`energy`) in this time; null for other measures.
+    """
+
+    at: datetime
+    measure: str
+    unit: Unit
+    count: int
+    mean: float
+    low: float
+    high: float
+    last: float
+    used: float | None
+
+
+class UsedOut(OutputModel, frozen=True):
+    """Kilowatt hours in the period and in the period of the same length before it; null if nothing was measured.
+
+    `cost` and `costBefore` are null if no price is set.
+    """
+
+    used: float | None
+    used_before: float | None
+    cost: float | None
+    cost_before: float | None
+
+
+class ModuleEnergyOut(UsedOut, frozen=True):
+    module_id: str
+
+
+class RoomEnergyOut(UsedOut, frozen=True):
+    room_id: str
+
+
+class HomeEnergyOut(UsedOut, frozen=True):
+    """The energy of a home. The total is that of its energy meters; of its plugs if it has no energy meter.
+
+    `simulated` is true if a device that measured does not exist: its values are invented.
+    """
+
+    since: datetime
+    until: datetime
+    price: float | None
+    currency: str | None
+    rooms: list[RoomEnergyOut]
+    modules: list[ModuleEnergyOut]
+    simulated: bool
+
+
+class _Period(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    since: Annotated[str, Meta(description="ISO 8601, or epoch seconds. Default: one day before `until`.")] | None = None
+    until: Annotated[str, Meta(description="ISO 8601, or epoch seconds. Default: now.")] | None = None
+
+
+class ReadingsQuery(_Period, frozen=True, forbid_unknown_fields=True):
+    per: Annotated[Per, Meta(description="The length of one item of the list.")] = Per.HOUR
+    timezone: Annotated[str, Meta(description="The time zone of days and months, for example Europe/Rome.", max_length=100)] = (
+        "UTC"
+    )
+
+
+class EnergyQuery(_Period, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+def _read_period(services: HomeServices, query: _Period) -> tuple[float, float]:
+    until = services.clock.now() if query.until is None else parse_parameter("until", parse_time, query.until)
+    return until - DAY if query.since is None else parse_parameter("since", parse_time, query.since), until
+
+
+@OPERATIONS.add(
+    "GET",
+    "/homes/{homeId}/modules/{moduleId}/readings",
+    "What a module measured, in hours, days or months; the oldest is first",
+    errors=(422,),
+)
+async def list_module_readings(services: HomeServices, call: HomeCall, query: ReadingsQuery) -> Listing[PeriodReadingOut]:
+    home = await services.open_home(call)
+    module = home.find_module(call.id_of("moduleId")).module
+    since, until = _read_period(services, query)
+    zone: tzinfo = parse_parameter("timezone", parse_time_zone, query.timezone)
+    with services.limits.hold(call.caller.user_id):
+        found = await services.history.list_readings(module.id, since, until, query.per, zone)
+    return Listing([_reading_out(one) for one in found])
+
+
+def _reading_out(one: PeriodReading) -> PeriodReadingOut:
+    return PeriodReadingOut.of(one.summary, used=one.used)
+
+
+@OPERATIONS.add(
+    "GET",
+    "/homes/{homeId}/energy",
+    "The energy that the home, its rooms and its modules used in a period, and in the period before",
+    errors=(422,),
+)
+async def get_energy(services: HomeServices, call: HomeCall, query: EnergyQuery) -> HomeEnergyOut:
+    home = await services.open_home(call)
+    since, until = _read_period(services, query)
+    with services.limits.hold(call.caller.user_id):
+        energy = await services.history.sum_energy(home, since, until)
+    price, modules = services.energy_price, energy.modules
+    rooms = {
+        room.id: sum_of([modules[module.id] for module in room.modules if module.id in modules])
+        for room in home.view.ambients.values()
+    }
+    return HomeEnergyOut(
+        **_used(energy.total, price),
+        since=to_datetime(since),
+        until=to_datetime(until),
+        price=None if price is None else price.amount,
+        currency=None if price is None else price.currency,
+        rooms=[RoomEnergyOut(**_used(used, price), room_id=room_id) for room_id, used in rooms.items() if used != NOTHING],
+        modules=[ModuleEnergyOut(**_used(used, price), module_id=module_id) for module_id, used in modules.items()],
+        simulated=any(home.find_module(module_id).module.is_simulated for module_id in modules),
+    )
+
+
+def _used(used: Used, price: Price | None) -> dict[str, float | None]:
+    now, before = (None if part is None else round(part / 1000, 3) for part in (used.now, used.before))
+    costs = (None if price is None or part is None else round(part * price.amount, 2) for part in (now, before))
+    return dict(zip(("used", "used_before", "cost", "cost_before"), (now, before, *costs), strict=True))

@@ -1,0 +1,184 @@
+"""Readings of a module in hours, days or months, and the energy that a home used in a period."""
+
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+from enum import StrEnum
+
+import msgspec
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.ids import Id
+from domogate.domain.states import ReadingSummary
+from domogate.ports import Clock
+from domogate.services.homes.homes import Home
+from domogate.services.plants.history import History
+from domogate.services.refusals import Invalid
+
+HOUR, DAY = 3600.0, 86_400.0
+LONGEST = 400 * DAY
+"""The longest period of readings and of energy, in seconds."""
+MOST_METERS = 300
+"""The number of plugs and meters of a home that are counted."""
+_SERIES = 8
+"""No module measures more quantities than this."""
+_LOOK_BACK = 7 * DAY
+"""The last reading of a counter before a time is looked for in this period."""
+
+
+class Per(StrEnum):
+    HOUR = "hour"
+    DAY = "day"
+    MONTH = "month"
+
+
+class Price(msgspec.Struct, frozen=True):
+    """The price of a kilowatt hour."""
+
+    amount: float
+    currency: str
+
+
+class PeriodReading(msgspec.Struct, frozen=True):
+    """The readings of one measure in the hour, day or month that begins at `summary.at`.
+
+    `used` is the difference of a counter in this time; None for a measure that is not a counter.
+    """
+
+    summary: ReadingSummary
+    used: float | None
+
+
+class Used(msgspec.Struct, frozen=True):
+    """Energy in watt hours: in the period, and in the period of the same length before it. None if nothing was measured."""
+
+    now: float | None
+    before: float | None
+
+    def __add__(self, other: "Used") -> "Used":
+        return Used(_add(self.now, other.now), _add(self.before, other.before))
+
+
+NOTHING = Used(None, None)
+
+
+class HomeEnergy(msgspec.Struct, frozen=True):
+    """`total` is the sum of the energy meters; of the plugs if the home has no energy meter that measured something."""
+
+    total: Used
+    modules: dict[Id, Used]
+
+
+class HomeHistory:
+    """Reads the history of modules for residents."""
+
+    def __init__(self, history: History, clock: Clock) -> None:
+        self._history = history
+        self._clock = clock
+
+    def check_period(self, since: float, until: float) -> None:
+        """Raises Invalid."""
+        if not since < until:
+            raise Invalid("The period must end after it begins.")
+        if until - since > LONGEST:
+            raise Invalid(f"A period can have at most {LONGEST / DAY:.0f} days.")
+
+    async def list_readings(self, module_id: Id, since: float, until: float, per: Per, zone: tzinfo) -> list[PeriodReading]:
+        """Return the readings in order of their time. Days and months are those of the time zone. Raises Invalid."""
+        self.check_period(since, until)
+        first = since // HOUR * HOUR
+        limit = (int((until - first) / HOUR) + 2) * _SERIES
+        # One hour earlier, because a counter needs the reading before the period.
+        hours = await self._history.list_summaries(module_id, first - HOUR, until, HOUR, limit)
+        periods: dict[tuple[float, str], PeriodReading] = {}
+        last: dict[str, float] = {}
+        for hour in hours:
+            used = _use(hour, last.get(hour.measure))
+            last[hour.measure] = hour.last
+            if not first <= hour.at < until:
+                continue
+            key = _begin_of(hour.at, per, zone), hour.measure
+            periods[key] = _merge(periods.get(key), hour, used, at=key[0])
+        return sorted(periods.values(), key=lambda one: (one.summary.at, one.summary.measure))
+
+    async def sum_energy(self, home: Home, since: float, until: float) -> HomeEnergy:
+        """Raises Invalid."""
+        self.check_period(since, until)
+        kinds = (DeviceKind.ENERGYMETER, DeviceKind.PLUG)
+        measuring = [view.module for kind in kinds for view in home.view.modules.values() if view.module.kind is kind]
+        modules = {module.id: await self._measure(module.id, since, until) for module in measuring[:MOST_METERS]}
+        modules = {module_id: used for module_id, used in modules.items() if used != NOTHING}
+        total = NOTHING
+        for kind in kinds:
+            for module in measuring:
+                if module.kind is kind:
+                    total += modules.get(module.id, NOTHING)
+            if total != NOTHING:
+                break
+        return HomeEnergy(total, modules)
+
+    async def _measure(self, module_id: Id, since: float, until: float) -> Used:
+        """Use the counter of the module. If it has none, use its power."""
+        times = (2 * since - until, since, until)
+        before, begin, end = [await self._read_counter(module_id, at) for at in times]
+        if end is not None:
+            return Used(_difference(begin, end), _difference(before, begin))
+        width = HOUR if until - since <= 7 * DAY else DAY
+        return Used(*[await self._sum_power(module_id, *period, width) for period in ((since, until), times[:2])])
+
+    async def _read_counter(self, module_id: Id, at: float) -> float | None:
+        # The hour that begins at this time is found too, and is not wanted.
+        found = await self._history.list_summaries(module_id, at - _LOOK_BACK, at, HOUR, 2 * _SERIES)
+        return next((one.last for one in reversed(found) if one.measure == "energy" and one.at < at), None)
+
+    async def _sum_power(self, module_id: Id, since: float, until: float, width: float) -> float | None:
+        limit = (int((until - since) / width) + 2) * _SERIES
+        found = await self._history.list_summaries(module_id, since, until, width, limit)
+        parts = [one.mean * (min(until, one.at + width) - max(since, one.at)) / HOUR for one in found if one.measure == "power"]
+        return sum(parts) if parts else None
+
+
+def _add(one: float | None, other: float | None) -> float | None:
+    return other if one is None else one if other is None else one + other
+
+
+def _difference(begin: float | None, end: float | None) -> float | None:
+    """The difference of a counter. A counter that was replaced begins again at 0."""
+    if begin is None or end is None:
+        return None
+    return end - begin if end >= begin else end
+
+
+def _use(hour: ReadingSummary, before: float | None) -> float | None:
+    if hour.measure != "energy":
+        return None
+    return hour.last - hour.low if before is None else _difference(before, hour.last)
+
+
+def _merge(period: PeriodReading | None, hour: ReadingSummary, used: float | None, *, at: float) -> PeriodReading:
+    if period is None:
+        return PeriodReading(msgspec.structs.replace(hour, at=at), used)
+    former = period.summary
+    count = former.count + hour.count
+    merged = msgspec.structs.replace(
+        former,
+        count=count,
+        mean=(former.mean * former.count + hour.mean * hour.count) / count,
+        low=min(former.low, hour.low),
+        high=max(former.high, hour.high),
+        last=hour.last,
+    )
+    return PeriodReading(merged, _add(period.used, used))
+
+
+def _begin_of(at: float, per: Per, zone: tzinfo) -> float:
+    if per is Per.HOUR:
+        return at
+    local = datetime.fromtimestamp(at, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    return (local if per is Per.DAY else local.replace(day=1)).timestamp()
+
+
+def sum_of(parts: Sequence[Used]) -> Used:
+    total = NOTHING
+    for part in parts:
+        total += part
+    return total

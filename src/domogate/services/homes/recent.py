@@ -1,0 +1,101 @@
+"""The last events of a home: who did what, and what changed. They come from the orders and from the change feed."""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import msgspec
+
+from domogate.domain.commands import OrderRecord, OrderState
+from domogate.domain.events import Change, PlantChanged, StateChanged
+from domogate.domain.ids import Id
+from domogate.domain.notices import NoticeKind
+from domogate.domain.states import EmergencyState, State, ThermostatState, without_readings
+from domogate.ports import FeedStore, OrderStore
+from domogate.services.events.notices import find_notice
+from domogate.services.homes.homes import Home
+from domogate.services.rights.access import Access
+
+_ORDERS, _CHANGES = 200, 1_000
+"""The number of orders and changes that are read. Measured values are most of the changes, and are not events here."""
+_AFTER_ORDER = 5.0
+"""A change of a module in so many seconds after the end of an order for it is the effect of this order."""
+
+
+class RecentEvent(msgspec.Struct, frozen=True):
+    """One event. `kind` is None for a command; then `order` is its order. `members` are the users whose membership changed."""
+
+    at: float
+    kind: NoticeKind | None
+    module_id: Id | None = None
+    order: OrderRecord | None = None
+    state: State | None = None
+    reachable: bool | None = None
+    members: tuple[Id, ...] = ()
+
+
+class RecentStore(OrderStore, FeedStore, Protocol):
+    """The parts of the store with orders and the change feed."""
+
+
+class RecentEvents:
+    """Reads the last events that a person may see."""
+
+    def __init__(self, store: RecentStore) -> None:
+        self._store = store
+
+    async def list(self, home: Home, limit: int) -> Sequence[RecentEvent]:
+        """Return the newest events, the newest first."""
+        orders = await self._list_orders(home)
+        changes = await self._store.list_newest_of(home.plant.id, _CHANGES)
+        events = [RecentEvent(record.queued_at, None, Id(record.order.module_id), record) for record in orders]
+        events += [event for event in [*_find_events(changes, home.access)][::-1] if not _is_effect(event, orders)]
+        return sorted(events, key=lambda event: event.at, reverse=True)[:limit]
+
+    async def _list_orders(self, home: Home) -> Sequence[OrderRecord]:
+        since = await self._joined_at(home.access)
+        found = await self._store.list_orders(home.plant.id, None, None, None, _ORDERS)
+        return [record for record in found if record.queued_at >= since and record.order.module_id in home.view.modules]
+
+    async def _joined_at(self, access: Access) -> float:
+        """Return the time since which the person sees orders. The first change after joining is not before joining."""
+        if access.joined == 0:
+            return access.begun
+        first = await self._store.list_changes(access.joined, 1)
+        return max(access.begun, first[0].at) if first else float("inf")
+
+
+def _find_events(changes: Sequence[Change], access: Access) -> Iterator[RecentEvent]:
+    """Yield the changes that a person would notice, in order. A state is compared with the state before it."""
+    before: dict[Id, object] = {}
+    for change in changes:
+        notice = find_notice(change, access.plant)
+        event = change.event
+        if isinstance(event, StateChanged):
+            shown = _shown(event.state)
+            is_new = event.module_id in before and before[event.module_id] != shown
+            before[event.module_id] = shown
+            if notice is None or not access.may_get(notice) or not (is_new or event.turned):
+                continue
+            if event.state is None or not event.state.is_moving or event.turned:
+                yield RecentEvent(change.at, notice.kinds[0], event.module_id, state=event.state, reachable=event.reachable)
+        elif isinstance(event, PlantChanged) and notice is not None and access.may_get(notice):
+            members = event.members if access.guest_id is None else (access.guest_id,)
+            yield RecentEvent(change.at, notice.kinds[0], members=members if NoticeKind.PEOPLE in notice.kinds else ())
+
+
+def _shown(state: State | None) -> object:
+    """Return the part of a state whose change is an event: without measured values and other values that move all the time."""
+    if isinstance(state, EmergencyState):
+        return state.failures, state.alert
+    if isinstance(state, ThermostatState):
+        state = msgspec.structs.replace(state, load_active=False, utc_offset_minutes=0)
+    return without_readings(state)
+
+
+def _is_effect(event: RecentEvent, orders: Sequence[OrderRecord]) -> bool:
+    return event.kind is NoticeKind.STATE and any(
+        record.order.module_id == event.module_id
+        and record.state is OrderState.CONFIRMED
+        and record.queued_at <= event.at <= (record.ended_at or record.queued_at) + _AFTER_ORDER
+        for record in orders
+    )
