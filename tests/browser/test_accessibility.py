@@ -9,8 +9,9 @@ from playwright.async_api import Browser
 from domogate.domain.terms import terms_at
 from support.auth_setup import AuthSetup
 from support.browser_tab import PATIENCE, BrowserTab, ServeAuthSetup
+from support.page_actions import Look
 from support.page_coverage import SeenPages, all_templates, all_texts
-from support.page_walk import Look, PageWalk
+from support.page_walk import PageWalk
 
 pytestmark = pytest.mark.slow
 

@@ -1,76 +1,26 @@
 """A walk through all pages in all states, in any language. A callback looks at each stop."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 import msgspec
-from playwright.async_api import Page
 
 from domogate.auth.pages.account import NOTICES
 from domogate.auth.pages.guests import NOTICES as PEOPLE_NOTICES
-from domogate.auth.pages.language import LANGUAGES
-from domogate.auth.pages.passkeys import NOTICES as PASSKEY_NOTICES
 from domogate.domain.authorization import LinkPurpose
 from domogate.domain.ids import new_id
-from domogate.domain.passkeys import MOST_PASSKEYS, UsedChallenge
-from domogate.domain.people import MANAGE_SCOPE, Standing, User
+from domogate.domain.people import MANAGE_SCOPE, Standing
 from domogate.domain.plants import Member
 from domogate.ports import MailKind
 from domogate.services.authorization.consents import MOST_CHOSEN
-from support.auth_setup import PASSWORD, SCOPES, SECRET, TERMS, AuthSetup
-from support.browser_tab import add_device
+from support.auth_setup import PASSWORD, SCOPES, SECRET, TERMS
+from support.page_actions import DORA, NEW, NEW_EMAIL
+from support.page_walk_factors import FactorPages
 from support.people_setup import BASE_URL, LINK_LIFETIME
-from support.stores import ANNA, BRUNO, CARLA, HOUSE, a_passkey, add_home
-
-Look = Callable[[str], Awaitable[None]]
-"""Called at each stop with its name."""
-
-NEW = "four green kites"
-NEW_EMAIL = "anna.with-a-new-address@a-rather-long-domain.example"
-DORA = User(new_id(), "dora.with-a-rather-long-address@a-rather-long-domain.example")
-"""Without name, plant and application."""
+from support.stores import ANNA, BRUNO, CARLA, HOUSE, add_home
 
 
-class PageWalk:
-    """Visits all pages with one tab. At first nobody is logged in."""
-
-    def __init__(self, page: Page, setup: AuthSetup, look: Look, language: str = "en") -> None:
-        self.page = page
-        self.setup = setup
-        self._look = look
-        self.say = LANGUAGES[language].say
-
-    # --- actions ----------------------------------------------------------------------------------------------------
-
-    async def stop(self, stop: str, heading: str, /, **values: object) -> None:
-        """Check the heading, and look at the page."""
-        found = await self.page.get_by_role("heading", level=1).inner_text()
-        assert found == self.say(heading, **values), f"at {stop}"
-        await self._look(stop)
-
-    async def open(self, path: str) -> None:
-        await self.page.goto(path)
-
-    async def send(self, action: str | None = None, button: str = "", **values: str) -> None:
-        """Fill in the form and press its button. The browser's own checks are off, to see ours."""
-        form = self.page.locator(f'form[action="{action}"]' if action else "main form").first
-        await form.evaluate("form => { form.noValidate = true }")
-        for name, value in values.items():
-            await form.locator(f'[name="{name}"]').fill(value)
-        async with self.page.expect_navigation():  # the next page may have the same heading
-            await form.locator(f"button{button}").first.click()
-
-    async def log_in(self, email: str, password: str = PASSWORD) -> None:
-        await self.page.context.clear_cookies()
-        await self.open("/auth/login")
-        await self.send(email=email, password=password)
-
-    async def guess_often(self, email: str) -> None:
-        """Until the next attempt from this browser is throttled."""
-        while await self.setup.throttle.admit(email, "127.0.0.1") == 0:
-            pass
-
-    # --- stops ------------------------------------------------------------------------------------------------------
+class PageWalk(FactorPages):
+    """Visits all pages with one tab."""
 
     async def walk(self) -> None:
         """All pages of a gateway with mail and terms."""
@@ -330,82 +280,6 @@ class PageWalk:
         await self.open(f"/auth/logout?client_id={setup.client.id}")
         await self.stop("logged-out-for-an-application", "logout.done_title")
 
-    async def second_factor(self) -> None:
-        await self.log_in(BRUNO.email)
-        await self.stop("code", "code.title")
-        await self.send(code="000000")
-        await self.stop("code-wrong", "code.title")
-        for _ in range(6):
-            await self.send(code="000000")
-        await self.stop("code-throttled", "code.title")
-        self.setup.clock.at += 300
-        await self.send(code=self.setup.code())
-        await self.stop("account-shared-plant", "account.greeting", name="Bruno")
-        await self.open(f"/auth/account/plants/leave?plant={HOUSE.id}")
-        await self.stop("leave-plant", "leave.title", plant=HOUSE.name)
-        self.setup.clock.at += 300
-        await self.open("/auth/account/second-factor")
-        await self.stop("second-factor-switch-off", "switch_off.title")
-        await self.send(current="not it")
-        await self.stop("second-factor-switch-off-wrong", "switch_off.title")
-
-    async def passkeys(self) -> None:
-        path, title, hello = "/auth/account/passkeys", "passkeys.title", "account.greeting"
-        await add_device(self.page)
-        await self.log_in(CARLA.email, NEW)
-        await self.open(path)
-        await self.stop("passkeys-none", title)
-        await self.send(path)
-        await self.stop("recovery-codes-first", "recovery.title")
-        for notice in sorted(PASSKEY_NOTICES):
-            await self.open(f"{path}?done={notice}")
-            await self.stop(f"passkeys-{notice}", title)
-        await self.open("/auth/account")
-        await self.stop("account-passkey", hello, name=CARLA.name)
-        await self.open("/auth/account/recovery-codes")
-        await self.stop("recovery-codes-renew", "recovery.title")
-        self.setup.clock.at += 300
-        await self.open("/auth/account/recovery-codes")
-        await self.send(current="not it")
-        await self.stop("recovery-codes-renew-wrong", "recovery.title")
-        await self.open(path)
-        await self.page.locator("#current").fill(NEW)
-        await self.page.get_by_role("button").click()
-        await self.page.locator("[data-problem=InvalidStateError]").wait_for()
-        await self.stop("passkeys-known-device", title)
-        (passkey,) = await self.setup.store.list_passkeys(CARLA.id)
-        await self.open(f"{path}/change?passkey={passkey.id}")
-        await self.stop("passkey", "passkeys.one_title")
-        await self.send(f"{path}/change", name="")
-        await self.stop("passkey-without-name", "passkeys.one_title")
-        await self.send(f"{path}/remove", current="not it")
-        await self.stop("passkey-wrong-password", "passkeys.one_title")
-        await self.log_in(CARLA.email, NEW)
-        await self.stop("code-passkey", "code.title_passkey")
-        await self.send("/auth/login/code/passkey")
-        await self.stop("account-by-passkey", hello, name=CARLA.name)
-        session, *_ = await self.setup.store.list_sessions(CARLA.id)
-        for number in range(1, MOST_PASSKEYS):
-            challenge = UsedChallenge(str(number), self.setup.clock.now())
-            await self.setup.store.add_passkey(a_passkey(number, CARLA), challenge, session.id)
-        await self.open(path)
-        await self.stop("passkeys-full", title)
-        await self.setup.change(CARLA, totp_secret=SECRET)
-        await self.open("/auth/account")
-        await self.stop("account-passkey-and-app", hello, name=CARLA.name)
-        await self.open("/auth/account/second-factor")
-        await self.stop("second-factor-beside-passkey", "switch_off.title")
-        await self.log_in(CARLA.email, NEW)
-        await self.stop("code-or-passkey", "code.title")
-        await self.page.context.clear_cookies()
-        await self.open("/auth/login")
-        await self.send("/auth/login/passkey")
-        await self.setup.store.remove_passkeys(CARLA.id)
-        await self.page.context.clear_cookies()
-        await self.open("/auth/login")
-        await self.send("/auth/login/passkey")
-        await self.stop("login-removed-passkey", "login.title")
-
     async def nothing_yet(self) -> None:
         await self.log_in(DORA.email)
         await self.stop("account-nothing-yet", "account.title")
@@ -415,22 +289,3 @@ class PageWalk:
             await add_home(self.setup.store, BRUNO, f"Home {number}", allowed=(Member(DORA.id, DORA.email),))
         await self.open(self.setup.authorize_path())
         await self.stop("consent-many-homes", "consent.title", client=self.setup.client.name)
-
-    async def demanded_second_factor(self) -> None:
-        self.setup.sessions.second_factor_required = True
-        await self.log_in(DORA.email)
-        await self.stop("demanded-set-up", "set_up.title")
-        await self.send(code="000000")
-        await self.stop("demanded-set-up-wrong", "set_up.title")
-        secret = await self.page.locator('[name="secret"]').input_value()
-        await self.send(code=self.setup.code(secret))
-        await self.stop("recovery-codes", "recovery.title")
-        await self.page.locator("main a.primary").click()
-        await self.stop("demanded-account", "account.title")
-        await self.open("/auth/account/second-factor")
-        await self.stop("demanded-switch-off", "switch_off.title")
-        self.setup.clock.at += 60
-        await self.log_in(DORA.email)
-        await self.stop("demanded-code", "code.title")
-        await self.send(code=self.setup.code(secret))
-        await self.stop("demanded-account-again", "account.title")
