@@ -49,6 +49,13 @@ class TestTheClient:
 
 
 class TestItsGrants:
+    async def test_they_are_not_among_the_applications_of_a_person(self, store: SqlStore) -> None:
+        await store.add_grant(a_grant(50, ANNA, await pages_client(store)))
+        before = await store.list_grants(ANNA.id)
+        await store.add_grant(a_grant(51, ANNA, APP))
+        assert PAGES_CLIENT not in {grant.client_id for grant in before}
+        assert len(await store.list_grants(ANNA.id)) == len(before) + 1
+
     async def test_they_end_with_the_session_that_they_came_from(self, store: SqlStore) -> None:
         ended, kept = a_session(70, auth_time=NOW + 1), a_session(71, auth_time=NOW + 2)
         pages = await pages_client(store)
@@ -72,4 +79,6 @@ class TestItsGrants:
             await store.add_session(session)
         await store.add_grant(grant)
         assert await store.end_sessions(ANNA.id, keep=here.id) == 1
-        assert grant.id not in {one.id for one in await store.list_grants(ANNA.id)}
+        found = await store.find_grant(grant.id)
+        assert found is not None
+        assert found.revoked_at is not None

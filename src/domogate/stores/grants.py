@@ -24,7 +24,8 @@ _CLIENT = select(clients.c.id).where(clients.c.id == bindparam("client_id"))
 _CODE_IS_NOT_REDEEMED = select(codes.c.code_hash).where(codes.c.grant_id == grants.c.id, codes.c.used_at.is_(None)).exists()
 _VALID = (
     select(grants)
-    .where(grants.c.user_id == bindparam("user_id"), grants.c.revoked_at.is_(None), ~_CODE_IS_NOT_REDEEMED)
+    .where(grants.c.user_id == bindparam("user_id"), grants.c.client_id != PAGES_CLIENT)
+    .where(grants.c.revoked_at.is_(None), ~_CODE_IS_NOT_REDEEMED)
     .order_by(grants.c.created_at.desc(), grants.c.id)
 )
 

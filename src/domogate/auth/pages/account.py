@@ -18,7 +18,7 @@ from domogate.auth.pages.user_agents import Agent, describe_agent
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import Endpoint, route_by_method
 from domogate.domain.ids import DASHED_UUID, Id
-from domogate.domain.people import PAGES_CLIENT, Grant
+from domogate.domain.people import Grant
 from domogate.domain.plants import Plant
 from domogate.services.audit import AuditAction, AuditResult
 from domogate.services.authorization.scopes import is_about_plants
@@ -200,8 +200,6 @@ class AccountPages:
         names = {client.id: client.name for client in await self._context.store.list_clients()} if grants else {}
         by_client: dict[str, list[Grant]] = {}
         for grant in grants:
-            if grant.client_id == PAGES_CLIENT:
-                continue  # The gateway's own pages are not an application.
             by_client.setdefault(grant.client_id, []).append(grant)
         return [
             Application(
