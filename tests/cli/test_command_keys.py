@@ -33,6 +33,7 @@ class TestKeyIssue:
             (("--rate", "10/fortnight"), "N/minute"),
             (("--expires-in", "soon"), "90d"),
             (("--daily-quota", "0"), "quota"),
+            (("--daily-quota", "9007199254740993"), "at most 9007199254740992"),
             (("--expires-in", "999999999d"), "366000d"),
         ],
     )

@@ -151,7 +151,8 @@ class TestSubscriptionsAndClients:
             ("key: '0123456789 abcdef'", ".key", "ASCII letters, digits and signs, without spaces"),
             ("rate: 3", "", "'key', or 'keyHash' as an export writes it"),
             ("key: q7fTz2Lk9vXw4RbN, hint: q7f", ".hint", ""),
-            ("key: q7fTz2Lk9vXw4RbN, dailyQuota: 0", ".dailyQuota", "1 to 1000000000"),
+            ("key: q7fTz2Lk9vXw4RbN, dailyQuota: 0", ".dailyQuota", "1 to 9007199254740992"),
+            ("key: q7fTz2Lk9vXw4RbN, dailyQuota: 9007199254740993", ".dailyQuota", "1 to 9007199254740992"),
             (
                 "key: q7fTz2Lk9vXw4RbN, expires: tomorrow",
                 ".expires",

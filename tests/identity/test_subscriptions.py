@@ -1,8 +1,10 @@
+import json
 import re
 
 import pytest
 
 from domogate.common.secrets import hash_secret
+from domogate.estate.resources import schema_text
 from domogate.identity.subscriptions import new_key, new_subscription
 
 
@@ -42,3 +44,9 @@ class TestNewSubscription:
     def test_a_quota_below_one_is_refused(self, quota: int) -> None:
         with pytest.raises(ValueError, match="at least 1"):
             new_subscription("x", new_key(), 0.0, daily_quota=quota)
+
+    def test_the_largest_quota_is_the_largest_quota_of_an_estate_file(self) -> None:
+        largest = json.loads(schema_text())["$defs"]["subscription"]["properties"]["dailyQuota"]["maximum"]
+        assert new_subscription("x", new_key(), 0.0, daily_quota=largest).daily_quota == largest
+        with pytest.raises(ValueError, match="at most"):
+            new_subscription("x", new_key(), 0.0, daily_quota=largest + 1)

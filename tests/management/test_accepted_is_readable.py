@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant
+from domogate.domain.people import MOST_DAILY_QUOTA
 from domogate.domain.plants import Topology
 from domogate.management.surface import SURFACE
 from support.command_line import CommandLine
@@ -40,7 +41,7 @@ _records = st.lists(
                 {"name": _texts},
                 optional={
                     "rate": _texts | st.sampled_from(["5/s", "100/m"]),
-                    "dailyQuota": st.integers(0, 2**54),
+                    "dailyQuota": st.integers(0, 2 * MOST_DAILY_QUOTA),
                     "expiresAt": _times | st.just(f"{_LAST}-14:00"),
                 },
             ),
@@ -75,6 +76,7 @@ class TestWhateverIsAccepted:
     @settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
     @example(records=[("/subscriptions", {"name": "x", "expiresAt": f"{_LAST}-01:00"})])
     @example(records=[("/subscriptions", {"name": "x", "expiresAt": f"{_LAST}+00:00"})])
+    @example(records=[("/subscriptions", {"name": "x", "dailyQuota": MOST_DAILY_QUOTA})])
     @example(records=[(f"/plants/{FULL_PLANT.id}/faults", {"fault": "offline", "moduleId": LAMP, "until": f"{_LAST}-01:00"})])
     @given(records=_records)
     def test_is_listed_printed_exported_and_imported(self, records: list[tuple[str, dict[str, Any]]]) -> None:

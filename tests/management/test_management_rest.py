@@ -248,6 +248,7 @@ class TestSubscriptions:
             ({"name": "x\ny"}, 422),
             ({"name": "x", "expiresAt": "2099-01-01T00:00:00"}, 400),
             ({"name": "x", "dailyQuota": 0}, 400),
+            ({"name": "x", "dailyQuota": 2**53 + 1}, 400),
             ({"name": ""}, 400),
             ({"name": "x", "key": "mine"}, 400),
         ],

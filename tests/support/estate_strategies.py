@@ -11,7 +11,7 @@ from domogate.domain.devices import Capability, DeviceKind, Metric, MetricType
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
-from domogate.domain.people import MANAGE_SCOPE, Client, GrantType, Scope, Standing, Subscription, User
+from domogate.domain.people import MANAGE_SCOPE, MOST_DAILY_QUOTA, Client, GrantType, Scope, Standing, Subscription, User
 from domogate.domain.plants import (
     Ambient,
     ControllerDetail,
@@ -314,7 +314,7 @@ def estates(draw: Draw) -> Estate:
             key_hash=f"{next(ids):064x}",
             hint=draw(texts(6)),
             rate=draw(st.none() | st.sampled_from(["10/second", "600/minute"])),
-            daily_quota=draw(st.none() | st.integers(1, 10**9)),
+            daily_quota=draw(st.none() | st.integers(1, MOST_DAILY_QUOTA)),
             created_at=draw(times),
             expires_at=draw(st.none() | times),
             revoked_at=draw(st.none() | times),

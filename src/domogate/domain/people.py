@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -205,6 +206,10 @@ class Principal(_TokenContent, frozen=True):
     standing: Standing
     plants: frozenset[Id] | None = None
     """The plants of the grant. None means all plants of the user."""
+
+
+MOST_DAILY_QUOTA: Final = 2**53
+"""JSON readers that use floating-point numbers keep integers up to this one exact."""
 
 
 class Subscription(msgspec.Struct, frozen=True):

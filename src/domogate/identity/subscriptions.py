@@ -6,7 +6,7 @@ import secrets
 
 from domogate.common.secrets import hash_secret
 from domogate.domain.ids import new_id
-from domogate.domain.people import Subscription
+from domogate.domain.people import MOST_DAILY_QUOTA, Subscription
 from domogate.identity.rates import parse_rate
 
 PREFIX = "dgk_"
@@ -30,13 +30,15 @@ def new_subscription(
     daily_quota: int | None = None,
     expires_at: float | None = None,
 ) -> Subscription:
-    """Raises ValueError for a key with invalid characters, an invalid rate, or a quota below one."""
+    """Raises ValueError for a key with invalid characters, an invalid rate, or a quota that is too small or too large."""
     if not _KEY(key):
         raise ValueError(f"a subscription key has 8 to {MAX_KEY} visible ASCII characters and no spaces")
     if rate is not None:
         parse_rate(rate)
     if daily_quota is not None and daily_quota < 1:
         raise ValueError(f"a daily quota is at least 1, not {daily_quota}; to refuse all requests, revoke the key")
+    if daily_quota is not None and daily_quota > MOST_DAILY_QUOTA:
+        raise ValueError(f"a daily quota is at most {MOST_DAILY_QUOTA}, not {daily_quota}; for no limit, leave it out")
     return Subscription(
         id=new_id(),
         name=name,

@@ -6,6 +6,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from domogate.domain.audit import AuditRecord
+from domogate.domain.people import MOST_DAILY_QUOTA
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, first_page, page_of
 from domogate.http_api.requests import read_optional_id, read_time
@@ -32,7 +33,7 @@ class SubscriptionOut(OutputModel, frozen=True):
 class NewSubscription(InputModel, frozen=True):
     name: Annotated[str, Meta(min_length=1)]
     rate: str | None = None
-    daily_quota: Annotated[int, Meta(ge=1, le=2**53)] | None = None
+    daily_quota: Annotated[int, Meta(ge=1, le=MOST_DAILY_QUOTA)] | None = None
     expires_at: Annotated[datetime, Meta(tz=True)] | None = None
 
 
