@@ -55,7 +55,7 @@ class TestTheAccount:
     @pytest.mark.parametrize("path", [REVOKE, END, LEAVE, "/auth/account/logout"])
     async def test_without_a_login_nothing_is_done(self, browser: PageBrowser, path: str) -> None:
         answer = await browser.http.post(path, data={"csrf": ""})
-        assert (answer.status_code, answer.headers["location"]) == (303, "/auth/account")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/auth/login?return_to=%2Fauth%2Faccount")
 
 
 class TestApplications:

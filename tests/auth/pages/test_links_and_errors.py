@@ -188,7 +188,7 @@ class TestEveryPage:
             ("/auth/account/password", "GET, HEAD, POST"),
             ("/auth/account/plants/leave", "GET, HEAD, POST"),
             ("/auth/password", "GET, HEAD, POST"),
-            ("/auth/account/terms", "POST"),
+            ("/auth/account/terms", "GET, HEAD, POST"),
             ("/auth/account", "GET, HEAD"),
         ],
     )

@@ -339,4 +339,6 @@ class TestPolicy:
                 assert (await browser.log_in()).headers["location"] == "/auth/account"
                 assert "Passkeys" not in (await browser.get("/auth/account")).text
                 assert "cannot be added at this address" in (await browser.get(ACCOUNT)).text
-                assert (await browser.http.post(ACCOUNT, data={})).status_code == 303
+                assert (await browser.http.post(ACCOUNT, data={})).status_code == 400
+                token = forms_of((await browser.get("/auth/account")).text)[0].fields["csrf"]
+                assert (await browser.http.post(ACCOUNT, data={"csrf": token})).headers["location"] == ACCOUNT

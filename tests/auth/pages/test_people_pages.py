@@ -60,6 +60,11 @@ class TestTheOwner:
         assert "Carla@Example.com" in page
         assert page.count("The whole home, at any time") == 2
 
+    async def test_sees_the_page_in_the_language_of_the_account(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await setup.change(ANNA, language="de")
+        await browser.log_in()
+        assert (await browser.get(OF_HOUSE)).headers["content-language"] == "de"
+
     async def test_invites_a_guest_to_a_room_for_a_period(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await setup.store.withdraw_user(HOUSE.id, BRUNO.id)
         await browser.log_in()
@@ -311,4 +316,4 @@ class TestRefusals:
     async def test_without_a_login_the_page_asks_for_one(self, browser: PageBrowser) -> None:
         assert (await browser.get(OF_HOUSE)).headers["location"].startswith("/auth/login")
         answer = await browser.http.post(PEOPLE, data={"plant": HOUSE.id, "email": ANNA.email})
-        assert answer.headers["location"] == "/auth/account?done=stale"
+        assert answer.headers["location"] == "/auth/login?return_to=%2Fauth%2Faccount"

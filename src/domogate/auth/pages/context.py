@@ -14,7 +14,6 @@ from domogate.auth.pages.browser import (
     VISIT_COOKIE,
     Cookies,
     Form,
-    is_own_form,
     new_visit,
     parse_return_to,
     visit_token,
@@ -27,7 +26,7 @@ from domogate.domain.languages import DEFAULT_LANGUAGE
 from domogate.domain.people import Client
 from domogate.domain.terms import Terms
 from domogate.ports import ClientStore, Clock, GrantStore, PasskeyStore, PeopleStore, PlantStore, SessionStore
-from domogate.services.people import LoggedIn, LoginComplete, LoginThrottled, Passkeys, People, Sessions, form_token_of
+from domogate.services.people import LoggedIn, LoginComplete, LoginThrottle, Passkeys, People, Sessions, form_token_of
 from domogate.services.webhooks.administration import WebhookAdministration
 
 AUTHORIZE_PATH = "/auth/authorize"
@@ -67,6 +66,18 @@ class PageContext(msgspec.Struct, frozen=True):
         """
         if form.get("keep_webhooks") != "yes":
             await self.webhooks.end(user_id, reason, address=address_of(request))
+
+    def throttle_links(self, purpose: str, attempts: int) -> LoginThrottle:
+        """Each request for a link may send a mail to a stranger, so the waits are longer than those of a login."""
+        return LoginThrottle(
+            self.store,
+            self.clock,
+            purpose=purpose,
+            account_attempts=attempts,
+            first_wait=60.0,
+            longest_wait=3600.0,
+            half_life=3600.0,
+        )
 
     async def find_person(self, request: Request) -> LoggedIn | None:
         return await self.sessions.find(request.cookies.get(COOKIE))
@@ -138,18 +149,6 @@ class PageContext(msgspec.Struct, frozen=True):
             self.cookies.set(response, VISIT_COOKIE, visit)
         return response
 
-    async def find_refusal(self, request: Request, person: LoggedIn, form: Form) -> dict[str, Any] | None:
-        """Return the values for a page that refuses a critical change, or None if the person may make the change.
-
-        The person must enter the password again, except within five minutes of a login.
-        """
-        if not is_own_form(form, person.form_token):
-            return {"status": 400, "problem": "login.stale"}
-        refused = await self.sessions.confirm_person(person, form.get("current"), address_of(request))
-        if isinstance(refused, LoginThrottled):
-            return {"status": 429, "wait": refused.seconds}
-        return None if refused is None else {"status": 403, "problem": "password.wrong"}
-
     async def recovery_codes_page(self, request: Request, person: LoggedIn, then: str) -> Response:
         """Makes new recovery codes and shows them once. The person continues at `then`."""
         codes = await self.sessions.new_recovery_codes(person.user, address_of(request))
@@ -170,10 +169,6 @@ class PageContext(msgspec.Struct, frozen=True):
         asked = {"return_to": parse_return_to(return_to), **query}
         given = {name: value for name, value in asked.items() if value}
         return f"{LOGIN_PATH}?{urlencode(given)}" if given else LOGIN_PATH
-
-    def to_login(self, request: Request) -> Response:
-        """Redirect to the login, for an account page that was opened without a login."""
-        return see_other(self.login_url(request.url.path if request.method == "GET" else ACCOUNT_PATH))
 
 
 def _same_host(one: str, other: str) -> bool:

@@ -12,16 +12,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from domogate.auth.forms import address_of
-from domogate.auth.pages.browser import LONGEST_EMAIL, is_own_form, read_form
+from domogate.auth.pages.browser import LONGEST_EMAIL
 from domogate.auth.pages.context import ACCOUNT_PATH, PageContext
+from domogate.auth.pages.logged_in import FormRefused, LoggedInPages, PasswordAgain, Visit, done
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import route_by_method
 from domogate.domain.formats import is_email
 from domogate.domain.people import User
 from domogate.ports import MailKind
 from domogate.services.audit import AuditAction, AuditResult, user_ref
-from domogate.services.people import EMAIL_LINK_PATH, Actor, DeadLink, LoggedIn, LoginThrottle, LoginThrottled
+from domogate.services.people import EMAIL_LINK_PATH, Actor, DeadLink
 from domogate.services.refusals import Conflict, MailFailed, NotFound
 
 EMAIL_PATH = f"{ACCOUNT_PATH}/email"
@@ -30,60 +30,39 @@ CONFIRM_PATH = f"{EMAIL_PATH}/confirm"
 _log = structlog.get_logger(__name__)
 
 
-class EmailPages:
+class EmailPages(LoggedInPages):
     """/auth/account/email"""
 
     def __init__(self, context: PageContext) -> None:
-        self._context = context
-        # Each request may send a mail to a stranger.
-        self._throttle = LoginThrottle(
-            context.store,
-            context.clock,
-            purpose="email",
-            account_attempts=3,
-            first_wait=60.0,
-            longest_wait=3600.0,
-            half_life=3600.0,
-        )
+        super().__init__(context)
+        self._throttle = context.throttle_links("email", 3)
 
     def routes(self) -> list[Route]:
         return [
-            route_by_method(EMAIL_PATH, get=self.show, post=self.ask),
-            route_by_method(CONFIRM_PATH, get=self.show_link, post=self.confirm),
+            self.form(EMAIL_PATH, self.show, self.ask, PasswordAgain.ALWAYS),
+            route_by_method(CONFIRM_PATH, get=self.open_link, post=self.posted(self.confirm, self.show_link)),
         ]
 
     # --- ask for a link -----------------------------------------------------------------------------------------------
 
-    async def show(self, request: Request) -> Response:
-        person = await self._context.find_person(request)
-        return self._context.to_login(request) if person is None else self._page(request, person)
+    async def show(self, visit: Visit, refused: FormRefused | None) -> Response:
+        return self._render(visit, "email.html", refused, email=_read_email(visit), mails_links=self._context.mails_links)
 
-    async def ask(self, request: Request) -> Response:
-        form = await read_form(request)
-        person = await self._context.find_person(request)
-        if person is None:
-            return self._context.to_login(request)
-        email, address = form.get("email").strip()[: LONGEST_EMAIL + 1], address_of(request)
+    async def ask(self, visit: Visit) -> Response:
+        user, email, address = visit.user, _read_email(visit), visit.address
         if not self._context.mails_links:
-            return self._page(request, person, 403)
-        if not is_own_form(form, person.form_token):
-            return self._page(request, person, 400, email, {"": "login.stale"})
-        refused = await self._context.sessions.confirm_password(person, form.get("current"), address)
-        if isinstance(refused, LoginThrottled):
-            return self._page(request, person, 429, email, wait=refused.seconds)
-        if refused is not None:
-            return self._page(request, person, 403, email, {"current": "password.wrong"})
+            raise FormRefused(403)
         if not is_email(email):
-            return self._page(request, person, 400, email, {"email": "email.problem_format"})
-        if email == person.user.email:
-            return self._page(request, person, 400, email, {"email": "email.problem_same"})
-        wait = await self._throttle.admit(person.user.id, address)
+            raise FormRefused(400, {"email": "email.problem_format"})
+        if email == user.email:
+            raise FormRefused(400, {"email": "email.problem_same"})
+        wait = await self._throttle.admit(user.id, address)
         if wait > 0:
-            self._note(person.user, AuditResult.SLOWED, address)
-            return self._page(request, person, 429, email, wait=math.ceil(wait))
-        response = self._context.render(request, "email_sent.html", person=person, email=email)
+            self._note(user, AuditResult.SLOWED, address)
+            raise FormRefused(429, wait=math.ceil(wait))
+        response = self._render(visit, "email_sent.html", email=email)
         # This runs after the response: the time that the look-up and the mail take must not reveal who has an account.
-        response.background = BackgroundTask(self._send_link, person.user, email, address)
+        response.background = BackgroundTask(self._send_link, user, email, address)
         return response
 
     async def _send_link(self, user: User, email: str, address: str) -> None:
@@ -98,66 +77,41 @@ class EmailPages:
     def _note(self, user: User, result: AuditResult, address: str) -> None:
         self._context.sessions.note(AuditAction.LINK_ISSUED, user.id, user_ref(user.id), result, address)
 
-    def _page(
-        self,
-        request: Request,
-        person: LoggedIn,
-        status: int = 200,
-        email: str = "",
-        problems: dict[str, str] | None = None,
-        wait: int | None = None,
-    ) -> Response:
-        return self._context.render(
-            request,
-            "email.html",
-            person=person,
-            status=status,
-            wait=wait,
-            email=email,
-            problems=problems or {},
-            mails_links=self._context.mails_links,
-        )
-
     # --- open the link ------------------------------------------------------------------------------------------------
 
-    async def show_link(self, request: Request) -> Response:
+    async def open_link(self, request: Request) -> Response:
         """Only the person of the account can confirm the change. If the new address is mistyped, a stranger gets the link."""
-        token = request.query_params.get("token", "")
         person = await self._context.find_person(request)
         if person is None:
+            token = request.query_params.get("token", "")
             return see_other(self._context.login_url(f"{EMAIL_LINK_PATH}{token}"))
-        return await self._link_page(request, person, token)
+        return await self.show_link(Visit(request, person), None)
 
-    async def confirm(self, request: Request) -> Response:
-        form = await read_form(request)
-        token = form.get("token")
-        person = await self._context.find_person(request)
-        if person is None:
-            return self._context.to_login(request)
-        if not is_own_form(form, person.form_token):
-            return await self._link_page(request, person, token, 400, "login.stale")
+    async def confirm(self, visit: Visit) -> Response:
         try:
-            await self._context.people.confirm_email(person.user.id, token, address=address_of(request))
+            await self._context.people.confirm_email(visit.user.id, visit.form.get("token"), address=visit.address)
         except NotFound:
-            return await self._link_page(request, person, token)
+            return await self.show_link(visit, None)
         except Conflict:
-            return await self._link_page(request, person, token, 409)
-        response = see_other(f"{ACCOUNT_PATH}?done=email")
-        response.background = BackgroundTask(self._context.people.notify, person.user, MailKind.EMAIL_CHANGED)
+            raise FormRefused(409) from None
+        response = done("email")
+        response.background = BackgroundTask(self._context.people.notify, visit.user, MailKind.EMAIL_CHANGED)
         return response
 
-    async def _link_page(
-        self, request: Request, person: LoggedIn, token: str, status: int = 200, problem: str | None = None
-    ) -> Response:
-        found = await self._context.people.find_email_link(person.user.id, token)
+    async def show_link(self, visit: Visit, refused: FormRefused | None) -> Response:
+        token = visit.get("token")
+        found = await self._context.people.find_email_link(visit.user.id, token)
         dead = isinstance(found, DeadLink)
-        return self._context.render(
-            request,
+        taken = refused is not None and refused.status == 409
+        return self._render(
+            visit,
             "email_confirm.html",
-            person=person,
-            status=410 if dead and status == 200 else status,
-            why="taken" if status == 409 else found if dead else None,
+            FormRefused(410) if dead and refused is None else refused,
+            why="taken" if taken else found if dead else None,
             token=token,
             email="" if dead else found,
-            problem=problem,
         )
+
+
+def _read_email(visit: Visit) -> str:
+    return visit.form.get("email").strip()[: LONGEST_EMAIL + 1]

@@ -6,6 +6,7 @@ e-mail address.
 
 import asyncio
 import math
+from typing import Any
 
 import structlog
 from starlette.background import BackgroundTask
@@ -19,7 +20,7 @@ from domogate.auth.pages.context import LOGIN_PATH, PageContext
 from domogate.auth.routing import route_by_method
 from domogate.domain.ids import Id
 from domogate.services.audit import NOBODY, AuditAction, AuditResult, user_ref
-from domogate.services.people import Actor, LoginThrottle
+from domogate.services.people import Actor
 from domogate.services.refusals import MailFailed, NotFound
 
 FORGOTTEN_PATH = f"{LOGIN_PATH}/forgotten"
@@ -33,17 +34,8 @@ class ForgottenPasswordPages:
 
     def __init__(self, context: PageContext) -> None:
         self._context = context
-        # This throttle is not the throttle of logins: a request for a link must not prevent a login. The waits are longer,
-        # because every request may send a mail.
-        self._throttle = LoginThrottle(
-            context.store,
-            context.clock,
-            purpose="forgotten",
-            account_attempts=2,
-            first_wait=60.0,
-            longest_wait=3600.0,
-            half_life=3600.0,
-        )
+        # This throttle is not the throttle of logins: a request for a link must not prevent a login.
+        self._throttle = context.throttle_links("forgotten", 2)
         self._mailing = asyncio.Semaphore(_MAILS_AT_ONCE)
 
     def routes(self) -> list[Route]:
@@ -93,16 +85,8 @@ class ForgottenPasswordPages:
             except NotFound:
                 pass  # The user was deleted at the same time.
 
-    def _page(
-        self,
-        request: Request,
-        return_to: str | None,
-        status: int = 200,
-        *,
-        email: str = "",
-        problem: str | None = None,
-        wait: int | None = None,
-    ) -> Response:
+    def _page(self, request: Request, return_to: str | None, status: int = 200, *, email: str = "", **values: Any) -> Response:
+        values.setdefault("problem", None)
         return self._context.render(
             request,
             "forgotten.html",
@@ -111,6 +95,5 @@ class ForgottenPasswordPages:
             login_url=self._context.login_url(return_to),
             mails_links=self._context.mails_links,
             email=email,
-            problem=problem,
-            wait=wait,
+            **values,
         )

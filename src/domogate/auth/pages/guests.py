@@ -4,22 +4,21 @@ import math
 from collections.abc import Sequence
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from domogate.auth.forms import address_of
-from domogate.auth.pages.browser import LONGEST_EMAIL, Form, is_own_form, read_form
-from domogate.auth.pages.context import ACCOUNT_PATH, PageContext
+from domogate.auth.pages.browser import LONGEST_EMAIL, Form
+from domogate.auth.pages.context import ACCOUNT_PATH
 from domogate.auth.pages.language import Language
 from domogate.auth.pages.limits_form import WrongPeriod, describe_limits, fill_form, list_places, print_zone, read_limits
+from domogate.auth.pages.logged_in import FormRefused, LoggedInPages, Visit, done
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import route_by_method
 from domogate.domain.formats import email_key
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.plants import Invitation, Member, Plant, Topology
 from domogate.ports import StoredPlant
-from domogate.services.people import InvitedAs, LoggedIn, TooOften
+from domogate.services.people import InvitedAs, TooOften
 from domogate.services.refusals import Conflict, Forbidden, Invalid, MailFailed, Refused
 from domogate.services.rights.access import may_invite
 
@@ -36,169 +35,126 @@ class PersonRow(msgspec.Struct, frozen=True):
     limits: str
 
 
-class PeoplePages:
+class PeoplePages(LoggedInPages):
     """/auth/account/plants/people"""
-
-    def __init__(self, context: PageContext) -> None:
-        self._context = context
 
     def routes(self) -> list[Route]:
         return [
-            route_by_method(PEOPLE_PATH, get=self.show, post=self.invite),
-            route_by_method(LIMITS_PATH, get=self.show_limits, post=self.change_limits),
-            Route(f"{PEOPLE_PATH}/withdraw", self.withdraw, methods=["POST"]),
+            route_by_method(PEOPLE_PATH, get=self.shown(self.show), post=self.posted(self.invite)),
+            route_by_method(LIMITS_PATH, get=self.shown(self.show_limits), post=self.posted(self.change_limits)),
+            self.action(f"{PEOPLE_PATH}/withdraw", self.withdraw),
         ]
 
-    async def show(self, request: Request) -> Response:
-        person = await self._context.find_person(request)
-        if person is None:
-            return self._context.to_login(request)
-        plant = await self._find_own(person, request.query_params.get("plant", ""))
-        return see_other(ACCOUNT_PATH) if plant is None else self._page(request, person, plant)
+    async def show(self, visit: Visit, _refused: FormRefused | None) -> Response:
+        plant = await self._find_own(visit)
+        return see_other(ACCOUNT_PATH) if plant is None else self._page(visit, plant)
 
-    async def invite(self, request: Request) -> Response:
-        form = await read_form(request)
-        person, plant = await self._find_sender(request, form)
-        if person is None or plant is None:
-            return see_other(f"{ACCOUNT_PATH}?done=stale")
-        email = form.get("email")[:LONGEST_EMAIL].strip()
+    async def invite(self, visit: Visit) -> Response:
+        plant = await self._find_posted(visit)
         try:
             outcome = await self._context.people.invite_by_owner(
                 plant.plant.id,
-                email,
-                read_limits(form, list_places(plant.topology), self._context.clock.now()),
+                visit.form.get("email")[:LONGEST_EMAIL].strip(),
+                read_limits(visit.form, list_places(plant.topology), self._context.clock.now()),
                 mails_links=self._context.mails_links,
-                address=address_of(request),
-                user_id=person.user.id,
+                address=visit.address,
+                user_id=visit.user.id,
             )
-        except WrongPeriod as wrong:
-            return self._page(request, person, plant, 400, form, wrong.problems)
-        except TooOften as often:
-            return self._page(request, person, plant, 429, form, wait=math.ceil(often.wait))
-        except Invalid:
-            return self._page(request, person, plant, 400, form, {"email": "guests.problem_email"})
-        except Conflict:
-            return self._page(request, person, plant, 409, form, {"email": "guests.problem_already"})
-        except Forbidden:
-            return self._page(request, person, plant, 403, form, {"email": "guests.problem_many"})
         except MailFailed:
             return _done(plant, "unsent")
-        if outcome is InvitedAs.MEMBER:
-            return _done(plant, "member")
-        return _done(plant, "mailed" if self._context.mails_links else "invited")
+        except WrongPeriod as wrong:
+            refused = FormRefused(400, wrong.problems)
+        except TooOften as often:
+            refused = FormRefused(429, wait=math.ceil(often.wait))
+        except Invalid:
+            refused = FormRefused(400, {"email": "guests.problem_email"})
+        except Conflict:
+            refused = FormRefused(409, {"email": "guests.problem_already"})
+        except Forbidden:
+            refused = FormRefused(403, {"email": "guests.problem_many"})
+        else:
+            if outcome is InvitedAs.MEMBER:
+                return _done(plant, "member")
+            return _done(plant, "mailed" if self._context.mails_links else "invited")
+        return self._page(visit, plant, refused)
 
-    async def show_limits(self, request: Request) -> Response:
-        person = await self._context.find_person(request)
-        if person is None:
-            return self._context.to_login(request)
-        plant = await self._find_own(person, request.query_params.get("plant", ""))
+    async def show_limits(self, visit: Visit, _refused: FormRefused | None) -> Response:
+        plant = await self._find_own(visit)
         if plant is None:
             return see_other(ACCOUNT_PATH)
-        guest = _find_in(plant.plant, request.query_params.get("email", ""))
-        return see_other(_path_of(plant)) if guest is None else self._limits_page(request, person, plant, guest)
+        guest = _find_in(plant.plant, visit.get("email"))
+        if guest is None:
+            return see_other(_path_of(plant))
+        return self._limits_page(visit, plant, guest, fill_form(guest.limits))
 
-    async def change_limits(self, request: Request) -> Response:
-        form = await read_form(request)
-        person, plant = await self._find_sender(request, form)
-        if person is None or plant is None:
-            return see_other(f"{ACCOUNT_PATH}?done=stale")
-        guest = _find_in(plant.plant, form.get("email"))
+    async def change_limits(self, visit: Visit) -> Response:
+        plant = await self._find_posted(visit)
+        guest = _find_in(plant.plant, visit.form.get("email"))
         if guest is None:
             return see_other(_path_of(plant))  # The person left at the same time: show the current state.
+        places, now = list_places(plant.topology, guest.limits), self._context.clock.now()
         try:
-            limits = read_limits(form, list_places(plant.topology, guest.limits), self._context.clock.now(), guest.limits)
+            limits = read_limits(visit.form, places, now, guest.limits)
             await self._context.people.limit_by_owner(
-                plant.plant.id, guest.email, limits, address=address_of(request), user_id=person.user.id
+                plant.plant.id, guest.email, limits, address=visit.address, user_id=visit.user.id
             )
         except WrongPeriod as wrong:
-            return self._limits_page(request, person, plant, guest, 400, form, wrong.problems)
+            return self._limits_page(visit, plant, guest, visit.form, FormRefused(400, wrong.problems))
         except TooOften as often:
-            return self._limits_page(request, person, plant, guest, 429, form, wait=math.ceil(often.wait))
+            return self._limits_page(visit, plant, guest, visit.form, FormRefused(429, wait=math.ceil(often.wait)))
         except Refused:
             return see_other(_path_of(plant))
         return _done(plant, "changed")
 
-    async def withdraw(self, request: Request) -> Response:
-        form = await read_form(request)
-        person, plant = await self._find_sender(request, form)
-        if person is None or plant is None:
-            return see_other(f"{ACCOUNT_PATH}?done=stale")
+    async def withdraw(self, visit: Visit) -> Response:
+        plant = await self._find_posted(visit)
         try:
             await self._context.people.withdraw_by_owner(
-                plant.plant.id, form.get("email"), address=address_of(request), user_id=person.user.id
+                plant.plant.id, visit.form.get("email"), address=visit.address, user_id=visit.user.id
             )
         except Refused:
             return see_other(_path_of(plant))  # The person left at the same time: show the current state.
         return _done(plant, "withdrawn")
 
-    async def _find_sender(self, request: Request, form: Form) -> tuple[LoggedIn | None, StoredPlant | None]:
-        """Find the person who sent the form, and the home that this person owns. The form must come from this browser."""
-        person = await self._context.find_person(request)
-        if person is None or not is_own_form(form, person.form_token):
-            return None, None
-        return person, await self._find_own(person, form.get("plant"))
-
-    async def _find_own(self, person: LoggedIn, text: str) -> StoredPlant | None:
-        plant_id = DASHED_UUID.parse_id(text)
+    async def _find_own(self, visit: Visit) -> StoredPlant | None:
+        """The home that the request names, if the person owns it."""
+        plant_id = DASHED_UUID.parse_id(visit.get("plant"))
         stored = None if plant_id is None else await self._context.store.find_plant(plant_id)
-        return stored if stored is not None and may_invite(person.user, stored.plant) else None
+        return stored if stored is not None and may_invite(visit.user, stored.plant) else None
 
-    def _page(
-        self,
-        request: Request,
-        person: LoggedIn,
-        stored: StoredPlant,
-        status: int = 200,
-        form: Form | None = None,
-        problems: dict[str, str] | None = None,
-        wait: int | None = None,
-    ) -> Response:
-        """`form` holds the values that were sent; they are shown again.
+    async def _find_posted(self, visit: Visit) -> StoredPlant:
+        plant = await self._find_own(visit)
+        if plant is None:
+            raise FormRefused(403)
+        return plant
 
-        `problems` has the key of a text for each wrong field.
-        """
-        language = self._context.language_for(request)
-        notice = request.query_params.get("done", "")
-        plant = stored.plant
-        return self._context.render(
-            request,
+    def _page(self, visit: Visit, stored: StoredPlant, refused: FormRefused | None = None) -> Response:
+        language, plant = self._language_of(visit), stored.plant
+        return self._render(
+            visit,
             "people.html",
+            refused,
             language=language,
-            person=person,
-            status=status,
-            wait=wait,
             plant=plant,
             people=_rows(language, (*plant.allowed, *plant.invited), stored.topology),
             places=list_places(stored.topology),
-            sent=form or Form(),
-            problems=problems or {},
-            notice=notice if notice in NOTICES else None,
+            sent=visit.form,
+            notice=visit.notice_of(NOTICES),
             zone=print_zone(self._context.clock.now()),
         )
 
     def _limits_page(
-        self,
-        request: Request,
-        person: LoggedIn,
-        stored: StoredPlant,
-        guest: Member | Invitation,
-        status: int = 200,
-        form: Form | None = None,
-        problems: dict[str, str] | None = None,
-        wait: int | None = None,
+        self, visit: Visit, stored: StoredPlant, guest: Member | Invitation, sent: Form, refused: FormRefused | None = None
     ) -> Response:
-        return self._context.render(
-            request,
+        return self._render(
+            visit,
             "limits.html",
-            person=person,
-            status=status,
-            wait=wait,
+            refused,
             plant=stored.plant,
             guest=guest,
             back=_path_of(stored),
             places=list_places(stored.topology, guest.limits),
-            sent=form or fill_form(guest.limits),
-            problems=problems or {},
+            sent=sent,
             zone=print_zone(self._context.clock.now()),
         )
 
@@ -220,4 +176,4 @@ def _path_of(plant: StoredPlant) -> str:
 
 
 def _done(plant: StoredPlant, what: str) -> Response:
-    return see_other(f"{_path_of(plant)}&done={what}")
+    return done(what, _path_of(plant))

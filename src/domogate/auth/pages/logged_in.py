@@ -1,0 +1,160 @@
+"""The base class of the pages for a person who is logged in. The order of the checks of a posted form is here."""
+
+from collections.abc import Awaitable, Callable, Collection
+from enum import Enum, auto
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from domogate.auth.forms import address_of
+from domogate.auth.pages.browser import Form, is_own_form, read_form
+from domogate.auth.pages.context import ACCOUNT_PATH, PageContext
+from domogate.auth.pages.language import Language
+from domogate.auth.redirects import see_other
+from domogate.auth.routing import Endpoint, route_by_method
+from domogate.domain.people import User
+from domogate.services.people import Actor, LoggedIn, LoginThrottled
+
+
+class PasswordAgain(Enum):
+    """Whether the person must enter the password again before a change."""
+
+    NEVER = auto()
+    UNLESS_RECENT = auto()
+    """Yes, except within five minutes of a login."""
+    ALWAYS = auto()
+
+
+class FormRefused(Exception):
+    """The form is not accepted. Its page is shown again, with this status.
+
+    `problems` has the key of a text for each wrong field. The field "" is the whole form. `wait` is the number of seconds until
+    the next try.
+    """
+
+    def __init__(self, status: int, problems: dict[str, str] | None = None, wait: int | None = None) -> None:
+        super().__init__(status)
+        self.status = status
+        self.problems = problems or {}
+        self.wait = wait
+
+
+_NOT_REFUSED = FormRefused(200)
+
+
+class Visit(msgspec.Struct, frozen=True):
+    """A request of a person who is logged in. The form of a GET request is empty."""
+
+    request: Request
+    person: LoggedIn
+    form: Form = Form()
+
+    @property
+    def user(self) -> User:
+        return self.person.user
+
+    @property
+    def address(self) -> str:
+        return address_of(self.request)
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(self.user.id, self.address)
+
+    def get(self, name: str) -> str:
+        """A field of the posted form or, for GET, of the query."""
+        return self.form.get(name) if self.request.method == "POST" else self.request.query_params.get(name, "")
+
+    def notice_of(self, known: Collection[str]) -> str | None:
+        """The change that the person made before this page, if the page has a text for it."""
+        notice = self.request.query_params.get("done", "")
+        return notice if notice in known else None
+
+
+Show = Callable[[Visit, FormRefused | None], Awaitable[Response]]
+Act = Callable[[Visit], Awaitable[Response]]
+
+
+class LoggedInPages:
+    """A group of pages. A request without a login is redirected to the login."""
+
+    start = ACCOUNT_PATH
+    """Where a person who posted a form without a login continues after the login."""
+
+    def __init__(self, context: PageContext) -> None:
+        self._context = context
+
+    def form(self, path: str, show: Show, act: Act, password: PasswordAgain = PasswordAgain.NEVER) -> Route:
+        """A page with one form, which is posted to the same path."""
+        return route_by_method(path, get=self.shown(show), post=self.posted(act, show, password))
+
+    def action(self, path: str, act: Act, show: Show | None = None, password: PasswordAgain = PasswordAgain.NEVER) -> Route:
+        """A form that has no page at its path."""
+        return Route(path, self.posted(act, show, password), methods=["POST"])
+
+    def shown(self, show: Show) -> Endpoint:
+        async def serve(request: Request) -> Response:
+            person = await self._context.find_person(request)
+            if person is None:
+                return see_other(self._context.login_url(request.url.path))
+            return await show(Visit(request, person), None)
+
+        return serve
+
+    def posted(self, act: Act, show: Show | None = None, password: PasswordAgain = PasswordAgain.NEVER) -> Endpoint:
+        """Call `act` if the form comes from a page in this browser and the password is right.
+
+        Otherwise, or if `act` raises FormRefused, call `show`. Without `show`, the account page says that the form is stale.
+        """
+
+        async def serve(request: Request) -> Response:
+            form = await read_form(request)
+            person = await self._context.find_person(request)
+            if person is None:
+                return see_other(self._context.login_url(self.start))
+            visit = Visit(request, person, form)
+            try:
+                await self._check(visit, password)
+                return await act(visit)
+            except FormRefused as refused:
+                return done("stale") if show is None else await show(visit, refused)
+
+        return serve
+
+    async def _check(self, visit: Visit, password: PasswordAgain) -> None:
+        if not is_own_form(visit.form, visit.person.form_token):
+            raise FormRefused(400, {"": "login.stale"})
+        if password is PasswordAgain.NEVER:
+            return
+        sessions = self._context.sessions
+        confirm = sessions.confirm_password if password is PasswordAgain.ALWAYS else sessions.confirm_person
+        refused = await confirm(visit.person, visit.form.get("current"), visit.address)
+        if isinstance(refused, LoginThrottled):
+            raise FormRefused(429, wait=refused.seconds)
+        if refused is not None:
+            raise FormRefused(403, {"current": "password.wrong"})
+
+    def _render(self, visit: Visit, template: str, refused: FormRefused | None = None, **values: Any) -> Response:
+        refused = refused or _NOT_REFUSED
+        return self._context.render(
+            visit.request,
+            template,
+            person=visit.person,
+            status=refused.status,
+            wait=refused.wait,
+            problems=refused.problems,
+            problem=next(iter(refused.problems.values()), None),
+            asks_password=not self._context.sessions.is_recent(visit.person),
+            **values,
+        )
+
+    def _language_of(self, visit: Visit) -> Language:
+        return self._context.language_for(visit.request, person=visit.person)
+
+
+def done(what: str, path: str = ACCOUNT_PATH) -> Response:
+    """Redirect to a page that says what was changed."""
+    return see_other(f"{path}{'&' if '?' in path else '?'}done={what}")
