@@ -1,6 +1,7 @@
 /** The page of one device: all its controls, and what is known about it. */
 
 import { formatDate, formatTime, t } from "../app/i18n";
+import { Button } from "../parts/button";
 import { Select } from "../parts/field";
 import { Notice } from "../parts/notice";
 import { Controls, LampColor, modeWords, setTemperature } from "./controls";
@@ -32,6 +33,7 @@ export function DevicePage({ open, id }: { open: OpenHome; id: string }) {
             {device.isPending.value ? t("homes.state.pending") : module.reachable ? stateWords(device.state.value) : absenceWords(module)}
           </p>
         </div>
+        <Star open={open} id={id} />
       </header>
       {failure && <Notice kind="alarm" title={failureWords(failure, module)} />}
       <div class="panel device-controls">
@@ -39,6 +41,15 @@ export function DevicePage({ open, id }: { open: OpenHome; id: string }) {
       </div>
       <Facts device={device} />
     </div>
+  );
+}
+
+function Star({ open, id }: { open: OpenHome; id: string }) {
+  const starred = open.favourites.value.includes(id);
+  return (
+    <Button look="quiet" icon="star" pressed={starred} onClick={() => open.setFavourite(id, !starred)}>
+      {t("homes.favourites.one")}
+    </Button>
   );
 }
 

@@ -5,6 +5,7 @@ import { count, formatDate, t } from "../app/i18n";
 import { Empty } from "../parts/notice";
 import { Card } from "./card";
 import type { Device } from "./device";
+import { Tabs } from "./head";
 import type { OpenHome, Place } from "./store";
 
 export function HomePage({ open, only }: { open: OpenHome; only?: string }) {
@@ -31,6 +32,8 @@ export function HomePage({ open, only }: { open: OpenHome; only?: string }) {
           <input type="search" class="search" aria-label={t("homes.search")} placeholder={t("homes.search")} value={search} onInput={(event) => setSearch(event.currentTarget.value)} />
         )}
       </header>
+      {!only && <Tabs home={home} current="devices" />}
+      {!only && !search && <Favourites open={open} />}
       {found.length ? (
         found.map((place, index) => (
           <Room key={place.room?.id ?? "none"} home={home.id} place={place} floor={place.floor !== found[index - 1]?.floor ? place.floor : null} titled={!only} />
@@ -38,6 +41,27 @@ export function HomePage({ open, only }: { open: OpenHome; only?: string }) {
       ) : (
         <Empty title={search ? t("homes.nothing_found") : t("homes.empty")} />
       )}
+    </div>
+  );
+}
+
+function Favourites({ open }: { open: OpenHome }) {
+  const devices = open.favourites.value.flatMap((id) => open.device(id) ?? []);
+  if (!devices.length) return null;
+  return (
+    <section class="room" aria-label={t("homes.favourites.title")}>
+      <h2 class="floor">{t("homes.favourites.title")}</h2>
+      <Cards home={open.id} devices={devices} />
+    </section>
+  );
+}
+
+function Cards({ home, devices }: { home: string; devices: readonly Device[] }) {
+  return (
+    <div class="cards">
+      {devices.map((device) => (
+        <Card key={device.id} device={device} href={`/homes/${home}/devices/${device.id}`} />
+      ))}
     </div>
   );
 }
@@ -68,15 +92,7 @@ function Room({ home, place, floor, titled }: RoomProps) {
           <span class="soft">{count("homes.devices", devices.length)}</span>
         </h3>
       )}
-      {devices.length ? (
-        <div class="cards">
-          {devices.map((device) => (
-            <Card key={device.id} device={device} href={`/homes/${home}/devices/${device.id}`} />
-          ))}
-        </div>
-      ) : (
-        <p class="soft">{t("homes.empty_room")}</p>
-      )}
+      {devices.length ? <Cards home={home} devices={devices} /> : <p class="soft">{t("homes.empty_room")}</p>}
     </section>
   );
 }

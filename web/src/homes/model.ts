@@ -124,3 +124,87 @@ export interface ModuleNotice {
   readonly absentSince: string | null;
   readonly state: State | null;
 }
+
+/** The places that a guest may use (none: all of them), and the period. */
+export interface Limits {
+  readonly floors: readonly string[];
+  readonly ambients: readonly string[];
+  readonly modules: readonly string[];
+  readonly validFrom: string | null;
+  readonly validUntil: string | null;
+}
+
+export interface HomePerson {
+  readonly email: string;
+  readonly name: string;
+  readonly limits: Limits | null;
+}
+
+export interface People {
+  readonly owner: HomePerson;
+  readonly members: readonly HomePerson[];
+  readonly invited: readonly Omit<HomePerson, "name">[];
+}
+
+export interface Webhook {
+  readonly id: string;
+  readonly homeId: string;
+  readonly host: string;
+  readonly failingSince: string | null;
+}
+
+export interface Application {
+  readonly clientId: string;
+  readonly name: string;
+  readonly since: string;
+  readonly current: boolean;
+  readonly webhooks: readonly Webhook[];
+}
+
+export interface EmergencyDevice {
+  readonly id: string;
+  readonly name: string;
+  readonly status: "working" | "in failure" | "no communication";
+  readonly failures: readonly string[];
+  readonly heardAt: string | null;
+}
+
+export interface Safety {
+  readonly working: boolean;
+  readonly inAlert: number;
+  readonly controllers: readonly (EmergencyDevice & { readonly units: readonly EmergencyDevice[] })[];
+}
+
+export interface NamedPerson {
+  readonly name: string;
+  readonly isMe: boolean;
+}
+
+export interface RecentEvent {
+  readonly at: string;
+  readonly kind: "command" | "state" | "reachability" | "safety" | "people" | "home";
+  readonly moduleId: string | null;
+  readonly module: string | null;
+  /** Null if it is not known, or if the person may not know it. */
+  readonly by: NamedPerson | null;
+  readonly command: Command | null;
+  readonly outcome: CommandResult["outcome"] | null;
+  readonly state: State | null;
+  readonly reachable: boolean | null;
+  readonly people: readonly NamedPerson[];
+}
+
+/** Kilowatt hours in a period and in the one before, and what they cost if a price is set. */
+export interface Used {
+  readonly used: number | null;
+  readonly usedBefore: number | null;
+  readonly cost: number | null;
+  readonly costBefore: number | null;
+}
+
+export interface Energy extends Used {
+  readonly currency: string | null;
+  readonly rooms: readonly (Used & { readonly roomId: string })[];
+  readonly modules: readonly (Used & { readonly moduleId: string })[];
+  readonly simulated: boolean;
+}

@@ -1,6 +1,6 @@
 /** An open home: its rooms and devices, kept up to date by the event stream. */
 
-import { computed, signal, type ReadonlySignal } from "@preact/signals";
+import { computed, effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
 import { api, ApiError } from "../app/api";
 import { listen, type LiveEvent, type Liveness, type LiveStream } from "../app/live";
 import { Device } from "./device";
@@ -18,11 +18,16 @@ const READY_AFTER = 400;
 export class OpenHome {
   readonly home = signal<Home | null>(null);
   readonly problem = signal<ApiError | null>(null);
+  /** The ids of the devices that the person wants to see first, in the person's order. */
+  readonly favourites = signal<readonly string[]>([]);
+  /** How many events came. A page compares it to know whether to read something again. */
+  changes = 0;
   readonly places: ReadonlySignal<readonly Place[]>;
   readonly #devices = new Map<string, Device>();
   readonly #early: [ModuleNotice, string][] = [];
   readonly #stream: LiveStream;
   readonly #timer: number;
+  readonly #stopWatching: () => void;
   #loading = false;
   #again = false;
   #closed = false;
@@ -32,6 +37,10 @@ export class OpenHome {
     // The home is read after the stream is ready, so that no change is lost between the two.
     this.#stream = listen({ plant: id }, (event) => this.#take(event));
     this.#timer = setTimeout(() => void this.load(), READY_AFTER);
+    // A stream that ended says that something is wrong: if the rights ended, only reading the home shows it.
+    this.#stopWatching = effect(() => {
+      if (!this.#stream.liveness.value.live && this.home.peek()) untracked(() => void this.load());
+    });
   }
 
   get liveness(): ReadonlySignal<Liveness> {
@@ -51,10 +60,25 @@ export class OpenHome {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
+    this.#stopWatching();
     this.#stream.close();
   }
 
+  /** Add or remove a favourite. It is shown at once, and taken back if the gateway refuses it. */
+  async setFavourite(id: string, wanted: boolean): Promise<void> {
+    const before = this.favourites.value;
+    const next = before.filter((one) => one !== id && this.#devices.has(one));
+    this.favourites.value = wanted ? [...next, id] : next;
+    try {
+      await api.put(`/home/v1/homes/${this.id}/favourites`, { modules: this.favourites.value });
+    } catch (error) {
+      this.favourites.value = before;
+      throw error;
+    }
+  }
+
   #take({ event, data }: LiveEvent): void {
+    this.changes += 1;
     if (event === "ready" || event === "plant" || event === "people" || event === "reset") void this.load();
     if (!("data" in data)) return;
     const notice = data.data as ModuleNotice;
@@ -70,9 +94,12 @@ export class OpenHome {
     if (this.#loading) return;
     this.#loading = true;
     try {
-      const home = await api.get<Home>(`/home/v1/homes/${this.id}`);
+      const path = `/home/v1/homes/${this.id}`;
+      const former = { modules: this.favourites.value };
+      const [home, { modules }] = await Promise.all([api.get<Home>(path), api.get<typeof former>(`${path}/favourites`).catch(() => former)]);
       if (this.#closed) return;
       this.#keep(home);
+      this.favourites.value = modules;
       this.problem.value = null;
     } catch (error) {
       // Rights that ended: nothing of the home may be shown any more. A lost connection: the last state stays, marked as old.

@@ -10,10 +10,14 @@ interface ButtonProps {
   readonly look?: "plain" | "primary" | "danger" | "quiet";
   readonly icon?: IconName;
   readonly disabled?: boolean;
+  /** What the button does, if its words alone do not say it, for people who do not see the page. */
+  readonly label?: string;
+  /** For a button that switches something on and off: whether it is on. */
+  readonly pressed?: boolean;
 }
 
 /** A button. While its promise runs it is disabled; if the promise fails, a toast says why. */
-export function Button({ children, onClick, look = "plain", icon, disabled = false }: ButtonProps) {
+export function Button({ children, onClick, look = "plain", icon, disabled = false, label, pressed }: ButtonProps) {
   const [busy, setBusy] = useState(false);
   const click = async (): Promise<void> => {
     setBusy(true);
@@ -26,14 +30,14 @@ export function Button({ children, onClick, look = "plain", icon, disabled = fal
     }
   };
   return (
-    <button type="button" class={look} disabled={disabled || busy} aria-busy={busy} onClick={() => void click()}>
+    <button type="button" class={look} disabled={disabled || busy} aria-busy={busy} aria-label={label} aria-pressed={pressed} onClick={() => void click()}>
       {icon && <Icon name={icon} />}
       {children}
     </button>
   );
 }
 
-interface IconButtonProps extends Omit<ButtonProps, "children" | "look"> {
+interface IconButtonProps extends Omit<ButtonProps, "children" | "look" | "pressed"> {
   readonly icon: IconName;
   /** What the button does, for people who do not see the icon. */
   readonly label: string;

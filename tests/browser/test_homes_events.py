@@ -1,0 +1,71 @@
+"""Favourites and the recent events of a home, in a real browser."""
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from support.gateway import Gateway
+from support.pages import LOOKS, Scheme, visit
+
+pytestmark = pytest.mark.slow
+
+ANNA, BRUNO = "anna@example.com", "bruno@example.com"
+HOUSE = "/homes/ca5a0001-0000-4000-8000-000000000000"
+
+
+async def test_a_favourite_is_on_top_for_its_person_only(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as anna, visit(chromium, demo, who=BRUNO) as bruno:
+        await anna.open(HOUSE)
+        await anna.page.get_by_role("link", name="Reading lamp").click()
+        star = anna.page.get_by_role("button", name="Favourite")
+        await expect(star).to_have_attribute("aria-pressed", "false")
+        await star.click()
+        await expect(star).to_have_attribute("aria-pressed", "true")
+        assert await anna.find_problems() == []
+        await anna.open(HOUSE)
+        favourites = anna.page.get_by_role("region", name="Favourites")
+        await expect(favourites.get_by_role("article", name="Reading lamp")).to_be_visible()
+        assert await anna.find_problems("favourites") == []
+        await bruno.open(HOUSE)
+        await expect(bruno.page.get_by_role("article", name="Reading lamp")).to_be_visible()
+        await expect(bruno.page.get_by_role("region", name="Favourites")).to_have_count(0)
+
+        await favourites.get_by_role("link", name="Reading lamp").click()
+        await star.click()
+        await expect(star).to_have_attribute("aria-pressed", "false")
+        await anna.open(HOUSE)
+        await expect(favourites).to_have_count(0)
+
+
+async def test_a_favourite_that_is_not_stored_is_taken_back(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await walk.open(HOUSE)
+        await walk.page.get_by_role("link", name="Hall lamp").click()
+        broken = {"x-request-id": "r-2"}
+        await walk.page.route("**/favourites", lambda route: route.fulfill(status=500, headers=broken, json={}))
+        await walk.page.get_by_role("button", name="Favourite").click()
+        assert await walk.shows("r-2")
+        await expect(walk.page.get_by_role("button", name="Favourite")).to_have_attribute("aria-pressed", "false")
+        walk.complaints.clear()
+
+
+async def test_events_say_who_did_what_while_the_page_is_open(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as anna, visit(chromium, demo, who=BRUNO) as bruno:
+        await anna.open(f"{HOUSE}/events")
+        await bruno.open(HOUSE)
+        lamp = bruno.page.get_by_role("article", name="Hall lamp").get_by_role("switch")
+        before = await lamp.is_checked()
+        await lamp.click()
+        await expect(lamp).to_be_checked(checked=not before)
+        words = f"Bruno Conti switched {'off' if before else 'on'} Hall lamp"
+        await expect(anna.page.get_by_role("listitem").filter(has_text=words).first).to_be_visible()
+        await lamp.click()
+        await anna.page.get_by_role("link", name=words).first.click()
+        await expect(anna.page.get_by_role("heading", level=1)).to_have_text("Hall lamp")
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+async def test_the_page_with_events_looks_right(chromium: Browser, demo: Gateway, width: int, scheme: Scheme) -> None:
+    async with visit(chromium, demo, who=ANNA, width=width, scheme=scheme) as walk:
+        await walk.open(f"{HOUSE}/events")
+        await walk.page.get_by_role("listitem").first.wait_for()
+        assert await walk.find_problems("events") == []

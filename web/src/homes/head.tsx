@@ -1,0 +1,47 @@
+/** The head of the pages of one home: its name, and the links between its pages. */
+
+import type { ComponentChildren } from "preact";
+import { t } from "../app/i18n";
+import { Icon, type IconName } from "../parts/icons";
+import type { Home } from "./model";
+
+type Tab = "devices" | "events" | "people" | "safety";
+
+const TABS: readonly (readonly [Tab, IconName])[] = [
+  ["devices", "home"],
+  ["safety", "exit"],
+  ["events", "history"],
+  ["people", "people"],
+];
+
+export function Tabs({ home, current }: { home: Home; current: Tab }) {
+  return (
+    <nav class="tabs" aria-label={t("homes.tab.title")}>
+      {TABS.filter(([tab]) => tab !== "safety" || home.site).map(([tab, icon]) => (
+        <a key={tab} href={tab === "devices" ? `/homes/${home.id}` : `/homes/${home.id}/${tab}`} aria-current={tab === current ? "page" : undefined}>
+          <Icon name={icon} />
+          {t(`homes.tab.${tab}`)}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** A page about a home, beside the page with its devices. */
+export function Subpage({ home, current, children }: { home: Home; current: Tab; children: ComponentChildren }) {
+  return (
+    <div class="subpage">
+      <header class="page-head">
+        <div>
+          <p class="crumbs">
+            <a href="/homes">{t("homes.title")}</a>
+            <a href={`/homes/${home.id}`}>{home.name}</a>
+          </p>
+          <h1>{t(`homes.tab.${current}`)}</h1>
+        </div>
+      </header>
+      <Tabs home={home} current={current} />
+      {children}
+    </div>
+  );
+}

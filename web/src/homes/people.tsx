@@ -1,0 +1,137 @@
+/** The people of a home, and the applications that the person let in. */
+
+import { useState } from "preact/hooks";
+import { api } from "../app/api";
+import { formatDate, t } from "../app/i18n";
+import { go } from "../app/router";
+import { Button } from "../parts/button";
+import { Dialog } from "../parts/dialog";
+import { List, Row } from "../parts/list";
+import { Empty } from "../parts/notice";
+import { Applications } from "./applications";
+import { Guest, type GuestOf } from "./guest";
+import { Subpage } from "./head";
+import { Show, useLoaded } from "./loaded";
+import type { Home, Limits, People } from "./model";
+import type { OpenHome } from "./store";
+
+export function PeoplePage({ open }: { open: OpenHome }) {
+  const home = open.home.value;
+  if (!home) return null;
+  return (
+    <Subpage home={home} current="people">
+      {home.role === "owner" ? <HomePeople home={home} /> : <Membership home={home} />}
+      <Applications home={home.id} />
+    </Subpage>
+  );
+}
+
+/** What somebody may use: "Kitchen, Hall · until 5 March". */
+function limitWords(home: Home, limits: Limits | null): string {
+  if (!limits) return t("homes.people.all");
+  const names = new Map([
+    ...home.floors.flatMap((floor) => [[floor.id, floor.name] as const, ...floor.rooms.map((room) => [room.id, room.name] as const)]),
+    ...home.rooms.map((room) => [room.id, room.name] as const),
+    ...home.modules.map((module) => [module.id, module.name] as const),
+  ]);
+  const places = [...limits.floors, ...limits.ambients, ...limits.modules].flatMap((id) => names.get(id) ?? []);
+  const time = (at: string): string => formatDate(new Date(at), { dateStyle: "medium", timeStyle: "short" });
+  const parts = [places.length ? places.join(", ") : t("homes.people.all")];
+  if (limits.validFrom) parts.push(t("homes.people.from", { time: time(limits.validFrom) }));
+  if (limits.validUntil) parts.push(t("homes.people.until", { time: time(limits.validUntil) }));
+  return parts.join(" · ");
+}
+
+function HomePeople({ home }: { home: Home }) {
+  const people = useLoaded((signal) => api.get<People>(`/home/v1/homes/${home.id}/people`, { signal }), [home]);
+  const [guest, setGuest] = useState<GuestOf | null>(null);
+  const [leaving, setLeaving] = useState<string | null>(null);
+  const withdraw = async (email: string): Promise<void> => {
+    await api.delete(`/home/v1/homes/${home.id}/people/${encodeURIComponent(email)}`);
+    setLeaving(null);
+    people.reload();
+  };
+  const ends = (email: string, limits: Limits | null) => (
+    <div class="row-buttons">
+      <Button look="quiet" label={t("homes.people.change_of", { email })} onClick={() => setGuest({ email, limits })}>
+        {t("homes.people.change")}
+      </Button>
+      <Button look="quiet" label={t("homes.people.withdraw_of", { email })} onClick={() => setLeaving(email)}>
+        {t("homes.people.withdraw")}
+      </Button>
+    </div>
+  );
+  return (
+    <section class="part" aria-label={t("homes.people.title")}>
+      <Show of={people}>
+        {({ owner, members, invited }) => (
+          <List>
+            <Row icon="person" title={owner.name || owner.email} about={t("homes.role.owner")} />
+            {members.map(({ email, name, limits }) => (
+              <Row key={email} icon="person" title={name || email} about={limitWords(home, limits)} end={ends(email, limits)} />
+            ))}
+            {invited.map(({ email, limits }) => (
+              <Row key={email} icon="person" title={email} about={`${t("homes.people.invited")} · ${limitWords(home, limits)}`} end={ends(email, limits)} />
+            ))}
+          </List>
+        )}
+      </Show>
+      <div class="buttons">
+        <Button look="primary" icon="add" onClick={() => setGuest({ email: "", limits: null })}>
+          {t("homes.people.invite")}
+        </Button>
+      </div>
+      {guest && (
+        <Guest
+          home={home}
+          of={guest}
+          onClose={(changed) => {
+            setGuest(null);
+            if (changed) people.reload();
+          }}
+        />
+      )}
+      {leaving && (
+        <Dialog title={t("homes.people.withdraw_of", { email: leaving })} onClose={() => setLeaving(null)}>
+          <p>{t("homes.people.withdraw_about")}</p>
+          <div class="buttons">
+            <Button look="danger" onClick={() => withdraw(leaving)}>
+              {t("homes.people.withdraw")}
+            </Button>
+            <Button onClick={() => setLeaving(null)}>{t("common.cancel")}</Button>
+          </div>
+        </Dialog>
+      )}
+    </section>
+  );
+}
+
+/** A person who is not the owner sees only the own membership. */
+function Membership({ home }: { home: Home }) {
+  const [asked, setAsked] = useState(false);
+  const leave = async (): Promise<void> => {
+    await api.delete(`/home/v1/homes/${home.id}/membership`);
+    go("/homes", { replace: true });
+  };
+  return (
+    <section class="part" aria-label={t("homes.people.title")}>
+      <Empty title={t("homes.people.owner_only")}>
+        <p>{t("homes.people.own_role", { role: t(`homes.role.${home.role}`) })}</p>
+        <Button look="danger" onClick={() => setAsked(true)}>
+          {t("homes.people.leave")}
+        </Button>
+      </Empty>
+      {asked && (
+        <Dialog title={t("homes.people.leave")} onClose={() => setAsked(false)}>
+          <p>{t("homes.people.leave_about")}</p>
+          <div class="buttons">
+            <Button look="danger" onClick={leave}>
+              {t("homes.people.leave")}
+            </Button>
+            <Button onClick={() => setAsked(false)}>{t("common.cancel")}</Button>
+          </div>
+        </Dialog>
+      )}
+    </section>
+  );
+}
