@@ -66,7 +66,7 @@ from domogate.stores import DatabaseUnusable
 
 
 class UnnamedDriversError(Exception):
-    """Modules that an earlier version stored without a driver are simulated now, although nobody may want this."""
+    """The gateway does not start: an earlier version stored modules without a driver, and they may be simulated by mistake."""
 
     def __init__(self, unnamed: UnnamedDrivers) -> None:
         super().__init__(f"{unnamed.count} modules have no named driver")

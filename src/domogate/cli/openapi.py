@@ -20,7 +20,7 @@ async def print_openapi(
     name: Annotated[
         str | None,
         argument(
-            "NAME", "First segment of a family's paths, for example homeauto; or events, webhooks, tickets or management."
+            "NAME", "First segment of a family's paths, for example homeauto; or home, management, events, webhooks or tickets."
         ),
     ] = None,
     everything: Annotated[Path | None, option("DIR", "Write all documents into this folder.", "--all")] = None,

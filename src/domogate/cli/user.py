@@ -127,7 +127,7 @@ async def change_user(
 async def set_standing(
     settings: Settings,
     email: Email,
-    standing: Annotated[StandingWord, typer.Argument(help="What the user must renew in the companion application.")],
+    standing: Annotated[StandingWord, typer.Argument(help="What the user must renew on the account page.")],
 ) -> None:
     """Set a user's standing, to test status 469 (password must be renewed) and 470 (terms must be accepted)."""
     async with changing(settings) as tools:

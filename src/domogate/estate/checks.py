@@ -47,7 +47,7 @@ class PlantChecks:
         yield from _check_drivers(path, plant, self._drivers)
 
     def check(self, path: Path, plant: Any, identities: Iterable[tuple[str, UsedIds]]) -> Iterator[Finding]:
-        """`identities` has the ids of the plants before this one, for each key that holds an id."""
+        """Check a plant, and that its ids are not used yet. `identities` has pairs of a YAML key and the ids found so far."""
         if not isinstance(plant, dict):
             return
         yield from self.check_alone(path, plant)

@@ -52,7 +52,7 @@ def _application_out(application: Application, asking: str) -> ApplicationOut:
     return ApplicationOut.of(application, homes=application.plants, current=application.client_id == asking, webhooks=webhooks)
 
 
-@OPERATIONS.add("GET", "/applications", "The applications that the person has let in, with their webhooks")
+@OPERATIONS.add("GET", "/applications", "The applications to which the person gave access, with their webhooks")
 async def list_applications(services: HomeServices, call: HomeCall) -> Listing[ApplicationOut]:
     found = await services.applications.list_of(call.caller)
     return Listing([_application_out(one, call.caller.client_id) for one in found])

@@ -57,7 +57,7 @@ class WholeHomeOut(_HomeFacts, frozen=True):
     modules: list[ModuleOut]
 
 
-@OPERATIONS.add("GET", "/homes", "The homes of the person by id, with their numbers of rooms and modules")
+@OPERATIONS.add("GET", "/homes", "The homes of the person, sorted by id, each with its number of rooms and modules")
 async def list_homes(services: HomeServices, call: HomeCall, query: Page) -> Listing[HomeOut]:
     page: Listing[Plant] = page_of(await services.homes.list_plants(call.caller), query, lambda plant: plant.id, lambda it: it)
     homes = [await services.homes.open(call.caller, plant.id) for plant in page.items]
@@ -67,7 +67,7 @@ async def list_homes(services: HomeServices, call: HomeCall, query: Page) -> Lis
 @OPERATIONS.add(
     "GET",
     "/homes/{homeId}",
-    "One home with its floors, rooms, modules and their states",
+    "One home: its floors, its rooms, and its modules with their states",
     has_etag=True,
     header=RequestHeader("If-None-Match", "The ETag of an earlier answer"),
 )

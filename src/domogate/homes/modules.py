@@ -27,7 +27,7 @@ _IDEMPOTENCY_KEY = RequestHeader(
 
 
 class UnreachableOut(OutputModel, frozen=True):
-    """Since when and why a module cannot be reached. The evidence is for operators."""
+    """Since when and why a module cannot be reached. The evidence is left out, because it may name machines of the network."""
 
     why: AbsenceReason
     since: datetime
@@ -41,7 +41,8 @@ class ProgramOut(OutputModel, frozen=True):
 class ModuleOut(OutputModel, frozen=True):
     """A module and its last known state.
 
-    `command` is the value of `do` that the person may send to it, `run scene` for a scene that the person may run, or null.
+    `command` is the value of `do` that the person may send to it. For a scene it is `run scene`: use the operation `runScene`.
+    It is null if the module takes no commands, or if the token lacks the scope for doors and cameras.
     `lastHeardAt` is null if no device has reported. `simulated`: the device does not exist, and its states are invented.
     """
 
@@ -107,7 +108,7 @@ async def get_module(services: HomeServices, call: HomeCall) -> ModuleOut:
 @OPERATIONS.add(
     "POST",
     "/homes/{homeId}/modules/{moduleId}/commands",
-    "Send a command to a module; the answer comes by the deadline and says how the command ended",
+    "Send a command to a module; the answer comes at the device deadline at the latest and says how the command ended",
     header=_IDEMPOTENCY_KEY,
     errors=(409,),
 )

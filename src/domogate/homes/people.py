@@ -51,7 +51,7 @@ class PersonChange(InputModel, frozen=True):
 
 
 class InvitationResultOut(OutputModel, frozen=True):
-    """An active user is a member at once. Another person becomes a member with the link to set a password.
+    """An active user becomes a member at once. Another person becomes a member when they set a password with a one-time link.
 
     `mailed` is true if the gateway mailed this link. If it is false, only an operator can give the link to the person.
     """
@@ -134,9 +134,7 @@ async def withdraw_person(services: HomeServices, call: HomeCall) -> None:
     )
 
 
-@OPERATIONS.add(
-    "DELETE", "/homes/{homeId}/membership", "Leave the home; its owner cannot leave, only remove the home", errors=(409,)
-)
+@OPERATIONS.add("DELETE", "/homes/{homeId}/membership", "Leave the home; its owner cannot leave it", errors=(409,))
 async def leave_home(services: HomeServices, call: HomeCall) -> None:
     home = await services.open_home(call)
     await services.people.leave_plant(home.plant.id, call.caller.user_id, address=call.address)

@@ -94,7 +94,7 @@ def _read_period(services: HomeServices, query: _Period) -> tuple[float, float]:
 @OPERATIONS.add(
     "GET",
     "/homes/{homeId}/modules/{moduleId}/readings",
-    "What a module measured, in hours, days or months; the oldest is first",
+    "What a module measured: one summary for each hour, day or month; the oldest is first",
     errors=(422,),
 )
 async def list_module_readings(services: HomeServices, call: HomeCall, query: ReadingsQuery) -> Listing[PeriodReadingOut]:
@@ -114,7 +114,7 @@ def _reading_out(one: PeriodReading) -> PeriodReadingOut:
 @OPERATIONS.add(
     "GET",
     "/homes/{homeId}/energy",
-    "The energy that the home, its rooms and its modules used in a period, and in the period before",
+    "The energy that the home, its rooms and its modules used in a period, and in the period of the same length before it",
     errors=(422,),
 )
 async def get_energy(services: HomeServices, call: HomeCall, query: EnergyQuery) -> HomeEnergyOut:

@@ -62,7 +62,7 @@ class ClientSecretOut(OutputModel, frozen=True):
     secret: str
 
 
-@OPERATIONS.add("GET", "/clients", "The registered applications, by id")
+@OPERATIONS.add("GET", "/clients", "The registered applications, sorted by id")
 async def list_clients(services: ManagementServices, _call: OperatorCall, query: Page) -> Listing[ClientOut]:
     return page_of(await services.store.list_clients(), query, lambda client: client.id, ClientOut.of)
 

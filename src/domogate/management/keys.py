@@ -88,7 +88,7 @@ class AuditPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel"):
     user_id: Annotated[str, Meta(description="Only entries by or about this user.")] | None = None
 
 
-@SUBSCRIPTIONS.add("GET", "/subscriptions", "The subscriptions by id, without their keys")
+@SUBSCRIPTIONS.add("GET", "/subscriptions", "The subscriptions, sorted by id, without their keys")
 async def list_subscriptions(services: ManagementServices, _call: OperatorCall, query: Page) -> Listing[SubscriptionOut]:
     return page_of(await services.store.list_subscriptions(), query, lambda one: one.id, SubscriptionOut.of)
 

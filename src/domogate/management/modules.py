@@ -68,7 +68,9 @@ class ModulePage(Page, frozen=True, forbid_unknown_fields=True):
 
 
 @OPERATIONS.add(
-    "GET", "/plants/{plantId}/modules", "The modules of a plant by id, with their states and why a module cannot be reached"
+    "GET",
+    "/plants/{plantId}/modules",
+    "The modules of a plant, sorted by id, with their states; for a module that cannot be reached, also the reason",
 )
 async def list_modules(services: ManagementServices, call: OperatorCall, query: ModulePage) -> Listing[ModuleOut]:
     plant = await find_plant(services, call)
@@ -91,7 +93,7 @@ async def get_module(services: ManagementServices, call: OperatorCall) -> Module
 @OPERATIONS.add(
     "POST",
     "/plants/{plantId}/modules/{moduleId}/commands",
-    "Send a command to a module; the answer comes by the deadline and has the result",
+    "Send a command to a module; the answer comes at the device deadline at the latest and has the result",
     header=_IDEMPOTENCY_KEY,
     errors=(409,),
 )

@@ -78,7 +78,7 @@ class InvitationOut(OutputModel, frozen=True):
     link: LinkOut | None
 
 
-@OPERATIONS.add("GET", "/plants", "All plants by id, including removed plants")
+@OPERATIONS.add("GET", "/plants", "All plants, sorted by id, including removed plants")
 async def list_plants(services: ManagementServices, _call: OperatorCall, query: Page) -> Listing[PlantOut]:
     after = read_optional_id("query", "after", query.after)
     found = await services.store.list_plants(after, query.limit + 1)

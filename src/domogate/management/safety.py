@@ -69,7 +69,7 @@ async def get_safety_report(services: ManagementServices, call: OperatorCall, qu
 
 
 @OPERATIONS.add(
-    "GET", "/plants/{plantId}/spare-parts-order", "The spare parts that the present failures need, with their numbers"
+    "GET", "/plants/{plantId}/spare-parts-order", "The spare parts that the present failures need, and how many of each part"
 )
 async def get_spare_parts_order(services: ManagementServices, call: OperatorCall) -> SparePartsOrderOut:
     logbook = _logbook(services)

@@ -104,7 +104,7 @@ class UserPage(Page, frozen=True, forbid_unknown_fields=True):
     email: Annotated[str, Meta(description="Only the user with this e-mail.")] | None = None
 
 
-@OPERATIONS.add("GET", "/users", "The users, by id")
+@OPERATIONS.add("GET", "/users", "The users, sorted by id")
 async def list_users(services: ManagementServices, _call: OperatorCall, query: UserPage) -> Listing[UserOut]:
     if query.email is not None:
         found = await services.store.find_user_by_email(query.email)

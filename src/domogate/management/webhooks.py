@@ -23,7 +23,7 @@ def _administration(services: ManagementServices) -> WebhookAdministration:
     return WebhookAdministration(services.store, services.clock, services.audit)
 
 
-@OPERATIONS.add("GET", "/webhooks", "Webhooks of all applications and their health, by id")
+@OPERATIONS.add("GET", "/webhooks", "Webhooks of all applications with their health, sorted by id")
 async def list_webhooks(services: ManagementServices, _call: OperatorCall, query: WebhookPage) -> Listing[WebhookOut]:
     found = await _administration(services).list(read_optional_id("query", "plantId", query.plant_id))
     return page_of(found, query, lambda webhook: webhook.id, webhook_out)
@@ -39,7 +39,7 @@ async def remove_webhook(services: ManagementServices, call: OperatorCall) -> No
     await _administration(services).remove(call.id_of("webhookId"), who=call.caller.user_id, address=call.address)
 
 
-@OPERATIONS.add("GET", "/webhooks/{webhookId}/dead-letters", "Dead letters by id: events whose delivery was given up")
+@OPERATIONS.add("GET", "/webhooks/{webhookId}/dead-letters", "Dead letters, sorted by id: events whose delivery was given up")
 async def list_dead_letters(services: ManagementServices, call: OperatorCall, query: Page) -> Listing[DeadLetterOut]:
     webhook_id = call.id_of("webhookId")
     found = await _administration(services).list_dead(webhook_id, after=query.after_number, limit=query.limit + 1)

@@ -181,8 +181,8 @@ _PANELS: dict[str, dict[str, Setting]] = {
         ),
         "default_language": Setting(
             "CODE",
-            "Language of pages and mails for people who have not chosen a language and whose browser asks for none of these: "
-            "de, en, fr or it.",
+            "Language of pages and mails: de, en, fr or it. It is used if a person has not chosen a language, and the browser "
+            "asks for none of these four languages.",
             one_of(*LANGUAGES),
         ),
         "terms_file": Setting(

@@ -64,7 +64,9 @@ async def test_webhook(webhooks: Webhooks, call: Call[Caller]) -> PingOut:
     return PingOut.of(await webhooks.ping(call.caller.principal, call.id_of("webhookId")))
 
 
-@OPERATIONS.add("GET", "/{webhookId}/dead-letters", "Events whose delivery was given up, by id", errors=(403,))
+@OPERATIONS.add(
+    "GET", "/{webhookId}/dead-letters", "Events whose delivery was given up (dead letters), sorted by id", errors=(403,)
+)
 async def list_dead_letters(webhooks: Webhooks, call: Call[Caller], query: DeadLetterPage) -> Listing[DeadLetterOut]:
     webhook_id = call.id_of("webhookId")
     found = await webhooks.list_dead(call.caller.principal, webhook_id, after=query.after, limit=query.limit + 1)

@@ -1,4 +1,4 @@
-"""The applications that a person has let in, and their webhooks."""
+"""The applications to which a person gave access, and their webhooks."""
 
 from collections.abc import Sequence
 from typing import Protocol

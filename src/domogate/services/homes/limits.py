@@ -15,7 +15,7 @@ REQUESTS, REQUESTS_SPAN = 1_200, 60.0
 ACTIONS = 300
 """The number of commands, scenes, pictures and reports of readings that one person may ask for in the same span."""
 MOST_OPEN = 16
-"""The number of them that may be under way for one person at the same time."""
+"""The number of such requests that one person may have under way at the same time."""
 
 
 class PersonLimits:
@@ -33,7 +33,7 @@ class PersonLimits:
 
     @contextmanager
     def hold(self, user_id: Id) -> Iterator[None]:
-        """Count one of them. It counts as under way until the context ends. Raises TooManyRequests."""
+        """Count a command, scene, picture or report of readings as under way until the context ends. Raises TooManyRequests."""
         if self._open[user_id] >= MOST_OPEN:
             raise TooManyRequests(f"the person already waits for {MOST_OPEN} answers, which is the limit", 1)
         self._count(self._actions, user_id, f"a person may send {ACTIONS} commands a minute")

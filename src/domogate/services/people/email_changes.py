@@ -40,7 +40,7 @@ class EmailChanges(Accounts):
     async def find_email_link(self, user_id: Id, token: str) -> str | DeadLink:
         """Return the new e-mail address, or why the link does not work.
 
-        A link of another user does not work: if a user mistypes an address, its owner may open the link.
+        The link works only for the user who asked for it. If this user mistyped the address, a stranger gets the link.
         """
         found = await self.links.find(token, _PURPOSE)
         if isinstance(found, DeadLink):
@@ -67,7 +67,7 @@ class EmailChanges(Accounts):
             raise Conflict(f"There is a user {email} already.")
 
     async def set_email(self, user_id: Id, email: str, *, by: Actor = COMMAND_LINE) -> User:
-        """For operators. The new e-mail address is not verified. The old address gets a mail about the change.
+        """For operators. The new e-mail address counts as not verified. The old address gets a mail about the change.
 
         Raises Conflict.
         """

@@ -229,7 +229,7 @@ class People(EmailChanges):
         return plant
 
     async def leave_plant(self, plant_id: Id, user_id: Id, *, address: str = "") -> None:
-        """End the membership of an allowed user. The owner cannot leave the plant, but can remove it."""
+        """End the membership of an allowed user. The owner cannot leave the plant."""
         await self.withdraw_user(plant_id, user_id, by=Actor(user_id, address))
 
     async def remove_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:

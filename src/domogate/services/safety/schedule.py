@@ -22,7 +22,7 @@ _EARLIEST, _LATEST = 0.0, datetime(9000, 1, 1, tzinfo=UTC).timestamp()
 
 
 class TestStanding(StrEnum):
-    """Whether the tests of one kind of a unit are in time."""
+    """Whether a unit is tested in time. Function tests and duration tests have separate values."""
 
     __test__ = False  # tells pytest that this class has no tests
 
