@@ -8,7 +8,7 @@ from playwright.async_api import Browser, Request, expect
 
 from domogate.console.files import load_build
 from support.gateway import Gateway, running, start
-from support.pages import LOOKS, Scheme, visit
+from support.pages import LOOKS, Scheme, Walk, visit
 
 pytestmark = pytest.mark.slow
 
@@ -16,13 +16,21 @@ ANNA = "anna@example.com"
 FIRST_LOAD = 90_000
 
 
+async def enter(walk: Walk, name: str = "Anna Bianchi", words: str = "You are logged in as Anna Bianchi.") -> None:
+    """Log in at the door with one click, and return to it from the homes of this person."""
+    await walk.page.get_by_role("button", name=name).click()
+    await walk.page.wait_for_url("**/homes*")
+    await walk.page.get_by_role("heading", level=1).wait_for()
+    await walk.page.locator(".wordmark").click()
+    assert await walk.shows(words)
+
+
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 async def test_it_looks_right_and_has_no_barriers(chromium: Browser, demo: Gateway, width: int, scheme: Scheme) -> None:
     async with visit(chromium, demo, width=width, scheme=scheme) as walk:
         await walk.open("/")
         assert await walk.find_problems("door") == []
-        await walk.page.get_by_role("button", name="Anna Bianchi").click()
-        assert await walk.shows("You are logged in as Anna Bianchi.")
+        await enter(walk)
         await walk.page.locator(".menu summary").click()
         assert await walk.find_problems("door-logged-in") == []
 
@@ -30,8 +38,7 @@ async def test_it_looks_right_and_has_no_barriers(chromium: Browser, demo: Gatew
 async def test_tokens_are_only_in_memory(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo) as walk:
         await walk.open("/")
-        await walk.page.get_by_role("button", name="Anna Bianchi").click()
-        assert await walk.shows("You are logged in as Anna Bianchi.")
+        await enter(walk)
         assert walk.page.url == f"{demo.base_url}/"
         assert await walk.page.evaluate("sessionStorage.length + localStorage.length") == 0
 
@@ -67,8 +74,7 @@ async def test_the_language_of_the_account_is_used_after_the_login(chromium: Bro
     try:
         async with visit(chromium, demo) as walk:
             await walk.open("/")
-            await walk.page.get_by_role("button", name="Elena Ferri").click()
-            assert await walk.shows("Vous êtes connecté en tant que Elena Ferri.")
+            await enter(walk, "Elena Ferri", "Vous êtes connecté en tant que Elena Ferri.")
     finally:
         demo.domogate("user", "change", "elena@example.com", "--language", "browser")
 
@@ -87,8 +93,7 @@ async def test_tokens_are_renewed_until_the_login_ends(chromium: Browser, tmp_pa
             renewals: list[str] = []
             walk.page.on("request", lambda request: renewals.append(request.post_data or "") if _renews(request) else None)
             await walk.open("/")
-            await walk.page.get_by_role("button", name="Anna Bianchi").click()
-            assert await walk.shows("You are logged in as Anna Bianchi.")
+            await enter(walk)
             for _ in range(2):
                 await walk.page.wait_for_event("response", lambda response: _renews(response.request) and response.ok)
             assert len(set(renewals)) == len(renewals), "each refresh token is used once"

@@ -59,7 +59,11 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
 
 def _list_demo_users(file: EstateFile) -> list[DemoUser]:
     """Return the people whom the first page logs in with one click. This command prints their passwords anyway."""
-    return [DemoUser(user.email, user.name, file.passwords[user.id]) for user in file.estate.users if user.id in file.passwords]
+    return [
+        DemoUser(user.email, user.name, file.passwords[user.id], user.operator)
+        for user in file.estate.users
+        if user.id in file.passwords
+    ]
 
 
 def _allow_own_receivers(settings: Settings, given: frozenset[str]) -> Settings:

@@ -53,6 +53,7 @@ class DemoUser(msgspec.Struct, frozen=True):
     email: str
     name: str
     password: str
+    operator: bool = False
 
 
 class Logo(msgspec.Struct, frozen=True):

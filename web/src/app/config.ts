@@ -4,6 +4,7 @@ export interface DemoUser {
   readonly email: string;
   readonly name: string;
   readonly password: string;
+  readonly operator: boolean;
 }
 
 export interface Config {

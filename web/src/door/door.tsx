@@ -88,6 +88,7 @@ function aboutUser(user: DemoUser): string {
 }
 
 async function enter(user: DemoUser): Promise<void> {
-  if (await logInAs(user)) logIn(AREAS.some((area) => area.name === "homes") ? "/homes" : "/");
+  const area = AREAS.find((one) => one.name === (user.operator ? "console" : "homes"));
+  if (await logInAs(user)) logIn(area ? `/${area.name}` : "/");
   else toast(t("door.demo.refused"), "failed");
 }
