@@ -18,7 +18,7 @@ DOCUMENTS = (*(family.slug for family in FAMILIES), *(surface.name for surface i
 
 
 def openapi_document(name: str, settings: Settings) -> dict[str, Any]:
-    """Raises KeyError for an unknown name."""
+    """Return the document of the family or other API with this name. Raises KeyError for an unknown name."""
     for family in FAMILIES:
         if family.slug == name:
             return describe_family(family, base_url=settings.base_url, version=__version__)

@@ -177,7 +177,8 @@ class Gateway:
     async def start(self, *, named_drivers: bool = False) -> ASGIApp:
         """Start all parts. Returns the ASGI application.
 
-        Raises UnnamedDriversError if `named_drivers` and a module may be simulated only because nobody named its driver.
+        With `named_drivers`, raises UnnamedDriversError if the simulator would drive a module only because no estate file names
+        the driver of this module. Then nothing is left running.
         """
         self.store.listen(self.read_model.apply)
         for listener in (

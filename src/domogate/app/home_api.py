@@ -38,6 +38,6 @@ def build_home_api(gateway: "Gateway") -> ASGIApp:
 
 
 def _read_price(setting: str) -> Price:
-    """`setting` was checked when the settings were loaded: `0.28 EUR`."""
+    """Parse a setting such as `0.28 EUR`. Its form was checked when the settings were loaded."""
     amount, currency = setting.split()
     return Price(float(amount), currency)

@@ -85,7 +85,7 @@ def build_people(settings: Settings, store: Store, hasher: Hasher, clock: Clock,
 
 
 def build_passkeys(settings: Settings, store: Store, sessions: Sessions, signer: Signer, clock: Clock) -> Passkeys | None:
-    """Return None if browsers do not offer passkeys at the URL of this gateway."""
+    """Build the service for passkeys. Return None if browsers do not offer passkeys at the URL of this gateway."""
     relying_party = find_relying_party(settings.base_url)
     if relying_party is None:
         return None
@@ -96,7 +96,7 @@ def build_passkeys(settings: Settings, store: Store, sessions: Sessions, signer:
 
 
 def build_terms(settings: Settings) -> Terms | None:
-    """The terms of use, as they are at the start of the gateway."""
+    """Return the terms of use as they are at the start of the gateway, or None if neither a file nor a URL is set."""
     if settings.terms_file is not None:
         return terms_from_text(settings.terms_file.read_text(encoding="utf-8"))
     return None if settings.terms_url is None else terms_at(settings.terms_url)
@@ -135,7 +135,10 @@ def build_history(settings: Settings, store: Store, clock: Clock, clock_check: C
 def new_subscription(
     name: str, rate: str | None, daily_quota: int | None, expires_at: float | None, now: float
 ) -> tuple[str, Subscription]:
-    """Return a new key, which is shown only once, and the subscription with the hash of the key. Raises ValueError."""
+    """Return a new key, which is shown only once, and the subscription with the hash of the key.
+
+    Raises ValueError if the rate or the quota is not valid.
+    """
     key = new_key()
     return key, _new_subscription(name, key, now, rate=rate, daily_quota=daily_quota, expires_at=expires_at)
 

@@ -26,8 +26,8 @@ async def serve(
 ) -> None:
     """Run until SIGTERM or SIGINT, then drain. `on_ready` is called as soon as requests are accepted.
 
-    Raises BadSettings, GatewayRuns, DatabaseUnusable if the database is found to be damaged, UnnamedDriversError if
-    `named_drivers`.
+    If the gateway cannot start, raises BadSettings, GatewayRuns, DatabaseUnusable (the database is damaged) or, only with
+    `named_drivers`, UnnamedDriversError.
     """
     setup_logs(settings.log_level, settings.log_format)
     _allow_connections(settings.connections_most)
@@ -77,7 +77,7 @@ async def serve(
 
 
 async def _stop(gateway: Gateway, seconds: float) -> None:
-    """Stop the gateway within this time. Parts that still wait for the database after it are not waited for."""
+    """Stop the gateway. If parts still wait for the database after this number of seconds, return without waiting for them."""
     try:
         async with asyncio.timeout(seconds):
             await gateway.stop()

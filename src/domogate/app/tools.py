@@ -50,8 +50,9 @@ class Tools(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def open_tools(settings: Settings, *, create: bool = True) -> AsyncIterator[Tools]:
-    """The URL in links and tokens is `public_url` or, without this setting, the URL of the gateway that started last.
+    """Yield the tools, and close the store at the end.
 
+    The URL in links and tokens is the setting `public_url` or, without this setting, the URL of the gateway that started last.
     Without `create`, the data folder is not created. It may be missing if the database is on a server.
     """
     clock = SystemClock()
@@ -87,12 +88,16 @@ async def open_tools(settings: Settings, *, create: bool = True) -> AsyncIterato
 
 
 async def rotate_signing_keys(tools: Tools, *, now: bool = False) -> KeyRotation:
-    """Raises ValueError."""
+    """Add a new signing key, as `rotate_keys` in `identity/rotation.py` describes."""
     return await rotate_keys(tools.store, tools.clock, algorithm=tools.settings.signing_algorithm, now=now)
 
 
 async def back_up_unwritable(settings: Settings, path: Path, *, replace: bool, replace_larger: bool) -> str | None:
-    """Make a backup of a database that this process may read but not write. Raises DatabaseUnusable, ValueError."""
+    """Make a backup of a database that this process may read but not write.
+
+    Returns the id of the secret key that a restore needs, or None if the secrets are not encrypted. Raises DatabaseUnusable,
+    ValueError.
+    """
 
     def run() -> str | None:
         source = sqlite_file(settings)
@@ -123,7 +128,10 @@ def is_store_writable(settings: Settings) -> bool:
 
 
 async def restore_backup(settings: Settings, backup: Path) -> None:
-    """Raises ValueError, FileExistsError or SecretKeyMissing. The message tells what to do."""
+    """Copy the backup into the data folder.
+
+    Raises ValueError, FileExistsError or SecretKeyMissing if this is not possible. The message tells the operator what to do.
+    """
     if settings.database is not None:
         raise ValueError("restore is for the embedded store; restore a PostgreSQL database with pg_restore")
     if (key_id := find_key_of_backup(backup)) is not None:

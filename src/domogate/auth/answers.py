@@ -50,7 +50,7 @@ async def answer_fault(_request: Request, fault: Exception) -> Response:
 
 
 def bearer_fault_answer(fault: OAuthFault) -> Response:
-    """RFC 6750 §3: the challenge names the error of the token."""
+    """Return the answer to a refused token. Its header WWW-Authenticate names the error (RFC 6750 §3)."""
     missing = fault.error is OAuthError.INSUFFICIENT_SCOPE
     challenge = f'Bearer realm="{_REALM}", error="{fault.error}"' + (', scope="openid"' if missing else "")
     status = _BEARER_STATUSES.get(fault.error, 400)
@@ -58,7 +58,7 @@ def bearer_fault_answer(fault: OAuthFault) -> Response:
 
 
 def no_token_answer() -> Response:
-    """If the request has no token, the challenge names no error (RFC 6750 §3.1)."""
+    """Return a 401 for a request without a token. Its header WWW-Authenticate names no error (RFC 6750 §3.1)."""
     challenge = {"www-authenticate": f'Bearer realm="{_REALM}"'}
     return error_answer(401, OAuthError.INVALID_TOKEN, "An access token is needed: Authorization: Bearer TOKEN.", challenge)
 

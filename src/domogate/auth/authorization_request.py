@@ -73,7 +73,7 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_client_id(pairs: Pairs) -> str:
-    """Raises BadRedirect."""
+    """Return the parameter client_id. Raises BadRedirect if it is missing or occurs twice."""
     found = [value for name, value in pairs if name == "client_id" and value]
     if len(found) != 1:
         raise BadRedirect(
@@ -103,7 +103,10 @@ def find_return(pairs: Pairs, client: Client) -> ReturnAddress:
 
 
 def parse_request(pairs: Pairs, client: Client, back: ReturnAddress, *, implicit_enabled: bool) -> AuthorizationRequest:
-    """Raises OAuthFault. The caller sends the fault to `back`."""
+    """Check the request and return its parameters. Raises OAuthFault for the first mistake.
+
+    The caller sends the fault to `back`.
+    """
     # Unknown parameters are ignored, even if they are repeated (RFC 6749 §3.1).
     if doubled := sorted(repeated(pairs) & _NAMES):
         raise _invalid(f"The parameter {doubled[0]} is given more than once.")

@@ -174,7 +174,7 @@ class AuthorizeEndpoint:
         )
 
     async def _find_since(self, asked: AuthorizationRequest) -> float | None:
-        """Return the time when the person was sent to the login for this request, or None."""
+        """Return the time when this gateway sent the person to the login page for this request, or None if it did not."""
         since, _, mac = asked.parameters.get(_SINCE, "").partition(".")
         if mac and await self._authorization.login_mac.verify(self._to_sign(asked, since), mac):
             return int(since) / 1000

@@ -41,7 +41,10 @@ def repeated(pairs: Pairs) -> set[str]:
 
 
 def once(pairs: Pairs) -> dict[str, str]:
-    """The parameters as a dict. Each parameter may occur once; a parameter without a value is ignored (RFC 6749 §3.1, §3.2)."""
+    """Return the parameters as a dict. Raises OAuthFault if a parameter occurs more than once.
+
+    A parameter without a value is left out (RFC 6749 §3.1, §3.2).
+    """
     if repeated(pairs):
         raise _invalid("A parameter occurs more than once.")
     return {name: value for name, value in pairs if value}
@@ -57,7 +60,10 @@ def content_type(request: Request) -> str:
 
 
 async def read_pairs(request: Request, max_body: int) -> Pairs:
-    """The fields of a form. Raises OAuthFault, TooLong."""
+    """Return the fields of a posted form.
+
+    Raises OAuthFault if the body is not a form, TooLong if it is longer than `max_body` bytes.
+    """
     kind = content_type(request) or URLENCODED
     body = await _read_body(request, max_body)
     if kind == URLENCODED:

@@ -21,7 +21,10 @@ class TokenEndpoints:
         }
 
     async def token(self, request: Request) -> Response:
-        """RFC 6749 §3.2. Only wrong client secrets are rate limited: a limit for refreshes could log people out."""
+        """Issue tokens for a code or a refresh token (RFC 6749 §3.2).
+
+        Only wrong client secrets are rate limited: a limit for refreshes could log people out.
+        """
         form = await self._read_form(request)
         grant_type = _require(form, "grant_type")
         exchange = self._grants.get(grant_type)
@@ -32,14 +35,14 @@ class TokenEndpoints:
         return json_answer(200, await exchange(client, form, address_of(request)))
 
     async def revoke(self, request: Request) -> Response:
-        """RFC 7009."""
+        """Revoke a token (RFC 7009)."""
         form = await self._read_form(request)
         client = await self._authenticate(request, form)
         await self._authorization.inspection.revoke(client, _require(form, "token"), address_of(request))
         return Response(b"", 200, NO_STORE)
 
     async def introspect(self, request: Request) -> Response:
-        """RFC 7662. Only clients with a secret may use it (§2.1)."""
+        """Say whether a token is valid, and what it contains (RFC 7662). Only clients with a secret may ask (§2.1)."""
         form = await self._read_form(request)
         client = await self._authenticate(request, form)
         if not client.confidential:
@@ -47,7 +50,10 @@ class TokenEndpoints:
         return json_answer(200, await self._authorization.inspection.introspect(client, _require(form, "token")))
 
     async def userinfo(self, request: Request) -> Response:
-        """OpenID Connect Core §5.3. The token is in the header or, with POST, in the form (RFC 6750 §2)."""
+        """Return the claims about the person of a token (OpenID Connect Core §5.3).
+
+        The token is in the header or, with POST, in the form (RFC 6750 §2).
+        """
         try:
             presented = await self._read_bearer(request)
             if presented is None:

@@ -111,5 +111,8 @@ class SmtpMail:
 
 
 def _one_line(text: str) -> str:
-    """A subject is a header. A line break in a name must not start another header."""
+    """Return the text without line breaks.
+
+    It becomes a part of a header, and a line break in a name would start another header.
+    """
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())

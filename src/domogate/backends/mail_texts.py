@@ -11,7 +11,7 @@ from domogate.ports import MailKind
 
 
 class MailText(msgspec.Struct, frozen=True):
-    """The names in braces are filled in."""
+    """The subject and the body of a mail. The gateway replaces the names in braces by values."""
 
     subject: str
     body: str

@@ -174,7 +174,7 @@ class _CheckedResolver(AbstractResolver):
 
 
 def _check(address: Address, allowed: AllowedAddresses, *, secure: bool) -> None:
-    """Raises Undelivered.
+    """Raises Undelivered if webhooks may not call the IP address.
 
     The message does not contain the IP address, because it would help a client to scan the internal network.
     """

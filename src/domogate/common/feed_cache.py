@@ -38,10 +38,13 @@ class _Fetch(Generic[V]):
 
 
 class FeedCache(Generic[K, V]):
-    """Fetches a value at its first use, and keeps it until it becomes stale or is the least recently used value.
+    """Fetches a value at its first use.
 
-    If a value changes while it is fetched, it is fetched again, so no stale value is kept (Decision 0006). After some
-    attempts the value is returned and not kept. It was correct when the caller asked.
+    Drops it when it becomes stale, or when the cache is full and other values were used later.
+
+    If a value changes while it is fetched, it is fetched again, so no stale value is kept (Decision 0006). If it changes during
+    every attempt, the cache stops after some attempts and returns the last fetched value without keeping it. That value is not
+    older than the call of `get`.
     """
 
     def __init__(

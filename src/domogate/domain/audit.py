@@ -45,7 +45,10 @@ _UP_TO, _HASH = "up_to", "hash"
 
 
 class UnreadableRecord(ValueError):
-    """The record with this number was changed so that it cannot be decoded."""
+    """The record with this number cannot be decoded, because somebody changed it.
+
+    The records before and after it can still be read.
+    """
 
     def __init__(self, number: int) -> None:
         super().__init__(f"the audit record {number} cannot be read")

@@ -25,7 +25,11 @@ class Passkey(msgspec.Struct, frozen=True):
     used_at: float | None = None
 
     def accepts_count(self, new: int) -> bool:
-        """Return False if somebody may have copied the authenticator (WebAuthn §6.1.1). Some authenticators do not count."""
+        """Whether the new count of signatures is higher than the stored count.
+
+        Also True if both counts are 0, because some authenticators do not count. If the result is False, somebody may have
+        copied the authenticator (WebAuthn §6.1.1).
+        """
         return new > self.sign_count or new == self.sign_count == 0
 
 

@@ -18,7 +18,7 @@ class WebhookFormat(StrEnum):
 
 
 class TooManyWebhooks(Exception):
-    """The application has reached the limit of webhooks for this user and plant."""
+    """The application has reached the limit of webhooks for this user and plant. The new webhook is not stored."""
 
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,13 +11,13 @@ NO_COLORS = "this light has no colours"
 
 
 def check_bounds(what: str, value: float | None, low: float, high: float) -> None:
-    """Raises CommandNotSupported."""
+    """Raises CommandNotSupported if the value is outside the bounds. None is allowed."""
     if value is not None and not low <= value <= high:
         raise CommandNotSupported(f"{what} must be within {low:g}..{high:g}")
 
 
 def check_light(command: SetLight, *, has_levels: bool, has_colors: bool) -> None:
-    """Raises CommandNotSupported."""
+    """Raises CommandNotSupported if the light can never execute the command."""
     check_bounds("level", command.level, 0, 100)
     if command.color is not None:
         check_bounds("hue", command.color.hue, 0, 360)

@@ -69,7 +69,10 @@ class LogRepeats:
         return event
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """A filter of the standard library, for the lines of other libraries."""
+        """Return False for a line that must not be logged.
+
+        This is a filter of the standard library, for the lines of other libraries.
+        """
         if isinstance(record.msg, dict):  # From structlog: `limit` has already seen this line.
             return True
         return not self._is_repeated(record.levelno, _Cause(record.name, str(record.msg), "", _error_of(record.exc_info)))

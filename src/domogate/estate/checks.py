@@ -47,7 +47,11 @@ class PlantChecks:
         yield from _check_drivers(path, plant, self._drivers)
 
     def check(self, path: Path, plant: Any, identities: Iterable[tuple[str, UsedIds]]) -> Iterator[Finding]:
-        """Check a plant, and that its ids are not used yet. `identities` has pairs of a YAML key and the ids found so far."""
+        """Check everything, also whether the ids are unique, and note the ids of this plant.
+
+        `identities` has a pair for each YAML key whose value must be unique: the key, and the values that earlier plants have
+        for it.
+        """
         if not isinstance(plant, dict):
             return
         yield from self.check_alone(path, plant)

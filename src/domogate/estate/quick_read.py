@@ -32,7 +32,7 @@ _MOST_WORDS = 1_000
 
 
 class NotQuick(Exception):
-    """The data may have a mistake."""
+    """The quick reader does not accept the data. It may have a mistake, or it may be correct: jsonschema must check it."""
 
 
 def to_raw(node: Node) -> Raw:

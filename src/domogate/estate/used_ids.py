@@ -6,7 +6,7 @@ _CACHE_KIB = 16 * 1024
 
 
 class UsedIds:
-    """The ids are in a temporary SQLite file, which is deleted at the end, also after a crash."""
+    """Ids and the place of each. They are in a temporary SQLite file, which is deleted at the end, also after a crash."""
 
     def __init__(self) -> None:
         self._table = sqlite3.connect("", isolation_level=None)
@@ -19,7 +19,7 @@ class UsedIds:
         self._table.close()
 
     def add(self, value: str, place: str) -> str | None:
-        """Return the place that used the id before, or None."""
+        """Note the id with its place and return None. If the id was noted before, change nothing and return its first place."""
         added = self._table.execute("INSERT OR IGNORE INTO used VALUES (?, ?)", (value, place)).rowcount == 1
         if added:
             return None

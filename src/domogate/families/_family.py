@@ -37,7 +37,7 @@ ROLES: dict[str, tuple[type[faults.Fault], ...]] = {
 
 
 class DeclarationError(Exception):
-    """A declaration contradicts itself or is incomplete."""
+    """A declaration contradicts itself or is incomplete. The import of its file fails, so the gateway does not start."""
 
 
 class Lifecycle(msgspec.Struct, frozen=True):

@@ -29,7 +29,9 @@ class OwnWebhookOut(OutputModel, frozen=True):
 
 
 class ApplicationOut(OutputModel, frozen=True):
-    """An application and the scopes that the person granted to it. `current`: it is the application that asks.
+    """An application and the scopes that the person granted to it.
+
+    `current` is true for the application that sends this request.
 
     `homes` are the homes that the person chose for it; null means all homes of the person.
     """

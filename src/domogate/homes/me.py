@@ -11,9 +11,10 @@ OPERATIONS = OperationTable("me")
 
 
 class MeOut(OutputModel, frozen=True):
-    """The person.
+    """The person of the token.
 
-    If `standing` is not `good`, other operations answer 469 or 470 until the person does the task on the account page.
+    If `standing` is not `good`, other operations answer 469 or 470 until the person has renewed the password or accepted the
+    terms on the account page.
 
     `mayUseDoors` says whether the application may open doors and see cameras.
     """

@@ -44,7 +44,7 @@ _KIND_OF: dict[NoticeKind | None, RecentKind] = {
 
 
 class NamedPersonOut(OutputModel, frozen=True):
-    """A person, and whether it is the person of the token. Guests see only their own name."""
+    """The name of a person. `isMe` is true for the person who asks. A guest gets only the guest's own name."""
 
     name: str
     is_me: bool

@@ -102,7 +102,7 @@ class Requests(Protocol):
     """Counts the requests of each person."""
 
     def admit(self, user_id: Id) -> None:
-        """Raises TooManyRequests."""
+        """Count a request of this person. Raises TooManyRequests if it is one too many; then it must be refused."""
         ...
 
 

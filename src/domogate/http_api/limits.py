@@ -33,7 +33,7 @@ class NewLimits(InputModel, frozen=True):
     valid_until: Annotated[datetime, Meta(tz=True)] | None = None
 
     def read(self) -> Limits:
-        """Raises Problem."""
+        """Return the limits. Raises Problem if a place is not an id or a time cannot be stored."""
         return Limits(
             floors=tuple(read_id("body", "floors", text) for text in self.floors),
             ambients=tuple(read_id("body", "ambients", text) for text in self.ambients),

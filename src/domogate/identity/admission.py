@@ -30,7 +30,7 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class _Entry:
-    """A subscription that is prepared for admission. If the key has no limits, `admitted` is prepared too."""
+    """A subscription with its parsed limits. If it has no limits, `admitted` is made once and used for every request."""
 
     __slots__ = ("admitted", "expires_at", "id", "policy", "quota", "rate")
 

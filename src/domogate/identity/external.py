@@ -55,7 +55,7 @@ class ExternalIssuer:
         await self._keys.stop()
 
     async def verify(self, unverified_token: bytes) -> ExternalClaims:
-        """Raises TokenRefused."""
+        """Check the signature, times, audience and kind of the token, and return its claims. Raises TokenRefused."""
         header = read_header(unverified_token)
         if header.alg not in self._profile.algorithms:
             raise TokenRefused(

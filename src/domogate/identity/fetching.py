@@ -13,14 +13,14 @@ _MAX_CONNECTIONS = 8
 
 
 class FetchFailed(Exception):
-    """The document could not be fetched. The message is for the operator's log."""
+    """The document could not be fetched. The caller uses cached data, if it has any. The message is for the operator's log."""
 
 
 class JsonSource(Protocol):
     """Fetches discovery documents and key sets."""
 
     async def get_json(self, url: str) -> Any:
-        """Raises FetchFailed."""
+        """Return the JSON document at the URL. Raises FetchFailed."""
         ...
 
 

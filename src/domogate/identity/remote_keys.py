@@ -33,7 +33,7 @@ _PUBLIC = frozenset(("kty", "crv", "x", "y", "n", "e"))
 
 
 class KeysUnavailable(Exception):
-    """The issuer could not be reached, and none of its keys is cached."""
+    """The issuer could not be reached, and none of its keys is cached. So its tokens are refused until a fetch succeeds."""
 
 
 class RemoteKeys:

@@ -43,7 +43,10 @@ class Admission(Protocol):
         ...
 
     async def recognise(self, key: bytes) -> float:
-        """Return the time until which the key is valid. No request is counted. Open streams use this. Raise KeyRefused."""
+        """Return the time until which the key is valid, without counting a request. Open streams check their key so.
+
+        Raise KeyRefused.
+        """
         ...
 
 

@@ -10,7 +10,7 @@ from domogate.domain.people import User
 
 
 class PasskeyRefused(Exception):
-    """The answer of an authenticator is malformed, or does not prove that the person has the passkey."""
+    """The answer of an authenticator is malformed, or does not prove that the person has the passkey. The login fails."""
 
 
 class UnverifiedAnswer(msgspec.Struct, frozen=True):

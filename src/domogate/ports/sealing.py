@@ -4,11 +4,17 @@ from typing import Protocol
 
 
 class SecretKeyMissing(RuntimeError):
-    """The key that decrypts the sealed secrets was not found. The message names the key and the places that were searched."""
+    """The key that decrypts the sealed secrets was not found, so the store cannot be opened.
+
+    The message names the key and the places that were searched.
+    """
 
 
 class SealBroken(RuntimeError):
-    """A sealed secret was changed or was moved to another row."""
+    """A sealed secret cannot be decrypted, because somebody changed it or moved it to another row.
+
+    The read of this secret fails.
+    """
 
 
 class Sealer(Protocol):

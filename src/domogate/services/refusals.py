@@ -2,11 +2,14 @@
 
 
 class Refused(Exception):
-    """The service refused the change. Nothing was changed."""
+    """The service did not do what it was asked to do, and changed nothing.
+
+    MailFailed is the exception: there the change was made.
+    """
 
 
 class NotFound(Refused):
-    """The object does not exist."""
+    """The object does not exist, or the caller may not know that it exists."""
 
 
 class Invalid(Refused):
@@ -18,8 +21,8 @@ class Conflict(Refused):
 
 
 class Forbidden(Refused):
-    """This person may not make the change."""
+    """This person or application may not do this."""
 
 
 class MailFailed(Refused):
-    """The change was made, but the mail server did not accept the mail."""
+    """The change was made and stays, but the mail server did not accept the mail about it."""

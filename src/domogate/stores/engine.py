@@ -66,7 +66,10 @@ _limit = _Limit()
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Inside this context, a statement of this thread fails after this number of seconds, if the database can end it."""
+    """Inside this context, statements of this thread have this number of seconds.
+
+    Then they fail, if the database can stop them.
+    """
     before = _limit.until
     _limit.until = time.monotonic() + seconds
     try:

@@ -35,7 +35,7 @@ _TOTP_SECRET = select(users.c.totp_secret).where(users.c.id == bindparam("of_id"
 
 
 class ImportedUsers(msgspec.Struct):
-    """The users after an import: their stored ids, and the users whose e-mail is now spelled differently."""
+    """The users after an import: how to find their stored ids, and whose e-mail address is now written differently."""
 
     difference: Difference
     id_of: dict[Id, Id]

@@ -26,7 +26,10 @@ LARGE_FILE = 1 << 30
 
 
 class DatabaseUnusable(RuntimeError):
-    """The database cannot be used. The message says why, and what to do."""
+    """The database cannot be used: the store does not start or, if it runs, the operation fails.
+
+    The message says why and what to do.
+    """
 
 
 class UsedDatabases:

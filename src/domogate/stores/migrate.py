@@ -11,7 +11,7 @@ HEAD = "0019"
 
 
 class DatabaseTooNew(RuntimeError):
-    """A newer version of Domogate has used the database."""
+    """A newer version of Domogate has used the database. The store does not start, and the database is not changed."""
 
 
 def migrate(database: Database) -> None:

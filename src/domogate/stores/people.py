@@ -115,7 +115,10 @@ def _write_user(tx: Transaction, former: User | None, user: User) -> User:
 
 
 def expire_terms(tx: Transaction, version: str) -> int:
-    """Expire the terms of some users. Return their number."""
+    """Mark the terms as expired for the next few users who accepted another version.
+
+    Return their number; 0 means that all are done.
+    """
     former = _OTHER_TERMS.where(users.c.terms_version != version)
     rows = tx.connection.execute(former.order_by(users.c.id).limit(_EXPIRED_AT_ONCE)).all()
     for user_id, standing in rows:
@@ -163,7 +166,7 @@ class SqlPeople(SqlSubject):
     delete_user = writes(delete_user)
 
     async def expire_terms(self, version: str) -> int:
-        """Each write changes some users, so that other writes are not delayed."""
+        """Change a few users in each write, so that other writes are not delayed. Return the number of all changed users."""
         number = 0
         while expired := await self._write(expire_terms, version):
             number += expired

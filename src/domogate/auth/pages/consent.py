@@ -29,7 +29,7 @@ class ScopeRow(msgspec.Struct, frozen=True):
 
 
 class GroupRows(msgspec.Struct, frozen=True):
-    """A group of scopes. `on_purpose`: the page does not tick them."""
+    """A group of scopes. If `on_purpose` is true, the boxes of the group are not ticked at first: the person must tick them."""
 
     group: ScopeGroup
     rows: tuple[ScopeRow, ...]

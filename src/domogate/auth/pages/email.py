@@ -80,7 +80,10 @@ class EmailPages(LoggedInPages):
     # --- open the link ------------------------------------------------------------------------------------------------
 
     async def open_link(self, request: Request) -> Response:
-        """Only the person of the account can confirm the change. If the new address is mistyped, a stranger gets the link."""
+        """Show the page behind the mailed link. Only the person who asked for the change can confirm it there.
+
+        If the person mistyped the new address, a stranger gets the link, and the link must be useless for the stranger.
+        """
         person = await self._context.find_person(request)
         if person is None:
             token = request.query_params.get("token", "")

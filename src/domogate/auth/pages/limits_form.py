@@ -19,7 +19,7 @@ _TIME = "%Y-%m-%dT%H:%M"
 
 
 class WrongPeriod(Exception):
-    """The period is wrong. `problems` has the key of a text for each wrong field."""
+    """The period in the form is wrong, so nothing is stored. `problems` has the key of a text for each wrong field."""
 
     def __init__(self, field: str, key: str) -> None:
         super().__init__(key)

@@ -102,7 +102,7 @@ class PasskeyPages(LoggedInPages):
     # --- private ------------------------------------------------------------------------------------------------------
 
     async def _is_needed(self, user: User) -> bool:
-        """Whether this is the only second factor of the person, and the gateway requires a second factor."""
+        """Whether the person must keep the last passkey: a second factor is required, and the person has no other one."""
         if not self._context.sessions.second_factor_required or user.totp_secret is not None:
             return False
         return len(await self._context.store.list_passkeys(user.id)) == 1

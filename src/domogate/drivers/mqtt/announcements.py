@@ -32,7 +32,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 def from_zigbee2mqtt(base: str, devices: Any) -> Iterator[Candidate]:
-    """Raises Unreadable."""
+    """Yield the devices in a list of Zigbee2MQTT. Raises Unreadable if `devices` is not a list."""
     if not isinstance(devices, list):
         raise Unreadable("a list of devices is expected")
     for device in devices:
@@ -131,7 +131,7 @@ _RELAY, _LIGHT, _SHUTTER = 1, 2, 3
 
 
 def from_tasmota(config: Any, sensors: Any) -> Iterator[Candidate]:
-    """Raises Unreadable."""
+    """Yield the parts of a Tasmota device that may become modules. Raises Unreadable if `config` does not describe a device."""
     if not isinstance(config, dict) or not isinstance(config.get("t"), str) or not isinstance(config.get("mac"), str):
         raise Unreadable("a device with t and mac is expected")
     name = str(config.get("dn") or config["t"])

@@ -65,7 +65,10 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         return parts.port or _PORTS[parts.scheme]
 
     def read_password(self) -> str | None:
-        """Raises OSError, UnicodeError."""
+        """Return the password, or None if the broker needs no password.
+
+        Raises OSError or UnicodeError if its file cannot be read.
+        """
         if self.password_file is None:
             return self.password
         lines = Path(self.password_file).read_text("utf-8").splitlines()

@@ -18,11 +18,11 @@ _LAST_PACKET_ID = 65_535
 
 
 class ConnectionLost(Exception):
-    """The connection was lost. The message tells the operator why."""
+    """The connection was lost or could not be opened. The message tells the operator why."""
 
 
 class BrokerRefused(Exception):
-    """The broker refused the login. `reason` is the code of MQTT 5.0 §2.4."""
+    """The broker refused the login, so there is no connection. `reason` is the code of MQTT 5.0 §2.4."""
 
     def __init__(self, reason: int) -> None:
         super().__init__(packets.words_for(reason))
@@ -57,7 +57,7 @@ class Connection(asyncio.Protocol):
     # open and close
 
     async def log_in(self, client_id: str, username: str | None, password: str | None) -> None:
-        """Raises BrokerRefused, ConnectionLost."""
+        """Return when the broker has accepted the login. Raises BrokerRefused, ConnectionLost."""
         connect = packets.to_connect(
             client_id,
             version=self._version,
@@ -118,7 +118,7 @@ class Connection(asyncio.Protocol):
         return reasons
 
     async def unsubscribe(self, filters: Sequence[str]) -> None:
-        """Raises ConnectionLost."""
+        """Return when the broker has removed the subscriptions. Raises ConnectionLost."""
         for start in range(0, len(filters), _FILTERS_A_PACKET):
             packet_id, ack = self._expect_ack()
             self._write(packets.to_unsubscribe(packet_id, filters[start : start + _FILTERS_A_PACKET], self._version))

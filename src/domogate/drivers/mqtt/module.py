@@ -162,7 +162,10 @@ class DrivenModule:
     # incoming messages
 
     def receive(self, topic: str, payload: bytes, now: float) -> None:
-        """Raises Unreadable."""
+        """Decode a message, and update the properties and the waiting calls.
+
+        Raises Unreadable if the message cannot be decoded.
+        """
         properties = self.codec.decode(topic, payload)
         if self.pictures is not None and "picture" in properties:
             self.pictures.receive(properties["picture"], now)

@@ -149,7 +149,7 @@ def from_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def from_connack(body: bytes, version: int) -> int:
-    """Return the reason code of 5.0."""
+    """Return the reason code as MQTT 5.0 numbers it, also for a broker of version 3.1.1. Raises Malformed."""
     if len(body) < 2:
         raise Malformed("a CONNACK that is too short")
     # A broker that does not know 5.0 always answers as in 3.1.1.

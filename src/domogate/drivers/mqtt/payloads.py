@@ -16,7 +16,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 def read_json(payload: bytes) -> Any:
-    """Raises Unreadable."""
+    """Return any JSON value. Raises Unreadable if the payload is not JSON."""
     try:
         return _decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -24,7 +24,7 @@ def read_json(payload: bytes) -> Any:
 
 
 def read_object(payload: bytes) -> dict[str, Any]:
-    """Raises Unreadable."""
+    """Return a JSON object. Raises Unreadable if the payload is something else."""
     value = read_json(payload)
     if not isinstance(value, dict):
         raise Unreadable("it is not a JSON object")
@@ -32,7 +32,7 @@ def read_object(payload: bytes) -> dict[str, Any]:
 
 
 def read_text(payload: bytes) -> str:
-    """Raises Unreadable."""
+    """Return the payload as text. Raises Unreadable if it is not UTF-8."""
     try:
         return payload.decode()
     except UnicodeDecodeError:

@@ -10,7 +10,7 @@ _EARLY = 2.0
 
 
 def read_picture(payload: bytes) -> Picture:
-    """Raises Unreadable."""
+    """Return the picture. Raises Unreadable if the payload is neither JPEG nor PNG."""
     for signature, media_type in _SIGNATURES.items():
         if payload.startswith(signature):
             return Picture(media_type, payload)

@@ -73,7 +73,7 @@ THERMOSTAT_DEFAULTS = Properties(mode=ThermostatMode.MANUAL, function=Thermostat
 
 
 class Unsupported(Exception):
-    """The dialect or the device does not support the wanted properties."""
+    """The dialect or the device cannot set the wanted properties. Nothing is sent."""
 
 
 class Publication(msgspec.Struct, frozen=True, gc=False):
@@ -109,7 +109,7 @@ class Codec(ABC):
 
     @abstractmethod
     def decode(self, topic: str, payload: bytes) -> Properties:
-        """Raises Unreadable."""
+        """Return the properties in the message. Raises Unreadable."""
 
     @abstractmethod
     def encode(self, wanted: Properties, /) -> Sequence[Publication]:

@@ -270,7 +270,7 @@ class Bus:
                 _log.debug("not confirmed yet", module_id=module.module.id, words=str(error))
 
     async def _check_absent(self, module: DrivenModule, deadline: float) -> None:
-        """Read a module that was absent at the last read."""
+        """Read a module that was absent at the last read. Raises DeviceOffline if it is still absent."""
         try:
             if await self._poller.read(module, deadline):
                 return

@@ -69,7 +69,7 @@ class Device(ABC):
         return False
 
     def plan(self, command: Command) -> Plan:
-        """Raises CommandNotSupported."""
+        """Return how to execute the command. Raises CommandNotSupported if the device can never execute it."""
         raise self.refusal(command)
 
     def refusal(self, command: Command) -> CommandNotSupported:

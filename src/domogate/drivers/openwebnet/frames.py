@@ -30,7 +30,10 @@ class Nack(_Frame, frozen=True, gc=False):
 
 
 class Signal(_Frame, frozen=True, gc=False):
-    """Opens a session. WHO 99 names the kind of session, WHO 98 the proof of the password that the gateway wants."""
+    """A frame that opens a session. With WHO 99, WHAT is the kind of session.
+
+    With WHO 98, WHAT is the kind of proof of the password that the gateway wants.
+    """
 
     form: ClassVar[str] = "*{0.who}*{0.what}##"
     who: int

@@ -44,7 +44,10 @@ class OpenWebNetGateway(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
         return f"{self.host}:{self.port}"
 
     def read_password(self) -> str | None:
-        """Raises ValueError if the file cannot be read or has no password."""
+        """Return the password, or None if the gateway needs no password.
+
+        Raises ValueError if its file cannot be read or has no password.
+        """
         if self.password_file is None:
             return self.password
         try:

@@ -280,5 +280,8 @@ def _tens(level: int) -> int:
 
 
 def _within(reading: Reading | None) -> Reading | None:
-    """Spec 2.13 limits the consumption of a plug. A larger value is only in the history."""
+    """Return the reading, or None if it is above the limit of Spec 2.13 for a plug.
+
+    The history has readings above the limit too.
+    """
     return reading if reading is not None and reading.value <= 100_000 else None

@@ -25,7 +25,7 @@ class SessionKind(IntEnum):
 
 
 class SessionLost(Exception):
-    """The connection failed or was lost. The message says why."""
+    """The session could not be opened or was lost. The caller may open a new one. The message says why."""
 
 
 class SessionRefused(Exception):
@@ -89,7 +89,7 @@ class Session:
 
 
 async def open_session(gateway: OpenWebNetGateway, kind: SessionKind) -> Session:
-    """Raises SessionLost or SessionRefused within TIMEOUT."""
+    """Connect and log in. Raises SessionLost or SessionRefused, at the latest after TIMEOUT seconds."""
     try:
         async with asyncio.timeout(TIMEOUT):
             return await _open(gateway, kind)
@@ -174,7 +174,10 @@ async def _prove_hmac(session: Session, password: str, algorithm: Algorithm) -> 
 
 
 async def _read_result(session: Session) -> Frame:
-    """A gateway that refuses the proof sends NACK or closes the connection (OpenWebNet, HMAC authentication)."""
+    """Return the answer of the gateway to our proof. NACK also if the gateway closes the connection.
+
+    A gateway that refuses the proof may do either (OpenWebNet, HMAC authentication).
+    """
     try:
         return await session.read()
     except SessionLost:

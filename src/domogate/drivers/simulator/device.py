@@ -116,7 +116,7 @@ class Device(ABC, Generic[S]):
         """Let time pass until `now`. `now` may be much later, or earlier if the clock was set back."""
 
     def execute(self, command: Command, now: float) -> None:  # noqa: ARG002 - subclasses need it
-        """Raises CommandNotSupported."""
+        """Change the state as the command says. Raises CommandNotSupported if the device can never execute it."""
         raise self.refusal(command)
 
     def use(self, watts: float, now: float) -> None:

@@ -19,7 +19,7 @@ class ImportSummary(msgspec.Struct, frozen=True):
 
 
 class UnnamedDrivers(msgspec.Struct, frozen=True):
-    """Modules of an estate file of an earlier version, which may not have named their driver: their number, and an example."""
+    """The number of modules that have the simulator although no estate file names it, and one of them as an example."""
 
     count: int
     plant: str

@@ -42,7 +42,10 @@ class PeopleStore(Protocol):
         ...
 
     async def expire_terms(self, version: str) -> int:
-        """Let the standing of users who accepted another version of the terms demand them again. Return their number."""
+        """Set the standing of users who accepted another version of the terms, so that they must accept the terms again.
+
+        Return the number of these users.
+        """
         ...
 
     async def delete_user(self, user_id: Id) -> bool:

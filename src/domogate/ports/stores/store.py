@@ -19,7 +19,7 @@ from domogate.ports.stores.webhooks import WebhookStore
 
 
 class StoreTimeout(Exception):
-    """The database did not answer in time. A write may be executed later."""
+    """The database did not answer in time. A read has no result; a write may still be executed later."""
 
 
 class Store(

@@ -66,7 +66,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Incomplete(StrEnum):
-    """Why a person's answer cannot be taken."""
+    """Why the gateway cannot use a person's answer on the consent page. The page asks again."""
 
     NO_SCOPE = "scopes"
     NO_PLANT = "plants"

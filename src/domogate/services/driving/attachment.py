@@ -186,7 +186,7 @@ class Attachment:
         return None if error is None else absence_after(error, self._clock.now())
 
     def can_retry(self, name: str) -> bool:
-        """Whether a driver that has not attached its modules may be asked again now. After a timeout it is asked later."""
+        """Whether to ask this driver again now to attach its modules. False after a timeout: a later retry asks it."""
         if name in self.failed:
             return not isinstance(self.failed[name], TimeoutError)
         return self._drivers.find(name) is not None

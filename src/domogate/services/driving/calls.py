@@ -62,7 +62,10 @@ class DriverCall:
         self.on_late = on_late
 
     def take_back(self) -> None:
-        """Call this when the driver has answered. If it was in time, the caller gets the answer even if the write ends late."""
+        """Call this when the driver has answered.
+
+        If it answered in time, the caller gets the answer even if writing it ends late.
+        """
         self.at_driver = False
         if not self._late:
             self.on_late = None

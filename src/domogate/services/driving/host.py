@@ -113,7 +113,7 @@ class Driving:
     # plants
 
     def _find_or_make(self, plant_id: Id, *, real: bool = False) -> DrivenPlant:
-        """Raises DeviceOffline if the gateway is stopping."""
+        """Return the driven plant. If there is none, make and start one. Raises DeviceOffline if the gateway is stopping."""
         if self._stopped:
             raise DeviceOffline(STOPPING)
         plant = self._plants.get(plant_id)
@@ -205,15 +205,18 @@ class Driving:
     # orders and questions
 
     async def execute(self, order: Order) -> Report:
-        """Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal."""
+        """Execute the order once, and return what the module confirmed.
+
+        Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
+        """
         return await self._find_or_make(order.plant_id).execute(order)
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
-        """Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Ask the module for its state. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
         return await self._find_or_make(plant_id).read(module_id, deadline)
 
     async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
-        """Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Ask the camera for a picture. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
         return await self._find_or_make(plant_id).take_picture(module_id, deadline)
 
     async def _resume_queued(self) -> None:

@@ -127,7 +127,10 @@ class DrivenPlant:
     # loading
 
     async def _load(self) -> StoredPlant | None:
-        """Load the stored plant. Return None if it waited for a slot and may have changed since. Raises DeviceOffline."""
+        """Load the stored plant, and prepare its modules and faults. Raises DeviceOffline if the plant was removed.
+
+        Return None if the plant had to wait for a slot: the loaded data may be old then, so the caller loads it again.
+        """
         if self._earlier is not None:
             await asyncio.wait((self._earlier,))
         stored = await self._context.store.find_plant(self.id)
@@ -186,7 +189,7 @@ class DrivenPlant:
         await self._recorder.record([accepted for report in reports for accepted in self.accept(report)])
 
     def lose_driver(self, name: str) -> None:
-        """Called when the driver is down: the plant is not attached to it any more."""
+        """Called when the driver has stopped or failed: the plant is not attached to it any more."""
         self._attachment.attached.pop(name, None)
 
     async def report_absent(self, driver: str, absence: Absence) -> None:

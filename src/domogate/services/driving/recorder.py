@@ -36,7 +36,10 @@ class RecorderStore(StateStore, OrderStore, Protocol):
 
 
 class TooManyReports(RuntimeError):
-    """The driver sends reports faster than they are recorded, and does not await `report`."""
+    """The queue of the driver is full, because the driver sends reports without awaiting `report`.
+
+    These reports are not recorded.
+    """
 
 
 class _LastReport:

@@ -8,9 +8,10 @@ from domogate.domain import faults
 
 
 class EndCode(StrEnum):
-    """The reason as a code for programs.
+    """The reason why a stream ended, as a code for programs.
 
-    After one of the first three reasons, the client just connects again with `Last-Event-ID`.
+    After DRAINING, SLOW or INTERRUPTED the client just connects again with `Last-Event-ID`. After another reason it must change
+    something first, for example get a new token.
     """
 
     DRAINING = "draining"
@@ -43,7 +44,7 @@ class End(msgspec.Struct, frozen=True):
 
 
 class Ended(Exception):
-    """The stream must end now."""
+    """The stream must end now. Its last event has the reason."""
 
     def __init__(self, end: End) -> None:
         super().__init__(end.detail)

@@ -38,7 +38,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Unavailable(Exception):
-    """No stream can be opened now. `retry_after` is in seconds."""
+    """The stream was not opened. The client can try again after `retry_after` seconds."""
 
     def __init__(self, message: str, retry_after: int = RETRY_AFTER) -> None:
         super().__init__(message)
@@ -46,7 +46,10 @@ class Unavailable(Exception):
 
 
 class TooManyStreams(Unavailable):
-    """This user or subscription key has too many open streams. Others can still open streams."""
+    """The stream was not opened, because this user or subscription key has too many open streams.
+
+    Others can still open streams.
+    """
 
 
 class Hub:
@@ -104,7 +107,7 @@ class Hub:
         return not self._changes
 
     async def start(self) -> None:
-        """Call this after the store has started and `apply` is registered as a listener."""
+        """Load the newest cursor. Call this after the store has started and after `apply` is registered as a listener."""
         self._newest = max(self._newest, await self._context.store.newest_cursor())
         self._tasks = [
             asyncio.create_task(self._run(), name="event streams"),

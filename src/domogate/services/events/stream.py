@@ -341,4 +341,7 @@ class Stream:
 
 
 class _Pruned(Exception):
-    """Changes that the stream still needs were removed from the store."""
+    """Changes that the stream still needs were removed from the store.
+
+    So the stream sends the event `reset` and the present states.
+    """

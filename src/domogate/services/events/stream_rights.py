@@ -34,7 +34,7 @@ def key_dependency(key: bytes) -> Dependency:
 
 
 def find_dependency(event: Event) -> Dependency | None:
-    """Return the dependency that this event changes. None for events of plants and modules."""
+    """Return the user, client, grant or key that this event changes, as a dependency. None for events of plants and modules."""
     if isinstance(event, UserChanged):
         return user_dependency(event.user_id)
     if isinstance(event, ClientChanged):
@@ -88,7 +88,7 @@ class StreamRights:
 
     @property
     def until(self) -> float:
-        """The time at which the token or the key expires, or the rights on a plant may change."""
+        """The earliest time at which the token or the key expires, or at which the rights on a plant may change."""
         return min(self._token_until, self._key_until, self._plants_until)
 
     @property

@@ -40,7 +40,10 @@ class Applications:
         self._webhooks = webhooks
 
     async def list_of(self, principal: Principal) -> Sequence[Application]:
-        """List the applications of the person, with the webhooks for homes that the calling application may use."""
+        """Return the applications of the person.
+
+        For each: its webhooks, but only for homes that the calling application may use.
+        """
         grants: dict[str, list[Grant]] = {}
         for grant in await self._store.list_grants(principal.user_id):
             if grant.client_id != PAGES_CLIENT:  # The gateway's own pages are not an application.
@@ -62,9 +65,10 @@ class Applications:
         return found
 
     async def revoke(self, principal: Principal, client_id: str, *, address: str) -> None:
-        """Revoke all grants of the person for this application. Raises Forbidden, NotFound.
+        """Revoke all grants of the person for this application.
 
-        An application that was let in for some homes only can revoke itself, but no other application.
+        Raises NotFound if the person gave it no access. Raises Forbidden if the calling application has access to only some
+        homes and wants to revoke another application; it may always revoke itself.
         """
         if principal.plants is not None and client_id != principal.client_id:
             raise Forbidden("The person let this application in for some homes only, so it cannot revoke other applications.")
@@ -73,7 +77,10 @@ class Applications:
             raise NotFound("The person has not let in such an application.")
 
     async def end_webhook(self, principal: Principal, webhook_id: Id, *, address: str) -> None:
-        """Raises NotFound."""
+        """End a webhook of the person.
+
+        Raises NotFound if it is unknown, has ended, or is for a home that the caller may not use.
+        """
         if webhook_id not in {webhook.id for webhook in await self._list_webhooks(principal)}:
             raise NotFound("The person has no active webhook with this id.")
         await self._webhooks.end(principal.user_id, "The user ended it.", webhook_id=webhook_id, address=address)
@@ -84,7 +91,10 @@ class Applications:
 
 
 def _plants_of(grants: Sequence[Grant], principal: Principal) -> tuple[Id, ...] | None:
-    """Return the chosen plants that the calling application may use, too."""
+    """Return the plants that the person chose in these grants and that the calling application may use too.
+
+    None means that one of the grants is for all plants.
+    """
     chosen = [grant.plants for grant in grants if grant.plants is not None]
     if len(chosen) < len(grants):
         return None

@@ -28,7 +28,7 @@ _NOTE_PICTURES_EVERY = 60.0
 
 
 class Outcome(StrEnum):
-    """How a command ended, for a person."""
+    """How a command ended, in words that a resident understands."""
 
     CONFIRMED = "confirmed"
     UNANSWERED = "unanswered"
@@ -96,7 +96,10 @@ class HomeCommands:
         return CommandResult(record, outcome, view)
 
     async def run_scene(self, principal: Principal, home: Home, module_id: Id, *, address: str) -> None:
-        """Raises NoSuchModule, Forbidden, ValueOutOfRange, TooManyRequests."""
+        """Start a scene. Returns when all its steps are stored.
+
+        Raises NoSuchModule, Forbidden, ValueOutOfRange, TooManyRequests.
+        """
         module = home.find_module(module_id).module
         if module.kind is not DeviceKind.SCENE:
             raise ValueOutOfRange(f"only a scene can be run; this is a module of kind {module.kind}")
@@ -107,7 +110,10 @@ class HomeCommands:
         self._audit.note(AuditAction.COMMAND, who=principal.user_id, what=what, result=AuditResult.OK, address=address)
 
     async def take_picture(self, principal: Principal, home: Home, module_id: Id, *, address: str) -> Picture:
-        """Raises NoSuchModule, Forbidden, ValueOutOfRange, Conflict, TooManyRequests, and the faults of devices."""
+        """Return a picture of a camera. Raises Conflict if the camera is off.
+
+        Also raises NoSuchModule, Forbidden, ValueOutOfRange, TooManyRequests, DeviceOffline, DeviceTimeout, DeviceRefused.
+        """
         view = home.find_module(module_id)
         if view.module.kind is not DeviceKind.AUDIOVIDEO_UNIT:
             raise ValueOutOfRange(f"only a camera has a picture; this is a module of kind {view.module.kind}")

@@ -76,7 +76,7 @@ class HomeHistory:
         self._clock = clock
 
     def check_period(self, since: float, until: float) -> None:
-        """Raises Invalid."""
+        """Raises Invalid if the period ends before it begins, or is too long."""
         if not since < until:
             raise Invalid("The period must end after it begins.")
         if until - since > LONGEST:
@@ -101,7 +101,10 @@ class HomeHistory:
         return sorted(periods.values(), key=lambda one: (one.summary.at, one.summary.measure))
 
     async def sum_energy(self, home: Home, since: float, until: float) -> HomeEnergy:
-        """Raises Invalid."""
+        """Return the energy that the home used, in total and for each meter and plug.
+
+        Raises Invalid if the period is not valid.
+        """
         self.check_period(since, until)
         kinds = (DeviceKind.ENERGYMETER, DeviceKind.PLUG)
         measuring = [view.module for kind in kinds for view in home.view.modules.values() if view.module.kind is kind]

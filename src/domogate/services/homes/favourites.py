@@ -22,7 +22,10 @@ class Favourites:
         return tuple(module_id for module_id in stored if module_id in home.view.modules)
 
     async def set(self, user_id: Id, home: Home, module_ids: Sequence[Id]) -> tuple[Id, ...]:
-        """Return the favourites without duplicates. Raises Invalid, NotFound."""
+        """Replace the favourites, and return the stored list, which has no duplicates.
+
+        Raises Invalid for an unknown module or a list that is too long, NotFound if the person is not a member any more.
+        """
         wanted = tuple(dict.fromkeys(module_ids))
         if len(wanted) > MOST:
             raise Invalid(f"A person can have at most {MOST} favourites in a home.")

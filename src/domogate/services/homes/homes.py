@@ -46,7 +46,7 @@ class Home(msgspec.Struct, frozen=True):
         return self.access.plant.plant
 
     def find_module(self, module_id: Id) -> ModuleView:
-        """Raises NoSuchModule, also for a module outside the limits of a guest."""
+        """Return the module. Raises NoSuchModule, also for a module outside the limits of a guest."""
         found = self.view.modules.get(module_id)
         if found is None:
             raise NoSuchModule(f"the home has no module {module_id}")
@@ -77,7 +77,7 @@ class Homes:
         return list_own_plants(person.plants, principal.user_id, principal.plants, self._clock.now()).plants
 
     async def open(self, principal: Principal, plant_id: Id) -> Home:
-        """Raises NoSuchPlant, NotYourPlant."""
+        """Return the home as the person sees it now. Raises NoSuchPlant, NotYourPlant."""
         view = self._read_model.find_plant(plant_id) or await self._read_model.get_plant(plant_id)
         access = get_access(principal, plant_id, view, self._clock.now())
         return Home(access, _role_of(principal, access), DOOR_SCOPE in principal.scopes)

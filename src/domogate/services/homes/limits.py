@@ -28,12 +28,18 @@ class PersonLimits:
         self._open: Counter[Id] = Counter()
 
     def admit(self, user_id: Id) -> None:
-        """Count a request. Raises TooManyRequests."""
+        """Count a request.
+
+        Raises TooManyRequests if the person has sent too many in this minute; then the request is not counted.
+        """
         self._count(self._requests, user_id, f"a person may send {REQUESTS} requests a minute")
 
     @contextmanager
     def hold(self, user_id: Id) -> Iterator[None]:
-        """Count a command, scene, picture or report of readings as under way until the context ends. Raises TooManyRequests."""
+        """Count a command, scene, picture or report of readings. It counts as under way until the context ends.
+
+        Raises TooManyRequests if the person has sent too many of them in this minute, or too many are under way.
+        """
         if self._open[user_id] >= MOST_OPEN:
             raise TooManyRequests(f"the person already waits for {MOST_OPEN} answers, which is the limit", 1)
         self._count(self._actions, user_id, f"a person may send {ACTIONS} commands a minute")

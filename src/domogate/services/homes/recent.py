@@ -57,7 +57,11 @@ class RecentEvents:
         return [record for record in found if record.queued_at >= since and record.order.module_id in home.view.modules]
 
     async def _joined_at(self, access: Access) -> float:
-        """Return the time since which the person sees orders. The first change after joining is not before joining."""
+        """Return the time since which the person may see orders: when the person joined, or when the period of a guest began.
+
+        The store keeps the cursor of the newest change at the time of joining, not the time. So this uses the time of the first
+        change after this cursor: it is never before the joining.
+        """
         if access.joined == 0:
             return access.begun
         first = await self._store.list_changes(access.joined, 1)

@@ -42,7 +42,10 @@ class PeopleServiceStore(
 
 
 class Accounts:
-    """Changes users. `by` is the actor for the audit log. `address`: of a user who changes their own account."""
+    """Changes users. `by` is the actor for the audit log.
+
+    `address` is the IP address of a request in which a user changes their own account.
+    """
 
     def __init__(
         self,
@@ -73,11 +76,11 @@ class Accounts:
     # --- find
 
     async def get_user(self, user_id: Id) -> User:
-        """Raises NotFound."""
+        """Return the user. Raises NotFound if there is no user with this id."""
         return _existing(user_id, await self._store.find_user(user_id))
 
     async def get_user_by_email(self, email: str) -> User:
-        """Raises NotFound."""
+        """Return the user. Raises NotFound if there is no user with this e-mail address."""
         return _existing(email, await self._store.find_user_by_email(email))
 
     # --- create
@@ -166,7 +169,12 @@ class Accounts:
         instead_of: str | None = None,
         mailbox: str | None = None,
     ) -> User:
-        """`mailbox`: the e-mail address to which the link was mailed. The person can read mail there (Decision 0029)."""
+        """Store the password hash and end sessions.
+
+        `mailbox` is the e-mail address to which the one-time link was mailed, or None.
+
+        A person who used such a link can read mail at this address (Decision 0029).
+        """
 
         def change(user: User) -> User:
             if instead_of is not None and user.password_hash != instead_of:
@@ -186,7 +194,10 @@ class Accounts:
     # --- change
 
     async def change_user(self, user_id: Id, change: Callable[[User], User]) -> User:
-        """`change` gets the stored user, so concurrent changes do not undo each other. Raises NotFound, Conflict."""
+        """Replace the user by `change(user)` and return the new user. Raises NotFound, Conflict.
+
+        `change` gets the stored user, so concurrent changes do not undo each other.
+        """
         try:
             changed = await self._store.change_user(user_id, change)
         except ValueError as error:

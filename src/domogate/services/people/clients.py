@@ -18,14 +18,14 @@ _ID = re.compile(r"[!-~]{1,100}").fullmatch
 
 
 class Clients:
-    """Adds, changes and deletes clients. `by` is the actor."""
+    """Adds, changes and deletes clients. `by` is the actor for the audit log."""
 
     def __init__(self, store: ClientStore, note: Note) -> None:
         self._store = store
         self._note = note
 
     async def get(self, client_id: str) -> Client:
-        """Raises NotFound."""
+        """Return the client. Raises NotFound if there is no client with this id."""
         _refuse_own(client_id)
         return _existing(client_id, await self._store.find_client(client_id))
 

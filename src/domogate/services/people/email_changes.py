@@ -49,7 +49,10 @@ class EmailChanges(Accounts):
         return link.sent_to if link.sent_to is not None and user.id == user_id else DeadLink.USED
 
     async def confirm_email(self, user_id: Id, token: str, *, address: str = "") -> User:
-        """Consume the link and change the address. Raises NotFound, Conflict if another user has the address now."""
+        """Consume the link, change the e-mail address and mark it as verified.
+
+        Raises NotFound if the link does not work, Conflict if another user has the address now.
+        """
         email = await self.find_email_link(user_id, token)
         if isinstance(email, DeadLink) or await self.links.use(token) is None:
             raise NotFound("This link has been used or is too old. Ask for a new one.")
@@ -61,15 +64,17 @@ class EmailChanges(Accounts):
         return await self.change_user(user_id, verify)
 
     async def check_new_email(self, user_id: Id, email: str) -> None:
-        """Raises Invalid, Conflict."""
+        """Raises Invalid if the text is not an e-mail address, Conflict if another user has this address."""
         other = await self._store.find_user_by_email(check_email(email))
         if other is not None and other.id != user_id:
             raise Conflict(f"There is a user {email} already.")
 
     async def set_email(self, user_id: Id, email: str, *, by: Actor = COMMAND_LINE) -> User:
-        """For operators. The new e-mail address counts as not verified. The old address gets a mail about the change.
+        """Change the e-mail address for an operator. The new address counts as not verified.
 
-        Raises Conflict.
+        The old address gets a mail about the change.
+
+        Raises NotFound, Invalid, Conflict.
         """
         former = await self.get_user(user_id)
         await self.check_new_email(user_id, email)

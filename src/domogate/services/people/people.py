@@ -33,7 +33,10 @@ MOST_PEOPLE = 200
 
 
 class TooOften(Refused):
-    """The owner has made too many invitations or changes. `wait` is in seconds."""
+    """The owner has made too many invitations or changes, so this one was refused.
+
+    The owner can try again after `wait` seconds.
+    """
 
     def __init__(self, wait: float) -> None:
         super().__init__("Too many invitations or changes were made; try again later.")
@@ -55,7 +58,7 @@ class Invited(msgspec.Struct, frozen=True):
 
 
 class People(EmailChanges):
-    """Changes users and members of plants. `clients` changes client applications. `by` is the actor."""
+    """Changes users and members of plants. `clients` changes client applications. `by` is the actor for the audit log."""
 
     @cached_property
     def clients(self) -> Clients:
@@ -233,14 +236,17 @@ class People(EmailChanges):
         await self.withdraw_user(plant_id, user_id, by=Actor(user_id, address))
 
     async def remove_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """For the owner or an operator.
+        """Mark the plant as removed. The owner or an operator may do this.
 
         For some time E6 lists the plant as removed; other operations hide it (Decision 0009).
         """
         await self._set_status(plant_id, PlantStatus.REMOVED, by)
 
     async def restore_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """For the owner or an operator. Everything in the plant is as it was before the removal."""
+        """Make a removed plant active again. The owner or an operator may do this.
+
+        Everything in the plant is as it was before the removal.
+        """
         await self._set_status(plant_id, PlantStatus.ACTIVE, by)
 
     async def _set_status(self, plant_id: Id, status: PlantStatus, by: Actor) -> None:

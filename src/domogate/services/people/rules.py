@@ -7,7 +7,7 @@ from domogate.services.refusals import Invalid
 
 
 def check_email(email: str) -> str:
-    """Return the e-mail address unchanged. Raises Invalid."""
+    """Return the e-mail address unchanged. Raises Invalid if it does not have the form of an e-mail address."""
     if not is_email(email):
         raise Invalid(f"{email!r} is not an e-mail address such as anna@example.com.")
     return email
@@ -26,7 +26,7 @@ def check_language(language: str | None) -> str | None:
 
 
 def check_password(password: str, email: str) -> None:
-    """Raises Invalid."""
+    """Raises Invalid if the password is too short, too long or easy to guess."""
     problem = find_password_problem(password, email)
     if problem is not None:
         raise Invalid(problem)

@@ -10,7 +10,7 @@ from domogate.services.rights.identity_cache import IdentityCache
 
 
 class GrantEnded(Exception):
-    """The application may not act for the user any more. The message says why."""
+    """The application may not act for the user any more, so the operation stops. The message says why."""
 
 
 class GrantHolder(msgspec.Struct, frozen=True):

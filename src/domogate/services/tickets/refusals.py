@@ -40,7 +40,10 @@ _OF_FAULT: dict[type[Fault], Reason] = {
 
 
 class NotRedeemed(Exception):
-    """A refusal. The message is for the developer of an SDK. `retry_after` is in seconds."""
+    """The ticket or picture token was refused, or the device did not do its part (`Reason.is_of_device`).
+
+    The message is for the developer of an SDK. `retry_after` is in seconds.
+    """
 
     def __init__(self, reason: Reason, message: str, *, retry_after: int | None = None) -> None:
         super().__init__(message)

@@ -71,9 +71,9 @@ class DeliveryBatch:
     """Sends deliveries until all were tried or the receiver seems to be down."""
 
     def __init__(self, send: Send, *, is_too_old: Callable[[Delivery], bool]) -> None:
-        """`is_too_old`: whether to give up a delivery if it is refused.
+        """`is_too_old` says whether a delivery is given up if the receiver refuses it.
 
-        Then later deliveries of its module do not wait for it.
+        After a delivery that is given up, the next delivery of the same module is sent. Otherwise it waits.
         """
         self._send = send
         self._is_too_old = is_too_old
@@ -88,17 +88,15 @@ class DeliveryBatch:
 
     @property
     def _is_over(self) -> bool:
-        """Whether the batch ends.
+        """Whether no more posts are started.
 
-        One failure may be caused by its event; after several failures the receiver counts as down.
+        After a failure the batch still starts posts until it has started `AT_ONCE` of them, because the failure may be caused
+        by its event alone.
         """
         return self._stopped or (self._failed and self._started >= AT_ONCE)
 
     async def deliver(self, deliveries: Sequence[Delivery]) -> list[DeliveryResult]:
-        """Return the results in the order of the deliveries.
-
-        If `send` raises another exception, it is raised after all running posts.
-        """
+        """Return the results in the order of the deliveries. An exception of `send` is raised after all running posts."""
         by_module: dict[Id | None, list[Delivery]] = {}
         for delivery in deliveries:
             by_module.setdefault(delivery.module_id, []).append(delivery)

@@ -15,7 +15,7 @@ RETRY = 5.0
 
 
 class LeaseLost(Exception):
-    """Another process delivers this webhook now, or the webhook was deleted or has ended."""
+    """Another process delivers this webhook now, or the webhook was deleted or has ended. This process stops delivering it."""
 
 
 class WebhookLease:

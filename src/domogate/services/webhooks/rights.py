@@ -12,11 +12,14 @@ from domogate.services.rights.identity_cache import IdentityCache
 
 
 class WebhookEnded(Exception):
-    """Nothing is delivered to this webhook any more. The message says why."""
+    """The webhook must end: nothing is delivered to it any more.
+
+    The dispatcher stores the end with this message, which says why.
+    """
 
 
 class OnHold(Exception):
-    """Nothing is delivered now. The message says what the user has to do first."""
+    """Nothing is delivered now. The events are kept and tried again later. The message says what the user has to do first."""
 
 
 class WebhookRights:

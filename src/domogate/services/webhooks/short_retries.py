@@ -45,7 +45,10 @@ class ShortRetries:
         return self._in_a_row < AT_MOST and all((result.retry_after or 0.0) <= FIRST for result in failures)
 
     def take(self, results: Iterable[DeliveryResult]) -> list[DeliveryResult]:
-        """Return the results of events that are tried again soon. Call it once for the results of a batch."""
+        """Return the results of events that are tried again soon, and count their failures.
+
+        So call it only once for each batch.
+        """
         return [result for result in results if self._take(result)]
 
     def _take(self, result: DeliveryResult) -> bool:

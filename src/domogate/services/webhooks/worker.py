@@ -223,7 +223,10 @@ class WebhookWorker:
         self._handled = {cursor for cursor in self._handled if cursor > position}
 
     async def _pause(self, deliveries: Sequence[Delivery], failures: Sequence[DeliveryResult]) -> float:
-        """The receiver is down. Give up events that are too old. The others stay in the feed."""
+        """Handle a receiver that is down: give up events that are too old, and leave the others in the feed.
+
+        Return the time of the next attempt.
+        """
         problem, since = failures[0].problem, self.webhook.failing_since
         too_old = [delivery for delivery in deliveries if self._is_too_old(delivery)]
         if too_old:
@@ -266,7 +269,7 @@ class WebhookWorker:
     async def _store_results(
         self, results: Sequence[DeliveryResult], open_modules: set[Id | None], failures: Collection[DeliveryResult]
     ) -> list[DeliveryResult]:
-        """Return the results of events that are tried again after a short delay. They are not stored."""
+        """Store the results, except those of events that are tried again after a short delay. Return these exceptions."""
         store = self._context.store
         writes: list[Awaitable[object]] = []
         soon = [] if failures else self._take_soon(results)
