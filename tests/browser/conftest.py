@@ -17,9 +17,9 @@ from playwright.async_api import Browser, async_playwright
 from support.auth_setup import AuthSetup, open_auth_setup
 from support.browser_tab import PATIENCE, BrowserTab, ServeAuthSetup
 from support.edge_server import serving
-from support.gateway import demo
+from support.gateway import demo, workshop
 
-__all__ = ["demo"]
+__all__ = ["demo", "workshop"]
 
 HERE = Path(__file__).parent
 CHROMIUM = "chromium"

@@ -18,7 +18,10 @@ export interface Area {
   readonly load: () => Promise<AreaModule>;
 }
 
-export const AREAS: readonly Area[] = [{ name: "homes", icon: "home", needs: "person", load: () => import("../homes/page") }];
+export const AREAS: readonly Area[] = [
+  { name: "homes", icon: "home", needs: "person", load: () => import("../homes/page") },
+  { name: "console", icon: "console", needs: "operator", load: () => import("../console/page") },
+];
 
 /** Whether to offer the area. Before the login nobody knows whether the person is an operator, so it is offered then. */
 export function mayUse(area: Area, person: Person | null): boolean {

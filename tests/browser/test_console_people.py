@@ -1,0 +1,184 @@
+"""People, applications and keys in the console, in a real browser against a running demo."""
+
+import re
+
+import httpx
+import pytest
+from playwright.async_api import Browser, expect
+
+from support.gateway import Gateway
+from support.pages import LOOKS, Scheme, Walk, visit
+
+pytestmark = pytest.mark.slow
+
+ANNA, LUCIA = "anna@example.com", "lucia@example.com"
+LISTS = {"people": "People", "applications": "Applications", "keys": "Keys"}
+
+
+async def open_list(walk: Walk, name: str) -> None:
+    await walk.open(f"/console/{name}")
+    await walk.page.get_by_role("table").first.wait_for()
+
+
+async def confirm(walk: Walk, button: str) -> None:
+    """Press a button that asks first, and confirm."""
+    await walk.page.get_by_role("button", name=button, exact=True).first.click()
+    await walk.page.get_by_role("dialog").get_by_role("button", name=button, exact=True).click()
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo: Gateway, width: int, scheme: Scheme) -> None:
+    async with visit(chromium, demo, who=LUCIA, width=width, scheme=scheme) as walk:
+        await walk.open("/console")
+        for name, title in LISTS.items():
+            await walk.page.get_by_role("navigation", name="Console").get_by_role("link", name=title).click()
+            await expect(walk.page.get_by_role("heading", level=1)).to_have_text(title)
+            await walk.page.get_by_role("table").wait_for()
+            assert await walk.find_problems(f"console-{name}") == []
+        await walk.page.get_by_role("button", name="Issue a key").click()
+        assert await walk.find_problems("console-key-form") == []
+        await open_list(walk, "people")
+        await walk.page.get_by_role("link", name="Anna Bianchi").click()
+        await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Anna Bianchi")
+        await expect(walk.page.get_by_role("table", name="Plants")).to_be_visible()
+        assert await walk.find_problems("console-person") == []
+
+
+async def test_only_operators_get_in(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        asked: list[str] = []
+        walk.page.on("request", lambda request: asked.append(request.url) if "/manage/" in request.url else None)
+        await walk.open("/homes")
+        await expect(walk.page.get_by_role("navigation", name="Areas").get_by_role("link", name="Console")).to_have_count(0)
+        await walk.page.goto(f"{demo.base_url}/console/people")
+        assert await walk.shows("This area is for operators of the gateway.")
+        assert asked == []
+    token = {"authorization": f"Bearer {demo.people[ANNA].access_token}"}
+    async with httpx.AsyncClient(base_url=demo.base_url, headers=token) as client:
+        assert (await client.get("/manage/v1/users")).status_code == 403
+
+
+async def test_a_person_is_added_changed_and_deleted(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        await open_list(walk, "people")
+        await walk.page.get_by_role("button", name="Add a person").click()
+        form = walk.page.get_by_role("dialog")
+        await form.get_by_label("E-mail").fill("nora@example.com")
+        await form.get_by_label("Name").fill("Nora Neri")
+        await form.get_by_role("button", name="Add a person").click()
+        await expect(walk.page.get_by_role("dialog").locator(".secret")).to_contain_text(f"{workshop.auth_url}/")
+        await walk.page.get_by_role("button", name="I have stored it").click()
+        await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Nora Neri")
+        assert await walk.shows("No password yet")
+
+        await walk.page.get_by_role("button", name="Change", exact=True).click()
+        await walk.page.get_by_role("dialog").get_by_label("Standing").select_option("terms expired")
+        await walk.page.get_by_role("dialog").get_by_role("switch", name="Operator").click()
+        await walk.page.get_by_role("dialog").get_by_role("button", name="Save").click()
+        assert await walk.shows("Terms to accept")
+        await expect(walk.page.locator(".page-head").get_by_text("Operator", exact=True)).to_be_visible()
+
+        await confirm(walk, "New password link")
+        await expect(walk.page.get_by_role("dialog").locator(".secret")).to_contain_text(f"{workshop.auth_url}/")
+        await walk.page.get_by_role("button", name="I have stored it").click()
+        await confirm(walk, "Delete")
+        await walk.page.get_by_role("table", name="People").wait_for()
+        await expect(walk.page.get_by_text("nora@example.com")).to_have_count(0)
+
+
+async def test_a_refusal_is_shown_in_the_form_and_keeps_the_entries(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=LUCIA) as walk:
+        await open_list(walk, "people")
+        await walk.page.get_by_role("button", name="Add a person").click()
+        form = walk.page.get_by_role("dialog")
+        await form.get_by_label("E-mail").fill(ANNA)
+        await form.get_by_role("button", name="Add a person").click()
+        await expect(form.get_by_role("alert")).to_contain_text(ANNA)
+        await expect(form.get_by_label("E-mail")).to_have_value(ANNA)
+        assert all("409" in complaint for complaint in walk.complaints)
+        walk.complaints.clear()
+
+
+async def test_the_sessions_of_a_person_are_ended(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk, visit(chromium, workshop, who=ANNA):
+        await open_list(walk, "people")
+        await walk.page.get_by_role("link", name="Anna Bianchi").click()
+        await walk.page.get_by_role("table", name="Logged in").wait_for()
+        await confirm(walk, "Log out everywhere")
+        assert await walk.shows("Not logged in in any browser.")
+
+
+async def test_search_and_filter_find_a_person(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=LUCIA) as walk:
+        await open_list(walk, "people")
+        rows = walk.page.get_by_role("table").get_by_role("row")
+        await walk.page.get_by_role("searchbox").fill("anna@")
+        await expect(rows).to_have_count(2)  # with the row of headings
+        await walk.page.get_by_role("searchbox").fill("")
+        await walk.page.get_by_label("Standing").select_option("password expired")
+        await expect(walk.page.get_by_role("link", name="Gina")).to_be_visible()
+        await expect(walk.page.get_by_role("link", name="Anna Bianchi")).to_have_count(0)
+        await walk.page.get_by_role("searchbox").fill("nobody like this")
+        assert await walk.shows("Nothing was found.")
+
+
+async def test_an_application_is_registered_with_a_secret_that_is_shown_once(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        await open_list(walk, "applications")
+        await walk.page.get_by_role("button", name="Register an application").click()
+        form = walk.page.get_by_role("dialog")
+        await form.get_by_label("Client id").fill("hotel/desk")
+        await form.get_by_label("Name").fill("Hotel desk")
+        await form.get_by_label("Redirect URIs", exact=True).fill("https://desk.example.com/back\nhttps://desk.example.com/two")
+        await form.get_by_label("light.read").check()
+        await form.get_by_role("button", name="Register an application").click()
+        first = await walk.page.get_by_role("dialog").locator(".secret").inner_text()
+        assert len(first) > 20
+        await walk.page.get_by_role("button", name="I have stored it").click()
+        await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Hotel desk")
+        assert await walk.shows("https://desk.example.com/two")
+        await expect(walk.page.get_by_text(first)).to_have_count(0)
+
+        await confirm(walk, "New secret")
+        assert await walk.page.get_by_role("dialog").locator(".secret").inner_text() != first
+        await walk.page.get_by_role("button", name="I have stored it").click()
+
+        await walk.page.get_by_role("button", name="Change", exact=True).click()
+        await walk.page.get_by_role("dialog").get_by_label("plug.read").check()
+        await walk.page.get_by_role("dialog").get_by_role("button", name="Save").click()
+        assert await walk.shows("plug.read")
+        await confirm(walk, "Delete")
+        await walk.page.get_by_role("table", name="Applications").wait_for()
+        await expect(walk.page.get_by_text("hotel/desk")).to_have_count(0)
+
+
+async def test_a_key_is_issued_and_revoked(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        await open_list(walk, "keys")
+        await walk.page.get_by_role("button", name="Issue a key").click()
+        form = walk.page.get_by_role("dialog")
+        await form.get_by_label("Name").fill("Console test")
+        await form.get_by_label("Rate").fill("10/second")
+        await form.get_by_label("Requests per day").fill("1000")
+        await form.get_by_role("button", name="Issue a key").click()
+        key = await walk.page.get_by_role("dialog").locator(".secret").inner_text()
+        await walk.page.get_by_role("button", name="I have stored it").click()
+        await expect(walk.page.get_by_text(key)).to_have_count(0)
+        row = walk.page.get_by_role("row").filter(has_text="Console test").filter(has_text=re.compile("Active"))
+        await expect(row).to_contain_text("1,000")
+        await row.get_by_role("button", name="Revoke").click()
+        await walk.page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+        await expect(row).to_have_count(0)
+
+
+async def test_a_list_that_cannot_be_read_says_why(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=LUCIA) as walk:
+        problem = {"title": "Broken", "status": 500}
+        await walk.page.route(
+            re.compile("/manage/v1/clients"),
+            lambda route: route.fulfill(status=500, headers={"x-request-id": "r-7"}, json=problem),
+        )
+        await walk.open("/console/applications")
+        await expect(walk.page.get_by_role("alert")).to_contain_text("r-7")
+        assert all("500" in complaint for complaint in walk.complaints)
+        walk.complaints.clear()

@@ -1,0 +1,147 @@
+/** A form in a dialog, from declared fields. A refusal of the gateway is shown in the dialog, and the entries stay. */
+
+import { useId, useState } from "preact/hooks";
+import { wordsFor } from "../../app/api";
+import { t } from "../../app/i18n";
+import { Dialog } from "../../parts/dialog";
+import { Field, Select, Switch } from "../../parts/field";
+import { Notice } from "../../parts/notice";
+
+interface Base {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string;
+}
+
+export type FormField =
+  | (Base & { readonly kind: "text"; readonly value?: string; readonly type?: "email" | "number" | "datetime-local" | "url"; readonly required?: boolean; readonly step?: string; readonly min?: number; readonly max?: number })
+  | (Base & { readonly kind: "choice"; readonly value: string; readonly options: readonly (readonly [string, string])[] })
+  | (Base & { readonly kind: "switch"; readonly value: boolean })
+  /** A list of texts, one on each line. */
+  | (Base & { readonly kind: "lines"; readonly value: readonly string[] })
+  | (Base & { readonly kind: "choices"; readonly value: readonly string[]; readonly options: readonly string[] });
+
+type Value = string | boolean | readonly string[];
+export type Values = Readonly<Record<string, Value>>;
+
+interface FormDialogProps {
+  readonly title: string;
+  readonly about?: string | undefined;
+  readonly fields: readonly FormField[];
+  readonly submit: string;
+  readonly danger?: boolean;
+  /** The dialog closes when the promise is fulfilled. */
+  readonly onSubmit: (values: Values) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+export function FormDialog({ title, about, fields, submit, danger = false, onSubmit, onClose }: FormDialogProps) {
+  const [values, setValues] = useState<Values>(() => Object.fromEntries(fields.map((field) => [field.name, field.value ?? ""])));
+  const [problem, setProblem] = useState("");
+  const [busy, setBusy] = useState(false);
+  const send = async (): Promise<void> => {
+    setBusy(true);
+    setProblem("");
+    try {
+      await onSubmit(values);
+      onClose();
+    } catch (error) {
+      setProblem(wordsFor(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void send();
+        }}
+      >
+        {about && <p class="soft">{about}</p>}
+        {problem && <Notice kind="alarm" title={problem} />}
+        {fields.map((field) => (
+          <OneField key={field.name} field={field} value={values[field.name] ?? ""} onInput={(value) => setValues((last) => ({ ...last, [field.name]: value }))} />
+        ))}
+        <div class="buttons">
+          <button type="submit" class={danger ? "danger" : "primary"} disabled={busy} aria-busy={busy}>
+            {submit}
+          </button>
+          <button type="button" onClick={onClose}>
+            {t("common.cancel")}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function OneField({ field, value, onInput }: { field: FormField; value: Value; onInput: (value: Value) => void }) {
+  switch (field.kind) {
+    case "text": {
+      const { kind, name, value: first, ...rest } = field;
+      return <Field {...rest} value={String(value)} onInput={onInput} />;
+    }
+    case "choice":
+      return <Select label={field.label} value={String(value)} options={field.options} onChange={onInput} />;
+    case "switch":
+      return (
+        <div class="field">
+          <Switch label={field.label} on={value === true} onChange={onInput} />
+          {field.hint && <p class="hint">{field.hint}</p>}
+        </div>
+      );
+    case "lines":
+      return <Lines field={field} value={value as readonly string[]} onInput={onInput} />;
+    case "choices": {
+      const chosen = value as readonly string[];
+      const offered = [...new Set([...field.options, ...field.value])];
+      return (
+        <fieldset class="field tick-list">
+          <legend>{field.label}</legend>
+          {field.hint && <p class="hint">{field.hint}</p>}
+          {offered.map((option) => (
+            <label key={option}>
+              <input type="checkbox" checked={chosen.includes(option)} onChange={(event) => onInput(event.currentTarget.checked ? [...chosen, option] : chosen.filter((one) => one !== option))} />
+              <code>{option}</code>
+            </label>
+          ))}
+        </fieldset>
+      );
+    }
+  }
+}
+
+function Lines({ field, value, onInput }: { field: Base; value: readonly string[]; onInput: (value: readonly string[]) => void }) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{field.label}</label>
+      <p class="hint" id={`${id}-hint`}>
+        {field.hint ?? t("console.one_per_line")}
+      </p>
+      <textarea id={id} rows={3} spellcheck={false} aria-describedby={`${id}-hint`} value={value.join("\n")} onInput={(event) => onInput(event.currentTarget.value.split("\n"))} />
+    </div>
+  );
+}
+
+export function text(values: Values, name: string): string {
+  return String(values[name] ?? "").trim();
+}
+
+export function lines(values: Values, name: string): readonly string[] {
+  const given = values[name];
+  return Array.isArray(given) ? (given as readonly string[]).map((line) => line.trim()).filter(Boolean) : [];
+}
+
+/** A number, or null for an empty field. */
+export function number(values: Values, name: string): number | null {
+  const given = text(values, name);
+  return given ? Number(given) : null;
+}
+
+/** A time of the person's own time zone as the API writes it, or null for an empty field. */
+export function time(values: Values, name: string): string | null {
+  const given = text(values, name);
+  return given ? new Date(given).toISOString() : null;
+}

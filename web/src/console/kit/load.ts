@@ -1,0 +1,79 @@
+/** Reading from the management API: one answer, or a list with its pages. */
+
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { api, wordsFor } from "../../app/api";
+
+export const MANAGE = "/manage/v1";
+
+export interface Loaded<T> {
+  readonly data: T | null;
+  /** A sentence for the person, if the last request failed. */
+  readonly problem: string;
+  readonly reload: () => Promise<void>;
+}
+
+/** Load data when `key` changes, and again on `reload`. An answer for an earlier key is ignored. */
+export function useLoad<T>(key: string, load: () => Promise<T>): Loaded<T> {
+  const [state, setState] = useState<{ key: string; data: T | null; problem: string }>({ key, data: null, problem: "" });
+  const current = useRef("");
+  const reload = useCallback(async () => {
+    current.current = key;
+    try {
+      const data = await load();
+      if (current.current === key) setState({ key, data, problem: "" });
+    } catch (error) {
+      if (current.current === key) setState((last) => ({ key, data: last.key === key ? last.data : null, problem: wordsFor(error) }));
+    }
+  }, [key]);
+  useEffect(() => {
+    void reload();
+    return () => {
+      current.current = "";
+    };
+  }, [reload]);
+  return state.key === key ? { ...state, reload } : { data: null, problem: "", reload };
+}
+
+export interface Listing<T> {
+  readonly items: readonly T[];
+  readonly next: string | null;
+}
+
+type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+const PAGE = 200;
+const MOST = 1_000;
+
+/** Read pages of a list until its end, but at most 1,000 entries: `next` says where more begin. */
+export async function readList<T>(path: string, query: Query = {}, after: string | null = null): Promise<Listing<T>> {
+  const items: T[] = [];
+  let next = after;
+  do {
+    const page: Listing<T> = await api.get<Listing<T>>(MANAGE + path, { query: { limit: PAGE, ...query, after: next ?? undefined } });
+    items.push(...page.items);
+    next = page.next;
+  } while (next && items.length < MOST);
+  return { items, next };
+}
+
+export interface LoadedList<T> extends Loaded<readonly T[]> {
+  /** Loads the entries after the shown ones; null at the end of the list. */
+  readonly more: (() => Promise<void>) | null;
+}
+
+/** A list of the management API. */
+export function useList<T>(path: string, query: Query = {}): LoadedList<T> {
+  const [later, setLater] = useState<Listing<T> | null>(null);
+  const key = `${path}?${JSON.stringify(query)}`;
+  const first = useLoad(key, async () => {
+    setLater(null);
+    return readList<T>(path, query);
+  });
+  const next = later ? later.next : (first.data?.next ?? null);
+  const data = first.data && (later ? [...first.data.items, ...later.items] : first.data.items);
+  const more = async (): Promise<void> => {
+    const found = await readList<T>(path, query, next);
+    setLater((before) => ({ items: [...(before?.items ?? []), ...found.items], next: found.next }));
+  };
+  return { data, problem: first.problem, reload: first.reload, more: next ? more : null };
+}

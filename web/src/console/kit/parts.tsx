@@ -1,0 +1,169 @@
+/** Parts of the console's pages: the head of a page, sections, facts, questions before a change, and secrets. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { formatTime, hasText, t } from "../../app/i18n";
+import { Button } from "../../parts/button";
+import { Dialog } from "../../parts/dialog";
+import type { IconName } from "../../parts/icons";
+import { Loading, Notice } from "../../parts/notice";
+import { toast } from "../../parts/toast";
+import { FormDialog, type FormField, type Values } from "./form";
+import type { Loaded } from "./load";
+
+interface HeadProps {
+  readonly title: string;
+  readonly about?: ComponentChildren;
+  /** Pages above this one: path and title. */
+  readonly above?: readonly (readonly [string, string])[];
+  readonly children?: ComponentChildren;
+}
+
+export function Head({ title, about, above = [], children }: HeadProps) {
+  return (
+    <header class="page-head">
+      <div>
+        {above.length > 0 && (
+          <p class="crumbs">
+            {above.map(([path, words]) => (
+              <a key={path} href={path}>
+                {words}
+              </a>
+            ))}
+          </p>
+        )}
+        <h1>{title}</h1>
+        {about && <div class="soft">{about}</div>}
+      </div>
+      {children && <div class="head-actions">{children}</div>}
+    </header>
+  );
+}
+
+export function Section({ title, about, actions, children }: { title: string; about?: string; actions?: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <section class="section" aria-label={title}>
+      <header>
+        <div>
+          <h2>{title}</h2>
+          {about && <p class="soft">{about}</p>}
+        </div>
+        {actions && <div class="head-actions">{actions}</div>}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** Names and values. Facts without a value are left out. */
+export function Facts({ facts }: { facts: readonly (readonly [string, ComponentChildren])[] }) {
+  return (
+    <dl class="facts">
+      {facts
+        .filter(([, value]) => value !== null && value !== "" && value !== undefined)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+/** Shows what was loaded, or the reason why it could not be loaded. */
+export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) => ComponentChildren }) {
+  return (
+    <>
+      {of.problem && <Notice kind="alarm" title={of.problem} />}
+      {of.data !== null ? children(of.data) : !of.problem && <Loading />}
+    </>
+  );
+}
+
+interface FormButtonProps {
+  readonly label: string;
+  readonly title?: string;
+  readonly about?: string;
+  readonly icon?: IconName;
+  readonly look?: "plain" | "primary" | "danger" | "quiet";
+  readonly fields: readonly FormField[];
+  readonly submit?: string;
+  readonly onSubmit: (values: Values) => Promise<unknown>;
+}
+
+/** A button that opens a form, or only a question if there are no fields. */
+export function FormButton({ label, title = label, icon, look = "plain", submit = label, ...form }: FormButtonProps) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <Button look={look} {...(icon ? { icon } : {})} onClick={() => setOpen(true)}>
+        {label}
+      </Button>
+      {open && <FormDialog {...form} title={title} submit={submit} danger={look === "danger"} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+/** A change that cannot be undone: it asks first. */
+export function ConfirmButton({ label, question, look = "danger", onConfirm }: { label: string; question: string; look?: "danger" | "plain"; onConfirm: () => Promise<unknown> }) {
+  return <FormButton label={label} about={question} look={look} fields={[]} onSubmit={onConfirm} />;
+}
+
+export interface Secret {
+  readonly title: string;
+  readonly value: string;
+  readonly about: string;
+}
+
+/** A secret that the gateway shows only once. */
+export function SecretDialog({ secret, onClose }: { secret: Secret; onClose: () => void }) {
+  return (
+    <Dialog title={secret.title} onClose={onClose}>
+      <p>{secret.about}</p>
+      <p class="secret">
+        <code>{secret.value}</code>
+      </p>
+      <div class="buttons">
+        {/* Browsers offer the clipboard only over HTTPS and on this machine. */}
+        {isSecureContext && (
+          <Button
+            look="primary"
+            icon="copy"
+            onClick={async () => {
+              await navigator.clipboard.writeText(secret.value);
+              toast(t("console.copied"));
+            }}
+          >
+            {t("console.copy")}
+          </Button>
+        )}
+        <Button onClick={onClose}>{t("console.stored")}</Button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** A tag with the words for a value of the API: `console.GROUP.VALUE`, or the value itself. */
+export function Tag({ group, value, kind = "" }: { group: string; value: string; kind?: "" | "warn" | "alarm" }) {
+  return <span class={`tag ${kind}`}>{valueWords(group, value)}</span>;
+}
+
+export function valueWords(group: string, value: string): string {
+  const key = `console.${group}.${value.replaceAll(" ", "_")}`;
+  return hasText(key) ? t(key) : value;
+}
+
+export function when(at: string | null | undefined): string {
+  return at ? formatTime(new Date(at)) : "";
+}
+
+/** Calls again and again while the page is visible. */
+export function useRepeat(run: () => Promise<unknown>, seconds: number): void {
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible") void run();
+    }, seconds * 1000);
+    return () => clearInterval(timer);
+  }, [run]);
+}

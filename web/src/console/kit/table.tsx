@@ -1,0 +1,146 @@
+/** A table with declared columns: search, filters, sorting, and links to details. On a phone each row is a card. */
+
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { count, t } from "../../app/i18n";
+import { Button } from "../../parts/button";
+import { Select } from "../../parts/field";
+import { Icon } from "../../parts/icons";
+import { Empty, Loading, Notice } from "../../parts/notice";
+import type { LoadedList } from "./load";
+
+export interface Column<T> {
+  readonly title: string;
+  /** The text or number that is searched, sorted and, without `cell`, shown. */
+  readonly value: (row: T) => string | number | null;
+  readonly cell?: (row: T) => ComponentChildren;
+}
+
+export interface Filter<T> {
+  readonly label: string;
+  readonly options: readonly (readonly [string, string])[];
+  readonly holds: (row: T, chosen: string) => boolean;
+}
+
+interface TableProps<T> {
+  readonly label: string;
+  readonly list: LoadedList<T>;
+  readonly columns: readonly Column<T>[];
+  readonly id: (row: T) => string;
+  readonly href?: (row: T) => string;
+  readonly filters?: readonly Filter<T>[];
+  readonly actions?: (row: T) => ComponentChildren;
+  readonly empty: string;
+  /** Whether to offer a search, also for a short list. */
+  readonly search?: boolean;
+  /** Whether the first column sorts the rows at first. Otherwise they have the order of the API. */
+  readonly sorted?: boolean;
+}
+
+interface Order {
+  readonly column: number;
+  readonly down: boolean;
+}
+
+const SEARCH_FROM = 8;
+
+export function Table<T>({ label, list, columns, id, href, filters = [], actions, empty, search = false, sorted = false }: TableProps<T>) {
+  const [words, setWords] = useState("");
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const [order, setOrder] = useState<Order | null>(sorted ? { column: 0, down: false } : null);
+  if (!list.data) return list.problem ? <Notice kind="alarm" title={list.problem} /> : <Loading />;
+  const rows = arrange(list.data.filter((row) => filters.every((filter, index) => !chosen[index] || filter.holds(row, chosen[index]))), columns, words, order);
+  const tools = list.data.length >= SEARCH_FROM || search || filters.length > 0;
+  return (
+    <div class="table-box">
+      {list.problem && <Notice kind="warn" title={list.problem} />}
+      {tools && (
+        <div class="table-tools">
+          <input type="search" class="search" aria-label={`${label}: ${t("console.search")}`} placeholder={t("console.search")} value={words} onInput={(event) => setWords(event.currentTarget.value)} />
+          {filters.map((filter, index) => (
+            <Select
+              key={filter.label}
+              label={filter.label}
+              value={chosen[index] ?? ""}
+              options={[["", t("console.all")], ...filter.options]}
+              onChange={(value) => setChosen(filters.map((_, at) => (at === index ? value : (chosen[at] ?? ""))))}
+            />
+          ))}
+          <p class="soft" role="status">
+            {count("console.entries", rows.length)}
+          </p>
+        </div>
+      )}
+      {rows.length ? (
+        <table class="table" role="table" aria-label={label}>
+          <thead role="rowgroup">
+            <tr role="row">
+              {columns.map(({ title }, index) => (
+                <Heading key={title} title={title} sorted={order?.column === index ? order : null} onSort={() => setOrder({ column: index, down: order?.column === index && !order.down })} />
+              ))}
+              {actions && (
+                <th role="columnheader" scope="col">
+                  <span class="hidden">{t("console.actions")}</span>
+                </th>
+              )}
+            </tr>
+          </thead>
+          <tbody role="rowgroup">
+            {rows.map((row) => (
+              <tr key={id(row)} role="row">
+                {columns.map((column, index) => (
+                  <td key={column.title} role="cell" data-label={column.title}>
+                    <span class="cell">{href && index === 0 ? <a href={href(row)}>{show(column, row)}</a> : show(column, row)}</span>
+                  </td>
+                ))}
+                {actions && (
+                  <td role="cell" class="row-actions">
+                    {actions(row)}
+                  </td>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      ) : (
+        <Empty title={list.data.length ? t("console.nothing_found") : empty} />
+      )}
+      {list.more && (
+        <div class="buttons">
+          <Button onClick={list.more}>{t("console.more")}</Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Heading({ title, sorted, onSort }: { title: string; sorted: Order | null; onSort: () => void }) {
+  return (
+    <th role="columnheader" scope="col" aria-sort={sorted ? (sorted.down ? "descending" : "ascending") : "none"}>
+      <button type="button" class="sort" onClick={onSort}>
+        {title}
+        {sorted && <Icon name={sorted.down ? "down" : "up"} />}
+      </button>
+    </th>
+  );
+}
+
+function show<T>(column: Column<T>, row: T): ComponentChildren {
+  if (column.cell) return column.cell(row);
+  const value = column.value(row);
+  return value === null || value === "" ? "–" : value;
+}
+
+function arrange<T>(rows: readonly T[], columns: readonly Column<T>[], words: string, order: Order | null): readonly T[] {
+  const wanted = words.trim().toLocaleLowerCase();
+  const found = wanted ? rows.filter((row) => columns.some(({ value }) => String(value(row) ?? "").toLocaleLowerCase().includes(wanted))) : rows;
+  const by = order && columns[order.column];
+  if (!by) return found;
+  const sign = order.down ? -1 : 1;
+  return [...found].sort((one, other) => sign * compare(by.value(one), by.value(other)));
+}
+
+function compare(one: string | number | null, other: string | number | null): number {
+  if (typeof one === "number" && typeof other === "number") return one - other;
+  return String(one ?? "").localeCompare(String(other ?? ""), undefined, { numeric: true });
+}
