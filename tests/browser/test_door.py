@@ -35,6 +35,12 @@ async def test_it_looks_right_and_has_no_barriers(chromium: Browser, demo: Gatew
         assert await walk.find_problems("door-logged-in") == []
 
 
+async def test_the_account_page_leads_back_to_the_door(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await walk.page.get_by_role("link", name="Domogate").click()
+        assert await walk.shows("The gateway to your connected homes.")
+
+
 async def test_tokens_are_only_in_memory(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo) as walk:
         await walk.open("/")

@@ -322,6 +322,7 @@ class Gateway:
             self.webhook_administration,
             self.clock,
             base_url=settings.base_url,
+            has_door=settings.serves_pages,
             operator_name=settings.operator_name,
             default_language=settings.default_language,
             terms=self.terms,

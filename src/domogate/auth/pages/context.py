@@ -57,6 +57,8 @@ class PageContext(msgspec.Struct, frozen=True):
     """None if browsers do not offer passkeys at the URL of this gateway."""
     script_source: str = ""
     """The URL of the script that passkeys need."""
+    has_door: bool = False
+    """Whether the gateway shows pages at /. Then the name of the gateway links to them."""
     operator_name: str | None = None
     default_language: str = DEFAULT_LANGUAGE
 
@@ -141,6 +143,7 @@ class PageContext(msgspec.Struct, frozen=True):
             form_targets=form_targets,
             form_token=token,
             brand=self.operator_name or "Domogate",
+            has_door=self.has_door,
             return_to=return_to,
             person=person,
             **values,

@@ -50,6 +50,7 @@ class Pages:
         *,
         base_url: str,
         secure_cookies: bool | None = None,
+        has_door: bool = False,
         operator_name: str | None = None,
         default_language: str = DEFAULT_LANGUAGE,
         terms: Terms | None = None,
@@ -58,7 +59,7 @@ class Pages:
     ) -> None:
         """`secure_cookies` None means: secure if `base_url` is https. `mails_links`: whether links can be mailed to people.
 
-        `passkeys` is None if browsers do not offer passkeys at `base_url`.
+        `has_door`: whether the gateway shows pages at /. `passkeys` is None if browsers do not offer passkeys at `base_url`.
         """
         secure = base_url.startswith("https:") if secure_cookies is None else secure_cookies
         self._context = PageContext(
@@ -72,6 +73,7 @@ class Pages:
             terms,
             mails_links,
             passkeys,
+            has_door=has_door,
             operator_name=operator_name,
             default_language=default_language,
             script_source=f"{form_target(base_url)}{SCRIPT_PATH}",
