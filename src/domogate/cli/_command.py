@@ -39,11 +39,11 @@ TRACEBACK = "DOMOGATE_TRACEBACK"
 
 
 class Mistake(Exception):
-    """An error that the user can fix. The message says how."""
+    """The command stops with exit code 1, because of an error that the user can fix. The message says how."""
 
 
 class WrongUsage(Exception):
-    """The command line contradicts itself."""
+    """The command stops with exit code 2, because its arguments contradict each other."""
 
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]

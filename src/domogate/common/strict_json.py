@@ -17,7 +17,7 @@ _is_surrogate_escape = re.compile(rb"\\u[dD][89a-fA-F]").search
 
 
 class JsonRefused(ValueError):
-    """The text is not strict JSON. The message continues the sentence "The body …"."""
+    """The text is not strict JSON. The message is the end of a sentence that begins with "The body …"."""
 
 
 def parse_json(text: bytes) -> Any:

@@ -7,7 +7,10 @@ from typing import ClassVar
 
 
 class Fault(Exception):
-    """A refusal. The message tells the developer of a client what to fix. It does not reveal anything about other users."""
+    """The reason why a request is refused; the request stops. The message tells the developer of a client what to fix.
+
+    The message does not reveal anything about other users.
+    """
 
     code: ClassVar[int]
 
@@ -52,7 +55,10 @@ class ScopeMissing(Fault):
 
 
 class TooManyRequests(Fault):
-    """The rate or daily quota of the key is used up. `headers` are the response headers with the remaining rate and quota."""
+    """The rate or daily quota of the key is used up or, in the home API, the limit of the person.
+
+    `headers` are the response headers with the remaining rate and quota of a key.
+    """
 
     code = 1004
 
@@ -159,7 +165,7 @@ class BodyTooLarge(Fault):
 
 
 class OrderKeyTaken(Fault):
-    """An idempotency key that was used before for another command."""
+    """The idempotency key was used before for another command. The new command is not sent."""
 
     code = 3006
 
@@ -176,7 +182,10 @@ class DeviceTimeout(Fault):
 
 
 class DeviceRefused(Fault):
-    """The device answered that it does not execute the command."""
+    """The device, its driver or its broker did not do what was asked, for example because the camera is off.
+
+    The message says why.
+    """
 
     code = 4003
 

@@ -17,7 +17,7 @@ One read returns at most this number.
 
 
 class CannotListen(OSError):
-    """The gateway cannot listen. The message names the setting."""
+    """The gateway cannot listen on its port, so it does not start. The message names the setting."""
 
     def __init__(self, message: str, number: int = 0) -> None:
         super().__init__(number, message)

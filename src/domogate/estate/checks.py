@@ -188,7 +188,7 @@ def _either(path: Path, record: Record, key: str, other: str) -> Iterator[Findin
 
 
 class _Once:
-    """Reports a value that was used before, and where."""
+    """Notes values that must be unique, and yields a finding for a value that was noted before."""
 
     def __init__(self, noun: str, *, fold: bool = True) -> None:
         self._noun = noun

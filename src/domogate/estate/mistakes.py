@@ -31,7 +31,7 @@ class Mistake(msgspec.Struct, frozen=True, order=True):
 
 
 class EstateMistakes(Exception):
-    """All mistakes of one estate file, in the order of the file."""
+    """The estate file has mistakes, so nothing is imported. The exception has all mistakes, in the order of the file."""
 
     def __init__(self, source: str, mistakes: Iterable[Mistake]) -> None:
         self.source = source

@@ -114,7 +114,10 @@ def light_command(order: LightOrder) -> SetLight:
 
 
 def thermostat_command(order: ThermostatOrder, *, known_programs: list[int], offset_minutes: int, now: float) -> SetThermostat:
-    """`known_programs` are the programs that E13 lists. `offset_minutes` is the thermostat's UTC offset."""
+    """Return the command for the body of X1. Raises ValueOutOfRange for a value that is not allowed.
+
+    `known_programs` are the programs that E13 lists. `offset_minutes` is the thermostat's UTC offset.
+    """
     fields: dict[str, Any] = {}
     if order.function is not UNSET:
         fields["function"] = _choose("function", order.function.lower(), _FUNCTIONS)

@@ -102,7 +102,10 @@ class SurfaceApp(Generic[S, C]):
         return msgspec.json.encode(document)
 
     def _find(self, path: bytes, request: Request) -> tuple[Operation, dict[str, str]]:
-        """Find the operation. Segments are compared in encoded form, because a client id may contain a slash (%2F)."""
+        """Return the operation and its path parameters. Raises Problem for an unknown path or a wrong method.
+
+        Segments are compared in encoded form, because a client id may contain a slash (%2F).
+        """
         prefix = self._surface.prefix.encode()
         rest = path.removeprefix(prefix)
         if path.startswith(prefix) and rest[:1] in (b"", b"/"):

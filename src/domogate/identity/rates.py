@@ -50,7 +50,7 @@ class RateWindow:
         self._count = 0
 
     def admit(self, now: float) -> bool:
-        """Count a request unless the rate is exceeded."""
+        """Count a request and return True. If the rate is used up, count nothing and return False."""
         if self.count(now) >= self.rate.amount:
             return False
         slices = self._slices

@@ -121,7 +121,7 @@ class KeyRing:
         self._keys.apply(changes)
 
     async def find_current(self) -> LoadedKey:
-        """The key to sign with now."""
+        """Return the key to sign with now. Raises LookupError if the store has no key that may sign."""
         current = self._choose((await self._load_keys()).values())
         if current is None:
             raise LookupError("the store has no signing key in use")
@@ -156,7 +156,13 @@ class KeyRing:
         return key.algorithm in GENERATORS and (key.retired_at is None or now < key.retired_at + self._retired_kept)
 
     def _choose(self, keys: Iterable[LoadedKey]) -> LoadedKey | None:
-        """The newest key that may sign now. A key of the preferred algorithm comes first."""
+        """Return the newest key that may sign now, or None.
+
+        A key of the preferred algorithm is chosen before newer keys of another one.
+
+        If no key may sign yet, our clock is behind the clock of the gateway that made the keys. Then the oldest key is
+        returned.
+        """
         now = self._clock.now()
         valid = [key for key in keys if key.algorithm in GENERATORS and (key.retired_at is None or now < key.retired_at)]
         begun = [key for key in valid if key.signs(now)]

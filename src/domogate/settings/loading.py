@@ -32,7 +32,7 @@ class Mistake(msgspec.Struct, frozen=True):
 
 
 class BadSettings(Exception):
-    """The settings are wrong. The message lists every mistake."""
+    """The settings are wrong, so the command does not start. The message lists every mistake."""
 
     def __init__(self, mistakes: Sequence[Mistake]) -> None:
         self.mistakes = tuple(mistakes)

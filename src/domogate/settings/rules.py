@@ -18,7 +18,10 @@ from domogate.identity.profiles import IssuerProfile
 
 
 class Wrong(ValueError):
-    """The message says what is wrong with a value, or with an entry of a table."""
+    """The value of a setting, or an entry of a table, is wrong.
+
+    The message says why; `loading.py` adds the name of the setting.
+    """
 
 
 _MAX_TERMS = 1 << 18

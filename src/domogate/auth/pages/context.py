@@ -85,14 +85,19 @@ class PageContext(msgspec.Struct, frozen=True):
         return await self.sessions.find(request.cookies.get(COOKIE))
 
     def language_for(self, request: Request, return_to: str | None = None, person: LoggedIn | None = None) -> Language:
-        """The language that the application asks for, that the person chose, or that the browser prefers."""
+        """Return the language that the application asks for.
+
+        If it asks for none of our languages, the language that the person chose.
+
+        Otherwise the language that the browser prefers, or the default language of the gateway.
+        """
         query = parse_qs(urlsplit(return_to).query) if return_to else {}
         locales = request.query_params.get("ui_locales") or " ".join(query.get("ui_locales", ()))
         chosen = person.user.language if person is not None else None
         return choose_language(request, locales, chosen, self.default_language)
 
     async def find_application(self, return_to: str | None) -> tuple[Client | None, tuple[str, ...]]:
-        """Return the application that sent the person here, and the targets to which forms of the page may redirect."""
+        """Return the application that sent the person here, or None, and the URLs to which forms of the page may redirect."""
         address = urlsplit(return_to or "")
         if address.path != AUTHORIZE_PATH:
             return None, ()

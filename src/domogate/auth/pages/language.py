@@ -67,8 +67,10 @@ LANGUAGES = {code: _load(code) for code in CODES}
 def choose_language(
     request: Request, ui_locales: str = "", chosen: str | None = None, default: str = DEFAULT_LANGUAGE
 ) -> Language:
-    """The language that the application asked for (OpenID Connect Core §3.1.2.1), that the person has chosen, or that the
-    browser prefers (RFC 9110 §12.5.4).
+    """Return the first of our languages that the application wants, the person chose, or the browser prefers, in this order.
+
+    The application sends `ui_locales` (OpenID Connect Core §3.1.2.1), the browser sends Accept-Language (RFC 9110 §12.5.4). If
+    none of these is a language of ours, return `default`.
     """
     wanted = [*ui_locales.split(), chosen or "", *_preferences(request.headers.get("accept-language", ""))]
     for tag in wanted:

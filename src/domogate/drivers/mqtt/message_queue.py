@@ -11,7 +11,10 @@ _PARTS = 64
 
 
 class MessageQueue:
-    """The newest payload of each topic, as bytes."""
+    """The unread payloads of each topic, as bytes.
+
+    The policy of a topic says how many payloads are kept: usually only the newest.
+    """
 
     def __init__(self) -> None:
         self._policies: dict[bytes, QueuePolicy] = {}
@@ -20,7 +23,7 @@ class MessageQueue:
         self._filled = asyncio.Event()
 
     def add_topic(self, topic: bytes, policy: QueuePolicy) -> None:
-        """If two modules use the same topic, the policy that keeps more messages applies."""
+        """Accept messages of this topic. If two modules use the same topic, the policy that keeps more messages applies."""
         keeps_more = (QueuePolicy.DURING_CALLS, QueuePolicy.LATEST, QueuePolicy.ALL)
         self._policies[topic] = max(policy, self._policies.get(topic, policy), key=keeps_more.index)
 

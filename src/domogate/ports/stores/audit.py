@@ -19,7 +19,10 @@ class AuditStore(Protocol):
         ...
 
     async def list_newest_audit(self, before: int, limit: int) -> Sequence[AuditRecord]:
-        """Return up to `limit` records with numbers below `before`, the newest first. Raise UnreadableRecord as above."""
+        """Return up to `limit` records with numbers below `before`, the newest first.
+
+        Raise UnreadableRecord if one cannot be decoded.
+        """
         ...
 
     async def list_pseudonyms(self) -> dict[str, Id]:

@@ -44,7 +44,11 @@ class TokenStore(GrantStore, Protocol):
     async def rotate_refresh_token(
         self, token_hash: str, client_id: str, successor: RefreshToken, at: float, grace: float
     ) -> Rotation:
-        """Replace the token by `successor`. Exactly one caller rotates it. Others get the same result for `grace` seconds."""
+        """Replace the token by `successor`. Exactly one caller rotates it.
+
+        For `grace` seconds, a second call with the same token gets the outcome REPEATED and the same successor. After that,
+        such a call revokes the grant.
+        """
         ...
 
     async def prune_authorization(self, at: float, token_lifetime: float = 0.0) -> None:

@@ -49,7 +49,10 @@ class PeopleStore(Protocol):
         ...
 
     async def delete_user(self, user_id: Id) -> bool:
-        """Delete the user. Raise ValueError if the user owns plants or is the last operator."""
+        """Delete the user. Return False if the user does not exist.
+
+        Raise ValueError if the user owns plants or is the last operator.
+        """
         ...
 
 
@@ -106,5 +109,5 @@ class ClientStore(Protocol):
         ...
 
     async def delete_client(self, client_id: str) -> bool:
-        """Delete the client and all its grants."""
+        """Delete the client and all its grants. Return False if the client does not exist."""
         ...

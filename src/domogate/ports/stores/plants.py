@@ -43,7 +43,10 @@ class PlantStore(Protocol):
         ...
 
     async def list_plants_of(self, user_id: Id) -> tuple[tuple[Plant, ...], int]:
-        """Return the plants that the user owns or may use, removed plants too, and the cursor. Order: by name, then by id."""
+        """Return the plants that the user owns or may use, removed plants too, ordered by name and then by id.
+
+        Also return a cursor: the list includes all changes up to this cursor.
+        """
         ...
 
     async def list_plant_ids(self, driver: str, limit: int) -> tuple[Id, ...]:

@@ -57,7 +57,7 @@ class WebhookStore(Protocol):
         ...
 
     async def remove_pending(self, webhook_id: Id, cursor: int) -> bool:
-        """Remove a delivery that succeeded or is not wanted any more."""
+        """Remove a delivery that succeeded or is not wanted any more. Return False if it does not exist."""
         ...
 
     async def replay_dead(self, webhook_id: Id, cursors: Collection[int] | None, at: float) -> int:

@@ -43,7 +43,10 @@ class RefusalCounts:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, entry: AuditEntry) -> None:
-        """Add an entry for the first refusal of a kind; count the others."""
+        """Append the first refusal of a kind in a minute to the log at once.
+
+        Only count its repetitions; `sum_up` writes their number.
+        """
         if len(self._kinds) >= _CAPACITY or not self._begun <= entry.at < self._begun + MINUTE:
             self.sum_up()
             self._begun = entry.at

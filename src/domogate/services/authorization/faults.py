@@ -28,7 +28,10 @@ class OAuthError(StrEnum):
 
 
 class OAuthFault(Exception):
-    """An error that is sent to the application. The description has no quotes or backslashes (RFC 6749 §5.2)."""
+    """The request is refused, and this error is sent to the application.
+
+    The description has no quotes or backslashes (RFC 6749 §5.2).
+    """
 
     def __init__(self, error: OAuthError, description: str) -> None:
         super().__init__(f"{error}: {description}")
@@ -37,7 +40,7 @@ class OAuthFault(Exception):
 
 
 class ClientThrottled(Exception):
-    """Too many wrong client secrets: the application must wait for `seconds`."""
+    """The request is refused, because there were too many wrong client secrets. The application must wait for `seconds`."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(f"wait for {seconds} s")

@@ -51,7 +51,7 @@ class CloudEvent(msgspec.Struct, frozen=True):
 
 
 def encode_event(*, id: str, source: str, type: str, subject: str, at: float, data: msgspec.Struct) -> bytes:
-    """`source` is the URL of the gateway."""
+    """Return the CloudEvent as JSON. `source` is the URL of the gateway."""
     return _encode(CloudEvent("1.0", id, source, type, subject, to_datetime(at), "application/json", data))
 
 

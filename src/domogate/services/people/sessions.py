@@ -27,7 +27,12 @@ class Sessions(SecondFactorChanges):
     async def log_in(
         self, email: str, password: str, otp: str | None, address: str, agent: str, *, replaces: str | None = None
     ) -> LoginComplete | SecondFactorNeeded | LoginFailed | LoginThrottled:
-        """`replaces` is the cookie that the browser already has. Its session ends when the login succeeds."""
+        """Check the password and then, if the person has a second factor, the code `otp`.
+
+        The result is SecondFactorNeeded if there is no code, or if the person must first set up a second factor.
+
+        `replaces` is the cookie that the browser already has. Its session ends when the login succeeds.
+        """
         with self._throttles.queue.enter(address) as has_place:
             if not has_place:
                 return self.refuse_for_now(_WAIT_FOR_A_PLACE, address, AuditAction.LOGIN)

@@ -65,7 +65,7 @@ def _needs(failures: tuple[Failure, ...], module_id: Id, name: str, place: str, 
 
 
 def order(needs: Iterable[Need], parts_of: Mapping[str, SpareParts | None]) -> OrderList:
-    """`parts_of` has the spare parts of every reference (E19). The value is None if the reference is unknown."""
+    """Return the parts to order. `parts_of` has the spare parts of every reference (E19), or None for an unknown reference."""
     wanted: dict[tuple[str, SparePartType], list[tuple[SparePart, Need]]] = {}
     without = []
     for need in needs:

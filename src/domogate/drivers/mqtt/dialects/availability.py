@@ -25,7 +25,10 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             yield ("online",), "online and offline must differ"
 
     def read(self, payload: bytes, *, alone: bool) -> Properties:
-        """`alone`: the topic has no other use. Raises Unreadable."""
+        """Return whether the module is online, as properties. Raises Unreadable.
+
+        `alone` says that the topic has no other use: then a message with another content is an error.
+        """
         said = Source(topic=self.topic, path=self.path).read(payload) if self.path else read_text(payload)
         words = {self.online.lower(): True, self.offline.lower(): False}
         available = None if said is None else words.get(as_text(said).lower())
