@@ -129,13 +129,6 @@ class TestEstateNew:
         assert (result.exit_code, result.stdout) == (2, "")
         assert words in result.stderr
 
-    def test_at_a_terminal_it_asks(self, domogate: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-        answers = iter(["Hotel Aurora", "hotel", "anna@example.com", 2, 3])
-        monkeypatch.setattr("domogate.cli.estate.typer.prompt", lambda *_, **__: next(answers))
-        monkeypatch.setattr("domogate.cli.estate._is_terminal", lambda: True)
-        (plant,) = yaml.safe_load(domogate.bare("estate", "new").stdout)["plants"]
-        assert [len(floor["ambients"]) for floor in plant["floors"]] == [3, 3]
-
 
 class TestEstateImport:
     def test_it_says_what_it_did(self, domogate: CommandLine, file: Path) -> None:

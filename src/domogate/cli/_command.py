@@ -135,7 +135,7 @@ def reporting_errors() -> Iterator[None]:
         fail(str(bad), WRONG_USAGE)
     except (Mistake, Refused) as mistake:
         fail(str(mistake), FAILED)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):  # Abort: Ctrl-C or the end of input at a question
         raise typer.Exit(INTERRUPTED) from None
     except typer.Exit:
         raise

@@ -3,9 +3,8 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import click
 import msgspec
 import typer
 
@@ -15,6 +14,7 @@ from domogate.cli._files import Force, check_free, open_output, write_file
 from domogate.cli._help import PlainCommand
 from domogate.cli._options import argument
 from domogate.cli._output import AsJson, note, print_json, progress_bar
+from domogate.cli._questions import ask_email, ask_name, ask_number, ask_word
 from domogate.cli._scaffold import MOST_FLOORS, MOST_ROOMS, PlantFlags, print_new_plant
 from domogate.domain.estate import EstatePlant
 from domogate.domain.plants import PlantType
@@ -132,24 +132,17 @@ def print_schema() -> None:
 
 
 def _ask_for_missing(plant: PlantFlags) -> PlantFlags:
-    questions: dict[str, tuple[str, Any]] = {
-        "name": ("Name of the plant", str),
-        "type": ("Type", click.Choice(list(PlantType))),
-        "owner": ("E-mail address of the owner", str),
-        "floors": ("Number of floors", click.IntRange(1, MOST_FLOORS)),
-        "rooms": ("Number of rooms on each floor", click.IntRange(1, MOST_ROOMS)),
+    questions: dict[str, Callable[[], object]] = {
+        "name": lambda: ask_name("Name of the plant"),
+        "type": lambda: ask_word("Type", PlantType),
+        "owner": lambda: ask_email("E-mail address of the owner"),
+        "floors": lambda: ask_number("Number of floors", MOST_FLOORS),
+        "rooms": lambda: ask_number("Number of rooms on each floor", MOST_ROOMS),
     }
     missing = [name for name in questions if getattr(plant, name) is None]
-    if missing and not _is_terminal():
+    if missing and not sys.stdin.isatty():
         raise WrongUsage(f"say what the plant is like: {', '.join(f'--{name}' for name in missing)}.")
-    answers = {name: typer.prompt(questions[name][0], type=questions[name][1], err=True) for name in missing}
-    if "type" in answers:
-        answers["type"] = PlantType(answers["type"])
-    return msgspec.structs.replace(plant, **answers)
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty()
+    return msgspec.structs.replace(plant, **{name: questions[name]() for name in missing})
 
 
 def _write(file: Path | None, text: str) -> None:

@@ -10,6 +10,7 @@ from domogate.cli._command import WrongUsage, command
 from domogate.cli._links import LINK_FLAGS, tell_link, with_address
 from domogate.cli._options import option
 from domogate.cli._output import AsJson, note
+from domogate.cli._questions import ask_email
 from domogate.settings import Settings
 
 commands = typer.Typer()
@@ -26,8 +27,7 @@ async def init(
     if email is None:
         if not sys.stdin.isatty():
             raise WrongUsage("name the first operator: --email EMAIL.")
-        email = typer.prompt("E-mail of the first operator", err=True)
-        assert isinstance(email, str)
+        email = ask_email("E-mail of the first operator")
     new = find_missing_file(settings) is not None
     place = "a database on a server" if settings.database else f"the folder {settings.data.absolute()}{', which is new' * new}"
     note(f"The first operator of {place}. --data DIR or --database URL names another gateway.")
