@@ -13,8 +13,10 @@ from domogate.cli._placing import parse_pattern
 from support.command_line import CommandLine
 from support.mosquitto import DeviceClient, mosquitto
 
-BULB: dict[str, Any] = {"model": "M", "vendor": "V", "description": "bulb", "exposes": [{"type": "light", "features": []}]}
-NAMES = ("101_lamp", "101_reading_lamp", "203_lamp", "305_lamp", "lobby")
+DIMMER = [{"type": "binary", "name": "state"}, {"type": "numeric", "name": "brightness"}]
+BULB: dict[str, Any] = {"model": "M", "vendor": "V", "description": "bulb", "exposes": [{"type": "light", "features": DIMMER}]}
+NAMES = ("101_lamp", "101_reading_lamp", "203_lamp", "203_Lamp", "305_lamp", "lobby")
+BRIDGE = {"ieee_address": "0x99", "type": "Coordinator", "friendly_name": "Coordinator", "definition": None}
 ESTATE = """\
 # The hotel by the sea.
 users:
@@ -53,7 +55,7 @@ def test_modules_get_into_the_rooms_that_their_names_contain(tmp_path: Path, dom
     devices = [
         {"ieee_address": f"0x{number}", "type": "Router", "friendly_name": name, "supported": True, "definition": BULB}
         for number, name in enumerate(NAMES)
-    ]
+    ] + [BRIDGE]
     (tmp_path / "broker").mkdir()
     with mosquitto(tmp_path / "broker") as broker:
         device = DeviceClient(broker.port)
@@ -64,19 +66,28 @@ def test_modules_get_into_the_rooms_that_their_names_contain(tmp_path: Path, dom
         second = run(*flags, "--into", "{room}_*")
         third = run(*flags, "--into", "{room}")
     assert first.exit_code == 0, first.output
-    assert "3 modules added, 0 already in" in first.stderr
+    assert "4 modules added, 0 already in" in first.stderr
+    assert "2 without a room" in first.stderr
+    assert "Coordinator" not in first.stderr
+    assert "Zigbee2MQTT" not in first.stderr, "the bridge belongs to no room"
+    assert "add a room with that name to the file" in first.stderr
     assert "Without a room: 305_lamp: no room is named 305." in first.stderr
     assert "Without a room: lobby: its name does not match the pattern." in first.stderr
     written = file.read_text()
     rooms = {room["name"]: room for room in yaml.safe_load(written)["plants"][0]["floors"][0]["ambients"]}
-    assert [module["name"] for module in rooms["Room 101"]["modules"]] == ["Old lamp", "101_lamp", "101_reading_lamp"]
-    assert [module["name"] for module in rooms["Room 203"]["modules"]] == ["203_lamp"]
+    assert [module["name"] for module in rooms["Room 101"]["modules"]] == ["Old lamp", "Lamp", "Reading lamp"]
+    assert [(module["name"], module["options"]["name"]) for module in rooms["Room 203"]["modules"]] == [
+        ("Lamp", "203_lamp"),
+        ("Lamp 2", "203_Lamp"),
+    ]
+    labels = [metric["label"] for metric in rooms["Room 203"]["modules"][0]["metrics"]]
+    assert labels == ["status", "level"], "the bulb has no colours"
     assert set(ESTATE.splitlines()) <= set(written.splitlines())
-    assert "0 modules added, 3 already in" in second.stderr
+    assert "0 modules added, 4 already in" in second.stderr
     assert second.stdout == written
     assert "lobby: the room Lobby is written in braces" in third.stderr
     domogate.good("estate", "import", str(file))
-    assert "Room 203" in next(line for line in domogate.good("module", "list", "Hotel").splitlines() if "203_lamp" in line)
+    assert "Room 203" in next(line for line in domogate.good("module", "list", "Hotel").splitlines() if "Lamp 2" in line)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 
 import msgspec
 import yaml
 
+from domogate.domain.devices import DeviceKind
 from domogate.drivers.mqtt.discovery import Found
 
 PLACE = "{room}"
@@ -16,6 +18,8 @@ class Placed(msgspec.Struct, frozen=True):
 
     text: str
     added: int
+    known: int
+    """The number of modules that were in the file before."""
     left: Sequence[tuple[Found, str]]
 
 
@@ -23,35 +27,39 @@ def parse_pattern(pattern: str) -> re.Pattern[str]:
     """`{room}_*` finds the room 101 in the name `101_lamp`. Raises ValueError."""
     if pattern.count(PLACE) != 1:
         raise ValueError(f"a pattern contains {PLACE} once, where the names of devices have the room, such as '{PLACE}_*'")
-    before, after = (re.escape(part).replace(r"\*", ".*") for part in pattern.split(PLACE))
+    before, after = (re.escape(part).replace(r"\*", "(.*)") for part in pattern.split(PLACE))
     return re.compile(f"{before}(?P<room>.+?){after}", re.IGNORECASE)
 
 
 def place_modules(text: str, pattern: re.Pattern[str], found: Sequence[Found], describe: Callable[[Found, int], str]) -> Placed:
-    """Add the modules to the rooms that their names contain. A module that is already in the file is not added again.
+    """Add the modules to the rooms that their names contain. In its room, a module has the rest of its name.
 
+    A module that is already in the file is not added again. A bridge without a room is left out: it serves the whole plant.
     The text must be a correct estate file. `describe` returns the lines of a module, indented by a number of spaces.
     """
     rooms = list(_find_rooms(yaml.compose(text, Loader=yaml.SafeLoader)))
-    known = text.lower()
+    names = [_names_in(room) for _, room in rooms]
+    lower = text.lower()
+    new = [one for one in found if one.id not in lower]
     chosen: dict[int, list[Found]] = {}
     left: list[tuple[Found, str]] = []
-    for one in found:
-        if one.id in known:
-            continue
+    for one in new:
         index = _choose_room([name for name, _ in rooms], pattern, one.name)
         if isinstance(index, str):
-            left.append((one, index))
+            if one.kind is not DeviceKind.GATEWAY:
+                left.append((one, index))
         elif _is_in_braces(rooms[index][1]):
             left.append((one, f"the room {rooms[index][0]} is written in braces: write each of its keys on its own line"))
         else:
-            chosen.setdefault(index, []).append(one)
+            name = _name_in_room(pattern, one.name, names[index])
+            names[index].add(name.casefold())
+            chosen.setdefault(index, []).append(msgspec.structs.replace(one, name=name))
     lines = text.splitlines(keepends=True)
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"
     for index in sorted(chosen, key=lambda index: -_last_line(rooms[index][1])):
         _insert(lines, rooms[index][1], chosen[index], describe)
-    return Placed("".join(lines), sum(map(len, chosen.values())), left)
+    return Placed("".join(lines), sum(map(len, chosen.values())), len(found) - len(new), left)
 
 
 def _choose_room(names: Sequence[str], pattern: re.Pattern[str], device: str) -> int | str:
@@ -59,16 +67,26 @@ def _choose_room(names: Sequence[str], pattern: re.Pattern[str], device: str) ->
     match = pattern.fullmatch(device)
     if match is None:
         return "its name does not match the pattern"
-    wanted = _words(match["room"])
-    matching = [index for index, name in enumerate(names) if _words(name) == wanted]
-    matching = matching or [index for index, name in enumerate(names) if _words(name).endswith(f" {wanted}")]
+    wanted = _words(match["room"]).casefold()
+    matching = [index for index, name in enumerate(names) if _words(name).casefold() == wanted]
+    matching = matching or [index for index, name in enumerate(names) if _words(name).casefold().endswith(f" {wanted}")]
     if len(matching) == 1:
         return matching[0]
     return f"{'several rooms are' if matching else 'no room is'} named {match['room']}"
 
 
+def _name_in_room(pattern: re.Pattern[str], device: str, taken: set[str]) -> str:
+    """The device's name without the room: "Reading lamp" for `101_reading_lamp`. A number keeps equal names apart."""
+    match = pattern.fullmatch(device)
+    parts, place = match.groups() if match else (), pattern.groupindex["room"]
+    rest = _words(" ".join(parts[place:])) or _words(" ".join(parts[: place - 1]))
+    name = rest[:1].upper() + rest[1:] or device
+    numbered = (f"{name} {number}" for number in count(2))
+    return name if name.casefold() not in taken else next(one for one in numbered if one.casefold() not in taken)
+
+
 def _words(name: str) -> str:
-    return " ".join(re.split(r"[\s_./-]+", name.casefold())).strip()
+    return " ".join(re.split(r"[\s_./-]+", name)).strip()
 
 
 def _find_rooms(node: yaml.Node | None) -> Iterator[tuple[str, yaml.MappingNode]]:
@@ -78,6 +96,11 @@ def _find_rooms(node: yaml.Node | None) -> Iterator[tuple[str, yaml.MappingNode]
                 name = _get(room, "name")
                 if isinstance(room, yaml.MappingNode) and name is not None:
                     yield str(name.value), room
+
+
+def _names_in(room: yaml.MappingNode) -> set[str]:
+    names = (_get(module, "name") for module in _items(_get(room, "modules")))
+    return {str(name.value).casefold() for name in names if name is not None}
 
 
 def _get(node: yaml.Node | None, key: str) -> yaml.Node | None:

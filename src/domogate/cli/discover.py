@@ -115,8 +115,12 @@ def _write_placed(settings: Settings, target: _Target, found: list[Found], passe
         note(f"Without a room: {_in_a_comment(one.name)}: {_in_a_comment(why)}.")
     for skipped in passed:
         note(f"Skipped: {_in_a_comment(skipped.name)}: {_in_a_comment(skipped.why)}")
-    known = len(found) - placed.added - len(placed.left)
-    note(f"{placed.added} modules added, {known} already in {target.file}, {len(placed.left)} without a room.")
+    note(f"{placed.added} modules added, {placed.known} already in {target.file}, {len(placed.left)} without a room.")
+    if placed.left:
+        note(
+            "What to do: add a room with that name to the file, or rename the device, and run this command again. Or run\n"
+            "`domogate discover mqtt` without --into, and copy the lines of the device to the `modules` of the plant."
+        )
 
 
 def _from_flags(url: str, username: str | None, password_file: str | None, ca_file: str | None) -> MqttBroker:
@@ -139,7 +143,7 @@ def _from_settings(known: tuple[MqttBroker, ...], name: str | None) -> MqttBroke
 
 
 def _line(one: Found) -> dict[str, Any]:
-    return {"id": one.id, "name": one.name, "kind": one.kind.value, "driver": "mqtt", "options": one.options}
+    return {"id": one.id, "name": one.name, "kind": one.kind.value, **one.hardware, "driver": "mqtt", "options": one.options}
 
 
 def _yaml(found: list[Found], passed: list[Skipped]) -> str:

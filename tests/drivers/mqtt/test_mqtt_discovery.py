@@ -4,13 +4,15 @@ import json
 from contextlib import suppress
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from domogate.domain.devices import HARDWARE
 from domogate.domain.devices import DeviceKind as Kind
 from domogate.drivers.mqtt.announcements import from_tasmota, from_zigbee2mqtt
-from domogate.drivers.mqtt.discovery import find_modules
+from domogate.drivers.mqtt.discovery import Found, find_modules
 from domogate.drivers.mqtt.options import find_option_problems
 from domogate.drivers.mqtt.payloads import Unreadable
 
@@ -74,6 +76,12 @@ def tasmota_config(relays: list[int], **more: Any) -> dict[str, Any]:
     }
 
 
+def shown_hardware(found: Found) -> tuple[str, list[str]]:
+    default = HARDWARE[found.kind]
+    metrics = found.hardware.get("metrics", msgspec.to_builtins(default.metrics))
+    return found.hardware.get("deviceType", default.device_type), [one["label"] for one in metrics]
+
+
 class TestZigbee2Mqtt:
     @pytest.mark.parametrize(
         ("exposes", "kind", "more"),
@@ -113,6 +121,20 @@ class TestZigbee2Mqtt:
         found, _ = find_modules({"zigbee2mqtt/bridge/devices": json.dumps([device]).encode()})
         assert [(one.name, one.options["endpoint"]) for one in found] == [("twin l1", "l1"), ("twin l2", "l2")]
         assert len({one.id for one in found}) == 2
+
+    @pytest.mark.parametrize(
+        ("features", "kind", "metrics"),
+        [
+            (("state", "brightness", "color_temp", "color_xy"), "Dimmer", ["status", "level", "colorHSV"]),
+            (("state", "brightness", "color_hs"), "Dimmer", ["status", "level", "colorHSV"]),
+            (("state", "brightness", "color_temp"), "Dimmer", ["status", "level"]),
+            (("state",), "Relay", ["status"]),
+        ],
+    )
+    def test_a_lamp_shows_only_what_it_can_do(self, features: tuple[str, ...], kind: str, metrics: list[str]) -> None:
+        device = zigbee_device("lamp", expose("light", *features))
+        (found,), _ = find_modules({"zigbee2mqtt/bridge/devices": json.dumps([device]).encode()})
+        assert shown_hardware(found) == (kind, metrics)
 
     def test_the_coordinator_is_a_gateway(self) -> None:
         device = zigbee_device("Coordinator", type="Coordinator", supported=False, definition=None)
@@ -166,6 +188,12 @@ class TestTasmota:
         assert [(one.name, one.kind, one.options) for one in found] == [
             (name, kind, own | more) for name, kind, more in modules
         ]
+
+    @pytest.mark.parametrize(("channels", "colors"), [(1, False), (2, False), (3, True), (4, True), (5, True)])
+    def test_a_light_of_one_or_two_channels_has_no_colors(self, channels: int, colors: bool) -> None:
+        config = json.dumps(tasmota_config([2], lt_st=channels)).encode()
+        (found,), _ = find_modules({"tasmota/discovery/E09806F17F56/config": config})
+        assert ("colorHSV" in shown_hardware(found)[1]) == colors
 
     def test_what_is_no_module_is_passed_over_with_the_reason(self) -> None:
         recorder = {

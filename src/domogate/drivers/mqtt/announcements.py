@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from domogate.domain.devices import DeviceKind
+from domogate.domain.devices import HARDWARE, DeviceKind
 from domogate.drivers.mqtt.dialects.zigbee2mqtt import SET_POINTS
 from domogate.drivers.mqtt.payloads import Unreadable
 
@@ -26,6 +26,21 @@ class Candidate(msgspec.Struct, frozen=True):
     options: dict[str, Any] = {}
     about: str = ""
     why: str = ""
+    hardware: dict[str, Any] = {}
+    """As in `Found`."""
+
+
+# The default light has levels and colours. These lamps have less: the first metrics and capabilities of the default light.
+_LIGHT_METRICS, _LIGHT_CAPABILITIES = (
+    msgspec.to_builtins(list(of)) for of in (HARDWARE[DeviceKind.LIGHT].metrics, HARDWARE[DeviceKind.LIGHT].capabilities)
+)
+_DIMMER = {"metrics": _LIGHT_METRICS[:2]}
+_RELAY_LAMP = {
+    "hwType": "light-relay",
+    "deviceType": "Relay",
+    "metrics": _LIGHT_METRICS[:1],
+    "capabilities": _LIGHT_CAPABILITIES[:1],
+}
 
 
 # Zigbee2MQTT
@@ -54,63 +69,76 @@ def _of_zigbee_device(base: str, device: Mapping[str, Any]) -> Iterator[Candidat
     else:
         about = " ".join(str(definition[what]) for what in ("vendor", "model", "description") if definition.get(what))
         exposes = [one for one in _list(definition.get("exposes")) if isinstance(one, dict)]
-        for suffix, kind, more, why in _kinds_of(exposes):
-            ending = f" {suffix}" if suffix else ""
+        for one in _modules_of(exposes):
             yield Candidate(
-                f"zigbee:{address}:{suffix}",
-                name + ending,
-                kind or DeviceKind.GATEWAY,
-                {**options, "name": name, **more},
+                f"zigbee:{address}:{one.suffix}",
+                f"{name} {one.suffix}".rstrip(),
+                one.kind,
+                {**options, "name": name, **one.options},
                 about,
-                why,
+                one.why,
+                one.hardware,
             )
 
 
-_Kind = tuple[str, DeviceKind | None, dict[str, Any], str]
+class _Possible(msgspec.Struct, frozen=True):
+    """A possible module of a device. `suffix` is the end of its name; `why` is the reason if it cannot be a module."""
+
+    kind: DeviceKind = DeviceKind.GATEWAY
+    options: dict[str, Any] = {}
+    suffix: str = ""
+    why: str = ""
+    hardware: dict[str, Any] = {}
 
 
-def _kinds_of(exposes: list[dict[str, Any]]) -> Iterator[_Kind]:
-    """The possible modules of a device: suffix of the name, kind, options, and the reason if it cannot be a module."""
+def _modules_of(exposes: list[dict[str, Any]]) -> Iterator[_Possible]:
     by_type: dict[str, list[dict[str, Any]]] = {}
     for one in exposes:
         by_type.setdefault(str(one.get("type")), []).append(one)
     if climates := by_type.get("climate"):
         yield _climate(climates[0])
     elif "lock" in by_type:
-        yield "", DeviceKind.LOCK, {}, ""
+        yield _Possible(DeviceKind.LOCK)
     elif covers := by_type.get("cover"):
         if "position" in _names(_features(covers[0])):
-            yield "", DeviceKind.AUTOMATION, {}, ""
+            yield _Possible(DeviceKind.AUTOMATION)
         else:
-            yield "", None, {}, "a cover that does not report its position"
+            yield _Possible(why="a cover that does not report its position")
     elif lights := by_type.get("light"):
         for light in lights:
             endpoint = light.get("endpoint")
-            yield (endpoint, DeviceKind.LIGHT, {"endpoint": endpoint}, "") if endpoint else ("", DeviceKind.LIGHT, {}, "")
+            own: dict[str, Any] = {"endpoint": endpoint} if endpoint else {}
+            yield _Possible(DeviceKind.LIGHT, own, str(endpoint or ""), hardware=_lamp(_names(_features(light))))
     elif switches := by_type.get("switch"):
         endpoints = [one["endpoint"] for one in switches if isinstance(one.get("endpoint"), str)]
         if len(endpoints) > 1:
-            yield "", DeviceKind.MULTISOCKET, {"endpoints": endpoints}, ""
+            yield _Possible(DeviceKind.MULTISOCKET, {"endpoints": endpoints})
         else:
-            yield "", DeviceKind.PLUG, {"endpoint": endpoints[0]} if endpoints else {}, ""
+            yield _Possible(DeviceKind.PLUG, {"endpoint": endpoints[0]} if endpoints else {})
     else:
         yield _sensor(_names(exposes))
 
 
-def _climate(climate: dict[str, Any]) -> _Kind:
+def _lamp(features: set[str]) -> dict[str, Any]:
+    if not features or features & {"color_xy", "color_hs"}:
+        return {}
+    return _DIMMER if "brightness" in features else _RELAY_LAMP
+
+
+def _climate(climate: dict[str, Any]) -> _Possible:
     names = _names(_features(climate))
     set_point = next((name for name in SET_POINTS if name in names), None)
     if set_point is None:
-        return "", None, {}, "a thermostat without a known set point"
-    return "", DeviceKind.CHRONOTHERMOSTAT, {} if set_point == SET_POINTS[0] else {"setPoint": set_point}, ""
+        return _Possible(why="a thermostat without a known set point")
+    return _Possible(DeviceKind.CHRONOTHERMOSTAT, {} if set_point == SET_POINTS[0] else {"setPoint": set_point})
 
 
-def _sensor(names: set[str]) -> _Kind:
+def _sensor(names: set[str]) -> _Possible:
     if names & {"power", "energy"}:
-        return "", DeviceKind.ENERGYMETER, {}, ""
+        return _Possible(DeviceKind.ENERGYMETER)
     if "action" in names:
-        return "", DeviceKind.REMOTE, {}, ""
-    return "", None, {}, f"no kind of module has {', '.join(sorted(names)[:6]) or 'no properties'}"
+        return _Possible(DeviceKind.REMOTE)
+    return _Possible(why=f"no kind of module has {', '.join(sorted(names)[:6]) or 'no properties'}")
 
 
 def _features(expose: Mapping[str, Any]) -> list[Any]:
@@ -128,6 +156,8 @@ def _list(value: Any) -> list[Any]:
 # Tasmota
 
 _RELAY, _LIGHT, _SHUTTER = 1, 2, 3
+_LIGHTS_WITHOUT_COLORS = (1, 2)
+"""`lt_st` is the number of channels of the light: one (a level), or two (a level and a colour temperature)."""
 
 
 def from_tasmota(config: Any, sensors: Any) -> Iterator[Candidate]:
@@ -146,7 +176,8 @@ def from_tasmota(config: Any, sensors: Any) -> Iterator[Candidate]:
         if answers_on_other_topics and kind in (DeviceKind.LIGHT, DeviceKind.AUTOMATION):
             yield Candidate(key, own, why="its SetOption4 is on, so it answers on other topics; set it to 0")
         else:
-            yield Candidate(f"tasmota:{config['mac']}:{key}", own, kind, {**options, **more}, about)
+            hardware = _DIMMER if kind is DeviceKind.LIGHT and config.get("lt_st") in _LIGHTS_WITHOUT_COLORS else {}
+            yield Candidate(f"tasmota:{config['mac']}:{key}", own, kind, {**options, **more}, about, hardware=hardware)
 
 
 def _tasmota_kinds(relays: list[Any], measures: bool) -> Iterator[tuple[str, DeviceKind, dict[str, Any]]]:

@@ -36,6 +36,8 @@ class Found(msgspec.Struct, frozen=True):
     options: dict[str, Any]
     about: str = ""
     """How the device describes itself, for the operator."""
+    hardware: dict[str, Any] = {}
+    """The keys of the estate file for hardware that is not the default of its kind: a lamp without colours."""
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -89,7 +91,8 @@ def find_modules(received: Mapping[str, bytes], broker: str | None = None) -> tu
             skipped.append(Skipped(candidate.name, problem))
         else:
             identity = Id(str(uuid.uuid5(_NAMESPACE, candidate.key)))
-            found.append(Found(identity, candidate.name[:_LONGEST_NAME], candidate.kind, options, candidate.about))
+            name = candidate.name[:_LONGEST_NAME]
+            found.append(Found(identity, name, candidate.kind, options, candidate.about, candidate.hardware))
     return found, skipped
 
 
