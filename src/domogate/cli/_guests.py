@@ -65,7 +65,7 @@ def limits_as_json(limits: Limits | None) -> dict[str, Any] | None:
 
 
 def describe_limits(limits: Limits | None, topology: Topology) -> str:
-    """For example ' (Room 203; from 2026-11-20T14:00:00+00:00)'. Empty without limits."""
+    """Return the limits as text, for example ' (Room 203; from 2026-11-20T14:00:00+00:00)'. Empty without limits."""
     return "" if limits is None else f" ({'; '.join(_parts(limits, topology))})"
 
 

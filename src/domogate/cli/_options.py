@@ -6,10 +6,13 @@ import typer
 
 
 def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
-    """`names`: its flags, if they differ from the name of the parameter. `more`: other arguments of typer.Option."""
+    """Declare an option that has a value. `names` are its flags, if they differ from the name of the parameter.
+
+    `more` are other arguments of typer.Option.
+    """
     return typer.Option(*names, metavar=metavar, help=help, **more)
 
 
 def argument(metavar: str, help: str, **more: Any) -> Any:
-    """`more`: other arguments of typer.Argument."""
+    """Declare an argument. `more` are other arguments of typer.Argument."""
     return typer.Argument(metavar=metavar, help=help, **more)

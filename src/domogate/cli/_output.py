@@ -34,7 +34,7 @@ def print_json(value: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> None:
-    """None is printed as a dash."""
+    """Print the rows under their columns. None is printed as a dash."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, no_wrap=True)

@@ -24,7 +24,10 @@ class Placed(msgspec.Struct, frozen=True):
 
 
 def parse_pattern(pattern: str) -> re.Pattern[str]:
-    """`{room}_*` finds the room 101 in the name `101_lamp`. Raises ValueError."""
+    """Return a regular expression that finds the room in the name of a device: `{room}_*` finds the room 101 in `101_lamp`.
+
+    Raises ValueError if the pattern does not contain {room} exactly once.
+    """
     if pattern.count(PLACE) != 1:
         raise ValueError(f"a pattern contains {PLACE} once, where the names of devices have the room, such as '{PLACE}_*'")
     before, after = (re.escape(part).replace(r"\*", "(.*)") for part in pattern.split(PLACE))

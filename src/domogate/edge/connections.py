@@ -32,7 +32,7 @@ class Place:
         """The setting whose limit is reached: the connection belongs to the reserve. None if no limit is reached."""
 
     def leave(self) -> None:
-        """Must be called when the connection is closed."""
+        """Stop counting the connection. Must be called when the connection is closed."""
         self._connections.remove(self)
 
 

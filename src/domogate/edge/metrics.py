@@ -55,7 +55,7 @@ class Metrics:
         self.gauge("domogate_requests_in_flight", "Requests that are being answered now", lambda: self.in_flight)
 
     def count_request(self, operation: str, status: int, seconds: float | None) -> None:
-        """`seconds` is None if the duration of the request is not measured."""
+        """Count an answered request. `seconds` is None if its duration is not measured."""
         key = (operation, status)
         self._counts[key] = self._counts.get(key, 0) + 1
         if seconds is None:

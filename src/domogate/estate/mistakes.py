@@ -47,7 +47,7 @@ class EstateMistakes(Exception):
 
 
 def print_path(path: Sequence[str | int]) -> str:
-    """For example `plants[0].floors[1].name`."""
+    """Return the path as text, for example `plants[0].floors[1].name`."""
     text = ""
     for step in path:
         if isinstance(step, int):

@@ -217,7 +217,7 @@ class QuickReader:
         return read
 
     def _reader_or_any(self, schemas: Sequence[Schema | bool]) -> Read:
-        """A schema `true` allows anything."""
+        """Return a function for values to which all these schemas apply. A schema `true` allows anything."""
         rules = [schema for schema in schemas if not isinstance(schema, bool)]
         return self._reader(rules) if rules else _read_free
 

@@ -155,7 +155,7 @@ def _read_data(node: Node) -> tuple[Any, list[Finding]]:
 
 
 def _without_plants(root: Node) -> Node:
-    """The plants were passed on, so the list is empty now."""
+    """Return the document with an empty list of plants, because the plants were passed on before."""
     if not isinstance(root, Mapping) or PLANTS not in root.entries:
         return root
     entry = root.entries[PLANTS]

@@ -51,9 +51,10 @@ class PersonChange(InputModel, frozen=True):
 
 
 class InvitationResultOut(OutputModel, frozen=True):
-    """An active user becomes a member at once. Another person becomes a member when they set a password with a one-time link.
+    """The result of an invitation. An active user is a member at once. Another person becomes a member by setting a password.
 
-    `mailed` is true if the gateway mailed this link. If it is false, only an operator can give the link to the person.
+    `mailed` is true if the gateway mailed the link to set the password. If it is false, only an operator can give the person a
+    link.
     """
 
     outcome: InvitedAs

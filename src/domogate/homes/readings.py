@@ -36,7 +36,7 @@ class PeriodReadingOut(OutputModel, frozen=True):
 
 
 class UsedOut(OutputModel, frozen=True):
-    """Kilowatt hours in the period and in the period of the same length before it; null if nothing was measured.
+    """Energy in kilowatt hours: in the period, and in the period of the same length before it. Null if nothing was measured.
 
     `cost` and `costBefore` are null if no price is set.
     """

@@ -22,7 +22,7 @@ class _EmergencyDevice(OutputModel, frozen=True):
 
 
 class EmergencyUnitOut(_EmergencyDevice, frozen=True):
-    """`status` is `working`, `in failure` or `no communication`."""
+    """An emergency lamp. `status` is `working`, `in failure` or `no communication`."""
 
 
 class EmergencyControllerOut(_EmergencyDevice, frozen=True):
@@ -32,7 +32,12 @@ class EmergencyControllerOut(_EmergencyDevice, frozen=True):
 
 
 class HomeSafetyOut(OutputModel, frozen=True):
-    """`working`: all controllers and units that the person sees work, and none is in alert. It says nothing about tests."""
+    """The emergency lighting of a home.
+
+    `working` is true if all controllers and units that the person sees work, and none is in alert.
+
+    `working` says nothing about tests.
+    """
 
     working: bool
     in_alert: int

@@ -26,7 +26,7 @@ class ClientOut(OutputModel, frozen=True):
 
 
 class NewClient(InputModel, frozen=True):
-    """`confidential` is for an application that can keep a secret. An application in a browser or on a phone cannot."""
+    """An application to register. `confidential` says whether it can keep a secret: in a browser or on a phone it cannot."""
 
     id: str
     name: str
@@ -41,7 +41,7 @@ class NewClient(InputModel, frozen=True):
 
 
 class CreatedClientOut(OutputModel, frozen=True):
-    """The secret is shown only here. A public client has no secret."""
+    """A new client and its secret, which is shown only here. A public client has no secret."""
 
     client: ClientOut
     secret: str | None

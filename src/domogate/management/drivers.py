@@ -12,7 +12,7 @@ OPERATIONS = OperationTable("drivers")
 
 
 class DriverOut(OutputModel, frozen=True):
-    """`plants` is the number of driven plants.
+    """The health of a driver in the gateway that answers. `plants` is the number of driven plants.
 
     `waitingReports` counts reports that are not stored yet. `leftBehind` counts driver calls that did not end in time.
     """

@@ -33,7 +33,10 @@ class FaultOut(OutputModel, frozen=True):
 
 
 class NewFault(InputModel, frozen=True):
-    """Only battery and failure have a `value`. The fault lasts for `seconds`, or `until` a time, or until it is cleared."""
+    """A fault to inject. Only battery and failure have a `value`.
+
+    The fault lasts for `seconds`, or `until` a time. If both are missing, it lasts until it is cleared.
+    """
 
     fault: InjectedFault
     module_id: str | None = None

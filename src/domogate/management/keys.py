@@ -38,7 +38,7 @@ class NewSubscription(InputModel, frozen=True):
 
 
 class CreatedSubscriptionOut(OutputModel, frozen=True):
-    """The key is shown only in this response."""
+    """A new subscription and its key, which is shown only in this response."""
 
     subscription: SubscriptionOut
     key: str
@@ -55,7 +55,10 @@ class SigningKeyOut(OutputModel, frozen=True):
 
 
 class KeyRotation(InputModel, frozen=True):
-    """With `emergency` the new key signs at once and no other key is trusted any more. All existing tokens are then refused."""
+    """How to rotate.
+
+    With `emergency` the new key signs at once, and no other key is trusted any more: existing tokens are refused.
+    """
 
     emergency: bool = False
 
@@ -66,7 +69,7 @@ class RotatedKeysOut(OutputModel, frozen=True):
 
 
 class AuditRecordOut(OutputModel, frozen=True):
-    """`who` is a pseudonym, a client, or the command line."""
+    """A record of the audit log. `who` is a pseudonym, a client, a subscription, the command line, the gateway, or nobody."""
 
     number: int
     at: datetime

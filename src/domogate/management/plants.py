@@ -15,7 +15,7 @@ OPERATIONS = OperationTable("plants")
 
 
 class MemberOut(OutputModel, frozen=True):
-    """`limits` is null for a member who may use all of the plant at any time."""
+    """A member of a plant. `limits` is null for a member who may use all of the plant at any time."""
 
     user_id: str
     email: str
@@ -72,7 +72,10 @@ class LinkOut(OutputModel, frozen=True):
 
 
 class InvitationOut(OutputModel, frozen=True):
-    """An active user becomes a member at once. Other people get a link with which they become active."""
+    """The result of an invitation. An active user becomes a member at once.
+
+    Other people get a link with which they become active.
+    """
 
     outcome: InvitedAs
     link: LinkOut | None

@@ -16,7 +16,7 @@ from domogate.wire.states import EmergencyTestOut, FailureOut
 
 
 class PlannedTestOut(OutputModel, frozen=True):
-    """`last` is null if no test is recorded.
+    """The schedule of one kind of test of one unit. `last` is null if no test is recorded.
 
     Then `dueAt` is the time at which the unit was commissioned or began to charge, if known.
     """
@@ -78,9 +78,10 @@ class TestCountsOut(OutputModel, frozen=True):
 
 
 class SafetySummaryOut(OutputModel, frozen=True):
-    """`complies` is true if everything works, and every test is recorded, passed and in time.
+    """The state of a site in numbers. `complies` is true if everything works, and every test is recorded, passed and in time.
 
-    `simulated` is the number of controllers and units that do not exist: their failures and tests are invented.
+    `simulated` is the number of controllers and units that do not exist: their failures and tests are invented. With simulated
+    devices `complies` is false.
     """
 
     complies: bool
@@ -102,7 +103,9 @@ class SafetySiteOut(OutputModel, frozen=True):
 
 
 class LogbookEntryOut(OutputModel, frozen=True):
-    """`by` is empty if the gateway wrote the entry. `module` is the name that the unit or controller had at that time.
+    """An entry of the logbook. `by` is empty if the gateway wrote it.
+
+    `module` is the name of the unit or controller at that time.
 
     `simulated` is true if a simulated device reported it: it did not happen.
     """
@@ -148,7 +151,7 @@ class OrderLineOut(OutputModel, frozen=True):
 
 
 class SparePartsOrderOut(OutputModel, frozen=True):
-    """`withoutParts` lists units and controllers that need a part whose reference is not known."""
+    """The spare parts to order. `withoutParts` lists units and controllers that need a part, but no suitable part is known."""
 
     lines: tuple[OrderLineOut, ...]
     without_parts: tuple[NeedOut, ...]

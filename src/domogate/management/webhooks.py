@@ -19,7 +19,7 @@ class WebhookPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel")
 
 
 def _administration(services: ManagementServices) -> WebhookAdministration:
-    """Another process may deliver the webhook. It notices a change within seconds."""
+    """Return the service without a dispatcher: the process that delivers the webhook notices a change within seconds."""
     return WebhookAdministration(services.store, services.clock, services.audit)
 
 

@@ -37,5 +37,8 @@ class Mail(Protocol):
     """Sends mails to people."""
 
     async def send(self, mail: OutgoingMail) -> bool:
-        """Return False if no mail server is configured. Raise OSError if the mail was not sent."""
+        """Send the mail and return True. Return False if no mail server is configured.
+
+        Raise OSError if the mail was not sent.
+        """
         ...

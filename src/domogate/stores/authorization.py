@@ -69,7 +69,10 @@ def add_code(tx: Transaction, grant: Grant, code: AuthorizationCode) -> None:
 
 
 def redeem_code(tx: Transaction, code_hash: str, at: float) -> RedeemedCode | None:
-    """Expired codes and codes of revoked grants are consumed too. The caller checks both conditions."""
+    """Consume the code, also if it has expired or its grant is revoked: the caller checks both conditions.
+
+    If the code was consumed before, revoke its grant and return `first` False. Return None if the code does not exist.
+    """
     row = tx.connection.execute(_USE_CODE, {"of_hash": code_hash, "at": at}).first()
     first = row is not None
     if row is None:
@@ -113,7 +116,10 @@ def find_refresh_token(connection: Connection, token_hash: str) -> RefreshToken 
 def rotate_refresh_token(
     tx: Transaction, token_hash: str, client_id: str, successor: RefreshToken, at: float, grace: float
 ) -> Rotation:
-    """The successor gets the grant of the token that it replaces. The grant and client in `successor` are ignored."""
+    """Replace the token by the successor, which gets the grant of the token.
+
+    The grant and client in `successor` are ignored.
+    """
     row = tx.connection.execute(_PRESENTED, {"token_hash": token_hash}).first()
     if row is None or row.client_id != client_id or row.revoked_at is not None:
         return Rotation(RotationOutcome.UNKNOWN)
@@ -189,7 +195,7 @@ def find_finished_grants(connection: Connection, ended_by: float) -> Sequence[st
 
 
 def remove_finished_grants(tx: Transaction, ids: Sequence[str]) -> None:
-    """No event is emitted, because no token of these grants is valid."""
+    """Remove these grants. No event is emitted, because no token of these grants is valid."""
     tx.connection.execute(delete(grants).where(grants.c.id.in_(ids)))
 
 

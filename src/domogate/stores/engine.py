@@ -132,7 +132,7 @@ class Database(ABC):
 
     @abstractmethod
     def prepare_writer(self, connection: Connection) -> None:
-        """Called for each new connection of the writer."""
+        """Set up a new connection of the writer. This is called once for each connection."""
 
     @abstractmethod
     def is_busy(self, error: Exception) -> bool:

@@ -76,7 +76,10 @@ def list_grants(connection: Connection, user_id: Id) -> Sequence[Grant]:
 
 
 def revoke_grant(tx: Transaction, grant_id: Id, at: float) -> bool:
-    """Return False if the grant does not exist. If the grant is already revoked, the time of its revocation does not change."""
+    """Revoke the grant. Return False if it does not exist.
+
+    If it is already revoked, the time of its revocation does not change.
+    """
     return bool(_revoke(tx, grants.c.id == grant_id, at)) or find_grant(tx.connection, grant_id) is not None
 
 

@@ -40,7 +40,10 @@ def add_subscription(tx: Transaction, subscription: Subscription) -> None:
 
 
 def revoke_subscription(tx: Transaction, subscription_id: Id, at: float) -> bool:
-    """Return False if the subscription does not exist. If it is already revoked, the time of its revocation does not change."""
+    """Revoke the subscription. Return False if it does not exist.
+
+    If it is already revoked, the time of its revocation stays.
+    """
     row = tx.connection.execute(select(subscriptions).where(subscriptions.c.id == subscription_id)).first()
     if row is None:
         return False
@@ -57,7 +60,7 @@ def remove_subscriptions(tx: Transaction, ids: Sequence[Id]) -> None:
 
 
 def add_usage(tx: Transaction, counts: Sequence[Usage]) -> None:
-    """Ignores the usage of deleted subscriptions."""
+    """Add the numbers of requests to the stored numbers. The usage of deleted subscriptions is ignored."""
     total: Counter[tuple[Id, str]] = Counter()
     for usage in counts:
         total[usage.subscription_id, usage.day] += usage.count

@@ -45,7 +45,7 @@ def list_logbook(
     after: int = 0,
     limit: int,
 ) -> Sequence[StoredEntry]:
-    """`since` is included and `until` is not, so consecutive periods have no entry in common."""
+    """Return the entries of a period. `since` is included and `until` is not, so consecutive periods share no entry."""
     query = select(logbook).where(logbook.c.plant_id == plant_id, logbook.c.at >= since, logbook.c.number > after)
     if until is not None:
         query = query.where(logbook.c.at < until)

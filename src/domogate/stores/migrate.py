@@ -31,7 +31,7 @@ def is_empty(database: Database) -> bool:
 
 
 def find_revision(connection: Connection) -> str | None:
-    """Return None if Domogate never opened this database."""
+    """Return the revision of the database, or None if Domogate never opened this database."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     revision: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()

@@ -43,7 +43,7 @@ def _decode(text: str) -> object:
 
 
 def _check_end(end: OrderEnd) -> OrderEnd:
-    """Raises ValueError if the state is not a final state."""
+    """Return the end unchanged. Raises ValueError if its state is not a final state."""
     if end.state not in _ENDS or not isfinite(end.at):
         raise ValueError(f"this is not a final state of an order: {end}")
     words = storable(end.problem)
@@ -73,9 +73,9 @@ def list_orders(
     before: float | None,
     limit: int,
 ) -> Sequence[OrderRecord]:
-    """If more orders were queued at the same time as the last order of the page, they are listed too.
+    """Return a page of orders, newest first.
 
-    So paging skips no order.
+    If more orders were queued at the same time as the last order of the page, they are listed too. So paging skips no order.
     """
     given = {orders.c.plant_id: plant_id, orders.c.module_id: module_id, orders.c.state: state}
     wanted = [column == value for column, value in given.items() if value is not None]

@@ -31,7 +31,7 @@ def add_passkey(tx: Transaction, passkey: Passkey, challenge: UsedChallenge, ses
 
 
 def _use_challenge(tx: Transaction, challenge: UsedChallenge) -> bool:
-    """Return False if the challenge was used before.
+    """Mark the challenge as used. Return False if it was used before.
 
     Used challenges are in the table of used tickets: both are short-lived permissions.
     """
@@ -39,7 +39,10 @@ def _use_challenge(tx: Transaction, challenge: UsedChallenge) -> bool:
 
 
 def use_passkey(tx: Transaction, use: PasskeyUse, at: float) -> bool:
-    """Return False if the passkey was removed, if its count went back, or if the challenge was used before."""
+    """Store the use of the passkey.
+
+    Return False if the passkey was removed, its count went back, or the challenge was used before.
+    """
     later = passkeys.c.sign_count < use.sign_count if use.sign_count else passkeys.c.sign_count == 0
     using = update(passkeys).where(passkeys.c.id == use.passkey_id, later).values(sign_count=use.sign_count, used_at=at)
     return _use_challenge(tx, use.challenge) and tx.connection.execute(using).rowcount == 1

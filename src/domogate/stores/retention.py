@@ -122,11 +122,14 @@ class SqlRetention(SqlReadings):
     """Implements ReadingStore."""
 
     async def summarise_readings(self, before: float) -> None:
-        """Only whole hours are summarised."""
+        """Replace readings older than `before` by hourly summaries. Only whole hours are summarised."""
         await self._repeat(summarise_oldest, _hour_of(before))
 
     async def prune_readings(self, before: float, most: int) -> None:
-        """Only whole hours are removed."""
+        """Remove readings and summaries older than `before`, then the oldest until at most `most` remain.
+
+        Only whole hours are removed.
+        """
         for prune in (prune_raw, prune_hourly):
             while await self._write(prune, _hour_of(before)):
                 pass

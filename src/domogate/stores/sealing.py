@@ -25,7 +25,7 @@ _KEY_ID = select(secret_key.c.id)
 
 
 def find_secret_key_id(connection: Connection) -> str | None:
-    """Return None if the secrets are not encrypted yet."""
+    """Return the id of the key that encrypts the secrets, or None if the secrets are not encrypted yet."""
     found: str | None = connection.execute(_KEY_ID).scalar()
     return found
 

@@ -79,7 +79,7 @@ _EVENT_AT = select(changes.c.event).where(changes.c.cursor == bindparam("at"))
 
 
 def add_webhook(tx: Transaction, webhook: Webhook, *, most: int | None = None) -> bool:
-    """Raises ValueError if the user or the plant does not exist."""
+    """Add the webhook, as `WebhookStore.add_webhook` describes. Raises ValueError if the user or the plant does not exist."""
     for table, wanted in ((users, webhook.user_id), (plants, webhook.plant_id)):
         if tx.connection.execute(select(table.c.id).where(table.c.id == wanted)).first() is None:
             raise ValueError(f"there is no row with the id {wanted} in {table.name}")
@@ -219,7 +219,10 @@ def _pending_to_row(tx: Transaction, pending: PendingDelivery) -> dict[str, Any]
 
 
 def save_pending(tx: Transaction, pending: PendingDelivery) -> None:
-    """If the webhook was deleted, nothing is written. For an ended webhook only dead letters are written."""
+    """Add or replace the delivery. If the webhook was deleted, nothing is written.
+
+    If it has ended, only dead letters are written.
+    """
     found = find_webhook(tx.connection, pending.webhook_id)
     if found is not None and (found.ended_at is None or pending.dead_at is not None):
         tx.connection.execute(tx.upsert(parked), _pending_to_row(tx, pending))

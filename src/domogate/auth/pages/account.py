@@ -52,7 +52,7 @@ class Application(msgspec.Struct, frozen=True):
 
 
 class ApplicationAccess(msgspec.Struct, frozen=True):
-    """The scopes that an application has for the same homes."""
+    """The scopes that an application has, and the homes for which it has them."""
 
     groups: list[GroupRows]
     about_plants: bool
@@ -213,7 +213,7 @@ class AccountPages(LoggedInPages):
 
 
 def _describe_accesses(grants: Sequence[Grant], plants: Sequence[Plant], language: Language) -> Iterator[ApplicationAccess]:
-    """Yield one entry for all grants that are for the same homes."""
+    """Yield one entry for each set of homes. Grants for the same homes share an entry."""
     scopes: dict[frozenset[Id] | None, dict[str, None]] = {}
     for grant in grants:
         scopes.setdefault(grant.plants, {}).update(dict.fromkeys(grant.scopes))

@@ -17,7 +17,7 @@ from domogate.services.people import LoggedIn
 
 
 class ScopeRow(msgspec.Struct, frozen=True):
-    """A scope in words."""
+    """A scope with the title and the text that the page shows for it."""
 
     scope: str
     title: str

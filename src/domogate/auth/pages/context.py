@@ -41,7 +41,7 @@ class PageStore(PeopleStore, PasskeyStore, ClientStore, GrantStore, SessionStore
 
 
 class PageContext(msgspec.Struct, frozen=True):
-    """Each group of pages receives this object."""
+    """The services, cookies and templates that every group of pages uses."""
 
     sessions: Sessions
     store: PageStore
@@ -70,7 +70,10 @@ class PageContext(msgspec.Struct, frozen=True):
             await self.webhooks.end(user_id, reason, address=address_of(request))
 
     def throttle_links(self, purpose: str, attempts: int) -> LoginThrottle:
-        """Each request for a link may send a mail to a stranger, so the waits are longer than those of a login."""
+        """Return a throttle for requests of mailed links.
+
+        Its waits are longer than those of a login: a mail may go to a stranger.
+        """
         return LoginThrottle(
             self.store,
             self.clock,

@@ -69,7 +69,7 @@ def fill_form(limits: Limits | None) -> Form:
 
 
 def read_limits(form: Form, places: Iterable[Place], now: float, before: Limits | None = None) -> Limits:
-    """`before` are the limits that the form showed. Raises WrongPeriod."""
+    """Return the limits in the form. `before` are the limits that the form showed. Raises WrongPeriod."""
     before = before or Limits()
     begin, end = _read_time(form, "begin", before.valid_from), _read_time(form, "end", before.valid_until)
     if end is not None and end <= max(begin or 0.0, now):
@@ -80,7 +80,7 @@ def read_limits(form: Form, places: Iterable[Place], now: float, before: Limits 
 
 
 def describe_limits(language: Language, limits: Limits | None, topology: Topology) -> str:
-    """For example "Kitchen · from 2026-11-20 14:00". Empty if the person may use the whole home at any time."""
+    """Return the limits as text, for example "Kitchen · from 2026-11-20 14:00". Empty if there are no limits."""
     if limits is None:
         return ""
     names = _names(topology)

@@ -31,7 +31,7 @@ class SecondFactorPages(LoggedInPages):
         return self._switch_on_page(visit, self._context.sessions.second_factor.new_secret(), None)
 
     async def show_on(self, visit: Visit, refused: FormRefused | None) -> Response:
-        """The page after a refused form shows the same secret again."""
+        """Show the page to switch the authenticator app on. After a refused form it shows the same secret again."""
         secret = _read_secret(visit)
         return see_other(FACTOR_PATH) if secret is None else self._switch_on_page(visit, secret, refused)
 

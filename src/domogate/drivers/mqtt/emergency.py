@@ -21,7 +21,7 @@ def types_of(kind: DeviceKind) -> tuple[FailureType, ...]:
 
 
 def emergency_state(kind: DeviceKind, properties: Properties) -> EmergencyState | None:
-    """Return None until the device has reported at least one failure type as present or absent.
+    """Return the state. None until the device has reported at least one failure type as present or absent.
 
     Before that it must not be shown as working.
     """

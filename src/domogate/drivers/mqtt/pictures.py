@@ -34,7 +34,7 @@ class CameraPictures:
         self.changed.notify()
 
     def set_on(self, on: bool, now: float) -> None:
-        """Called when the camera has reported whether it is on."""
+        """Note whether the camera is on, as it reported. Pictures from before it was switched on are dropped."""
         if not on:
             self._on_since = self._newest = None
         elif self._on_since is None:

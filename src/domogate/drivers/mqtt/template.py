@@ -104,7 +104,10 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             yield ("decimals",), "0 to 6 decimals"
 
     def fill(self, value: object, decimals: int = 0) -> bytes:
-        """`decimals` is the default of the property. Raises Unsupported."""
+        """Return the payload for the value. Raises Unsupported if the options have no word for the value.
+
+        `decimals` is used if the options do not set the number of decimals.
+        """
         if self.map:
             word = self.map.get(as_text(value))
             if word is None:

@@ -22,7 +22,7 @@ IDLE_LIMIT = 15.0
 
 
 class NotSent(Exception):
-    """The request was not sent."""
+    """The request was not sent, so no device can have executed it. The message says why."""
 
 
 class DeadlinePassed(NotSent):

@@ -57,7 +57,10 @@ class Device(ABC):
         """Process a frame with one of the keys of this device. Returns False if the frame says nothing about its state."""
 
     def receive_command(self, command: Normal, at: float) -> bool:  # noqa: ARG002 - subclasses need it
-        """Process a command to many devices that includes this device."""
+        """Process a command to many devices that includes this device.
+
+        Returns False if the command says nothing about its state.
+        """
         return False
 
     def must_be_read(self, event: Event) -> bool:  # noqa: ARG002 - subclasses need it
@@ -122,11 +125,11 @@ class PointDevice(Device):
 
 
 def to_number(text: str) -> int | None:
-    """Return None if the text contains anything but digits, or more than 12 digits."""
+    """Return the number, or None if the text contains anything but digits, or more than 12 digits."""
     return int(text) if text.isdigit() and len(text) <= 12 else None
 
 
 def to_numbers(texts: Iterable[str]) -> tuple[int, ...] | None:
-    """Return None if one of the texts is not a number."""
+    """Return the numbers, or None if one of the texts is not a number."""
     numbers = tuple(to_number(text) for text in texts)
     return None if None in numbers else tuple(number for number in numbers if number is not None)

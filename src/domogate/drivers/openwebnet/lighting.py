@@ -80,7 +80,7 @@ class Actuator(PointDevice):
 
     @abstractmethod
     def set_state(self, *, on: bool, level: int | None, at: float) -> None:
-        """`level` is None if the frame has no level."""
+        """Set the state that a frame reports. `level` is None if the frame has no level."""
 
     def plan_switch(self, on: bool) -> Plan:
         before = self.state_count

@@ -16,7 +16,7 @@ _GATEWAY = "636F70653E"
 
 
 class Algorithm(IntEnum):
-    """The number in `*98*N##`, which the gateway sends."""
+    """How the password is proved: the number in `*98*N##`, which the gateway sends."""
 
     SHA1 = 1
     SHA256 = 2
@@ -40,7 +40,7 @@ class Algorithm(IntEnum):
 
 
 def is_same(one: str, other: str) -> bool:
-    """Compare in constant time."""
+    """Whether the two texts are equal. The comparison takes the same time for all texts of one length."""
     return hmac.compare_digest(one.encode(), other.encode())
 
 

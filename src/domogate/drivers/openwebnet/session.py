@@ -18,7 +18,7 @@ _CHUNK = 8192
 
 
 class SessionKind(IntEnum):
-    """The number in `*99*N##`."""
+    """The kind of a session: the number in `*99*N##`."""
 
     COMMAND = 0
     EVENT = 1

@@ -204,7 +204,7 @@ def _sky(daylight: float, clear: float) -> list[Color]:
 
 
 def _lit(color: Color, light: float) -> Color:
-    """At night colours are darker and bluer."""
+    """Return the colour in this light. At night colours are darker and bluer."""
     red, green, blue = color
     return round(red * light), round(green * light), round(blue * min(1.0, light * 1.25))
 

@@ -7,7 +7,7 @@ class AddressStore(Protocol):
     """Keeps the URL of the gateway that started last."""
 
     async def find_address(self) -> str | None:
-        """Return None if no gateway has started on this store yet."""
+        """Return the URL, or None if no gateway has started on this store yet."""
         ...
 
     async def set_address(self, url: str) -> None: ...

@@ -14,7 +14,7 @@ class ClockStore(Protocol):
         ...
 
     async def find_last_time(self) -> float | None:
-        """Return None if no gateway has used this store yet."""
+        """Return the last time that a gateway saw, or None if no gateway has used this store yet."""
         ...
 
     async def confirm_clock(self, now: float) -> None:

@@ -77,7 +77,7 @@ class PasskeyStore(Protocol):
     """Passkeys. `SessionStore.add_session` stores the use of a passkey."""
 
     async def add_passkey(self, passkey: Passkey, challenge: UsedChallenge, session_id: Id) -> bool:
-        """Return False if the user's session has ended or the challenge was used before.
+        """Add the passkey and return True. Return False if the user's session has ended or the challenge was used before.
 
         Also return False if the store has a passkey with this credential id, or if the user has MOST_PASSKEYS passkeys.
         """

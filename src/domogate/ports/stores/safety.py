@@ -21,7 +21,7 @@ class LogbookStore(Protocol):
     """The logbooks. When the store writes a report of a unit, it adds the logbook entries in the same commit."""
 
     async def add_logbook_entry(self, entry: LogbookEntry) -> int:
-        """Return the number of the new entry. Raise ValueError if the plant does not exist or does not have the module."""
+        """Add the entry and return its number. Raise ValueError if the plant does not exist or does not have the module."""
         ...
 
     async def list_logbook(
@@ -42,5 +42,8 @@ class SparePartStore(Protocol):
     """The catalogue of spare parts."""
 
     async def find_spare_parts(self, unit: str) -> SpareParts | None:
-        """Return None if the reference is unknown. It is known if the catalogue or a unit of any plant has it."""
+        """Return the spare parts of this unit reference, or None if the reference is unknown.
+
+        A reference is known if the catalogue or a unit of any plant has it.
+        """
         ...

@@ -25,16 +25,16 @@ class AuditNotes:
         self._note(AuditAction.LOGOUT, user_id, what, AuditResult.OK, address)
 
     def wrong_secret(self, client_id: str, address: str, *, slowed: bool) -> None:
-        """`slowed`: the client must wait, because it sent too many wrong secrets."""
+        """Record a wrong client secret. `slowed`: the client must wait, because it sent too many wrong secrets."""
         result = AuditResult.SLOWED if slowed else AuditResult.WRONG
         self._note(AuditAction.REFUSAL, NOBODY, client_ref(client_id), result, address, {"of": "client secret"})
 
     def refused(self, client_id: str, user_id: Id, what: str, address: str) -> None:
-        """A code or refresh token was sent with a wrong client, verifier or redirect URI, so its grant ended."""
+        """Record that a code or refresh token had a wrong client, verifier or redirect URI, so that its grant ended."""
         self._note(AuditAction.REFUSAL, client_ref(client_id), user_ref(user_id), AuditResult.REFUSED, address, {"of": what})
 
     def reused(self, client_id: str, grant_id: Id, address: str) -> None:
-        """A replaced refresh token was presented. It may be stolen, so its grant ended."""
+        """Record that a replaced refresh token was presented. It may be stolen, so its grant ended."""
         detail = {"of": "refresh token replaced before"}
         self._note(AuditAction.REFRESH, client_ref(client_id), f"grant:{grant_id}", AuditResult.REFUSED, address, detail)
 

@@ -30,7 +30,10 @@ class IdTokenHints:
         self._issuer = issuer
 
     async def verify(self, unverified_token: str) -> Hint | None:
-        """Return None if this gateway did not sign the id token, or does not publish the key any more."""
+        """Return the user and client of the id token.
+
+        None if this gateway did not sign it, or does not publish the key any more.
+        """
         if len(unverified_token) > _MAX_HINT or not unverified_token.isascii() or unverified_token.count(".") != 2:
             return None
         keys = KeySet.import_key_set({"keys": (await self._signer.jwks())["keys"]})

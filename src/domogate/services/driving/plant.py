@@ -251,7 +251,7 @@ class DrivenPlant:
         return _result(await asyncio.shield(self._calls.run(deadline, partial(self._read, module_id, deadline, False))))
 
     async def _read(self, module_id: Id, deadline: float, always: bool, call: DriverCall) -> Report:
-        """`always`: record the answer even if it is not new."""
+        """Ask the driver for the state of the module. `always`: record the answer even if it is not new."""
         await self._wait_loaded(module_id, deadline, call)
         now = self._clock.now()
         if self._overlay is not None and (injected := self._overlay.report_absence(self.id, module_id, now)) is not None:

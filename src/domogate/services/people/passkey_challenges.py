@@ -35,7 +35,7 @@ class PasskeyChallenges:
         return f"{words}.{await self._mac.sign(f'{form_token} {words}')}".encode()
 
     async def read(self, challenge: bytes, form_token: str) -> ReadChallenge | None:
-        """Return None if the gateway did not make the challenge for this form, or if the challenge has expired."""
+        """Return the challenge. None if the gateway did not make it for this form, or if it has expired."""
         text = challenge.decode("ascii", "replace")
         words, _, mac = text.rpartition(".")
         if not form_token or not await self._mac.verify(f"{form_token} {words}", mac):

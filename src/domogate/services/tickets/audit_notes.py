@@ -29,7 +29,10 @@ class TicketAudit:
             self._note(AuditAction.PICTURE_TAKEN, permit, AuditResult.OK, address)
 
     def note_refused(self, action: AuditAction, permit: Permit | None, reason: Reason | None, address: str) -> None:
-        """`permit` is None if it was not valid; then the user is unknown. `reason` is None for an internal error."""
+        """Record a refusal. `permit` is None if it was not valid; then the user is unknown.
+
+        `reason` is None for an internal error.
+        """
         self._note(action, permit, _result(reason), address, why=reason or "failed")
 
     def _note(self, action: AuditAction, permit: Permit | None, result: AuditResult, address: str, **detail: str) -> None:

@@ -106,7 +106,7 @@ class Zigbee2Mqtt(Codec):
         return _read_availability(payload)
 
     def _read_log(self, said: Mapping[str, Any]) -> Properties:
-        """Only the log of Zigbee2MQTT says that an order failed."""
+        """Return the refusal in a log message about this device, or no properties. Only this log says that an order failed."""
         message = said.get("message")
         failed = _FAILED.fullmatch(message) if said.get("level") == "error" and isinstance(message, str) else None
         return Properties(refusal=failed["why"][:_LONGEST_REFUSAL]) if failed and failed["name"] == self._name else Properties()
