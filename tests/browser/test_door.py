@@ -35,6 +35,25 @@ async def test_it_looks_right_and_has_no_barriers(chromium: Browser, demo: Gatew
         assert await walk.find_problems("door-logged-in") == []
 
 
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+async def test_the_refusal_of_the_console_looks_right(chromium: Browser, demo: Gateway, width: int, scheme: Scheme) -> None:
+    async with visit(chromium, demo, who=ANNA, width=width, scheme=scheme) as walk:
+        await walk.open("/console")
+        assert await walk.shows("This area is for operators of the gateway.")
+        assert await walk.find_problems("operators-only") == []
+        await walk.page.get_by_role("link", name="To the first page").click()
+        await expect(walk.page.get_by_role("link", name="My homes")).to_be_visible()
+        await expect(walk.page.get_by_role("link", name="Console")).to_have_count(0)
+
+
+async def test_an_operator_of_the_demo_gets_to_the_console(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo) as walk:
+        await walk.open("/")
+        await walk.page.get_by_role("button", name="Lucia Orsini").click()
+        await walk.page.wait_for_url("**/console*")
+        await walk.page.get_by_role("heading", level=1).wait_for()
+
+
 async def test_the_account_page_leads_back_to_the_door(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, who=ANNA) as walk:
         await walk.page.get_by_role("link", name="Domogate").click()

@@ -25,8 +25,20 @@ function Body() {
     document.title = area ? `${t(`area.${area.name}.title`)} · ${config.name}` : config.name;
   });
   if (!name) return <Door />;
-  if (!area) return <Notice kind="warn" title={t("error.no_page")} />;
+  if (!area) return <Refusal words={t("error.no_page")} />;
   return <Gate key={area.name} area={area} />;
+}
+
+/** A page that cannot be shown, with a way back. */
+function Refusal({ words }: { words: string }) {
+  return (
+    <div class="door">
+      <h1>{words}</h1>
+      <p>
+        <a href="/">{t("common.to_door")}</a>
+      </p>
+    </div>
+  );
 }
 
 /**
@@ -39,7 +51,7 @@ function Gate({ area }: { area: Area }) {
     if (needed) logIn(location.pathname + location.search, { silent: !followedLink });
   }, [needed]);
   if (needed) return <Loading />;
-  if (area.needs === "operator" && !person.value?.operator) return <Notice kind="warn" title={t("error.operators_only")} />;
+  if (area.needs === "operator" && !person.value?.operator) return <Refusal words={t("error.operators_only")} />;
   return <Loaded area={area} />;
 }
 
