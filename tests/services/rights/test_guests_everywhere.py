@@ -185,13 +185,13 @@ class Gateway:
             raise DeviceOffline("it is offline")
         return state
 
-    async def _execute(self, _plant_id: Id, module_id: Id, _command: object) -> None:
+    async def _execute(self, _plant_id: Id, module_id: Id, _command: object, *, by: Id | None = None) -> None:
         self.touched.add(module_id)
 
-    async def _plugs(self, _plant_id: Id, ambient: Ambient, *, on: bool) -> None:
+    async def _plugs(self, _plant_id: Id, ambient: Ambient, *, on: bool, by: Id | None = None) -> None:
         self.touched.update(module.id for module in ambient.modules)
 
-    async def _run_scene(self, _plant_id: Id, scene: Module) -> None:
+    async def _run_scene(self, _plant_id: Id, scene: Module, *, by: Id | None = None) -> None:
         assert isinstance(scene.detail, SceneDetail)
         self.touched.update((scene.id, *(step.module_id for step in scene.detail.steps)))
 
