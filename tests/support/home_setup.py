@@ -13,7 +13,7 @@ from domogate.domain.plants import Ambient, Topology
 from domogate.domain.webhooks import Webhook
 from domogate.services.homes.applications import Applications
 from domogate.services.homes.commands import HomeCommands
-from domogate.services.homes.energy import HomeHistory, Price
+from domogate.services.homes.energy import HomeHistory
 from domogate.services.homes.favourites import Favourites
 from domogate.services.homes.homes import Homes
 from domogate.services.homes.limits import PersonLimits
@@ -76,7 +76,7 @@ class HomeApi(TokenApi):
             clock=of.clock,
             audit=of.audit,
             mails_links=False,
-            energy_price=Price(0.25, "EUR"),
+            energy_price=homes.EnergyPrice(0.25, "EUR"),
         )
 
     async def open(self) -> None:

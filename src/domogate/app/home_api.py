@@ -6,7 +6,7 @@ from domogate import __version__, homes
 from domogate.edge.stack import ASGIApp
 from domogate.services.homes.applications import Applications
 from domogate.services.homes.commands import HomeCommands
-from domogate.services.homes.energy import HomeHistory, Price
+from domogate.services.homes.energy import HomeHistory
 from domogate.services.homes.favourites import Favourites
 from domogate.services.homes.homes import Homes
 from domogate.services.homes.limits import PersonLimits
@@ -37,7 +37,7 @@ def build_home_api(gateway: "Gateway") -> ASGIApp:
     return homes.build(services, gateway.verifier, base_url=settings.base_url, version=__version__, max_body=settings.max_body)
 
 
-def _read_price(setting: str) -> Price:
+def _read_price(setting: str) -> homes.EnergyPrice:
     """Parse a setting such as `0.28 EUR`. Its form was checked when the settings were loaded."""
     amount, currency = setting.split()
-    return Price(float(amount), currency)
+    return homes.EnergyPrice(float(amount), currency)

@@ -9,7 +9,8 @@ from domogate.homes.modules import ModuleOut, module_out
 from domogate.homes.services import HomeCall, HomeServices
 from domogate.http_api.operations import OperationTable, RequestHeader
 from domogate.http_api.paging import Listing, Page, page_of
-from domogate.services.homes.homes import Home, Role
+from domogate.services.homes.homes import Home
+from domogate.services.rights.access import Role
 from domogate.wire import OutputModel, to_datetime
 
 OPERATIONS = OperationTable("homes")

@@ -6,11 +6,12 @@ from msgspec import Meta
 
 from domogate.domain.plants import Member
 from domogate.homes.services import HomeCall, HomeServices
-from domogate.http_api.limits import LimitsOut, NewLimits
+from domogate.http_api.limits import LimitsOut, NewLimits, read_limits
 from domogate.http_api.operations import OperationTable
-from domogate.services.homes.homes import Home, Role
+from domogate.services.homes.homes import Home
 from domogate.services.people import InvitedAs
 from domogate.services.refusals import Forbidden
+from domogate.services.rights.access import Role
 from domogate.wire import InputModel, OutputModel
 
 OPERATIONS = OperationTable("people")
@@ -99,7 +100,7 @@ async def invite(services: HomeServices, call: HomeCall, body: NewHomeInvitation
     outcome = await services.people.invite_by_owner(
         home.plant.id,
         body.email.strip(),
-        None if body.limits is None else body.limits.read(),
+        read_limits(body.limits),
         mails_links=services.mails_links,
         address=call.address,
         user_id=call.caller.user_id,
@@ -115,7 +116,7 @@ async def invite(services: HomeServices, call: HomeCall, body: NewHomeInvitation
 )
 async def change_person(services: HomeServices, call: HomeCall, body: PersonChange) -> HomePeopleOut:
     home = await _open_own(services, call)
-    limits = None if body.limits is None else body.limits.read()
+    limits = read_limits(body.limits)
     await services.people.limit_by_owner(
         home.plant.id, call.path["email"], limits, address=call.address, user_id=call.caller.user_id
     )

@@ -8,11 +8,11 @@ from msgspec import Meta
 
 from domogate.common.times import parse_time, parse_time_zone
 from domogate.domain.states import Unit
-from domogate.homes.services import HomeCall, HomeServices
+from domogate.homes.services import EnergyPrice, HomeCall, HomeServices
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing
 from domogate.http_api.requests import parse_parameter
-from domogate.services.homes.energy import DAY, NOTHING, Per, PeriodReading, Price, Used, sum_of
+from domogate.services.homes.energy import DAY, NOTHING, Per, PeriodReading, Used, sum_of
 from domogate.wire import OutputModel, to_datetime
 
 OPERATIONS = OperationTable("readings")
@@ -139,7 +139,7 @@ async def get_energy(services: HomeServices, call: HomeCall, query: EnergyQuery)
     )
 
 
-def _used(used: Used, price: Price | None) -> dict[str, float | None]:
+def _used(used: Used, price: EnergyPrice | None) -> dict[str, float | None]:
     now, before = (None if part is None else round(part / 1000, 3) for part in (used.now, used.before))
     costs = (None if price is None or part is None else round(part * price.amount, 2) for part in (now, before))
     return dict(zip(("used", "used_before", "cost", "cost_before"), (now, before, *costs), strict=True))

@@ -13,8 +13,9 @@ from domogate.homes.services import HomeCall, HomeServices
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing
 from domogate.services.homes.commands import Outcome, outcome_of
-from domogate.services.homes.homes import Home, Role
+from domogate.services.homes.homes import Home
 from domogate.services.homes.recent import RecentEvent
+from domogate.services.rights.access import Role
 from domogate.wire import OutputModel, to_datetime
 from domogate.wire.commands import CommandBody, command_body
 from domogate.wire.states import StateOut, state_out

@@ -7,7 +7,7 @@ from domogate.http_api.operations import Call
 from domogate.ports import Audit, Clock
 from domogate.services.homes.applications import Applications
 from domogate.services.homes.commands import HomeCommands
-from domogate.services.homes.energy import HomeHistory, Price
+from domogate.services.homes.energy import HomeHistory
 from domogate.services.homes.favourites import Favourites
 from domogate.services.homes.homes import Home, Homes
 from domogate.services.homes.limits import PersonLimits
@@ -16,6 +16,13 @@ from domogate.services.people import People
 from domogate.services.rights.identity_cache import IdentityCache
 
 HomeCall = Call[Principal]
+
+
+class EnergyPrice(msgspec.Struct, frozen=True):
+    """The price of a kilowatt hour."""
+
+    amount: float
+    currency: str
 
 
 class HomeServices(msgspec.Struct, frozen=True):
@@ -32,7 +39,7 @@ class HomeServices(msgspec.Struct, frozen=True):
     audit: Audit
     mails_links: bool
     """Whether a mail server sends links to invited people."""
-    energy_price: Price | None = None
+    energy_price: EnergyPrice | None = None
 
     async def open_home(self, call: HomeCall) -> Home:
         """Return the home in the path, as the person sees it now. Raises NotFound, NoSuchPlant, NotYourPlant."""

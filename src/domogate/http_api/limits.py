@@ -32,12 +32,15 @@ class NewLimits(InputModel, frozen=True):
     valid_from: Annotated[datetime, Meta(tz=True)] | None = None
     valid_until: Annotated[datetime, Meta(tz=True)] | None = None
 
-    def read(self) -> Limits:
-        """Return the limits. Raises Problem if a place is not an id or a time cannot be stored."""
-        return Limits(
-            floors=tuple(read_id("body", "floors", text) for text in self.floors),
-            ambients=tuple(read_id("body", "ambients", text) for text in self.ambients),
-            modules=tuple(read_id("body", "modules", text) for text in self.modules),
-            valid_from=read_time("validFrom", self.valid_from),
-            valid_until=read_time("validUntil", self.valid_until),
-        )
+
+def read_limits(given: NewLimits | None) -> Limits | None:
+    """Return the limits. Raises Problem if a place is not an id or a time cannot be stored."""
+    if given is None:
+        return None
+    return Limits(
+        floors=tuple(read_id("body", "floors", text) for text in given.floors),
+        ambients=tuple(read_id("body", "ambients", text) for text in given.ambients),
+        modules=tuple(read_id("body", "modules", text) for text in given.modules),
+        valid_from=read_time("validFrom", given.valid_from),
+        valid_until=read_time("validUntil", given.valid_until),
+    )

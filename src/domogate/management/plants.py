@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from domogate.domain.plants import Plant, PlantStatus, PlantType
-from domogate.http_api.limits import LimitsOut, NewLimits
+from domogate.http_api.limits import LimitsOut, NewLimits, read_limits
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, first_page
 from domogate.http_api.requests import read_optional_id
@@ -114,7 +114,7 @@ async def invite(services: ManagementServices, call: OperatorCall, body: NewInvi
         await services.people.invite(
             call.id_of("plantId"),
             body.email,
-            limits=None if body.limits is None else body.limits.read(),
+            limits=read_limits(body.limits),
             show_link=body.show_link,
             by=call.caller,
         )
@@ -133,7 +133,7 @@ async def withdraw_invitation(services: ManagementServices, call: OperatorCall) 
     errors=(422,),
 )
 async def change_invitation(services: ManagementServices, call: OperatorCall, body: MemberChange) -> PlantOut:
-    plant_id, limits = call.id_of("plantId"), None if body.limits is None else body.limits.read()
+    plant_id, limits = call.id_of("plantId"), read_limits(body.limits)
     await services.people.set_invitation_limits(plant_id, call.path["email"], limits, by=call.caller)
     return plant_out(await services.people.get_plant(plant_id))
 
@@ -147,7 +147,7 @@ async def allow_user(services: ManagementServices, call: OperatorCall) -> None:
     "PATCH", "/plants/{plantId}/allowed/{userId}", "Replace the limits of a member; null removes them", errors=(409, 422)
 )
 async def change_member(services: ManagementServices, call: OperatorCall, body: MemberChange) -> PlantOut:
-    plant_id, limits = call.id_of("plantId"), None if body.limits is None else body.limits.read()
+    plant_id, limits = call.id_of("plantId"), read_limits(body.limits)
     await services.people.set_limits(plant_id, call.id_of("userId"), limits, by=call.caller)
     return plant_out(await services.people.get_plant(plant_id))
 

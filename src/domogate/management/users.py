@@ -1,11 +1,13 @@
 """Users: list, create, change and delete them, and manage their ways to log in."""
 
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from msgspec import UNSET, Meta, UnsetType
 
-from domogate.domain.people import GrantType, Standing, User
+from domogate.domain.ids import Id
+from domogate.domain.people import Grant, GrantType, Standing, User
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, page_of
 from domogate.management.plants import LinkOut, PlantOut, plant_out
@@ -14,6 +16,9 @@ from domogate.services.people import check_language, check_name
 from domogate.wire import InputModel, OutputModel
 
 OPERATIONS = OperationTable("users")
+
+T = TypeVar("T")
+Out = TypeVar("Out", bound=OutputModel)
 
 
 class UserOut(OutputModel, frozen=True):
@@ -98,6 +103,17 @@ class GrantOut(OutputModel, frozen=True):
         ]
         | None
     )
+
+
+def _grant_out(grant: Grant) -> GrantOut:
+    return GrantOut.of(grant, plants=None if grant.plants is None else sorted(grant.plants))
+
+
+async def _list_of_user(
+    services: ManagementServices, call: OperatorCall, find: Callable[[Id], Awaitable[Iterable[T]]], out: Callable[[T], Out]
+) -> Listing[Out]:
+    user = await services.people.get_user(call.id_of("userId"))
+    return Listing([out(one) for one in await find(user.id)])
 
 
 class UserPage(Page, frozen=True, forbid_unknown_fields=True):
@@ -187,8 +203,7 @@ async def reset_second_factor(services: ManagementServices, call: OperatorCall) 
 
 @OPERATIONS.add("GET", "/users/{userId}/passkeys", "The passkeys of the user")
 async def list_passkeys(services: ManagementServices, call: OperatorCall) -> Listing[PasskeyOut]:
-    user = await services.people.get_user(call.id_of("userId"))
-    return Listing([PasskeyOut.of(passkey) for passkey in await services.store.list_passkeys(user.id)])
+    return await _list_of_user(services, call, services.store.list_passkeys, PasskeyOut.of)
 
 
 @OPERATIONS.add("DELETE", "/users/{userId}/passkeys/{passkeyId}", "Remove a passkey, for example of a lost device")
@@ -198,8 +213,7 @@ async def remove_passkey(services: ManagementServices, call: OperatorCall) -> No
 
 @OPERATIONS.add("GET", "/users/{userId}/external-accounts", "The accounts of other issuers that are bound to the user")
 async def list_external_accounts(services: ManagementServices, call: OperatorCall) -> Listing[ExternalAccountOut]:
-    user = await services.people.get_user(call.id_of("userId"))
-    return Listing([ExternalAccountOut.of(account) for account in await services.store.list_external_accounts(user.id)])
+    return await _list_of_user(services, call, services.store.list_external_accounts, ExternalAccountOut.of)
 
 
 @OPERATIONS.add(
@@ -214,8 +228,7 @@ async def unbind_external_accounts(services: ManagementServices, call: OperatorC
 
 @OPERATIONS.add("GET", "/users/{userId}/sessions", "The browsers in which the user is logged in")
 async def list_sessions(services: ManagementServices, call: OperatorCall) -> Listing[SessionOut]:
-    user = await services.people.get_user(call.id_of("userId"))
-    return Listing([SessionOut.of(session) for session in await services.store.list_sessions(user.id)])
+    return await _list_of_user(services, call, services.store.list_sessions, SessionOut.of)
 
 
 @OPERATIONS.add("DELETE", "/users/{userId}/sessions", "Log the user out of every browser")
@@ -225,9 +238,7 @@ async def end_sessions(services: ManagementServices, call: OperatorCall) -> None
 
 @OPERATIONS.add("GET", "/users/{userId}/grants", "The grants that the user gave to applications")
 async def list_grants(services: ManagementServices, call: OperatorCall) -> Listing[GrantOut]:
-    user = await services.people.get_user(call.id_of("userId"))
-    grants = await services.store.list_grants(user.id)
-    return Listing([GrantOut.of(it, plants=None if it.plants is None else sorted(it.plants)) for it in grants])
+    return await _list_of_user(services, call, services.store.list_grants, _grant_out)
 
 
 @OPERATIONS.add("DELETE", "/users/{userId}/grants/{grantId}", "Revoke a grant; its tokens are refused from now on")

@@ -182,6 +182,13 @@ class PageContext(msgspec.Struct, frozen=True):
         return f"{LOGIN_PATH}?{urlencode(given)}" if given else LOGIN_PATH
 
 
+class PageGroup:
+    """Some pages that belong together."""
+
+    def __init__(self, context: PageContext) -> None:
+        self._context = context
+
+
 def _same_host(one: str, other: str) -> bool:
     try:
         first, second = urlsplit(one), urlsplit(other)

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from domogate.auth.forms import address_of
 from domogate.auth.pages.browser import LONGEST_EMAIL, is_own_form, parse_return_to, read_form, visit_token
-from domogate.auth.pages.context import LOGIN_PATH, PageContext
+from domogate.auth.pages.context import LOGIN_PATH, PageContext, PageGroup
 from domogate.auth.routing import route_by_method
 from domogate.domain.ids import Id
 from domogate.services.audit import NOBODY, AuditAction, AuditResult, user_ref
@@ -29,11 +29,11 @@ _MAILS_AT_ONCE = 4
 _log = structlog.get_logger(__name__)
 
 
-class ForgottenPasswordPages:
+class ForgottenPasswordPages(PageGroup):
     """/auth/login/forgotten"""
 
     def __init__(self, context: PageContext) -> None:
-        self._context = context
+        super().__init__(context)
         # This throttle is not the throttle of logins: a request for a link must not prevent a login.
         self._throttle = context.throttle_links("forgotten", 2)
         self._mailing = asyncio.Semaphore(_MAILS_AT_ONCE)

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from domogate.auth.forms import address_of
 from domogate.auth.pages.browser import Form, is_own_form, read_form
-from domogate.auth.pages.context import ACCOUNT_PATH, PageContext
+from domogate.auth.pages.context import ACCOUNT_PATH, PageGroup
 from domogate.auth.pages.language import Language
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import Endpoint, route_by_method
@@ -78,14 +78,11 @@ Show = Callable[[Visit, FormRefused | None], Awaitable[Response]]
 Act = Callable[[Visit], Awaitable[Response]]
 
 
-class LoggedInPages:
+class LoggedInPages(PageGroup):
     """A group of pages. A request without a login is redirected to the login."""
 
     start = ACCOUNT_PATH
     """Where a person who posted a form without a login continues after the login."""
-
-    def __init__(self, context: PageContext) -> None:
-        self._context = context
 
     def form(self, path: str, show: Show, act: Act, password: PasswordAgain = PasswordAgain.NEVER) -> Route:
         """A page with one form, which is posted to the same path."""

@@ -19,7 +19,7 @@ from domogate.auth.pages.browser import (
     read_form,
     visit_token,
 )
-from domogate.auth.pages.context import ACCOUNT_PATH, LOGIN_PATH, PageContext
+from domogate.auth.pages.context import ACCOUNT_PATH, LOGIN_PATH, PageGroup
 from domogate.auth.pages.enrolment import build_enrolment
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import route_by_method
@@ -38,11 +38,8 @@ CODE_PATH = f"{LOGIN_PATH}/code"
 SET_UP_PATH = f"{LOGIN_PATH}/set-up"
 
 
-class LoginPages:
+class LoginPages(PageGroup):
     """/auth/login and the pages for the second factor."""
-
-    def __init__(self, context: PageContext) -> None:
-        self._context = context
 
     def routes(self) -> list[Route]:
         return [

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from domogate.auth.forms import address_of
 from domogate.auth.pages.browser import COOKIE, is_own_form, read_form, visit_token
-from domogate.auth.pages.context import PageContext
+from domogate.auth.pages.context import PageGroup
 from domogate.auth.pages.new_passwords import find_flaw
 from domogate.auth.routing import route_by_method
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
@@ -21,11 +21,8 @@ from domogate.services.refusals import NotFound, Refused
 LINK_PATH = "/auth/password"
 
 
-class PasswordLinkPages:
+class PasswordLinkPages(PageGroup):
     """/auth/password/TOKEN and /auth/password?token=TOKEN. The second form keeps the token out of logs that contain paths."""
-
-    def __init__(self, context: PageContext) -> None:
-        self._context = context
 
     def routes(self) -> list[Route]:
         return [

@@ -31,13 +31,6 @@ class Per(StrEnum):
     MONTH = "month"
 
 
-class Price(msgspec.Struct, frozen=True):
-    """The price of a kilowatt hour."""
-
-    amount: float
-    currency: str
-
-
 class PeriodReading(msgspec.Struct, frozen=True):
     """The readings of one measure in the hour, day or month that begins at `summary.at`.
 

@@ -1,7 +1,6 @@
 """Finds the homes of a person, and decides what the person's application may do there."""
 
 from collections.abc import Sequence
-from enum import StrEnum
 
 import msgspec
 
@@ -13,7 +12,7 @@ from domogate.domain.people import Principal, Scope
 from domogate.domain.plants import Module, Plant, SceneDetail
 from domogate.ports import Clock
 from domogate.services.plants.read_model import ModuleView, PlantView, ReadModel
-from domogate.services.rights.access import Access, get_access, list_own_plants
+from domogate.services.rights.access import Access, Role, get_access, list_own_plants
 from domogate.wire.commands import command_for
 
 DOOR_SCOPE = Scope.AUDIOVIDEO_READ
@@ -21,13 +20,6 @@ DOOR_SCOPE = Scope.AUDIOVIDEO_READ
 DOOR_KINDS = frozenset({DeviceKind.LOCK, DeviceKind.ACTIVATION, DeviceKind.AUDIOVIDEO_UNIT})
 _DOOR_COMMANDS = (OpenLock, Activate, SwitchCamera)
 RUN_SCENE = "run scene"
-
-
-class Role(StrEnum):
-    OWNER = "owner"
-    MEMBER = "member"
-    GUEST = "guest"
-    """A member with limits."""
 
 
 class Home(msgspec.Struct, frozen=True):
@@ -80,10 +72,4 @@ class Homes:
         """Return the home as the person sees it now. Raises NoSuchPlant, NotYourPlant."""
         view = self._read_model.find_plant(plant_id) or await self._read_model.get_plant(plant_id)
         access = get_access(principal, plant_id, view, self._clock.now())
-        return Home(access, _role_of(principal, access), DOOR_SCOPE in principal.scopes)
-
-
-def _role_of(principal: Principal, access: Access) -> Role:
-    if access.guest_id is not None:
-        return Role.GUEST
-    return Role.OWNER if access.plant.plant.owner.user_id == principal.user_id else Role.MEMBER
+        return Home(access, access.role_of(principal.user_id), DOOR_SCOPE in principal.scopes)

@@ -5,6 +5,7 @@ callers use the plant as `Access` shows it, and ask again when `until` has passe
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 from math import inf
 from typing import NoReturn, Protocol
 
@@ -37,6 +38,15 @@ SITE_SCOPES = PLANT_SCOPES | {Scope.SAFETY_READ}
 """Scopes that list plants with emergency lighting (E17). One of them is enough."""
 
 
+class Role(StrEnum):
+    """What a person is in a plant."""
+
+    OWNER = "owner"
+    MEMBER = "member"
+    GUEST = "guest"
+    """A member with limits."""
+
+
 class Viewer(Protocol):
     """A person, and the scopes and plants of the application that acts for them: a Principal or a GrantHolder."""
 
@@ -62,6 +72,12 @@ class Access(msgspec.Struct, frozen=True, gc=False):
     """The time at which the period of a guest began."""
     guest_id: Id | None = None
     """The id of the user, if the user is a guest."""
+
+    def role_of(self, user_id: Id) -> Role:
+        """`user_id` is the user whose access this is."""
+        if self.guest_id is not None:
+            return Role.GUEST
+        return Role.OWNER if self.plant.plant.owner.user_id == user_id else Role.MEMBER
 
     def may_get(self, notice: Notice) -> bool:
         """Whether the person may get the notice: the scopes show it, and the person was a member when it happened.
