@@ -37,7 +37,7 @@ def print_time(at: float) -> str:
 
 
 def parse_offset(text: str) -> int | None:
-    """Convert an offset such as '+01:00' to minutes."""
+    """Return the minutes of an offset such as '+01:00', or None if the text is not an offset."""
     match = re.fullmatch(r"([+-])(\d\d):([0-5]\d)", text, re.ASCII)
     if match is None or (minutes := int(match[2]) * 60 + int(match[3])) > 14 * 60:
         return None

@@ -45,7 +45,7 @@ class Plants(msgspec.Struct):
 def _cached_operation(
     id: str, handler: Handler, answer: Any, errors: frozenset[int], *, scope: Scope = Scope.TOPOLOGY_READ, **options: Any
 ) -> Operation:
-    """`options` are other fields of Operation."""
+    """Declare an operation whose answer has an ETag. `options` are other fields of Operation."""
     return Operation(id=id, handler=handler, answer=answer, errors=errors, scopes=any_of(scope), has_etag=True, **options)
 
 

@@ -82,7 +82,7 @@ async def list_plants(services: Services, call: Call) -> Answer:
 
 
 async def open_lock(services: Services, call: Call) -> Answer:
-    """Issue a ticket. For an offline lock no ticket is issued."""
+    """Issue a ticket that opens the lock. Raises DeviceOffline or DeviceTimeout if the lock cannot be reached now."""
     await services.control.check_reachable(call.module)
     plant_id = call.plant.plant.id
     ticket = await services.tickets.mint_ticket(call.principal, plant_id, call.module.module.id, TicketAction.OPEN)

@@ -36,7 +36,7 @@ class CameraTicket(msgspec.Struct):
 
 
 async def switch_on_camera(services: Services, call: Call) -> Answer:
-    """Issue a ticket. For an offline unit no ticket is issued."""
+    """Issue a ticket that switches on the camera. Raises DeviceOffline or DeviceTimeout if the camera cannot be reached now."""
     await services.control.check_reachable(call.module)
     plant_id = call.plant.plant.id
     ticket = await services.tickets.mint_ticket(call.principal, plant_id, call.module.module.id, TicketAction.VIDEO_OUT)

@@ -33,7 +33,7 @@ class Credentials(ABC, Generic[C]):
 
     @abstractmethod
     async def check(self, request: Request) -> C:
-        """Return the caller. Raises Problem or Fault."""
+        """Return the caller. Raises Problem or Fault if the credentials are refused."""
 
     def headers_for(self, _caller: C) -> Sequence[tuple[bytes, bytes]]:
         """Return the headers that every answer to this caller has."""

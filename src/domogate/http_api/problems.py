@@ -55,7 +55,7 @@ class ProblemDetails(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Problem(Exception):
-    """A refusal with its status and headers."""
+    """The request is refused. The answer has this status and these headers."""
 
     def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)

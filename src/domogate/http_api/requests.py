@@ -112,7 +112,7 @@ async def _receive(request: Request, limit: int) -> bytes:
 
 
 def _check_content_type(value: str | None) -> None:
-    """Accept JSON in UTF-8, or no header."""
+    """Raises Problem (415) if the header names another content than JSON in UTF-8. A missing header is accepted."""
     media_type, _, parameters = (value or "application/json").lower().partition(";")
     charset = parameters.replace(" ", "").replace('"', "")
     if media_type.strip() != "application/json" or charset not in ("", "charset=utf-8"):

@@ -56,7 +56,7 @@ class PasswordHasher:
         self._pause_until = 0.0
 
     async def hash_password(self, password: str) -> str:
-        """Raises ValueError for text that is not Unicode."""
+        """Return the hash of the password. Raises ValueError for text that is not Unicode."""
         return await self._run(password)
 
     async def verify_password(self, password: str, password_hash: str | None) -> bool:

@@ -17,7 +17,7 @@ class RelyingParty(msgspec.Struct, frozen=True):
 
 
 def find_relying_party(base_url: str) -> RelyingParty | None:
-    """Return None if browsers do not offer passkeys at this URL.
+    """Return the host name and origin of the gateway, or None if browsers do not offer passkeys at this URL.
 
     Passkeys need https or localhost, and a host name that is not an IP address.
     """

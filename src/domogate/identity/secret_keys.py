@@ -47,7 +47,7 @@ def parse_keys(text: str) -> dict[str, bytes]:
 
 
 def check_keys(text: str) -> str:
-    """Check the value of the setting `secret_key`."""
+    """Return the value of the setting `secret_key` unchanged. Raises ValueError if it contains no key."""
     if not parse_keys(text):
         raise ValueError(_EXPLAINED)
     return text

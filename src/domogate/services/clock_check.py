@@ -30,7 +30,7 @@ class ClockCheck:
         return self.problem is None
 
     async def check(self) -> bool:
-        """Check the clock now. If it is right, store the time."""
+        """Check the clock now, and return whether it is right. If it is right, store the time."""
         now = self._clock.now()
         last = await self._store.check_clock(now, TOLERANCE)
         before, self.problem = self.problem, None if last is None else describe(now, last)

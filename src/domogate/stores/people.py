@@ -146,7 +146,7 @@ def delete_user(tx: Transaction, user_id: Id) -> bool:
 
 
 def remove_users(tx: Transaction, user_ids: Sequence[Id]) -> None:
-    """Remove users who are not members of any plant. The database removes all rows that refer to them."""
+    """Remove users who are not members of any plant. The database also removes all rows that refer to them."""
     remove_grants(tx, grants.c.user_id, user_ids)
     execute_many(tx.connection, delete(users).where(users.c.id == bindparam("gone")), [{"gone": gone} for gone in user_ids])
     for user_id in user_ids:

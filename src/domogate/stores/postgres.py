@@ -70,7 +70,7 @@ class PostgresDatabase(Database):
 
 @cache
 def _limited_connection() -> "type[psycopg.Connection[Any]]":
-    """A connection that obeys the time limit of its thread."""
+    """Return a class of connections that obey the time limit of their thread."""
     import psycopg  # an extra, which is not installed with SQLite
 
     def give_up_in_time(waiting: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
@@ -97,7 +97,7 @@ def _limited_connection() -> "type[psycopg.Connection[Any]]":
 
 
 def _name_of(url: URL) -> str:
-    """Host, port and database of a server."""
+    """Return host, port and database of a server as text, without credentials."""
     host = url.host or url.query.get("host") or "localhost"
     port = url.port or url.query.get("port") or 5432
     return f"postgresql://{host}:{port}/{url.database or ''}"

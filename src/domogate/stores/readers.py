@@ -53,7 +53,7 @@ class _Job:
 
 
 class Readers:
-    """A few threads. They end after `close`."""
+    """A few threads on which reads run. The threads end after `close`."""
 
     def __init__(self, threads: int) -> None:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()

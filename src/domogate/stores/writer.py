@@ -42,7 +42,7 @@ _log = structlog.get_logger(__name__)
 
 
 class WriterLimits(msgspec.Struct, frozen=True):
-    """`poll`: the seconds between two reads of the feed.
+    """Times of the writer. `poll`: the seconds between two reads of the feed.
 
     `deadline`: the seconds for a write that does not declare a longer time.
     """
@@ -113,9 +113,9 @@ class Writer:
         change: OrderChange | None = None,
         seconds: float | None = None,
     ) -> asyncio.Future[Any]:
-        """Queue a write and return its answer.
+        """Queue a write and return a future with its answer.
 
-        Raises StoreTimeout after this number of seconds; the write may be executed later.
+        The future raises StoreTimeout if there is no answer after this number of seconds; the write may be executed later.
         """
         future: asyncio.Future[Any] = self._loop.create_future()
         unit = Unit(future, work, reports, change)
@@ -335,7 +335,7 @@ class Writer:
 
     @staticmethod
     def _attempt(action: Callable[[], None]) -> None:
-        """Log an exception instead of ending the thread."""
+        """Run the action. An exception is logged, so that it does not end the thread."""
         try:
             action()
         except Exception:

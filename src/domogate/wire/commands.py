@@ -32,7 +32,7 @@ class SwitchPlug(_Command, frozen=True, tag="switch plug"):
 
 
 class SwitchSocket(_Command, frozen=True, tag="switch socket"):
-    """The first socket is 0."""
+    """Switch one socket of a multisocket. The first socket is 0."""
 
     socket: Annotated[int, Meta(ge=0, le=1000)]
     on: bool
@@ -43,7 +43,7 @@ class SwitchHeater(_Command, frozen=True, tag="switch heater"):
 
 
 class SetLight(_Command, frozen=True, tag="set light"):
-    """Missing values stay as they are. At least one value must be given."""
+    """Set a light. Missing values stay as they are. At least one value must be given."""
 
     on: bool | None = None
     level: Percent | None = None
@@ -51,13 +51,13 @@ class SetLight(_Command, frozen=True, tag="set light"):
 
 
 class MoveShutter(_Command, frozen=True, tag="move shutter"):
-    """0 is closed, 100 is open."""
+    """Move a shutter or blind to a position: 0 is closed, 100 is open."""
 
     position: Percent
 
 
 class SetThermostat(_Command, frozen=True, tag="set thermostat"):
-    """Missing values stay as they are.
+    """Set a chronothermostat. Missing values stay as they are.
 
     At least one value must be given. The set point is in Celsius and is rounded to a tenth.
     """

@@ -24,7 +24,10 @@ class ReadingStore(Protocol):
     """Measured values. Old readings are replaced by summaries."""
 
     async def list_readings(self, module_id: Id, since: float, until: float, limit: int) -> Sequence[tuple[str, Reading]]:
-        """Return the readings that are not yet replaced by a summary."""
+        """Return the newest `limit` readings of the period, oldest first.
+
+        Readings that a summary has replaced are not included.
+        """
         ...
 
     async def list_summaries(

@@ -21,11 +21,11 @@ class FeedStore(Protocol):
 
     async def list_changes(self, after: int, limit: int) -> Sequence[Change]: ...
     async def list_changes_of(self, plant_ids: Collection[Id], after: int, limit: int) -> Sequence[Change]:
-        """Return the changes of these plants in cursor order."""
+        """Return the first `limit` changes of these plants after the cursor `after`, in cursor order."""
         ...
 
     async def list_newest_of(self, plant_id: Id, limit: int) -> Sequence[Change]:
-        """Return the newest changes of the plant in cursor order."""
+        """Return the newest `limit` changes of the plant, in cursor order."""
         ...
 
     async def newest_cursor(self) -> int: ...

@@ -49,7 +49,7 @@ _AUDITED_REFUSALS = (NotYourPlant, ScopeMissing)
 
 
 def note_refusal(audit: Audit, principal: Principal, operation: str, refusal: Exception, address: str) -> None:
-    """Record the refusal, if it is one that the log records."""
+    """Record the refusal if the user has no right on the plant, or the token lacks a scope. Other refusals are not recorded."""
     if isinstance(refusal, _AUDITED_REFUSALS):
         what = f"{operation} {type(refusal).__name__} by {client_ref(principal.client_id)}".strip()
         audit.note(AuditAction.REFUSAL, who=principal.user_id, what=what, result=AuditResult.REFUSED, address=address)

@@ -121,7 +121,7 @@ class Consents:
         )
 
     def choose(self, question: Question) -> Choice | Incomplete:
-        """Return the choice that the ticks make."""
+        """Return the scopes and plants that the person ticked, or the reason why the page must ask again."""
         # Every scope tells the application who the person is, so the person cannot refuse only openid.
         kept = question.ticked_scopes | {IdentityScope.OPENID}
         scopes = tuple(scope for scope in question.scopes if scope in kept)

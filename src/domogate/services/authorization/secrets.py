@@ -13,7 +13,7 @@ _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII).fullmatch
 
 
 def matches(secret: str, secret_hash: str | None) -> bool:
-    """Compare in constant time. Without a hash the result is False."""
+    """Whether the secret has this hash, compared in constant time. False if there is no hash."""
     return hmac.compare_digest(hash_secret(secret), secret_hash or "")
 
 

@@ -113,7 +113,10 @@ class HomeHistory:
         return HomeEnergy(total, modules)
 
     async def _measure(self, module_id: Id, since: float, until: float) -> Used:
-        """Use the counter of the module. If it has none, use its power."""
+        """Return the energy that the module used.
+
+        It comes from the counter of the module or, without a counter, from its power.
+        """
         times = (2 * since - until, since, until)
         before, begin, end = [await self._read_counter(module_id, at) for at in times]
         if end is not None:

@@ -95,7 +95,7 @@ class OneTimeLinks:
         return DeadLink.EXPIRED if link.expires_at <= self._clock.now() else (link, user)
 
     async def use(self, token: str) -> OneTimeLink | None:
-        """Consume and return the link."""
+        """Consume and return the link. None if it does not exist or was used before."""
         return await self._store.take_link(hash_secret(token))
 
     async def withdraw(self, user_id: Id) -> None:

@@ -47,7 +47,7 @@ class Passkeys:
     # --- questions for the browser ------------------------------------------------------------------------------------
 
     async def ask_for_new(self, person: LoggedIn) -> dict[str, Any]:
-        """Return the options for a new passkey.
+        """Return the options with which the browser makes a new passkey.
 
         All passkeys of a user have the same handle, so a device keeps only one passkey.
         """
@@ -57,11 +57,14 @@ class Passkeys:
         return self._verifier.creation_options(person.user, user_handle, known, challenge)
 
     async def ask_for_any(self, form_token: str) -> dict[str, Any]:
-        """Return the options for a login without a password. The passkey that the person chooses identifies the person."""
+        """Return the options with which the browser logs in without a password.
+
+        The passkey that the person chooses identifies the person.
+        """
         return self._verifier.request_options((), await self._challenges.new(form_token))
 
     async def ask_for_one_of(self, pending: PendingLogin) -> dict[str, Any]:
-        """Return the options for the step after the password."""
+        """Return the options with which the browser proves a passkey of this person, in the step after the password."""
         known = await self._store.list_passkeys(pending.user.id)
         return self._verifier.request_options(known, await self._challenges.new(pending.form_token))
 

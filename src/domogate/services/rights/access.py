@@ -174,7 +174,7 @@ def may_manage(user: User | None) -> bool:
 
 
 def may_remove(user: User | None, plant: Plant) -> bool:
-    """Whether the user may remove and restore the plant."""
+    """Whether the user may remove and restore the plant: its owner and operators may."""
     return user is not None and (user.id == plant.owner.user_id or may_manage(user))
 
 

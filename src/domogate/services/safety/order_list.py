@@ -56,7 +56,7 @@ def list_needs(site: SafetySite) -> list[Need]:
 
 
 def _needs(failures: tuple[Failure, ...], module_id: Id, name: str, place: str, reference: str) -> list[Need]:
-    """List each part once, even if two failures need it."""
+    """Return the parts that these failures need. A part that two failures need is listed once."""
     calls_for: dict[SparePartType, dict[FailureType, None]] = {}
     for failure in failures:
         if failure.type in PART_FOR:

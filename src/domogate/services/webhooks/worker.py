@@ -80,7 +80,7 @@ class WebhookWorker:
             self._batch.stop()
 
     def add_change(self, change: Change) -> None:
-        """A change of the webhook's plant was committed."""
+        """Note a committed change of the webhook's plant, so that the next run need not read it from the store."""
         self._feed.add_change(change)
 
     async def renew_lease(self) -> None:
@@ -180,7 +180,7 @@ class WebhookWorker:
         return self._pause_shortly(soon)
 
     async def _run_batch(self, deliveries: Sequence[Delivery]) -> list[DeliveryResult]:
-        """Raises WebhookEnded if the receiver wants no more deliveries."""
+        """Send the deliveries and return their results. Raises WebhookEnded if the receiver wants no more deliveries."""
         self._batch = DeliveryBatch(self._send, is_too_old=self._is_too_old)
         if self._stopping:
             self._batch.stop()
