@@ -66,6 +66,14 @@ function firstLoad(output, found = new Set()) {
   return [...found];
 }
 
+/** For each area, the files that its pages need besides those of the first load. */
+const areas = Object.fromEntries(
+  outputs.flatMap((output) => {
+    const area = /^src\/(\w+)\/page\.tsx$/.exec(output.entryPoint ?? "");
+    return area ? [[area[1], firstLoad(output).filter((name) => !firstLoad(main).includes(name))]] : [];
+  }),
+);
+
 // The folder is replaced as a whole, so that it never has files of two builds.
 const fresh = `${target}.new`;
 await rm(fresh, { recursive: true, force: true });
@@ -85,6 +93,7 @@ const manifest = {
   script: main.name,
   style: byEntry("src/styles/main.css").name,
   first: firstLoad(main),
+  areas,
   files: names,
 };
 await writeFile(join(fresh, "build.json"), `${JSON.stringify(manifest, null, 1)}\n`);

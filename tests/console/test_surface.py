@@ -15,7 +15,7 @@ from domogate.edge.stack import nothing_here
 
 SCRIPT = b"export const hello = 1;"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
-NAMES = ("main-AAAA.js", "chunk-BBBB.js", "main-CCCC.css")
+NAMES = ("main-AAAA.js", "chunk-BBBB.js", "main-CCCC.css", "page-DDDD.js")
 
 
 def write_build(folder: Path) -> Path:
@@ -24,7 +24,8 @@ def write_build(folder: Path) -> Path:
         (folder / f"{name}.gz").write_bytes(gzip.compress(SCRIPT))
         (folder / f"{name}.br").write_bytes(b"brotli of " + name.encode())
     first = ["main-AAAA.js", "chunk-BBBB.js"]
-    build = {"version": "1", "script": first[0], "style": "main-CCCC.css", "first": first, "files": NAMES}
+    build: dict[str, object] = {"version": "1", "script": first[0], "style": "main-CCCC.css", "first": first, "files": NAMES}
+    build["areas"] = {"homes": ["page-DDDD.js"]}
     (folder / "build.json").write_text(json.dumps(build))
     return folder
 
@@ -55,6 +56,11 @@ class TestTheShell:
         assert '<script type="module" src="/assets/main-AAAA.js"></script>' in answer.text
         assert '<link rel="modulepreload" href="/assets/chunk-BBBB.js">' in answer.text
 
+    async def test_a_page_of_an_area_loads_the_scripts_of_the_area_at_once(self, web: httpx.AsyncClient) -> None:
+        preload = '<link rel="modulepreload" href="/assets/page-DDDD.js">'
+        assert preload in (await web.get("/homes/4c0a")).text
+        assert preload not in (await web.get("/")).text
+
     async def test_its_policy_allows_nothing_inline_and_nothing_from_elsewhere(self, web: httpx.AsyncClient) -> None:
         headers = (await web.get("/")).headers
         policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
@@ -79,7 +85,7 @@ class TestTheShell:
     async def test_it_is_checked_again_at_each_load(self, web: httpx.AsyncClient) -> None:
         first = await web.get("/")
         assert first.headers["cache-control"] == "no-cache"
-        again = await web.get("/homes", headers={"if-none-match": first.headers["etag"]})
+        again = await web.get("/", headers={"if-none-match": first.headers["etag"]})
         assert (again.status_code, again.content) == (304, b"")
 
     async def test_other_methods_are_refused(self, web: httpx.AsyncClient) -> None:

@@ -23,6 +23,8 @@ class Manifest(msgspec.Struct, frozen=True):
     style: str
     first: tuple[str, ...]
     """The scripts that a browser needs before it shows anything."""
+    areas: dict[str, tuple[str, ...]]
+    """The scripts that the pages of each area need besides those."""
     files: tuple[str, ...]
 
 
@@ -75,9 +77,10 @@ class Build(msgspec.Struct, frozen=True):
     def style_url(self) -> str:
         return ASSETS + self.manifest.style
 
-    @property
-    def preloaded_urls(self) -> Sequence[str]:
-        return [ASSETS + name for name in self.manifest.first if name != self.manifest.script]
+    def list_preloaded(self, area: str) -> Sequence[str]:
+        """The URLs that the browser can load at once for a page of the area, without waiting for the script that names them."""
+        names = (*self.manifest.first, *self.manifest.areas.get(area, ()))
+        return [ASSETS + name for name in names if name != self.manifest.script]
 
 
 def load_build(folder: Path = STATIC) -> Build | None:

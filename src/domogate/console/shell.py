@@ -123,7 +123,7 @@ def read_logo(path: Path) -> Logo:
     return Logo(media_type, content)
 
 
-def make_shell(build: Build, identity: Identity) -> File:
+def make_shell(build: Build, identity: Identity, area: str) -> File:
     config = _Config(identity.name, None if identity.logo is None else LOGO, identity.version, identity.origin, identity.demo)
     # A name must not be able to end the script element.
     text = msgspec.json.encode(config).decode().replace("<", "\\u003c")
@@ -133,7 +133,7 @@ def make_shell(build: Build, identity: Identity) -> File:
         manifest=WEB_MANIFEST,
         style=build.style_url,
         script=build.script_url,
-        preloads="".join(f'<link rel="modulepreload" href="{url}">\n' for url in build.preloaded_urls),
+        preloads="".join(f'<link rel="modulepreload" href="{url}">\n' for url in build.list_preloaded(area)),
         config=text,
     )
     return make_file(page.encode(), "text/html; charset=utf-8")

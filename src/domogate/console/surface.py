@@ -38,7 +38,7 @@ class PagesApp:
 
     def __init__(self, build: Build | None, identity: Identity, otherwise: ASGIApp) -> None:
         """If `build` is None, every page says how to build the pages."""
-        self._shell = None if build is None else make_shell(build, identity)
+        self._shells = {} if build is None else {path: make_shell(build, identity, path) for path in PAGE_PATHS}
         self._assets = {} if build is None else build.files
         self._files = make_identity_files(identity)
         self._otherwise = otherwise
@@ -64,8 +64,9 @@ class PagesApp:
         if path in self._files:
             policy = _IMAGE_POLICY if path in (LOGO, ICON) else {}
             return self._files[path], {"cache-control": _CHECKED, **policy}
-        if path.startswith("/") and not path.startswith("//") and path[1:].split("/", 1)[0] in PAGE_PATHS:
-            return self._shell, {"cache-control": _CHECKED, **_PAGE_HEADERS}
+        first = path[1:].split("/", 1)[0]
+        if first in PAGE_PATHS and not path.startswith("//"):
+            return self._shells.get(first), {"cache-control": _CHECKED, **_PAGE_HEADERS}
         return None
 
 
