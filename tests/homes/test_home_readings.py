@@ -106,6 +106,11 @@ class TestEnergy:
         await count_energy(api, METER.id, ("2027-01-12T23:50", 0.0), ("2027-01-14T00:00", 5000.0))
         assert (await api.ok("GET", f"{ENERGY}?{TWO_DAYS}"))["used"] == 5.0
 
+    async def test_a_counter_that_is_new_in_the_period_counts_from_its_first_value(self, api: HomeApi) -> None:
+        await count_energy(api, PLUG.id, ("2027-01-13T08:10", 700.0), ("2027-01-13T09:10", 1200.0))
+        energy = await api.ok("GET", f"{ENERGY}?{TWO_DAYS}")
+        assert (energy["used"], energy["usedBefore"]) == (0.5, None)
+
     async def test_a_module_without_a_counter_is_summed_from_its_power(self, api: HomeApi) -> None:
         await record(api, PLUG.id, "power", Unit.WATT, ("2027-01-13T08:10", 500), ("2027-01-13T09:10", 1500))
         assert (await api.ok("GET", f"{ENERGY}?{TWO_DAYS}"))["used"] == 2.0

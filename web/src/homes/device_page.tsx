@@ -7,6 +7,7 @@ import { Notice } from "../parts/notice";
 import { Controls, LampColor, modeWords, setTemperature } from "./controls";
 import { Dial } from "./dial";
 import type { Device } from "./device";
+import { History } from "./history";
 import type { State, ThermostatState } from "./model";
 import type { OpenHome } from "./store";
 import { absenceWords, failureWords, readingWords, stateWords } from "./words";
@@ -40,6 +41,7 @@ export function DevicePage({ open, id }: { open: OpenHome; id: string }) {
         <Large device={device} />
       </div>
       <Facts device={device} />
+      <History home={home.id} device={device} />
     </div>
   );
 }

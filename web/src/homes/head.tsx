@@ -5,11 +5,12 @@ import { t } from "../app/i18n";
 import { Icon, type IconName } from "../parts/icons";
 import type { Home } from "./model";
 
-type Tab = "devices" | "events" | "people" | "safety";
+type Tab = "devices" | "energy" | "events" | "people" | "safety";
 
 const TABS: readonly (readonly [Tab, IconName])[] = [
   ["devices", "home"],
   ["safety", "exit"],
+  ["energy", "energy"],
   ["events", "history"],
   ["people", "people"],
 ];

@@ -5,6 +5,7 @@ import { match } from "../app/router";
 import { t } from "../app/i18n";
 import { Notice } from "../parts/notice";
 import { DevicePage } from "./device_page";
+import { EnergyPage } from "./energy";
 import { EventsPage } from "./events";
 import { HomePage } from "./home";
 import { Homes } from "./homes";
@@ -21,6 +22,7 @@ export const texts = {
 };
 
 const ABOUT_HOME: ReadonlyMap<string, ComponentType<{ open: OpenHome }>> = new Map([
+  ["energy", EnergyPage],
   ["events", EventsPage],
   ["people", PeoplePage],
   ["safety", SafetyPage],

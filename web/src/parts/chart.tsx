@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { formatNumber, formatTime, language } from "../app/i18n";
+import { formatNumber, formatTime, language, t } from "../app/i18n";
 import { colour, scheme } from "../app/theme";
 
 export interface Line {
@@ -10,25 +10,27 @@ export interface Line {
   /** A colour token of the style sheet. */
   readonly token: "accent" | "warm" | "alarm" | "soft";
   readonly values: readonly (number | null)[];
-  /** Filled to zero, for sums such as energy. */
-  readonly filled?: boolean;
+  /** Bars from zero, for sums such as energy. */
+  readonly bars?: boolean;
 }
 
-interface ChartProps {
+export interface ChartProps {
   readonly label: string;
   readonly unit: string;
   readonly times: readonly Date[];
   readonly lines: readonly Line[];
   readonly height?: number;
+  /** The words of a time on the axis; by default the time of today, or date and time. */
+  readonly tick?: (at: Date) => string;
 }
 
-export function Chart({ label, unit, times, lines, height = 220 }: ChartProps) {
+export function Chart({ label, unit, times, lines, height = 220, tick = formatTime }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const drawnFor = `${scheme.value} ${language.value}`;
   useEffect(() => {
     const element = place.current;
     if (!element) return;
-    const plot = new uPlot(options(element.clientWidth, height, unit, lines), data(times, lines), element);
+    const plot = new uPlot(options(element.clientWidth, height, unit, lines, tick), data(times, lines), element);
     const resizing = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     resizing.observe(element);
     return () => {
@@ -66,24 +68,28 @@ function data(times: readonly Date[], lines: readonly Line[]): uPlot.AlignedData
   return [times.map((at) => at.getTime() / 1000), ...lines.map((line) => [...line.values])];
 }
 
-function options(width: number, height: number, unit: string, lines: readonly Line[]): uPlot.Options {
+function bars(): Partial<uPlot.Series> {
+  return { fill: colour("accent"), points: { show: false }, ...(uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.7, 48], align: 1 }) } : {}) };
+}
+
+function options(width: number, height: number, unit: string, lines: readonly Line[], tick: (at: Date) => string): uPlot.Options {
   const axis: uPlot.Axis = { stroke: colour("soft"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false } };
   return {
     width,
     height,
     cursor: { drag: { x: true, y: false } },
     series: [
-      { value: (_plot, at) => (at === null ? "" : formatTime(new Date(at * 1000))) },
+      { label: t("common.time"), value: (_plot, at) => (at === null ? "" : formatTime(new Date(at * 1000))) },
       ...lines.map((line) => ({
         label: line.label,
         stroke: colour(line.token),
         width: 2,
         value: (_plot: uPlot, value: number | null) => text(value, unit),
-        ...(line.filled ? { fill: colour("wash") } : {}),
+        ...(line.bars ? bars() : {}),
       })),
     ],
     axes: [
-      { ...axis, values: (_plot, at) => at.map((one) => formatTime(new Date(one * 1000))) },
+      { ...axis, values: (_plot, at) => at.map((one) => tick(new Date(one * 1000))) },
       { ...axis, size: 60, values: (_plot, values) => values.map((value) => formatNumber(value)) },
     ],
   };

@@ -120,20 +120,30 @@ class HomeHistory:
         times = (2 * since - until, since, until)
         before, begin, end = [await self._read_counter(module_id, at) for at in times]
         if end is not None:
-            return Used(_difference(begin, end), _difference(before, begin))
-        width = HOUR if until - since <= 7 * DAY else DAY
-        return Used(*[await self._sum_power(module_id, *period, width) for period in ((since, until), times[:2])])
+            first = await self._read_first_counter(module_id, since, until) if begin is None else begin
+            return Used(_difference(first, end), _difference(before, begin))
+        return Used(*[await self._sum_power(module_id, *period) for period in ((since, until), times[:2])])
 
     async def _read_counter(self, module_id: Id, at: float) -> float | None:
         # The hour that begins at this time is found too, and is not wanted.
         found = await self._history.list_summaries(module_id, at - _LOOK_BACK, at, HOUR, 2 * _SERIES)
         return next((one.last for one in reversed(found) if one.measure == "energy" and one.at < at), None)
 
-    async def _sum_power(self, module_id: Id, since: float, until: float, width: float) -> float | None:
-        limit = (int((until - since) / width) + 2) * _SERIES
-        found = await self._history.list_summaries(module_id, since, until, width, limit)
+    async def _read_first_counter(self, module_id: Id, since: float, until: float) -> float | None:
+        """Return the first value in the period, for a counter that was not read before the period."""
+        _, found = await self._list_all(module_id, since, until)
+        return next((one.low for one in found if one.measure == "energy"), None)
+
+    async def _sum_power(self, module_id: Id, since: float, until: float) -> float | None:
+        width, found = await self._list_all(module_id, since, until)
         parts = [one.mean * (min(until, one.at + width) - max(since, one.at)) / HOUR for one in found if one.measure == "power"]
         return sum(parts) if parts else None
+
+    async def _list_all(self, module_id: Id, since: float, until: float) -> tuple[float, Sequence[ReadingSummary]]:
+        """Return all summaries of a period, and how many seconds each of them covers."""
+        width = HOUR if until - since <= 7 * DAY else DAY
+        limit = (int((until - since) / width) + 2) * _SERIES
+        return width, await self._history.list_summaries(module_id, since, until, width, limit)
 
 
 def _add(one: float | None, other: float | None) -> float | None:

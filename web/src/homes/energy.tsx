@@ -1,0 +1,125 @@
+/** The energy that a home used in a day, week, month or year, compared with the one before, and what it cost. */
+
+import { api } from "../app/api";
+import { formatNumber, t } from "../app/i18n";
+import { List, Row } from "../parts/list";
+import { Empty } from "../parts/notice";
+import { Subpage } from "./head";
+import { Show, useLoaded } from "./loaded";
+import type { Energy, Home, Used } from "./model";
+import type { Period } from "./period";
+import { PeriodChart } from "./period_chart";
+import { PeriodChoice, useChoice } from "./period_choice";
+import { readReadings, type PeriodReading } from "./readings";
+import type { OpenHome } from "./store";
+import { iconOf } from "./words";
+
+const MOST_METERS = 5;
+
+export function EnergyPage({ open }: { open: OpenHome }) {
+  const { choice, choose, period, before } = useChoice();
+  const meters = open.devices.filter(({ module }) => module.value.kind === "energymeter").map(({ id }) => id);
+  const loaded = useLoaded(
+    async (signal) => {
+      // A period that has not ended is compared with the same part of the period before.
+      const elapsed = Math.max(60_000, Math.min(period.until.getTime(), Date.now()) - period.since.getTime());
+      const sum = (one: Period): Promise<Energy> => {
+        const until = new Date(Math.min(one.until.getTime(), one.since.getTime() + elapsed));
+        return api.get<Energy>(`/home/v1/homes/${open.id}/energy`, { query: { since: one.since.toISOString(), until: until.toISOString() }, signal });
+      };
+      const measure = async (one: Period): Promise<readonly PeriodReading[]> =>
+        meters.length > MOST_METERS ? [] : (await Promise.all(meters.map((id) => readReadings(open.id, id, one, signal)))).flat();
+      const [energy, energyBefore, readings, readingsBefore] = await Promise.all([sum(period), sum(before), measure(period), measure(before)]);
+      return { energy, energyBefore, chart: { readings, readingsBefore, period, before } };
+    },
+    [open, choice],
+  );
+  const home = open.home.value;
+  if (!home) return null;
+  return (
+    <Subpage home={home} current="energy">
+      <PeriodChoice choice={choice} period={period} choose={choose} />
+      <Show of={loaded}>
+        {({ energy, energyBefore, chart }) =>
+          energy.used === null && energyBefore.used === null ? (
+            <Empty title={t("homes.energy.none")} />
+          ) : (
+            <>
+              <Total energy={energy} before={energyBefore} />
+              {chart.readings.length > 0 && <PeriodChart measure="energy" {...chart} />}
+              <Parts open={open} home={home} energy={energy} />
+            </>
+          )
+        }
+      </Show>
+    </Subpage>
+  );
+}
+
+const kilowattHours = (value: number): string => `${formatNumber(value, { maximumFractionDigits: value < 10 ? 2 : 1 })} kWh`;
+
+function costWords(cost: number | null, currency: string | null): string {
+  if (cost === null || !currency) return "";
+  try {
+    return formatNumber(cost, { style: "currency", currency });
+  } catch {
+    return `${formatNumber(cost, { minimumFractionDigits: 2 })} ${currency}`; // A currency without a code of three letters.
+  }
+}
+
+function usedWords({ used, cost }: Used, currency: string | null): string {
+  return [kilowattHours(used ?? 0), costWords(cost, currency)].filter(Boolean).join(" · ");
+}
+
+function Total({ energy, before }: { energy: Energy; before: Energy }) {
+  const { used, currency } = energy;
+  const cost = costWords(energy.cost, currency);
+  return (
+    <div class="panel energy-total">
+      <p class="energy-used">
+        <strong>{used === null ? "–" : kilowattHours(used)}</strong>
+        {cost && <span>{cost}</span>}
+      </p>
+      <p class="soft">
+        {before.used === null ? t("homes.energy.no_before") : t("homes.energy.before", { value: usedWords(before, currency) })}
+      </p>
+      {energy.simulated && <p class="soft">{t("homes.energy.simulated")}</p>}
+    </div>
+  );
+}
+
+/** The rooms and the devices by how much they used. */
+function Parts({ open, home, energy }: { open: OpenHome; home: Home; energy: Energy }) {
+  const names = new Map([...home.floors.flatMap(({ rooms }) => rooms), ...home.rooms].map(({ id, name }) => [id, name]));
+  const byUse = (one: Used, other: Used): number => (other.used ?? 0) - (one.used ?? 0);
+  const about = (used: Used): string => usedWords(used, energy.currency);
+  const rooms = energy.rooms.filter(({ roomId }) => names.has(roomId)).sort(byUse);
+  const devices = energy.modules.flatMap((used) => {
+    const device = open.device(used.moduleId);
+    return device ? [{ ...used, device }] : [];
+  });
+  return (
+    <>
+      {rooms.length > 0 && (
+        <section class="part">
+          <h2>{t("homes.energy.rooms")}</h2>
+          <List>
+            {rooms.map((room) => (
+              <Row key={room.roomId} icon="home" title={names.get(room.roomId)} about={about(room)} href={`/homes/${home.id}/rooms/${room.roomId}`} />
+            ))}
+          </List>
+        </section>
+      )}
+      {devices.length > 0 && (
+        <section class="part">
+          <h2>{t("homes.energy.devices")}</h2>
+          <List>
+            {devices.sort(byUse).map(({ device, ...used }) => (
+              <Row key={device.id} icon={iconOf(device.module.value)} title={device.module.value.name} about={about(used)} href={`/homes/${home.id}/devices/${device.id}`} />
+            ))}
+          </List>
+        </section>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,47 @@
+/** What a device measured: charts by day, week, month or year, and a file for a spreadsheet. */
+
+import { t } from "../app/i18n";
+import { Button } from "../parts/button";
+import type { Device } from "./device";
+import { Show, useLoaded } from "./loaded";
+import { MEASURES, PeriodChart } from "./period_chart";
+import { PeriodChoice, useChoice } from "./period_choice";
+import { csvOf, download, readReadings } from "./readings";
+
+const MEASURING = new Set(["plug", "energymeter", "chronothermostat"]);
+
+export function History({ home, device }: { home: string; device: Device }) {
+  return MEASURING.has(device.module.value.state?.of ?? "") ? <Charts home={home} id={device.id} name={device.module.value.name} /> : null;
+}
+
+function Charts({ home, id, name }: { home: string; id: string; name: string }) {
+  const { choice, choose, period, before } = useChoice();
+  const loaded = useLoaded(
+    async (signal) => {
+      const [readings, readingsBefore] = await Promise.all([period, before].map((one) => readReadings(home, id, one, signal)));
+      return { readings: readings ?? [], readingsBefore: readingsBefore ?? [], period, before };
+    },
+    [home, id, choice],
+  );
+  return (
+    <section class="part history">
+      <h2>{t("homes.history.title")}</h2>
+      <PeriodChoice choice={choice} period={period} choose={choose} />
+      <Show of={loaded}>
+        {(found) => {
+          const measures = MEASURES.filter((measure) => [...found.readings, ...found.readingsBefore].some((reading) => reading.measure === measure));
+          if (!measures.length) return <p class="soft">{t("homes.history.none")}</p>;
+          return (
+            <>
+              {measures.map((measure) => (
+                <PeriodChart key={measure} measure={measure} {...found} />
+              ))}
+              <p class="soft">{t("homes.history.zoom")}</p>
+              <Button onClick={() => download(`${name}-${found.period.range}.csv`, csvOf(found.readings))}>{t("homes.history.csv")}</Button>
+            </>
+          );
+        }}
+      </Show>
+    </section>
+  );
+}
