@@ -68,12 +68,42 @@ async def test_tokens_are_only_in_memory(chromium: Browser, demo: Gateway) -> No
         assert await walk.page.evaluate("sessionStorage.length + localStorage.length") == 0
 
 
+async def test_it_finds_the_login_of_the_browser_at_each_load(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        loads: list[str] = []
+        walk.page.on("load", lambda page: loads.append(page.url))
+        await walk.open("/")
+        assert await walk.shows("You are logged in as Anna Bianchi.")
+        await walk.page.reload()
+        assert await walk.shows("You are logged in as Anna Bianchi.")
+        assert loads == [f"{demo.base_url}/"] * 2, "the page stays"
+        assert await walk.page.evaluate("sessionStorage.length + localStorage.length") == 0
+
+
+async def test_without_a_login_it_asks_once(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo) as walk:
+        asked: list[str] = []
+        walk.page.on("request", lambda request: asked.append(request.url) if "/auth/authorize" in request.url else None)
+        await walk.open("/")
+        await walk.page.wait_for_load_state("networkidle")
+        await expect(walk.page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
+        assert ["prompt=none" in url for url in asked] == [True]
+
+
+async def test_its_header_leads_back_to_the_wanted_page(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo) as walk:
+        await walk.open("/homes")
+        assert walk.page.url == f"{demo.base_url}/"
+        await walk.page.locator("header.bar").get_by_role("button", name="Log in").click()
+        await walk.fill_login(ANNA)
+        await walk.page.wait_for_url("**/homes*")
+
+
 async def test_logging_out_ends_the_login_in_every_tab(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, who=ANNA) as walk:
         other = await walk.page.context.new_page()
         for page in (walk.page, other):
             await page.goto(f"{demo.base_url}/")
-            await page.get_by_role("button", name="Log in", exact=True).click()
             await page.get_by_text("You are logged in as Anna Bianchi.").wait_for()
         await walk.page.locator(".menu summary").click()
         await walk.page.get_by_role("button", name="Log out").click()

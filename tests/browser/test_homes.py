@@ -12,6 +12,7 @@ from support.pages import LOOKS, Scheme, Walk, visit
 pytestmark = pytest.mark.slow
 
 ANNA, BRUNO, FABIO = "anna@example.com", "bruno@example.com", "fabio@example.com"
+LUCIA = "lucia@example.com"
 HOUSE = "Casa Bianchi"
 DOUBTFUL = re.compile(r"/commands$")
 
@@ -51,6 +52,27 @@ async def test_a_person_without_a_home_is_told_what_to_do(chromium: Browser, dem
         await walk.open("/homes")
         assert await walk.shows("You have no home yet")
         assert await walk.find_problems("no-home") == []
+
+
+async def test_an_operator_without_a_home_is_told_how_to_add_one(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=LUCIA) as walk:
+        await walk.open("/homes")
+        assert await walk.shows("You operate this gateway.")
+        assert await walk.shows("domogate estate import")
+
+
+async def test_a_lamp_that_is_off_shows_the_level_that_it_keeps(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await open_house(walk)
+        lamp, level = card(walk, "Floor lamp"), card(walk, "Floor lamp").get_by_role("slider")
+        if not await lamp.get_by_role("switch").is_checked():
+            await lamp.get_by_role("switch").click()
+        await level.fill("39")
+        await expect(level).to_have_attribute("aria-valuetext", "39%")
+        await expect(lamp).to_have_attribute("aria-busy", "false")
+        await lamp.get_by_role("switch").click()
+        await expect(level).to_have_attribute("aria-valuetext", "Off, 39%")
+        await expect(level).to_have_value("39")
 
 
 async def test_a_lamp_is_switched_and_others_see_it(chromium: Browser, demo: Gateway) -> None:

@@ -57,10 +57,13 @@ class Walk:
     async def log_in(self, email: str) -> None:
         """Log in on the login page. Afterwards the pages find the person by themselves."""
         await self.page.goto(f"{self.gateway.auth_url}/login")
+        await self.fill_login(email)
+        await self.page.wait_for_url("**/auth/account*")
+
+    async def fill_login(self, email: str) -> None:
         await self.page.get_by_label("E-mail", exact=True).fill(email)
         await self.page.get_by_label("Password", exact=True).fill(self.gateway.people[email].password)
         await self.page.get_by_role("button", name="Log in", exact=True).click()
-        await self.page.wait_for_url("**/auth/account*")
 
     async def find_problems(self, name: str = "") -> list[str]:
         """What axe-core and the layout find. With a name, the page is kept as a picture if DOMOGATE_SCREENSHOTS is a folder."""

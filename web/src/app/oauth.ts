@@ -33,10 +33,30 @@ function random(): string {
   return base64url(crypto.getRandomValues(new Uint8Array(32)));
 }
 
-/** Leave the page for the login. `silent`: the gateway shows no page, and answers `login_required` instead. */
-export function leaveForLogin(target: string, options: { silent: boolean; language: string }): void {
-  const pending: PendingLogin = { state: random(), verifier: random(), target };
+interface LoginOptions {
+  /** The gateway shows no page, and answers `login_required` instead. */
+  readonly silent: boolean;
+  readonly language: string;
+}
+
+/** Leave the page for the login. */
+export function leaveForLogin(target: string, options: LoginOptions): void {
+  const [pending, address] = beginLogin(target, options);
   sessionStorage.setItem(PENDING, JSON.stringify(pending));
+  location.replace(address);
+}
+
+/** The tokens of the person who is logged in in this browser, or null. The page stays. Throws if the gateway cannot be reached. */
+export async function findLogin(language: string): Promise<TokenAnswer | null> {
+  const [pending, address] = beginLogin("/", { silent: true, language });
+  // The answer is a redirect to this page. Its address has the code.
+  const answer = await fetch(address, { signal: AbortSignal.timeout(15_000) });
+  const outcome = await readAnswer(pending, new URL(answer.url).searchParams);
+  return outcome && "tokens" in outcome ? outcome.tokens : null;
+}
+
+function beginLogin(target: string, options: LoginOptions): [PendingLogin, string] {
+  const pending: PendingLogin = { state: random(), verifier: random(), target };
   const request = new URLSearchParams({
     client_id: CLIENT_ID,
     response_type: "code",
@@ -48,17 +68,19 @@ export function leaveForLogin(target: string, options: { silent: boolean; langua
     ui_locales: options.language,
   });
   if (options.silent) request.set("prompt", "none");
-  location.replace(`/auth/authorize?${request}`);
+  return [pending, `/auth/authorize?${request}`];
 }
 
 /** Read the answer of the gateway from the address. Null if this browser tab did not begin the login. */
 export async function finishLogin(answer: URLSearchParams): Promise<Outcome | null> {
   const stored = sessionStorage.getItem(PENDING);
   sessionStorage.removeItem(PENDING);
-  const pending = stored ? (JSON.parse(stored) as PendingLogin) : null;
+  return stored ? readAnswer(JSON.parse(stored) as PendingLogin, answer) : null;
+}
+
+async function readAnswer({ state, verifier, target }: PendingLogin, answer: URLSearchParams): Promise<Outcome | null> {
   // A wrong issuer or state means that another site made up this address (RFC 9207, RFC 9700 §4.7).
-  if (!pending || answer.get("state") !== pending.state || answer.get("iss") !== `${location.origin}/auth`) return null;
-  const { target, verifier } = pending;
+  if (answer.get("state") !== state || answer.get("iss") !== `${location.origin}/auth`) return null;
   const code = answer.get("code");
   if (!code) return { target, error: answer.get("error") ?? "server_error" };
   const form = { grant_type: "authorization_code", code, code_verifier: verifier, redirect_uri: `${location.origin}/signed-in` };

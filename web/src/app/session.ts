@@ -3,7 +3,7 @@
 import { batch, signal } from "@preact/signals";
 import { config } from "./config";
 import { language, suggestLanguage } from "./i18n";
-import { askForTokens, finishLogin, leaveForLogin, readClaims, revoke, type TokenAnswer } from "./oauth";
+import { askForTokens, findLogin, finishLogin, leaveForLogin, readClaims, revoke, type TokenAnswer } from "./oauth";
 import { go, path, query } from "./router";
 
 export interface Person {
@@ -116,6 +116,14 @@ export async function accessToken(): Promise<string> {
   return tokens.access;
 }
 
+/** Take up the login of this browser, if there is one. */
+async function takeUpLogin(): Promise<void> {
+  const found = await findLogin(language.value);
+  if (!found) return;
+  if (leaving || tokens) revoke(found.refresh_token ?? found.access_token);
+  else keep(found);
+}
+
 /** Take up the answer of a login, if the address has one. */
 export async function startSession(): Promise<void> {
   others.onmessage = () => {
@@ -126,6 +134,8 @@ export async function startSession(): Promise<void> {
   addEventListener("pagehide", (event) => {
     if (!event.persisted) endGrant();
   });
+  // The door is for everybody, so it is shown while the gateway says whether somebody is logged in.
+  if (path.value === "/" && location.origin === config.origin) void takeUpLogin().catch(() => undefined);
   if (path.value !== "/signed-in") return;
   const outcome = await finishLogin(query.value).catch(() => ({ target: "/", error: "server_error" }));
   batch(() => {

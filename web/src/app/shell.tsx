@@ -10,7 +10,7 @@ import { AREAS, mayUse } from "./areas";
 import { config } from "./config";
 import { changeLanguage, LANGUAGES, language, t, type Language } from "./i18n";
 import { segments } from "./router";
-import { logIn, logOut, person } from "./session";
+import { logIn, logOut, person, wanted } from "./session";
 
 export function Shell({ children }: { children: ComponentChildren }) {
   return (
@@ -90,7 +90,7 @@ function PersonMenu() {
   const menu = useClosing();
   if (!person.value) {
     return (
-      <button type="button" class="quiet" onClick={() => logIn("/")}>
+      <button type="button" class="quiet" onClick={() => logIn(wanted.value ?? "/")}>
         {t("common.log_in")}
       </button>
     );

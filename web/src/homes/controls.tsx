@@ -67,7 +67,13 @@ function Light({ device, state, fixed }: { device: Device; state: LightState; fi
       <OnOff label={name} on={state.on} fixed={fixed} onChange={(on) => device.send({ do: "set light", on }, { on })} />
       {state.level !== null && !fixed && (
         <div class="card-wide">
-          <Slider label={t("homes.brightness_of", { name })} value={state.on ? state.level : 0} words={percent} onChange={setLevel} />
+          <Slider
+            label={t("homes.brightness_of", { name })}
+            look={state.on ? "" : "off"}
+            value={state.level}
+            words={(value) => (state.on || value !== state.level ? percent(value) : `${t("homes.state.off")}, ${percent(value)}`)}
+            onChange={setLevel}
+          />
         </div>
       )}
     </>

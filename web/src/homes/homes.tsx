@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { api, wordsFor } from "../app/api";
 import { count, t } from "../app/i18n";
 import { go } from "../app/router";
+import { person } from "../app/session";
 import { List, Row } from "../parts/list";
 import { Empty, Loading, Notice } from "../parts/notice";
 import type { HomeSummary } from "./model";
@@ -49,7 +50,13 @@ export function Homes() {
         </List>
       ) : (
         <Empty title={t("homes.none")}>
-          <p>{t("homes.none_about")}</p>
+          {person.value?.operator ? (
+            <p>
+              {t("homes.none_operator")} <code>domogate estate import estate.yaml</code>
+            </p>
+          ) : (
+            <p>{t("homes.none_about")}</p>
+          )}
         </Empty>
       )}
     </section>
