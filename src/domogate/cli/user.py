@@ -108,7 +108,7 @@ async def change_user(
 ) -> None:
     """Change the e-mail address, the name or the language of a user.
 
-    If a mail server is configured, the old address gets a mail about a changed address.
+    If the e-mail address changes and a mail server is configured, the old address gets a mail about the change.
     """
     if new_email is None and name is None and language is None:
         raise Mistake("Nothing to change: give --email, --name or --language.")

@@ -10,7 +10,7 @@ from domogate.domain.ids import Id
 
 
 class Standing(StrEnum):
-    """Whether the user has to renew the password (469) or accept the terms (470) on the account page."""
+    """Whether the user has to renew the password (status 469) or accept the terms (status 470) on the account page."""
 
     GOOD = "good"
     PASSWORD_EXPIRED = "password expired"

@@ -64,7 +64,8 @@ class Connections(msgspec.Struct, Generic[S], frozen=True):
     def find_problems(self, settings: S, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
         """Yield a problem if the option names a connection that is not in the settings.
 
-        If the settings have no connections, yield nothing: the file may be for another machine.
+        Also yield a problem if the option is missing and the settings list several connections. If the settings list none,
+        yield nothing: the file may be for another machine.
         """
         names, wanted = self.names(settings), options.get(self.option)
         if wanted is None and len(names) > 1:

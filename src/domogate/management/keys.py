@@ -130,7 +130,10 @@ async def list_signing_keys(services: ManagementServices, _call: OperatorCall) -
 
 
 @SIGNING_KEYS.add(
-    "POST", "/signing-keys/rotation", "Publish the next signing key; it signs as soon as other gateways know it", status=201
+    "POST",
+    "/signing-keys/rotation",
+    "Publish the next signing key; it signs after ten minutes, or at once with `emergency`",
+    status=201,
 )
 async def rotate_signing_keys(services: ManagementServices, call: OperatorCall, body: KeyRotation) -> RotatedKeysOut:
     kid = await services.signing_keys.rotate(now=body.emergency)
