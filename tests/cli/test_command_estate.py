@@ -136,6 +136,11 @@ class TestEstateImport:
         assert (added["users"], added["plants"], added["modules"]) == (2, 1, 3)
         assert domogate.run("estate", "import", str(file)).exit_code == 0
 
+    def test_one_object_is_told_in_the_singular(self, domogate: CommandLine, file: Path) -> None:
+        said = domogate.run("estate", "import", str(file)).stderr
+        assert "2 users" in said
+        assert "1 plant," in said
+
     def test_a_file_with_mistakes_changes_nothing(self, domogate: CommandLine, file: Path) -> None:
         spoil(file, "type: house", "type: castle")
         domogate.create()

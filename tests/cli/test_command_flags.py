@@ -62,6 +62,20 @@ class TestFlags:
     def test_a_file_that_is_not_there_is_a_wrong_setting(self, domogate: CommandLine, tmp_path: Path) -> None:
         assert "gone.toml" in domogate.refused("user", "list", "--config", str(tmp_path / "gone.toml"), code=2)
 
+    @pytest.mark.parametrize("setting", ["tls_certificate", "tls_key", "terms_file", "operator_logo"])
+    def test_a_file_that_only_a_running_gateway_uses_is_not_checked_by_other_commands(
+        self, domogate: CommandLine, tmp_path: Path, setting: str
+    ) -> None:
+        config = tmp_path / "domogate.toml"
+        named = {"tls_certificate", "tls_key"} if setting.startswith("tls") else {setting}
+        config.write_text("".join(f'{name} = "{tmp_path}/missing.png"\n' for name in sorted(named)))
+        domogate.good("estate", "import", "-", "--config", str(config), input="plants: []\n")
+        said = domogate.refused("serve", "--config", str(config), code=2)
+        assert len(said.splitlines()) == len(named)
+        for line, name in zip(said.splitlines(), sorted(named), strict=True):
+            assert line.startswith(f"domogate: {name} (domogate.toml line ")
+            assert "cannot be read: No such file or directory." in line
+
 
 class TestDurations:
     @pytest.mark.parametrize(("text", "seconds"), [("45", 45), ("45s", 45), ("30m", 1800), ("12h", 43_200), ("90d", 7_776_000)])
@@ -85,7 +99,12 @@ class TestHelp:
     def test_no_page_shows_a_python_type(self, domogate: CommandLine) -> None:
         pages = self.every_help_page(domogate)
         assert len(pages) > 60
-        assert [page for page in pages if re.search(r"<(bool|str|int|float|list|path)|\[\[|x<=", page)] == []
+        assert [page for page in pages if re.search(r"<(bool|str|int|float|list|path)|\[\[(?!issuers)|x<=", page)] == []
+
+    def test_the_names_of_tables_are_shown(self, domogate: CommandLine) -> None:
+        assert "tables [[issuers]], elsewhere JSON" in " ".join(
+            domogate.bare("serve", "--help").stdout.replace("│", " ").split()
+        )
 
     def test_a_setting_shows_its_default(self, domogate: CommandLine) -> None:
         page = " ".join(re.sub(r"[│╭╮╰╯─]", " ", domogate.bare("serve", "--help").stdout).split())

@@ -113,7 +113,8 @@ class TestInit:
 
     def test_it_is_refused_once_there_is_an_operator(self, domogate: CommandLine) -> None:
         domogate.good("init", "--email", NEW)
-        assert NEW in domogate.refused("init", "--email", "eve@example.com")
+        said = domogate.refused("init", "--email", "eve@example.com")
+        assert said.startswith(f"domogate: There is an operator already: {NEW}.")
         assert [user["email"] for user in domogate.read("user", "list")] == [NEW]
 
     def test_without_an_email_and_a_person_to_ask_it_is_wrong_usage(self, domogate: CommandLine) -> None:

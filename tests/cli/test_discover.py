@@ -81,7 +81,7 @@ class TestRefusals:
     def test_where_nobody_listens_it_says_so(self) -> None:
         result = run("--url", f"mqtt://127.0.0.1:{free_port()}", "--seconds", LONG_ENOUGH)
         assert result.exit_code == 1
-        assert "cannot be used" in result.stderr
+        assert "cannot be used: Connection refused." in result.stderr
         assert "Traceback" not in result.output
 
     def test_without_a_broker_it_names_both_ways_to_give_one(self) -> None:

@@ -1,5 +1,6 @@
 """The list of databases that a folder was used with."""
 
+import stat
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ class TestTheList:
         names = [line for line in (tmp_path / LIST_NAME).read_text().splitlines() if not line.startswith("#")]
         assert names == ["domogate.sqlite3", "postgresql://localhost:5432/domogate"]
         assert used.has("domogate.sqlite3")
+        assert stat.S_IMODE((tmp_path / LIST_NAME).stat().st_mode) == 0o600
 
     def test_without_a_folder_nothing_is_listed(self) -> None:
         used = UsedDatabases(None)

@@ -88,7 +88,8 @@ def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> C
                 arguments[name] = kind(**{field: arguments.pop(field) for field in kind.__struct_fields__})
             if wants_given:
                 arguments["given"] = _given(chosen, os.environ)
-            run_to_end(lambda: body(_settings(chosen, os.environ), **arguments))
+            serving = "tls_certificate" in flags
+            run_to_end(lambda: body(_settings(chosen, os.environ, serving=serving), **arguments))
 
         every = [inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]
         for one in own:
@@ -102,12 +103,12 @@ def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> C
     return register
 
 
-def _settings(chosen: dict[str, Any], environ: Mapping[str, str]) -> Settings:
+def _settings(chosen: dict[str, Any], environ: Mapping[str, str], *, serving: bool) -> Settings:
     """A flag overrides an environment variable, and an environment variable overrides the file."""
     flags = {name: text for name, text in chosen.items() if name != "config"}
     config = None if chosen["config"] is None else Path(chosen["config"])
     names = {family.slug for family in FAMILIES} | {operation.id for family in FAMILIES for operation in family.operations}
-    return load_settings(flags, environ, config, sunset_names=names)
+    return load_settings(flags, environ, config, sunset_names=names, serving=serving)
 
 
 def _given(chosen: dict[str, Any], environ: Mapping[str, str]) -> frozenset[str]:
@@ -131,8 +132,10 @@ def reporting_errors() -> Iterator[None]:
     """Turn every exception into a message without a traceback, and an exit code."""
     try:
         yield
-    except (BadSettings, WrongUsage) as bad:
-        fail(str(bad), WRONG_USAGE)
+    except BadSettings as bad:
+        fail("\ndomogate: ".join(map(str, bad.mistakes)), WRONG_USAGE)
+    except WrongUsage as wrong:
+        fail(str(wrong), WRONG_USAGE)
     except (Mistake, Refused) as mistake:
         fail(str(mistake), FAILED)
     except (KeyboardInterrupt, typer.Abort):  # Abort: Ctrl-C or the end of input at a question

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from domogate.settings.descriptions import DECLARED, FILES, print_default
 
@@ -18,10 +19,11 @@ CONFIG_HELP = "TOML file with settings; flags and DOMOGATE_* variables have prec
 
 
 def flag_help(name: str) -> str:
+    """The text of an option. Square brackets in it are not markup."""
     if name in FILES:
-        return f"File that contains {FILES[name]}, because it may be secret: {DECLARED[FILES[name]].setting.help}"
+        return f"File with the value of --{FILES[name].replace('_', '-')}. Use it if the value contains a password or key."
     setting = DECLARED[name]
-    return f"{setting.setting.help} Default: {print_default(setting.default)}."
+    return escape(f"{setting.setting.help} Default: {print_default(setting.default)}.")
 
 
 def flag_parameters(names: Sequence[str]) -> list[inspect.Parameter]:

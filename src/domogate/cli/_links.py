@@ -23,12 +23,16 @@ ShowLink = Annotated[bool, typer.Option("--show-link", help="Print the link even
 async def with_address(settings: Settings) -> AsyncIterator[Tools]:
     """Yield the tools of a command that prints a link or a token. If no gateway has started yet, print a note about the URL."""
     async with changing(settings) as tools:
-        if not tools.address_is_known:
-            note(
-                f"No gateway has run on this data yet, so the address {tools.settings.base_url} is assumed.\n"
-                "If clients use another address, name it with --public-url URL, or set public_url."
-            )
+        tell_assumed_address(tools)
         yield tools
+
+
+def tell_assumed_address(tools: Tools) -> None:
+    if not tools.address_is_known:
+        note(
+            f"No gateway has run on this data yet, so the address {tools.settings.base_url} is assumed.\n"
+            "If clients use another address, name it with --public-url URL, or set public_url."
+        )
 
 
 def tell_link(link: IssuedLink, email: str, as_json: bool, more: Mapping[str, object] | None = None) -> None:

@@ -16,6 +16,7 @@ from domogate.cli._output import AsJson, note, print_json
 from domogate.cli._placing import parse_pattern, place_modules
 from domogate.drivers import check_options, mqtt
 from domogate.drivers.mqtt import MqttBroker
+from domogate.drivers.mqtt.broker_connection import explain_error
 from domogate.drivers.mqtt.connection import BrokerRefused, ConnectionLost
 from domogate.drivers.mqtt.discovery import Found, Skipped, collect_announcements, find_modules
 from domogate.estate import EstateMistakes, read_estate
@@ -64,7 +65,7 @@ async def discover_mqtt(
     try:
         messages = await collect_announcements(chosen, seconds, base)
     except (BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError) as error:
-        raise Mistake(f"the broker {chosen.url} cannot be used: {str(error) or 'no answer'}") from None
+        raise Mistake(f"the broker {chosen.url} cannot be used: {explain_error(error)}.") from None
     found, passed = find_modules(messages, chosen.name if len(known) > 1 and url is None else None)
     if target is not None:
         _write_placed(settings, target, found, passed, out)

@@ -162,8 +162,12 @@ def _scan(file: Path, settings: Settings, take: Callable[[EstatePlant], None]) -
 
 def _told(summary: ImportSummary) -> str:
     parts = [
-        f"{word}: {', '.join(f'{count} {noun}' for noun, count in counts.items() if count)}"
+        f"{word}: {', '.join(_count(count, noun) for noun, count in counts.items() if count)}"
         for word, counts in (("Added", summary.added), ("Updated", summary.updated), ("Removed", summary.removed))
         if any(counts.values())
     ]
     return "\n".join(parts) or "Nothing to change: the store already has everything in the file."
+
+
+def _count(count: int, plural: str) -> str:
+    return f"{count} {plural.removesuffix('s') if count == 1 else plural}"

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from domogate.app import find_missing_file
-from domogate.cli._command import WrongUsage, command
-from domogate.cli._links import LINK_FLAGS, tell_link, with_address
+from domogate.cli._command import WrongUsage, changing, command
+from domogate.cli._links import LINK_FLAGS, tell_assumed_address, tell_link
 from domogate.cli._options import option
 from domogate.cli._output import AsJson, note
 from domogate.cli._questions import ask_email
@@ -30,9 +30,10 @@ async def init(
         email = ask_email("E-mail of the first operator")
     new = find_missing_file(settings) is not None
     place = "a database on a server" if settings.database else f"the folder {settings.data.absolute()}{', which is new' * new}"
-    note(f"The first operator of {place}. --data DIR or --database URL names another gateway.")
-    async with with_address(settings) as tools:
+    async with changing(settings) as tools:
+        user, link = await tools.people.create_first_operator(email.strip(), name)
+        note(f"The first operator of {place}. --data DIR or --database URL names another gateway.")
+        tell_assumed_address(tools)
         if tools.address_is_known:
             note(f"The address of the gateway is {tools.settings.base_url}. --public-url URL names another one.")
-        user, link = await tools.people.create_first_operator(email.strip(), name)
         tell_link(link, user.email, as_json, {"id": user.id, "email": user.email})

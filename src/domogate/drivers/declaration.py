@@ -38,6 +38,8 @@ class Setting(msgspec.Struct, frozen=True):
     """The flag of this setting takes no value. Giving the flag means true."""
     secret: bool = False
     """The value may contain a password, so messages do not repeat it."""
+    only_served: bool = False
+    """Only a running gateway uses the value, so other commands do not check it: its file may be missing for them."""
     panel: str = "Devices"
     """The heading in --help and in docs/settings.md."""
 

@@ -56,9 +56,14 @@ _PANELS: dict[str, dict[str, Setting]] = {
             check_public_url,
         ),
         "tls_certificate": Setting(
-            "FILE", "Certificate chain (PEM). With tls_certificate and tls_key the gateway uses HTTPS.", check_readable
+            "FILE",
+            "Certificate chain (PEM). With tls_certificate and tls_key the gateway uses HTTPS.",
+            check_readable,
+            only_served=True,
         ),
-        "tls_key": Setting("FILE", "Private key of the certificate (PEM), without a passphrase.", check_readable),
+        "tls_key": Setting(
+            "FILE", "Private key of the certificate (PEM), without a passphrase.", check_readable, only_served=True
+        ),
         "trusted_proxies": Setting(
             "LIST",
             "Addresses and networks of proxies, separated by commas. The gateway uses the X-Forwarded-For and "
@@ -190,6 +195,7 @@ _PANELS: dict[str, dict[str, Setting]] = {
             "Text file (UTF-8) with the terms of use. People accept this text. If the text changes, those who accepted the "
             "former text are asked again after the next start.",
             check_terms,
+            only_served=True,
         ),
         "terms_url": Setting(
             "URL",
@@ -206,7 +212,10 @@ _PANELS: dict[str, dict[str, Setting]] = {
             "true|false", "Serve the pages for people at /. If false, / answers 404; the APIs and the login pages remain."
         ),
         "operator_logo": Setting(
-            "FILE", "Logo of the operator on the pages: an SVG or PNG file of at most 262144 bytes.", check_logo
+            "FILE",
+            "Logo of the operator on the pages: an SVG or PNG file of at most 262144 bytes.",
+            check_logo,
+            only_served=True,
         ),
     },
     "Families": {

@@ -54,11 +54,12 @@ def load_settings(
     file: Path | None = None,
     *,
     sunset_names: Collection[str] | None = None,
+    serving: bool = True,
 ) -> Settings:
     """Flags come before DOMOGATE_* variables, variables before the TOML file, and the TOML file before defaults.
 
-    A flag that is None and an empty variable count as not given. If `file` is None, DOMOGATE_CONFIG may name one. Raises
-    BadSettings with all mistakes.
+    A flag that is None and an empty variable count as not given. If `file` is None, DOMOGATE_CONFIG may name one. Files
+    that only a running gateway uses are checked only if `serving` is true. Raises BadSettings with all mistakes.
     """
     mistakes: list[Mistake] = []
     types = {name: one.type for name, one in DECLARED.items()} | dict.fromkeys(FILES, Path)
@@ -74,7 +75,8 @@ def load_settings(
     for name, (value, source, from_text) in given.items():
         try:
             converted = _convert(value, types[name], from_text)
-            check = DECLARED[name].setting.check
+            setting = DECLARED[name].setting
+            check = setting.check if serving or not setting.only_served else None
             values[name] = converted if check is None else check(converted)
             if name == "sunset":
                 _check_sunset_names(values[name], sunset_names)

@@ -44,7 +44,8 @@ class UsedDatabases:
     def add(self, name: str) -> None:
         if self.file is None or self.has(name):
             return
-        with self.file.open("a", encoding="utf-8") as file:
+        descriptor = os.open(self.file, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+        with os.fdopen(descriptor, "a", encoding="utf-8") as file:
             file.write(f"{name}\n" if file.tell() else f"{_LIST_HEAD}{name}\n")
 
     def refuse(self, name: str, problem: str) -> DatabaseUnusable:

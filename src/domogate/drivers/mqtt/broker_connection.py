@@ -1,6 +1,9 @@
 """Keeps one connection to one broker open. It reconnects after a loss, and reports the reason of each loss."""
 
 import asyncio
+import os
+import re
+import socket
 import ssl
 import uuid
 from collections.abc import Awaitable, Callable
@@ -20,6 +23,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
 """Seconds between two attempts."""
 CONNECT_WITHIN = 10.0
 _UNSUPPORTED_VERSION = 0x84
+_ERROR_NUMBER = re.compile(r"\[Errno (\d+)\]")
 
 Serve = Callable[[Connection], Awaitable[None]]
 Lost = Callable[[AbsenceReason, str], None]
@@ -54,7 +58,7 @@ class BrokerConnection:
             except (ConnectionLost, OSError, TimeoutError, UnicodeError) as error:
                 # Some old brokers close the connection if they do not know the version.
                 self._version = V311 if isinstance(error, ConnectionLost) and self._version == V5 else V5
-                self._report_lost(AbsenceReason.CONNECTION_LOST, _explain(error))
+                self._report_lost(AbsenceReason.CONNECTION_LOST, explain_error(error))
             else:
                 _log.info(
                     "connected", broker=self.broker.name, url=self.broker.url, mqtt="5.0" if self._version == V5 else "3.1.1"
@@ -106,11 +110,18 @@ def _tls_context(broker: MqttBroker) -> ssl.SSLContext:
     return context
 
 
-def _explain(error: Exception) -> str:
+def explain_error(error: Exception) -> str:
+    """Why a broker cannot be used, in words without the number of an error."""
     if isinstance(error, TimeoutError) and not str(error):
         return f"no answer within {CONNECT_WITHIN:g} seconds"
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, ssl.SSLError) and error.reason:
+        return f"TLS failed: {error.reason.replace('_', ' ').lower()}"
+    if isinstance(error, socket.gaierror) and error.strerror:
+        return error.strerror
+    if numbers := _ERROR_NUMBER.findall(str(error)):  # One number for each address of the broker that was tried.
+        return ", ".join(dict.fromkeys(os.strerror(int(number)) for number in numbers))
     return str(error) or type(error).__name__
