@@ -11,6 +11,9 @@ from domogate.console.files import Build, File, make_file
 LOGO = "/logo"
 ICON = "/icon.svg"
 WEB_MANIFEST = "/manifest.webmanifest"
+TOUCH_ICON = "/icon-180.png"
+PNG_ICONS = {f"/icon-{size}.png": size for size in (180, 192, 512)}
+"""Icons for phones that cannot show an SVG icon. The picture fills the square, so that a phone can cut it round."""
 
 _LARGEST_LOGO = 262_144
 _LOGO_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
@@ -25,6 +28,7 @@ _SHELL = """<!doctype html>
 <meta name="theme-color" content="#fffefc" media="(prefers-color-scheme: light)">
 <meta name="theme-color" content="#1c2322" media="(prefers-color-scheme: dark)">
 <link rel="icon" href="{icon}" type="image/svg+xml">
+<link rel="apple-touch-icon" href="{touch_icon}">
 <link rel="manifest" href="{manifest}">
 <link rel="stylesheet" href="{style}">
 {preloads}<script type="module" src="{script}"></script>
@@ -90,6 +94,7 @@ class _WebIcon(msgspec.Struct, frozen=True):
     src: str
     type: str
     sizes: str = "any"
+    purpose: str = "any"
 
 
 class _WebManifest(msgspec.Struct, frozen=True):
@@ -98,6 +103,7 @@ class _WebManifest(msgspec.Struct, frozen=True):
     name: str
     short_name: str
     icons: tuple[_WebIcon, ...]
+    id: str = "/homes"
     start_url: str = "/homes"
     scope: str = "/"
     display: str = "standalone"
@@ -130,6 +136,7 @@ def make_shell(build: Build, identity: Identity, area: str) -> File:
     page = _SHELL.format(
         name=html.escape(identity.name),
         icon=ICON,
+        touch_icon=TOUCH_ICON,
         manifest=WEB_MANIFEST,
         style=build.style_url,
         script=build.script_url,
@@ -141,9 +148,19 @@ def make_shell(build: Build, identity: Identity, area: str) -> File:
 
 def make_identity_files(identity: Identity) -> dict[str, File]:
     """The files whose URLs do not change with their content."""
-    icons = (_WebIcon(ICON, "image/svg+xml"),)
+    folder = Path(__file__).parent / "icons"
+    pictures = {path: make_file((folder / path.strip("/")).read_bytes(), "image/png") for path in PNG_ICONS}
+    icons = (
+        _WebIcon(ICON, "image/svg+xml"),
+        *(
+            _WebIcon(path, "image/png", f"{size}x{size}", "any maskable")
+            for path, size in PNG_ICONS.items()
+            if path != TOUCH_ICON
+        ),
+    )
     manifest = _WebManifest(identity.name, identity.name[:12], icons)
     files = {
+        **pictures,
         ICON: make_file(_ICON, "image/svg+xml"),
         WEB_MANIFEST: make_file(msgspec.json.encode(manifest), "application/manifest+json"),
     }

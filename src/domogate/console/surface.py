@@ -7,13 +7,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from domogate.console.files import ASSETS, Build, File
-from domogate.console.shell import ICON, LOGO, NOT_BUILT, WEB_MANIFEST, Identity, make_identity_files, make_shell
+from domogate.console.shell import ICON, LOGO, NOT_BUILT, PNG_ICONS, WEB_MANIFEST, Identity, make_identity_files, make_shell
 
 ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 PAGE_PATHS = frozenset(("", "homes", "console", "developers", "signed-in"))
 """The first segment of the paths that show a page. The script chooses the page: `web/src/app/router.ts`."""
-PATHS = PAGE_PATHS | {path.strip("/") for path in (ASSETS, LOGO, ICON, WEB_MANIFEST)}
+PATHS = PAGE_PATHS | {path.strip("/") for path in (ASSETS, LOGO, ICON, WEB_MANIFEST, *PNG_ICONS)}
 
 _OPERATION = "domogate.operation"
 _IMMUTABLE = "public, max-age=31536000, immutable"
@@ -62,7 +62,7 @@ class PagesApp:
         if path in self._assets:
             return self._assets[path], {"cache-control": _IMMUTABLE}
         if path in self._files:
-            policy = _IMAGE_POLICY if path in (LOGO, ICON) else {}
+            policy = _IMAGE_POLICY if path in (LOGO, ICON, *PNG_ICONS) else {}
             return self._files[path], {"cache-control": _CHECKED, **policy}
         first = path[1:].split("/", 1)[0]
         if first in PAGE_PATHS and not path.startswith("//"):

@@ -1,0 +1,55 @@
+"""My homes as an application on a phone: how it is installed, and a home with many devices."""
+
+import copy
+import json
+import struct
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Route, expect
+
+from support.gateway import Gateway
+from support.pages import visit
+
+pytestmark = pytest.mark.slow
+
+ANNA = "anna@example.com"
+HOUSE_ID = "ca5a0001-0000-4000-8000-000000000000"
+MANY = 1_000
+
+
+async def test_the_pages_can_be_installed(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA, width=320) as walk:
+        await walk.open(f"/homes/{HOUSE_ID}")
+        session = await walk.page.context.new_cdp_session(walk.page)
+        found = await session.send("Page.getAppManifest")
+        assert found["errors"] == []
+        manifest = json.loads(found["data"])
+        assert (manifest["start_url"], manifest["display"]) == ("/homes", "standalone")
+        sizes = {icon["sizes"]: icon["src"] for icon in manifest["icons"]}
+        assert sizes.keys() == {"any", "192x192", "512x512"}
+        touch = await walk.page.locator("link[rel=apple-touch-icon]").get_attribute("href")
+        for size, path in (("192x192", sizes["192x192"]), ("512x512", sizes["512x512"]), ("180x180", touch)):
+            picture = await (await walk.page.request.get(f"{walk.gateway.base_url}{path}")).body()
+            width, height = struct.unpack(">II", picture[16:24])  # the header of a PNG file
+            assert f"{width}x{height}" == size
+
+
+async def test_a_home_of_a_thousand_devices_is_shown_and_searched(chromium: Browser, demo: Gateway) -> None:
+    async def answer(route: Route) -> None:
+        home: dict[str, Any] = await (await route.fetch()).json()
+        lamp = next(module for module in home["modules"] if module["kind"] == "light")
+        home["modules"] = [
+            {**copy.deepcopy(lamp), "id": f"00000000-0000-4000-8000-{number:012}", "name": f"Lamp {number}"}
+            for number in range(MANY)
+        ]
+        await route.fulfill(json=home)
+
+    async with visit(chromium, demo, who=ANNA, width=320) as walk:
+        await walk.page.route(f"**/home/v1/homes/{HOUSE_ID}", answer)
+        await walk.open(f"/homes/{HOUSE_ID}")
+        await expect(walk.page.get_by_role("article")).to_have_count(MANY)
+        await walk.page.get_by_role("searchbox").fill("lamp 99")
+        await expect(walk.page.get_by_role("article")).to_have_count(11)
+        wider = await walk.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wider == 0
