@@ -1,4 +1,4 @@
-"""Limits the number of events in a span of time. The counts are in the memory of this process, which is bounded."""
+"""Limits the number of events in a span of time. The counts are in the memory of this process, for a limited number of keys."""
 
 from collections import OrderedDict
 

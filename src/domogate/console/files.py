@@ -16,7 +16,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """`build.json`, which `web/build.mjs` writes."""
+    """The content of `build.json`, which `web/build.mjs` writes."""
 
     version: str
     script: str

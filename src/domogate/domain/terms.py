@@ -6,7 +6,7 @@ import msgspec
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """The gateway shows `text`, or links to `url`."""
+    """The terms of use. The gateway shows `text`, or links to `url` if there is no text."""
 
     version: str
     """The SHA-256 of the text, or of the URL. Another version must be accepted again."""

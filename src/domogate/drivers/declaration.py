@@ -14,7 +14,7 @@ OptionCheck = Callable[[DeviceKind, Mapping[str, Any]], Iterator[OptionProblem]]
 
 
 def inside(problems: Iterable[OptionProblem], *outer: str | int) -> Iterator[OptionProblem]:
-    """Problems of a nested value, with `outer` as the start of their paths."""
+    """Yield the problems of a nested value, with `outer` as the start of their paths."""
     return (((*outer, *path), words) for path, words in problems)
 
 

@@ -82,7 +82,7 @@ def record(shape: Shape[Any]) -> Codec:
 
 
 def reading(unit: Unit) -> Codec:
-    """A number, or a record with unit and time if they differ from the usual unit and time."""
+    """Return the codec of a reading. The file has a number, or a record if the unit or the time differs from the usual one."""
 
     def read(value: Any) -> Reading:
         if not isinstance(value, dict):

@@ -280,7 +280,10 @@ def parse_json(body: bytes) -> Any:
 
 
 def convert(value: Any, to: type[T]) -> T:
-    """Convert a JSON value to the declared type of the body. The handler checks enumerations and ranges."""
+    """Convert a JSON value to the declared type of the body. Raises MalformedRequest if the types differ.
+
+    The handler checks enumerations and ranges later.
+    """
     if not isinstance(value, dict):
         raise MalformedRequest("the body must be a JSON object")
     try:

@@ -163,7 +163,10 @@ class KeyAndToken(Credentials[Caller]):
             return own
 
     async def _find_own_pages(self, headers: Sequence[tuple[bytes, bytes]]) -> Caller | None:
-        """Return the caller if it is one of the gateway's own pages, which have no subscription key (Decision 0076)."""
+        """Return the caller if it is one of the gateway's own pages, which have no subscription key (Decision 0076).
+
+        Otherwise None.
+        """
         found = dict(headers)
         if KEY in found:
             return None

@@ -43,9 +43,9 @@ class Admission(Protocol):
         ...
 
     async def recognise(self, key: bytes) -> float:
-        """Return the time until which the key is valid, without counting a request. Open streams check their key so.
+        """Return the time until which the key is valid, without counting a request. Raise KeyRefused.
 
-        Raise KeyRefused.
+        The gateway checks the keys of open streams in this way.
         """
         ...
 

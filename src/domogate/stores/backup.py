@@ -71,7 +71,7 @@ def find_key_of_backup(path: Path) -> str | None:
 
 
 def restore(backup_path: Path, data_file: Path) -> None:
-    """Copy a backup to `data_file`, which must not exist or be empty. Raises ValueError if the backup is damaged."""
+    """Copy a backup to `data_file`. This file must not exist, or must be empty. Raises ValueError if the backup is damaged."""
     if not backup_path.is_file():
         raise FileNotFoundError(f"there is no backup {backup_path}")
     _check(backup_path)

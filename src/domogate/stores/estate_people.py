@@ -51,7 +51,10 @@ class ImportedUsers(msgspec.Struct):
 
 
 def import_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUsers:
-    """A stored user is found by id, or otherwise by e-mail; then the stored id is kept."""
+    """Add and update users, and return them.
+
+    A stored user is found by id, or otherwise by e-mail; then the stored id is kept.
+    """
     stored = list_users(tx.connection)
     by_id = {user.id: user for user in stored}
     by_email = {email_key(user.email): user for user in stored}
@@ -131,7 +134,10 @@ def import_clients(tx: Transaction, estate: Estate, *, prune: bool) -> Differenc
 
 
 def import_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Difference:
-    """A stored subscription is found by its key, or otherwise by its id. A revocation is kept."""
+    """Add and update subscriptions, and return what was changed.
+
+    A stored subscription is found by its key, or otherwise by its id. A revocation is kept.
+    """
     stored = list_subscriptions(tx.connection)
     by_key = {subscription.key_hash: subscription for subscription in stored}
     by_id = {subscription.id: subscription for subscription in stored}

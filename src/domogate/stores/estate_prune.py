@@ -41,7 +41,7 @@ def has_unlisted(connection: Connection, plant_ids: Sequence[Id], listed: DiskId
 
 
 def remove_unlisted(tx: Transaction, plant_ids: Sequence[Id], listed: DiskIds) -> ImportSummary:
-    """Of these plants and their content, remove all records that are not listed."""
+    """Remove those of these plants, and those records in the remaining plants, that are not listed. Return what was removed."""
     people_before = people_of(tx.connection, plant_ids)
     found = _find_unlisted(tx.connection, plant_ids, listed)
     for noun, table in {**_CONTENT, "plants": plants}.items():
@@ -52,7 +52,7 @@ def remove_unlisted(tx: Transaction, plant_ids: Sequence[Id], listed: DiskIds) -
 
 
 def remove_unlisted_users(tx: Transaction, user_ids: Sequence[Id]) -> None:
-    """Keep users who became members of a plant during the import. The next import removes them."""
+    """Remove these users, except users who became members of a plant during the import. The next import removes them."""
     kept = set(tx.connection.execute(_MEMBERS, {"ids": user_ids}).scalars())
     remove_users(tx, [user_id for user_id in user_ids if user_id not in kept])
 

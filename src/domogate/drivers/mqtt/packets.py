@@ -68,7 +68,7 @@ def words_for(reason: int) -> str:
 
 
 def to_varint(number: int) -> bytes:
-    """A variable byte integer (1.5.5)."""
+    """Encode the number as a variable byte integer (1.5.5)."""
     out = bytearray()
     while True:
         number, digit = divmod(number, 128)

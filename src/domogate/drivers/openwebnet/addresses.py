@@ -67,7 +67,10 @@ def parse_where(where_text: str) -> Where | None:
 
 
 def parse_zone(where_text: str) -> int | None:
-    """The number of a thermoregulation zone, in any spelling (N, #N, #0#N, N#actuator). The central unit is 0."""
+    """Return the number of a thermoregulation zone, in any spelling (N, #N, #0#N, N#actuator), or None.
+
+    The central unit is 0.
+    """
     match = _ZONE.fullmatch(where_text)
     if match is None or where_text == "0" or (len(match[1]) > 1 and match[1].startswith("0")):
         return None  # 0 means all probes, and 00N the slaves of a zone.

@@ -170,7 +170,12 @@ class Light(Actuator):
         return self._plan_level(after.level)
 
     def _plan_off(self, command: SetLight, after: LightState, *, send: bool) -> Plan:
-        """The bus cannot set the level of a light that is off. The level is sent when the light is switched on."""
+        """Return the plan for a light that is off after the command.
+
+        The bus cannot set its level: the level is sent with the next "on".
+
+        Without `send` the light is already off, so nothing is sent.
+        """
 
         def keep_preset(at: float) -> None:
             level = _tens(after.level) if self.levels == 10 and after.level else after.level

@@ -284,7 +284,7 @@ class SimulatedPlant:
         return [self.report(module, now, whole=False) for module in self._modules.values() if module.has_changes]
 
     def take_first_reports(self, now: float) -> list[Report]:
-        """After `attach`: changes, absent modules, and states that no driver has confirmed yet."""
+        """Return the reports after `attach`: changes, absent modules, and states that no driver has confirmed yet."""
         return [
             self.report(module, now)
             for module in self._modules.values()

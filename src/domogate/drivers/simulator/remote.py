@@ -33,7 +33,7 @@ class Remote(Device[RemoteState]):
         return RemoteState(battery=self.random.pick("battery", _WORDS), firmware=_firmware(self.random))
 
     def charge_at(self, now: float) -> float:
-        """The charge falls from 1 to 0. A new battery starts at 1 again."""
+        """Return the charge of the battery. It falls from 1 to 0; then a new battery starts at 1 again."""
         return (self._charge - (now - self.made_at) / self._lasts) % 1.0
 
     def evolve(self, now: float) -> None:

@@ -179,7 +179,10 @@ class _ChainCheck:
         return Verification(records, GENESIS if last is None else last.hash, self.broken, removed)
 
     def _check_beginning(self) -> Broken | None:
-        """The last removal record says which record is the first and which hash it follows. Check that this is true."""
+        """Check that the log begins with the record, and after the hash, that the last removal record names.
+
+        Return a Broken if not.
+        """
         first, removal = self._first, self._removal
         if first is None or (first.number == 1 and removal is None):
             return None

@@ -104,7 +104,10 @@ class Exchange:
     # --- refresh_token ------------------------------------------------------------------------------------------------
 
     async def refresh(self, client: Client, refresh_token: str, scope: str | None, address: str = "") -> TokenSet:
-        """Exchange a refresh token for new tokens (RFC 6749 §6, RFC 9700 §4.14). A client may retry soon (Decision 0023)."""
+        """Exchange a refresh token for new tokens (RFC 6749 §6, RFC 9700 §4.14). Raises OAuthFault.
+
+        A client whose answer was lost may repeat the request for some seconds, and gets the same refresh token (Decision 0023).
+        """
         require_grant(client, GrantType.REFRESH_TOKEN)
         # The token is read first, so that a value that is not a refresh token of this client does not cost a write.
         presented = await self._store.find_refresh_token(hash_secret(refresh_token))

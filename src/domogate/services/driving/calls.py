@@ -92,7 +92,10 @@ class DriverCalls:
         self._last_writes: set[asyncio.Task[None]] = set()
 
     def run(self, deadline: float, work: Callable[[DriverCall], Coroutine[Any, Any, T]]) -> Outcome[T]:
-        """Start a call. Raises DeviceTimeout if the plant has too many running calls."""
+        """Start a call, and return a future that ends at the deadline at the latest.
+
+        Raises DeviceTimeout if the plant has too many calls.
+        """
         if self.running >= MOST_IN_A_PLANT:
             raise DeviceTimeout("the device was not asked: too many orders and questions of this plant are waiting")
         loop = asyncio.get_running_loop()

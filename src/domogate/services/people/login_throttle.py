@@ -96,7 +96,7 @@ class LoginThrottle:
 
 
 class LoginThrottles:
-    """All throttles of a login."""
+    """The throttles for passwords and for codes, each for the account alone and for the pair of account and IP address."""
 
     def __init__(self, store: SessionStore, clock: Clock, passwords: LoginThrottle) -> None:
         self.passwords = passwords
@@ -135,7 +135,10 @@ class LoginQueue:
 
     @contextmanager
     def enter(self, address: str) -> Iterator[bool]:
-        """Yield False if there is no place; the caller must not check the password then."""
+        """Yield True if the login may continue.
+
+        Yield False if there is no place: then the caller must not check the password.
+        """
         network = network_of(address)
         if self._by_network.total() >= self._most or self._by_network[network] >= self._most // 2:
             yield False

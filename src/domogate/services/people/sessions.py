@@ -98,7 +98,7 @@ class Sessions(SecondFactorChanges):
         return LoginFailed()
 
     async def confirm_password(self, person: LoggedIn, password: str, address: str) -> LoginFailed | LoginThrottled | None:
-        """Return None if the password is right.
+        """Return None if the password is right, otherwise why it is refused.
 
         Pages ask for it before critical changes, because another person may use the browser.
         """

@@ -85,7 +85,7 @@ class Control:
         return view.state
 
     async def check_reachable(self, view: ModuleView) -> None:
-        """Ask the module if its state is not fresh. Raises DeviceOffline, DeviceTimeout."""
+        """Return if the module can be reached. If its state is not fresh, ask it first. Raises DeviceOffline, DeviceTimeout."""
         if self.find_fresh(view) is None:
             await self.refresh(view)
         if not view.reachable:

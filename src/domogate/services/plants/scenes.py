@@ -22,7 +22,9 @@ class Scenes:
         self._running: set[asyncio.Task[None]] = set()
 
     async def run_scene(self, plant_id: Id, scene: Module, *, by: Id | None = None) -> None:
-        """Return when all steps are on disk. Then they are executed even if this process ends. Raises Internal.
+        """Start the scene. Return when all steps are on disk; they are executed even if this process ends then.
+
+        Raises Internal.
 
         If a step fails, the other steps are still executed. Steps for the same module stay in order.
         """

@@ -65,7 +65,8 @@ class WebhookLease:
     async def advance(self, position: int, pending: Sequence[PendingDelivery] = (), *, answered: bool = True) -> None:
         """Store that all changes up to `position` are handled and which are pending. Raises LeaseLost.
 
-        `answered`: whether the receiver answered.
+        If `answered` is true, the receiver works again, so the next failure has a short delay. If it is false, the delays still
+        grow.
         """
         if not await self._store.move_webhook(self.webhook.id, self._holder, position, pending):
             self._lose()

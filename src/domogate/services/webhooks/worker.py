@@ -166,7 +166,7 @@ class WebhookWorker:
         return {item.module_id for item in first}, min((item.next_at for item in first), default=None)
 
     async def _deliver_page(self, page: Sequence[Change], blocked: set[Id | None]) -> float | None:
-        """Deliver one page. If the receiver is down, return the time of the next attempt."""
+        """Deliver one page. If the receiver is down, return the time of the next attempt, otherwise None."""
         deliveries = [Delivery(change) for change in page if change.cursor not in self._handled]
         tried = await self._run_batch([delivery for delivery in deliveries if delivery.module_id not in blocked])
         by_cursor = {result.delivery.cursor: result for result in tried}

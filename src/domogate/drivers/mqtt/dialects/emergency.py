@@ -52,7 +52,7 @@ class FailureSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             yield from _find_problem_of_type(kind, failure, ("bits", bit))
 
     def read(self, payload: bytes, kind: DeviceKind) -> dict[FailureType, bool] | None:
-        """Whether each failure is present. None if the payload says nothing about failures. Raises Unreadable."""
+        """Return for each failure whether it is present. None if the payload says nothing about failures. Raises Unreadable."""
         found = Source(topic=self.topic, path=self.path).find(payload)
         types = types_of(kind)
         if self.bits:
@@ -80,7 +80,7 @@ _OTHER = {
 
 
 class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """The message with the result of a test. All values are paths into its JSON."""
+    """The message with the result of a test. `result`, `ended`, `began` and `lit` are paths into its JSON."""
 
     __test__ = False  # pytest would collect it
 
