@@ -93,3 +93,63 @@ export interface Plant {
   readonly allowed: readonly Member[];
   readonly invited: readonly string[];
 }
+
+export const KINDS = [
+  "light", "automation", "plug", "heater", "energymeter", "remote", "scene", "gateway", "lock", "activation", "audiovideo unit",
+  "chronothermostat", "multisocket", "emergency controller", "emergency unit",
+] as const;
+export type Kind = (typeof KINDS)[number];
+
+export interface Module {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: Kind;
+  readonly driver: string;
+  readonly simulated: boolean;
+  readonly ambient: string | null;
+  readonly state: Readonly<Record<string, unknown>> | null;
+  readonly reachable: boolean;
+  readonly absence: { readonly why: string; readonly since: string; readonly evidence: string } | null;
+  readonly reportedAt: string | null;
+}
+
+export interface Order {
+  readonly id: string;
+  readonly moduleId: string;
+  readonly command: Readonly<Record<string, unknown>>;
+  readonly userId: string | null;
+  readonly state: "queued" | "sent" | "confirmed" | "failed" | "expired" | "unknown";
+  readonly problem: string;
+  readonly queuedAt: string;
+  readonly sentAt: string | null;
+  readonly endedAt: string | null;
+}
+
+export interface Measurement {
+  readonly measure: string;
+  readonly unit: string;
+  readonly at: string;
+  readonly mean: number;
+}
+
+export const FAULTS = ["offline", "slow", "refusing", "battery", "failure", "408", "469", "470", "500"] as const;
+
+export interface Fault {
+  readonly moduleId: string | null;
+  readonly fault: (typeof FAULTS)[number];
+  readonly value: string;
+  readonly until: string | null;
+}
+
+export interface Driver {
+  readonly name: string;
+  readonly condition: "starting" | "running" | "down" | "stopped";
+  readonly since: string;
+  readonly restarts: number;
+  readonly lastError: string;
+  readonly lastErrorAt: string | null;
+  readonly nextStartAt: string | null;
+  readonly plants: number;
+  readonly waitingReports: number;
+  readonly leftBehind: number;
+}

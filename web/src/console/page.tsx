@@ -7,9 +7,13 @@ import { go, match, segments } from "../app/router";
 import { Icon, type IconName } from "../parts/icons";
 import { Notice } from "../parts/notice";
 import { ApplicationPage, Applications } from "./applications";
+import { Drivers } from "./drivers";
 import { Keys } from "./keys";
+import { ModulePage } from "./module";
 import { People } from "./people";
 import { PersonPage } from "./person";
+import { PlantPage } from "./plant";
+import { Plants } from "./plants";
 
 export const texts = {
   en: () => import("./texts/en.toml"),
@@ -20,18 +24,24 @@ export const texts = {
 
 /** The pages in the navigation. The title is `console.NAME.title`. */
 const PAGES: readonly (readonly [string, IconName])[] = [
+  ["plants", "home"],
   ["people", "people"],
   ["applications", "code"],
   ["keys", "key"],
+  ["drivers", "plug"],
 ];
 
 /** Paths below `/console`, and what they show. */
 const ROUTES: Readonly<Record<string, (found: Readonly<Record<string, string>>) => ComponentChild>> = {
+  plants: () => <Plants />,
+  "plants/:id": ({ id = "" }) => <PlantPage key={id} id={id} />,
+  "plants/:plant/modules/:id": ({ plant = "", id = "" }) => <ModulePage key={id} plant={plant} id={id} />,
   people: () => <People />,
   "people/:id": ({ id = "" }) => <PersonPage key={id} id={id} />,
   applications: () => <Applications />,
   "applications/:id": ({ id = "" }) => <ApplicationPage key={id} id={id} />,
   keys: () => <Keys />,
+  drivers: () => <Drivers />,
 };
 
 export function Page() {

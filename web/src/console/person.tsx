@@ -188,6 +188,7 @@ function PlantsOfUser({ path }: { path: string }) {
         label={t("console.plants.title")}
         list={plants}
         id={({ id }) => id}
+        href={({ id }) => `/console/plants/${id}`}
         columns={[
           { title: t("console.name"), value: ({ name }) => name },
           { title: t("console.plants.owner"), value: ({ owner }) => owner.email },

@@ -1,0 +1,126 @@
+"""Plants, modules and drivers in the console, in a real browser against a running demo."""
+
+import re
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from support.gateway import Gateway
+from support.pages import LOOKS, Scheme, Walk, visit
+
+pytestmark = pytest.mark.slow
+
+LUCIA = "lucia@example.com"
+HOUSE = "Casa Bianchi"
+
+
+async def open_house(walk: Walk) -> None:
+    await walk.open("/console/plants")
+    await walk.page.get_by_role("link", name=HOUSE, exact=True).click()
+    await walk.page.get_by_role("table", name="Modules").wait_for()
+
+
+async def open_module(walk: Walk, name: str) -> None:
+    await open_house(walk)
+    await walk.page.get_by_role("searchbox", name="Modules: Search").fill(name)
+    await walk.page.get_by_role("link", name=name, exact=True).click()
+    await expect(walk.page.get_by_role("heading", level=1)).to_have_text(name)
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo: Gateway, width: int, scheme: Scheme) -> None:
+    async with visit(chromium, demo, who=LUCIA, width=width, scheme=scheme) as walk:
+        await walk.open("/console/plants")
+        await walk.page.get_by_role("table").wait_for()
+        assert await walk.find_problems("console-plants") == []
+        await open_house(walk)
+        assert await walk.find_problems("console-plant") == []
+        await open_module(walk, "Thermostat ground floor")
+        await walk.page.get_by_role("button", name="Send a command").wait_for()
+        assert await walk.find_problems("console-module") == []
+        await walk.page.get_by_role("button", name="Send a command").click()
+        assert await walk.find_problems("console-command") == []
+        await walk.open("/console/drivers")
+        await walk.page.get_by_role("table").wait_for()
+        assert await walk.find_problems("console-drivers") == []
+
+
+async def test_a_command_is_sent_and_its_order_is_listed(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        await open_module(walk, "Reading lamp")
+        for wanted in ("true", "false"):
+            await walk.page.get_by_role("button", name="Send a command").click()
+            await walk.page.get_by_role("dialog").get_by_label("on", exact=True).select_option(wanted)
+            await walk.page.get_by_role("dialog").get_by_role("button", name="Send a command").click()
+            await expect(walk.page.locator(".toast").last).to_contain_text("Confirmed")
+            await expect(walk.page.get_by_role("table", name="Orders").get_by_role("row").nth(1)).to_contain_text(
+                re.compile(f"set light on: {wanted}.*Confirmed")
+            )
+        await expect(walk.page.locator(".facts").get_by_text("false", exact=True)).to_be_visible()
+
+
+async def test_a_command_that_is_refused_says_why(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        await open_module(walk, "Reading lamp")
+        await walk.page.get_by_role("button", name="Send a command").click()
+        await walk.page.get_by_role("dialog").get_by_role("button", name="Send a command").click()
+        await expect(walk.page.get_by_role("dialog").get_by_role("alert")).to_contain_text("must be given")
+        assert all("400" in complaint for complaint in walk.complaints)
+        walk.complaints.clear()
+
+
+async def test_an_injected_fault_shows_why_a_module_is_offline(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        await open_module(walk, "Hall lamp")
+        await walk.page.get_by_role("button", name="Inject a fault").click()
+        await walk.page.get_by_role("dialog").get_by_role("button", name="Inject a fault").click()
+        assert await walk.shows("A fault is injected. Since")
+        await open_house(walk)
+        await walk.page.get_by_label("Reachable").select_option("offline")
+        row = walk.page.get_by_role("table", name="Modules").get_by_role("row").filter(has_text="Hall lamp")
+        await expect(row).to_contain_text("A fault is injected.")
+        await walk.page.get_by_role("button", name="Clear", exact=True).click()
+        assert await walk.shows("No fault is injected.")
+        await expect(row).to_have_count(0)
+
+
+async def test_filter_and_search_find_modules(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=LUCIA) as walk:
+        await open_house(walk)
+        rows = walk.page.get_by_role("table", name="Modules").get_by_role("row")
+        everything = await rows.count()
+        await walk.page.get_by_label("Kind").select_option("lock")
+        await expect(rows.filter(has_text="Front door lock")).to_have_count(1)
+        assert await rows.count() < everything
+        await walk.page.get_by_role("searchbox", name="Modules: Search").fill("nothing like this")
+        assert await walk.shows("Nothing was found.")
+
+
+async def test_a_plant_is_removed_and_brought_back(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        await walk.open("/console/plants")
+        await walk.page.get_by_role("link", name="Studio Bianchi, Architects").click()
+        await walk.page.get_by_role("button", name="Remove the plant").click()
+        await walk.page.get_by_role("dialog").get_by_role("button", name="Remove the plant").click()
+        await expect(walk.page.locator(".page-head").get_by_text("Removed")).to_be_visible()
+        await walk.page.get_by_role("button", name="Bring the plant back").click()
+        await expect(walk.page.get_by_role("button", name="Remove the plant")).to_be_visible()
+
+
+async def test_a_person_is_invited_and_the_invitation_is_withdrawn(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        await open_house(walk)
+        await walk.page.get_by_role("button", name="Invite").click()
+        await walk.page.get_by_role("dialog").get_by_label("E-mail").fill("nils@example.com")
+        await walk.page.get_by_role("dialog").get_by_role("button", name="Invite").click()
+        await expect(walk.page.get_by_role("dialog").locator(".secret")).to_contain_text(f"{workshop.auth_url}/")
+        await walk.page.get_by_role("button", name="I have stored it").click()
+        row = walk.page.get_by_role("row").filter(has_text="nils@example.com")
+        await row.get_by_role("button", name="Withdraw").click()
+        await walk.page.get_by_role("dialog").get_by_role("button", name="Withdraw").click()
+        await expect(row).to_have_count(0)
+        await walk.open("/console/people")
+        await walk.page.get_by_role("link", name="nils@example.com").click()
+        await walk.page.get_by_role("button", name="Delete").click()
+        await walk.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        await walk.page.get_by_role("table", name="People").wait_for()

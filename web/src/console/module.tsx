@@ -1,0 +1,118 @@
+/** One module: its state and why it is absent, commands and their life, readings, faults. */
+
+import { useMemo } from "preact/hooks";
+import { api } from "../app/api";
+import { formatAgo, formatNumber, t } from "../app/i18n";
+import { Chart } from "../parts/chart";
+import { Notice } from "../parts/notice";
+import { Command } from "./command";
+import { Faults } from "./faults";
+import { MANAGE, readList, useList, useLoad } from "./kit/load";
+import { Facts, Head, Section, Show, Tag, useRepeat, valueWords, when } from "./kit/parts";
+import { Table } from "./kit/table";
+import type { Measurement, Module, Order, Plant } from "./model";
+import { Reach } from "./plant";
+import { stateFacts, stateText } from "./state";
+
+const REFRESH = 5;
+/** With fewer values a curve says nothing. */
+const CURVE_FROM = 3;
+
+export function ModulePage({ plant, id }: { plant: string; id: string }) {
+  const home = useLoad(plant, () => api.get<Plant>(`${MANAGE}/plants/${plant}`));
+  const loaded = useLoad(`${plant} ${id}`, () => api.get<Module>(`${MANAGE}/plants/${plant}/modules/${id}`));
+  const orders = useList<Order>("/orders", { plantId: plant, moduleId: id });
+  useRepeat(loaded.reload, REFRESH);
+  useRepeat(orders.reload, REFRESH);
+  return (
+    <Show of={loaded}>
+      {(module) => (
+        <>
+          <Head
+            title={module.name}
+            above={[
+              ["/console/plants", t("console.plants.title")],
+              [`/console/plants/${plant}`, home.data?.name ?? "…"],
+            ]}
+            about={<Reach module={{ ...module, absence: null }} />}
+          >
+            {home.data?.status === "active" && <Command plant={plant} module={module} onEnded={() => Promise.all([loaded.reload(), orders.reload()])} />}
+          </Head>
+          {module.absence && (
+            <Notice kind="warn" title={`${valueWords("absence", module.absence.why)} ${t("console.modules.since", { time: when(module.absence.since), ago: formatAgo(new Date(module.absence.since)) })}`}>
+              {module.absence.evidence && (
+                <p>
+                  {t("console.modules.evidence")} <code>{module.absence.evidence}</code>
+                </p>
+              )}
+            </Notice>
+          )}
+          <Facts
+            facts={[
+              ...stateFacts(module.state),
+              [t("console.modules.reported"), when(module.reportedAt) || t("console.modules.never_reported")],
+              [t("console.modules.kind"), valueWords("kind", module.kind)],
+              [t("console.modules.ambient"), module.ambient],
+              [t("console.modules.driver"), module.simulated ? `${module.driver} (${t("console.modules.simulated")})` : module.driver],
+              ["ID", <code>{module.id}</code>],
+            ]}
+          />
+          <Readings plant={plant} id={id} />
+          <Section title={t("console.orders.title")} about={t("console.orders.about")}>
+            <Table
+              label={t("console.orders.title")}
+              list={orders}
+              id={(order) => order.id}
+              columns={[
+                { title: t("console.orders.command"), value: ({ command }) => `${String(command.do)} ${stateText(command)}`.trim() },
+                { title: t("console.state"), value: ({ state, problem }) => `${valueWords("orderstate", state)} ${problem}`, cell: (order) => <OrderEnd order={order} /> },
+                { title: t("console.orders.queued"), value: ({ queuedAt }) => queuedAt, cell: ({ queuedAt }) => when(queuedAt) },
+                { title: t("console.orders.took"), value: took, cell: (order) => (took(order) === null ? "–" : t("console.orders.milliseconds", { number: String(took(order)) })) },
+                { title: t("console.orders.person"), value: ({ userId }) => userId, cell: ({ userId }) => (userId ? <a href={`/console/people/${userId}`}>{t("console.orders.person")}</a> : "–") },
+              ]}
+              empty={t("console.orders.none")}
+            />
+          </Section>
+          <Faults plant={plant} module={id} />
+        </>
+      )}
+    </Show>
+  );
+}
+
+function OrderEnd({ order: { state, problem } }: { order: Order }) {
+  const kind = state === "confirmed" ? "" : state === "queued" || state === "sent" ? "warn" : "alarm";
+  return (
+    <span class="tags">
+      <Tag group="orderstate" value={state} kind={kind} />
+      {problem}
+    </span>
+  );
+}
+
+/** Milliseconds from the request to the end of an order; null while it is under way. */
+function took({ queuedAt, endedAt }: Order): number | null {
+  return endedAt ? Date.parse(endedAt) - Date.parse(queuedAt) : null;
+}
+
+function Readings({ plant, id }: { plant: string; id: string }) {
+  const loaded = useLoad(`readings ${plant} ${id}`, async () => (await readList<Measurement>(`/plants/${plant}/modules/${id}/readings`, { resolution: "15m", limit: 1000 })).items);
+  const measures = useMemo(() => [...new Set(loaded.data?.map(({ measure }) => measure))], [loaded.data]);
+  if (loaded.data && !measures.length) return null;
+  return (
+    <Section title={t("console.readings.title")} about={t("console.readings.about")}>
+      <Show of={loaded}>
+        {(found) => measures.map((measure) => <Curve key={measure} measure={measure} all={found} />)}
+      </Show>
+    </Section>
+  );
+}
+
+function Curve({ measure, all }: { measure: string; all: readonly Measurement[] }) {
+  const found = useMemo(() => all.filter((one) => one.measure === measure), [all, measure]);
+  const times = useMemo(() => found.map(({ at }) => new Date(at)), [found]);
+  const lines = useMemo(() => [{ label: measure, token: "accent" as const, values: found.map(({ mean }) => mean) }], [found, measure]);
+  const [first] = found;
+  if (first && found.length < CURVE_FROM) return <Facts facts={[[measure, `${formatNumber(first.mean)} ${first.unit} (${when(first.at)})`]]} />;
+  return <Chart label={measure} unit={first?.unit ?? ""} times={times} lines={lines} />;
+}
