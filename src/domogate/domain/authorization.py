@@ -68,7 +68,7 @@ class RotationOutcome(StrEnum):
     The client gets the same successor.
     """
     REUSED = "reused"
-    """The token was replaced before the grace period. It may be stolen, so the grant is revoked."""
+    """The token was replaced longer ago than the grace period. It may be stolen, so the grant is revoked."""
     EXPIRED = "expired"
     UNKNOWN = "unknown"
     """The token does not exist, belongs to another client, or its grant is revoked."""

@@ -39,7 +39,7 @@ class User(msgspec.Struct, frozen=True):
     totp_secret: str | None = None
     """The secret of the authenticator app in Base32 (RFC 6238). If it is set, a login needs a second factor."""
     email_verified: bool = False
-    """True when the user set the password with a link that was mailed to this e-mail address (Decision 0029)."""
+    """True once the user has used a link that was mailed to this e-mail address (Decision 0029, Decision 0078)."""
     language: str | None = None
     """The language that the person chose for pages and mails. None means: not chosen."""
     page_language: str | None = None

@@ -50,7 +50,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """The problem of the last attempt, for the operator of the receiver."""
     ended_at: float | None = None
     ended_why: str = ""
-    """The reason why the webhook ended: the rights ended, or the receiver answered 410."""
+    """The reason why the webhook ended, for example: the rights ended, the user ended it, or the receiver answered 410."""
 
 
 class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):

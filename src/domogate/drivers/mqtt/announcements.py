@@ -27,7 +27,7 @@ class Candidate(msgspec.Struct, frozen=True):
     about: str = ""
     why: str = ""
     hardware: dict[str, Any] = {}
-    """As in `Found`."""
+    """The keys of the estate file for hardware that is not the default of its kind."""
 
 
 # The default light has levels and colours. These lamps have less: the first metrics and capabilities of the default light.

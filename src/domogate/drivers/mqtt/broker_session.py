@@ -22,7 +22,7 @@ from domogate.drivers.mqtt.warning_counter import WarningCounter
 from domogate.ports import Clock
 
 READ_EVERY = 0.05
-"""Messages are collected for this number of seconds before they are read. Only the newest message of each topic is read."""
+"""Messages are collected for this number of seconds before they are read. Of most topics only the newest message is read."""
 READ_BATCH, READ_PAUSE = 10, 0.001
 """After this number of messages, reading pauses for this number of seconds.
 
