@@ -7,11 +7,16 @@ from pathlib import Path
 
 import httpx
 import pytest
+from structlog.testing import capture_logs
 
+from domogate.app import pages
+from domogate.app.pages import build_pages
+from domogate.auth.pages.rendering import STYLE_PATH
 from domogate.console.files import accepted_codings, load_build
 from domogate.console.shell import DemoUser, Identity, Logo, read_logo
 from domogate.console.surface import PagesApp
 from domogate.edge.stack import nothing_here
+from domogate.settings import Settings
 
 SCRIPT = b"export const hello = 1;"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
@@ -143,8 +148,23 @@ class TestWithoutABuild:
             answer = await web.get("/")
             assert answer.status_code == 503
             assert "./dev web" in answer.text
+            assert "Hotel &lt;Aurora&gt;" in answer.text
+            assert f'<link rel="stylesheet" href="{STYLE_PATH}?' in answer.text, "it looks as the login pages do"
+            assert "<script" not in answer.text
             assert answer.headers["cache-control"] == "no-store"
             assert (await web.get("/assets/main-AAAA.js")).status_code == 404
+
+    def test_the_log_says_once_that_they_are_not_built(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def count_warnings(settings: Settings) -> int:
+            with capture_logs() as logs:
+                build_pages(settings, ())
+            return sum("the pages are not built" in line["event"] for line in logs)
+
+        monkeypatch.setattr(pages, "load_build", lambda: None)
+        assert count_warnings(Settings(data=tmp_path)) == 1
+        assert count_warnings(Settings(data=tmp_path, console=False)) == 0
+        monkeypatch.setattr(pages, "load_build", lambda: load_build(write_build(tmp_path)))
+        assert count_warnings(Settings(data=tmp_path)) == 0
 
     def test_a_damaged_build_counts_as_none(self, tmp_path: Path) -> None:
         write_build(tmp_path)

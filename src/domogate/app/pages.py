@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import structlog
+
 from domogate import __version__
 from domogate.console.files import load_build
 from domogate.console.shell import DemoUser, Identity, read_logo
@@ -10,6 +12,8 @@ from domogate.edge.stack import ASGIApp, nothing_here
 from domogate.ports import Store
 from domogate.services.people.pages_client import register_pages_client
 from domogate.settings import Settings
+
+_log = structlog.get_logger(__name__)
 
 
 def _name(settings: Settings) -> str:
@@ -34,5 +38,8 @@ def build_pages(settings: Settings, demo_users: Sequence[DemoUser]) -> dict[byte
         logo=None if settings.operator_logo is None else read_logo(settings.operator_logo),
         demo=tuple(demo_users),
     )
-    pages = PagesApp(load_build(), identity, nothing_here)
+    build = load_build()
+    if build is None:
+        _log.warning("the pages are not built, so / answers 503; run ./dev web in the checkout, then install and start again")
+    pages = PagesApp(build, identity, nothing_here)
     return {path.encode(): pages for path in PATHS}

@@ -41,9 +41,28 @@ _SHELL = """<!doctype html>
 </html>
 """
 
-NOT_BUILT = b"""<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>Domogate</title>
-<p>The gateway runs, but its pages are not built: run <code>./dev web</code> in the checkout and start the gateway again.</p>
+# It has the style sheet of the login pages, because its own is not built.
+_NOT_BUILT = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{name}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="{icon}" type="image/svg+xml">
+<link rel="stylesheet" href="/auth/pages/style.css?{version}">
+</head>
+<body class="narrow">
+<header class="top"><span class="wordmark"><span class="gate" aria-hidden="true"></span>{name}</span></header>
+<main>
+<h1>The pages are not built</h1>
+<p class="lead">The gateway runs, but these pages are missing.</p>
+<p>For the operator: run <code>./dev web</code> in the checkout. If the gateway is installed elsewhere, install it again. Then
+restart it.</p>
+<p>Without these pages you can still use <a href="/auth/account">your account</a>.</p>
+</main>
+</body>
+</html>
 """
 
 _ICON = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><rect width="64" height="64" rx="14" fill="#0f6157"/>\
@@ -144,6 +163,11 @@ def make_shell(build: Build, identity: Identity, area: str) -> File:
         config=text,
     )
     return make_file(page.encode(), "text/html; charset=utf-8")
+
+
+def make_not_built(identity: Identity) -> bytes:
+    """The page that is shown instead of all pages if they are not built."""
+    return _NOT_BUILT.format(name=html.escape(identity.name), icon=ICON, version=identity.version).encode()
 
 
 def make_identity_files(identity: Identity) -> dict[str, File]:

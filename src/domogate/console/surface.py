@@ -7,7 +7,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from domogate.console.files import ASSETS, Build, File
-from domogate.console.shell import ICON, LOGO, NOT_BUILT, PNG_ICONS, WEB_MANIFEST, Identity, make_identity_files, make_shell
+from domogate.console.shell import (
+    ICON,
+    LOGO,
+    PNG_ICONS,
+    WEB_MANIFEST,
+    Identity,
+    make_identity_files,
+    make_not_built,
+    make_shell,
+)
 
 ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -39,6 +48,7 @@ class PagesApp:
     def __init__(self, build: Build | None, identity: Identity, otherwise: ASGIApp) -> None:
         """If `build` is None, every page says how to build the pages."""
         self._shells = {} if build is None else {path: make_shell(build, identity, path) for path in PAGE_PATHS}
+        self._not_built = make_not_built(identity)
         self._assets = {} if build is None else build.files
         self._files = make_identity_files(identity)
         self._otherwise = otherwise
@@ -54,7 +64,7 @@ class PagesApp:
             await Response(status_code=405, headers={"allow": "GET, HEAD"})(scope, receive, send)
             return
         file, headers = answer
-        response = _not_built() if file is None else _serve(request, file, headers)
+        response = _unavailable(self._not_built) if file is None else _serve(request, file, headers)
         await response(scope, receive, send)
 
     def _find(self, path: str) -> tuple[File | None, dict[str, str]] | None:
@@ -82,6 +92,6 @@ def _serve(request: Request, file: File, headers: dict[str, str]) -> Response:
     return Response(body, headers={**common, "content-type": file.media_type})
 
 
-def _not_built() -> Response:
+def _unavailable(page: bytes) -> Response:
     headers = {**_PAGE_HEADERS, **_FILE_HEADERS, "cache-control": "no-store"}
-    return Response(NOT_BUILT, 503, headers, media_type="text/html")
+    return Response(page, 503, headers, media_type="text/html")
