@@ -1,6 +1,6 @@
 /** A home: its rooms with their devices, floor by floor; or only one room. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { count, formatDate, t } from "../app/i18n";
 import { Empty } from "../parts/notice";
 import { Card } from "./card";
@@ -8,12 +8,37 @@ import type { Device } from "./device";
 import { Tabs } from "./head";
 import type { OpenHome, Place } from "./store";
 
+const FIRST_CARDS = 60;
+
+/** How many cards to draw. A large home shows its first cards at once, and the others shortly after. */
+function useGrowing(total: number): number {
+  const [most, setMost] = useState(FIRST_CARDS);
+  useEffect(() => {
+    if (most >= total) return;
+    const timer = setTimeout(() => setMost(most * 4), 50);
+    return () => clearTimeout(timer);
+  }, [most, total]);
+  return most;
+}
+
+/** The first devices of each place, so that all places together have at most `most` devices. */
+function limit(places: readonly Place[], most: number): readonly (readonly Device[])[] {
+  let left = most;
+  return places.map(({ devices }) => {
+    const shown = devices.slice(0, Math.max(0, left));
+    left -= devices.length;
+    return shown;
+  });
+}
+
 export function HomePage({ open, only }: { open: OpenHome; only?: string }) {
   const [search, setSearch] = useState("");
   const home = open.home.value;
+  const most = useGrowing(home?.modules.length ?? 0);
   if (!home) return null;
   const places = open.places.value.filter(({ room }) => !only || room?.id === only);
   const found = search.trim() ? places.map((place) => filter(place, search.trim())).filter(({ devices }) => devices.length) : places;
+  const shown = limit(found, most);
   const room = only ? places[0]?.room : null;
   return (
     <div class="home">
@@ -36,7 +61,7 @@ export function HomePage({ open, only }: { open: OpenHome; only?: string }) {
       {!only && !search && <Favourites open={open} />}
       {found.length ? (
         found.map((place, index) => (
-          <Room key={place.room?.id ?? "none"} home={home.id} place={place} floor={place.floor !== found[index - 1]?.floor ? place.floor : null} titled={!only} />
+          <Room key={place.room?.id ?? "none"} home={home.id} place={place} shown={shown[index] ?? []} floor={place.floor !== found[index - 1]?.floor ? place.floor : null} titled={!only} />
         ))
       ) : (
         <Empty title={search ? t("homes.nothing_found") : t("homes.empty")} />
@@ -76,12 +101,14 @@ function filter(place: Place, search: string): Place {
 interface RoomProps {
   readonly home: string;
   readonly place: Place;
+  /** The devices that are drawn now. */
+  readonly shown: readonly Device[];
   /** The name of the floor, if this is the first room of it. */
   readonly floor: string | null;
   readonly titled: boolean;
 }
 
-function Room({ home, place, floor, titled }: RoomProps) {
+function Room({ home, place, shown, floor, titled }: RoomProps) {
   const { room, devices } = place;
   return (
     <section class="room" aria-label={room?.name ?? t("homes.without_room")}>
@@ -92,7 +119,7 @@ function Room({ home, place, floor, titled }: RoomProps) {
           <span class="soft">{count("homes.devices", devices.length)}</span>
         </h3>
       )}
-      {devices.length ? <Cards home={home} devices={devices} /> : <p class="soft">{t("homes.empty_room")}</p>}
+      {devices.length ? <Cards home={home} devices={shown} /> : <p class="soft">{t("homes.empty_room")}</p>}
     </section>
   );
 }
