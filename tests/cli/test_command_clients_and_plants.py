@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import time
+from pathlib import Path
 
 import pytest
 
@@ -63,6 +65,12 @@ class TestClientAdd:
     ) -> None:
         assert word in domogate.refused("client", "add", *arguments)
         assert domogate.read("client", "list") == []
+
+    def test_every_mistake_is_told_at_once(self, domogate: CommandLine) -> None:
+        wrong = ("--redirect-uri", "callback", "--origin", "nowhere", "--scope", "light.read sing", "--scope", "dance")
+        said = domogate.refused("client", "add", "my app", *wrong)
+        for words in ("A client id", "'callback'", "'nowhere'", "no scope 'sing', 'dance'; there are: plug.read"):
+            assert words in said
 
     def test_an_id_is_taken_once(self, small: CommandLine) -> None:
         assert "already" in small.refused("client", "add", CLIENT)
@@ -186,11 +194,40 @@ class TestPlants:
                 "ambients": [],
                 "modules": [LIGHT],
                 "valid_from": "2100-01-01T13:00:00+00:00",
-                "valid_until": "2100-01-03T00:00:00+00:00",
+                "valid_until": "2100-01-04T00:00:00+00:00",
             }
         }
         shown = small.good("plant", "show", PLANT)
-        assert f"dora@example.com ({DESK}; from 2100-01-01T13:00:00+00:00; until 2100-01-03T00:00:00+00:00)" in shown
+        assert f"dora@example.com ({DESK}; from 2100-01-01T13:00:00+00:00; until 2100-01-04T00:00:00+00:00)" in shown
+
+    def test_a_day_is_included_in_the_time_zone_of_the_machine(
+        self, small: CommandLine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        period = ("--from", "2100-01-01", "--until", "2100-01-03")
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setenv("TZ", "Europe/Rome")
+            time.tzset()
+            said = small.run("plant", "invite", PLANT, "dora@example.com", *period).stderr
+        time.tzset()
+        assert "(from 2099-12-31T23:00:00+00:00; until 2100-01-03T23:00:00+00:00)" in said
+        assert "too late" in small.refused("plant", "limit", PLANT, "dora@example.com", "--until", "9999-12-31")
+
+    def test_a_room_may_be_named_by_the_end_of_its_name(self, domogate: CommandLine, tmp_path: Path) -> None:
+        file = str(tmp_path / "hotel.yaml")
+        hotel = ("--name", "Hotel", "--type", "hotel", "--owner", "anna@example.com", "--floors", "2", "--rooms", "3")
+        domogate.bare("estate", "new", file, *hotel)
+        domogate.good("estate", "import", file)
+        said = domogate.run("plant", "invite", "Hotel", "guest@example.com", "--room", "203", "--floor", "floor-1").stderr
+        assert "guest@example.com is invited to Hotel (Floor 1, Room 203)." in said
+        assert "there is no room '3'" in domogate.refused("plant", "limit", "Hotel", "guest@example.com", "--room", "3")
+
+    def test_the_end_of_several_names_is_not_enough(self, domogate: CommandLine) -> None:
+        hotel = ("--name", "Hotel", "--type", "hotel", "--owner", "anna@example.com", "--floors", "1", "--rooms", "2")
+        text = domogate.bare("estate", "new", *hotel).stdout.replace("Room 101", "East Suite").replace("Room 102", "West Suite")
+        domogate.good("estate", "import", "-", input=text)
+        said = domogate.refused("plant", "invite", "Hotel", "guest@example.com", "--room", "suite")
+        assert "not unique" in said
+        assert "East Suite" in said
 
     def test_the_limits_of_a_member_are_replaced_and_lifted(self, small: CommandLine) -> None:
         small.good("plant", "allow", PLANT, INVITED, "--module", LIGHT)
@@ -214,7 +251,7 @@ class TestPlants:
         assert "no room" in small.refused("plant", "limit", PLANT, INVITED, "--room", "nowhere")
         assert "future" in small.refused("plant", "limit", PLANT, INVITED, "--until", "2001-01-01")
         assert "after" in small.refused(
-            "plant", "limit", PLANT, INVITED, "--from", "2100-01-02", "--until", "2100-01-01", code=2
+            "plant", "limit", PLANT, INVITED, "--from", "2100-01-02", "--until", "2100-01-01T23:00:00Z", code=2
         )
         assert "owns" in small.refused("plant", "limit", PLANT, EMAIL, "--until", "2100-01-01")
 

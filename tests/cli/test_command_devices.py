@@ -14,12 +14,22 @@ from typing import TypeVar
 import pytest
 
 from domogate.app import Tools, open_tools
-from domogate.domain.commands import MoveShutter, Order, OrderEnd, OrderState, SwitchPlug
+from domogate.domain.commands import (
+    Command,
+    MoveShutter,
+    OpenLock,
+    Order,
+    OrderEnd,
+    OrderState,
+    SetLight,
+    SetThermostat,
+    SwitchPlug,
+)
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure, FailureType
-from domogate.domain.states import EmergencyState, PlugState, Reading, Report, Unit
+from domogate.domain.states import Color, EmergencyState, PlugState, Reading, Report, ThermostatMode, Unit
 from domogate.settings import Settings
 from support.command_line import CommandLine
 
@@ -151,12 +161,27 @@ class TestOrders:
     def test_the_newest_comes_first_with_what_became_of_it(self, ordered: CommandLine) -> None:
         lines = ordered.good("order", "list").splitlines()
         assert [line.split()[-1] for line in lines[1:]] == ["kettle-1", "blinds-1"]
-        for word in ("failed", "Shutter in Home", "move shutter position 40", "it is stuck"):
+        for word in ("failed", "Shutter in Home", "move shutter (position: 40)", "it is stuck"):
             assert word in lines[2]
         told = ordered.read("order", "list")
         assert [(one["id"], one["state"]) for one in told] == [("kettle-1", "queued"), ("blinds-1", "failed")]
         assert told[1]["command"] == {"do": "move shutter", "position": 40}
         assert told[0]["sent_at"] is None
+
+    def test_a_command_is_shown_in_words(self, home: CommandLine) -> None:
+        async def order(tools: Tools) -> None:
+            now = tools.clock.now()
+            light = SetLight(on=True, color=Color(hue=120.0, saturation=50.0, value=80.5))
+            later = SetThermostat(mode=ThermostatMode.MANUAL, set_point=21.5, activation_time=1_900_000_000.0)
+            commands: list[Command] = [light, later, OpenLock()]
+            orders = [Order(f"o{index}", PLANT, PLUG, each, now + 5) for index, each in enumerate(commands)]
+            await tools.store.add_orders(tuple(orders), now, sent=False)
+
+        run_with_tools(home, order)
+        shown = home.good("order", "list")
+        assert "set light (on: yes, color: 120 50 80.5)" in shown
+        assert "set thermostat (mode: manual, set point: 21.5, activation time: 2030-03-17T17:46:40+00:00)" in shown
+        assert "open lock  " in shown
 
     def test_they_are_chosen(self, ordered: CommandLine) -> None:
         between = datetime.fromisoformat(ordered.read("order", "show", "kettle-1")["queued_at"]).timestamp() - 5
@@ -176,7 +201,7 @@ class TestOrders:
 
     def test_one_is_shown(self, ordered: CommandLine) -> None:
         printed = ordered.good("order", "show", "blinds-1")
-        assert "move shutter position 40, for Shutter in Home: failed" in printed
+        assert "move shutter (position: 40), for Shutter in Home: failed" in printed
         assert "problem: it is stuck" in printed
         assert ordered.read("order", "show", "kettle-1")["state"] == "queued"
 

@@ -106,6 +106,11 @@ class TestHelp:
             domogate.bare("serve", "--help").stdout.replace("│", " ").split()
         )
 
+    def test_the_summary_of_a_group_names_its_commands(self, domogate: CommandLine) -> None:
+        summaries = " ".join(domogate.bare("--help").stdout.replace("│", " ").split())
+        assert "Applications (OAuth clients): add, list, show, change, rotate-secret, delete." in summaries
+        assert "Plants and who may use them: list, show, invite, withdraw, allow, limit, remove, restore." in summaries
+
     def test_a_setting_shows_its_default(self, domogate: CommandLine) -> None:
         page = " ".join(re.sub(r"[│╭╮╰╯─]", " ", domogate.bare("serve", "--help").stdout).split())
         assert "How long an idle connection is kept open. Default: 75." in page

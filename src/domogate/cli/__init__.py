@@ -31,6 +31,7 @@ from domogate.cli import (
     version,
     webhook,
 )
+from domogate.cli._command import summarize
 from domogate.cli._flags import CONFIG_HELP, flag_help
 from domogate.cli._help import PlainGroup
 from domogate.cli._options import option
@@ -56,8 +57,10 @@ PANELS = {
 }
 for panel, nouns in PANELS.items():
     for noun in nouns:
-        cli.add_typer(noun.commands, rich_help_panel=panel)
-        if not isinstance(noun.commands.info.name, str):  # Not a group: its commands are at the top level.
+        if isinstance(noun.commands.info.name, str):
+            cli.add_typer(noun.commands, help=summarize(noun.commands), rich_help_panel=panel)
+        else:  # Not a group: its commands are at the top level.
+            cli.add_typer(noun.commands, rich_help_panel=panel)
             for top_level in noun.commands.registered_commands:
                 top_level.rich_help_panel = panel
 

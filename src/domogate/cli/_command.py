@@ -51,9 +51,14 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")
 Body = Callable[..., Awaitable[None]]
 
 
-def group(name: str, help: str, cls: type[PlainGroup] = PlainGroup) -> typer.Typer:
-    """The commands of one noun: `domogate NAME …`."""
-    return typer.Typer(name=name, help=help, cls=cls, no_args_is_help=True)
+def group(name: str, about: str, cls: type[PlainGroup] = PlainGroup) -> typer.Typer:
+    """The commands of one noun: `domogate NAME …`. `summarize` adds their names to the text about the noun."""
+    return typer.Typer(name=name, help=about, cls=cls, no_args_is_help=True)
+
+
+def summarize(group: typer.Typer) -> str:
+    """The text about the noun, and the names of its commands."""
+    return f"{group.info.help}: {', '.join(str(one.name) for one in group.registered_commands)}."
 
 
 class FlagGroup(msgspec.Struct, frozen=True):

@@ -5,15 +5,17 @@ from typing import Annotated, Any
 
 from domogate.app import Tools
 from domogate.cli._command import FlagGroup, WrongUsage
-from domogate.cli._names import choose, parse_either_id
+from domogate.cli._names import choose, match_names, parse_either_id
 from domogate.cli._options import option
 from domogate.cli._output import iso
-from domogate.cli._words import TIME_HELP, optional_moment
+from domogate.cli._words import TIME_HELP, optional_local_time
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
 from domogate.domain.plants import Ambient, Floor, Module, Plant, Topology
 
-_REPEAT = "by name or id; repeat it for several."
+_REPEAT = "by id, name, or the end of a name if it is unique (203 for Room 203); repeat it for several."
+
+_DAYS = "a day is one in the time zone of this machine."
 
 
 class GuestFlags(FlagGroup, frozen=True):
@@ -22,30 +24,35 @@ class GuestFlags(FlagGroup, frozen=True):
     floor: Annotated[list[str] | None, option("FLOOR", f"Only this floor, {_REPEAT}", "--floor")] = None
     room: Annotated[list[str] | None, option("ROOM", f"Only this room (ambient), {_REPEAT}", "--room")] = None
     module: Annotated[list[str] | None, option("MODULE", f"Only this module, {_REPEAT}", "--module")] = None
-    valid_from: Annotated[str | None, option("TIME", f"Not before {TIME_HELP}. Default: at once.", "--from")] = None
+    valid_from: Annotated[str | None, option("TIME", f"Not before {TIME_HELP}; {_DAYS} Default: at once.", "--from")] = None
     valid_until: Annotated[
-        str | None, option("TIME", "End of the access, in the form of --from. Default: no end.", "--until")
+        str | None,
+        option("TIME", "End of the access, as in --from. A day is included: it ends at 24:00. Default: no end.", "--until"),
     ] = None
 
 
-async def read_limits(tools: Tools, plant: Plant, guest: GuestFlags) -> Limits:
+async def read_limits(tools: Tools, plant: Plant, guest: GuestFlags) -> tuple[Limits, str]:
+    """Return the limits, and a description of them to print."""
     stored = await tools.store.find_plant(plant.id)
     topology = Topology() if stored is None else stored.topology
-    begin, end = optional_moment(guest.valid_from), optional_moment(guest.valid_until)
+    begin, end = optional_local_time(guest.valid_from), optional_local_time(guest.valid_until, end=True)
     if begin is not None and end is not None and end <= begin:
         raise WrongUsage("--until must be after --from.")
-    return Limits(
+    limits = Limits(
         floors=_find("floor", guest.floor, topology.floors),
         ambients=_find("room", guest.room, tuple(topology.every_ambient())),
         modules=_find("module", guest.module, tuple(topology.every_module())),
         valid_from=begin,
         valid_until=end,
     )
+    return limits, describe_limits(limits, topology)
 
 
 def _find(noun: str, wanted: list[str] | None, places: Sequence[Floor | Ambient | Module]) -> tuple[Id, ...]:
     def find(one: str) -> Id:
-        matching = [place for place in places if place.id == parse_either_id(one) or place.name == one]
+        identity = parse_either_id(one)
+        matching = [place for place in places if place.id == identity or place.name == one]
+        matching = matching or [places[index] for index in match_names(one, [place.name for place in places])]
         hint = "`domogate estate export` shows all of the plant"
         return choose(matching, one, noun, hint, lambda place: f"{place.id}  {place.name}").id
 
@@ -66,7 +73,8 @@ def limits_as_json(limits: Limits | None) -> dict[str, Any] | None:
 
 def describe_limits(limits: Limits | None, topology: Topology) -> str:
     """Return the limits as text, for example ' (Room 203; from 2026-11-20T14:00:00+00:00)'. Empty without limits."""
-    return "" if limits is None else f" ({'; '.join(_parts(limits, topology))})"
+    parts = "" if limits is None else "; ".join(_parts(limits, topology))
+    return f" ({parts})" if parts else ""
 
 
 def _parts(limits: Limits, topology: Topology) -> Iterator[str]:

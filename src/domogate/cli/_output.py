@@ -79,6 +79,23 @@ def yes_or_no(value: bool) -> str:
     return "yes" if value else "no"
 
 
+def describe_values(fields: Mapping[str, object]) -> str:
+    """For example 'on: yes, set point: 21 celsius'. Fields without a value are left out."""
+    return ", ".join(
+        f"{name.replace('_', ' ')}: {_word(value)}" for name, value in fields.items() if value is not None and value != ()
+    )
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return yes_or_no(value)
+    if isinstance(value, dict):
+        return f"{value['value']:g} {value['unit']}" if "unit" in value else " ".join(map(_word, value.values()))
+    if isinstance(value, tuple | list):
+        return " ".join(str(one["type"]) if isinstance(one, dict) else _word(one) for one in value)
+    return str(value).removesuffix(".0")
+
+
 _CAPITAL = re.compile(r"[A-Z]")
 
 

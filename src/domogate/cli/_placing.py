@@ -7,6 +7,7 @@ from itertools import count
 import msgspec
 import yaml
 
+from domogate.cli._names import match_names, split_words
 from domogate.domain.devices import DeviceKind
 from domogate.drivers.mqtt.discovery import Found
 
@@ -70,9 +71,7 @@ def _choose_room(names: Sequence[str], pattern: re.Pattern[str], device: str) ->
     match = pattern.fullmatch(device)
     if match is None:
         return "its name does not match the pattern"
-    wanted = _words(match["room"]).casefold()
-    matching = [index for index, name in enumerate(names) if _words(name).casefold() == wanted]
-    matching = matching or [index for index, name in enumerate(names) if _words(name).casefold().endswith(f" {wanted}")]
+    matching = match_names(match["room"], names)
     if len(matching) == 1:
         return matching[0]
     return f"{'several rooms are' if matching else 'no room is'} named {match['room']}"
@@ -82,14 +81,10 @@ def _name_in_room(pattern: re.Pattern[str], device: str, taken: set[str]) -> str
     """The device's name without the room: "Reading lamp" for `101_reading_lamp`. A number keeps equal names apart."""
     match = pattern.fullmatch(device)
     parts, place = match.groups() if match else (), pattern.groupindex["room"]
-    rest = _words(" ".join(parts[place:])) or _words(" ".join(parts[: place - 1]))
+    rest = split_words(" ".join(parts[place:])) or split_words(" ".join(parts[: place - 1]))
     name = rest[:1].upper() + rest[1:] or device
     numbered = (f"{name} {number}" for number in count(2))
     return name if name.casefold() not in taken else next(one for one in numbered if one.casefold() not in taken)
-
-
-def _words(name: str) -> str:
-    return " ".join(re.split(r"[\s_./-]+", name)).strip()
 
 
 def _find_rooms(node: yaml.Node | None) -> Iterator[tuple[str, yaml.MappingNode]]:

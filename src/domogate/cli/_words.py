@@ -31,6 +31,11 @@ def optional_moment(text: str | None) -> float | None:
     return None if text is None else parse_time(text)
 
 
+def optional_local_time(text: str | None, *, end: bool = False) -> float | None:
+    """A day is a day in the time zone of this machine: its begin or, with `end`, its end."""
+    return None if text is None else _or_mistake(lambda one: times.parse_local_time(one, end=end), text)
+
+
 def _or_mistake(parse: Callable[[str], float], text: str) -> float:
     try:
         return parse(text)

@@ -9,11 +9,11 @@ import typer
 from domogate.cli._command import Mistake, WrongUsage, Yes, changing, command, confirm, group, opened
 from domogate.cli._options import argument, option
 from domogate.cli._output import AsJson, note, print_fields, print_json, print_list, yes_or_no
-from domogate.domain.people import Client, GrantType
+from domogate.domain.people import KNOWN_SCOPES, Client, GrantType
 from domogate.ports import Store
 from domogate.settings import Settings
 
-commands = group("client", "Applications (OAuth clients): register, list, show, change, new secret, delete.")
+commands = group("client", "Applications (OAuth clients)")
 
 ClientId = Annotated[str, argument("ID", "Id of the application.")]
 RedirectUris = Annotated[
@@ -29,7 +29,14 @@ LogoutUris = Annotated[
 Origins = Annotated[
     list[str] | None, option("ORIGIN", "Web origin that may call the gateway (CORS); may be repeated.", "--origin")
 ]
-Scopes = Annotated[list[str] | None, option("SCOPE", "Scope that the application may ask for; may be repeated.", "--scope")]
+Scopes = Annotated[
+    list[str] | None,
+    option(
+        "SCOPES",
+        f"Scopes that the application may ask for, separated by spaces; may be repeated. There are {', '.join(KNOWN_SCOPES)}.",
+        "--scope",
+    ),
+]
 _LOGIN = (GrantType.AUTHORIZATION_CODE, GrantType.REFRESH_TOKEN)
 
 

@@ -9,7 +9,7 @@ from domogate.services.clock_check import TOLERANCE, describe
 from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 
-commands = group("clock", "The clock: whether it is far from the time that the gateway last saw; confirm it.")
+commands = group("clock", "The clock, and the time that the gateway last saw")
 
 
 @command(commands, "show")

@@ -22,7 +22,7 @@ from domogate.drivers.mqtt.discovery import Found, Skipped, collect_announcement
 from domogate.estate import EstateMistakes, read_estate
 from domogate.settings import Settings
 
-commands = group("discover", "Find devices and print them as lines for the estate file.")
+commands = group("discover", "Devices that are found, as lines for the estate file")
 
 
 @command(commands, "mqtt")

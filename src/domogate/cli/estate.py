@@ -37,7 +37,7 @@ from domogate.settings import Settings
 _AT_ONCE = 2_000
 """If the file (with --prune, also the store) has at most this number of modules, the file is imported in one transaction."""
 
-commands = group("estate", "The estate file: new, check, import, export, JSON Schema.")
+commands = group("estate", "The estate file")
 
 File = Annotated[Path, argument("FILE", "The estate file. - means standard input.")]
 OutputFile = Annotated[Path | None, argument("FILE", "File to write. - means standard output, which is the default.")]

@@ -1,6 +1,5 @@
 """`domogate module …`: the modules of a plant, their last states, and why a module cannot be reached."""
 
-from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
@@ -10,7 +9,7 @@ from domogate.app import Tools
 from domogate.cli._command import Mistake, command, group, opened
 from domogate.cli._names import ModuleName, PlantName, find_module, find_plant
 from domogate.cli._options import option
-from domogate.cli._output import AsJson, as_printed, iso, note, print_json, print_list, yes_or_no
+from domogate.cli._output import AsJson, as_printed, describe_values, iso, note, print_json, print_list
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.states import State
@@ -18,7 +17,7 @@ from domogate.management.modules import module_out
 from domogate.services.plants.read_model import ModuleView, PlantView
 from domogate.settings import Settings
 
-commands = group("module", "Modules: last states, and why a module cannot be reached.")
+commands = group("module", "Modules, their last states, and why a module cannot be reached")
 
 
 @command(commands, "list")
@@ -88,21 +87,6 @@ def _reported(view: ModuleView) -> str:
 
 def _state(state: State | None) -> str:
     """The known values of a state, without times, for a table cell."""
-    return "-" if state is None else ", ".join(_words(msgspec.to_builtins(state))) or "-"
-
-
-def _words(fields: dict[str, object]) -> Iterator[str]:
-    for name, value in fields.items():
-        if name == "of" or value is None or value == () or name.endswith(("_at", "_since", "_time")):
-            continue
-        if isinstance(value, dict) and "unit" in value:
-            value = f"{value['value']:g} {value['unit']}"
-        elif isinstance(value, dict):
-            value = " ".join(str(one) for one in value.values())
-        elif isinstance(value, tuple):
-            value = " ".join(str(one["type"]) if isinstance(one, dict) else _word(one) for one in value)
-        yield f"{name.replace('_', ' ')}: {_word(value)}"
-
-
-def _word(value: object) -> str:
-    return yes_or_no(value) if isinstance(value, bool) else str(value)
+    fields = {} if state is None else msgspec.to_builtins(state)
+    shown = {name: value for name, value in fields.items() if name != "of" and not name.endswith(("_at", "_since", "_time"))}
+    return describe_values(shown) or "-"

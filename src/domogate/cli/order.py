@@ -8,7 +8,7 @@ import typer
 from domogate.cli._command import Mistake, command, group, opened
 from domogate.cli._names import OnlyPlant, Target, find_module, find_plant_id, module_names
 from domogate.cli._options import argument, option
-from domogate.cli._output import AsJson, as_printed, iso, note_more, print_fields, print_json, print_list
+from domogate.cli._output import AsJson, as_printed, describe_values, iso, note_more, print_fields, print_json, print_list
 from domogate.cli._words import TIME_HELP, optional_moment
 from domogate.domain.commands import Command, OrderRecord, OrderState
 from domogate.domain.ids import Id
@@ -16,7 +16,7 @@ from domogate.management.orders import order_out
 from domogate.settings import Settings
 from domogate.wire.commands import word_of
 
-commands = group("order", "Orders: the commands that were sent to devices, and their outcomes.")
+commands = group("order", "Commands that were sent to devices, and their outcomes")
 
 
 @command(commands, "list")
@@ -75,8 +75,12 @@ async def show(
 
 
 def _words(command: Command) -> str:
-    fields = msgspec.to_builtins(command).items()
-    return " ".join([word_of(command), *(f"{name} {value}" for name, value in fields if name != "do" and value is not None)])
+    """For example 'set light (on: yes, level: 40)'."""
+    fields = {name: value for name, value in msgspec.to_builtins(command).items() if name != "do"}
+    if "activation_time" in fields:
+        fields["activation_time"] = iso(fields["activation_time"])
+    values = describe_values(fields)
+    return f"{word_of(command)} ({values})" if values else word_of(command)
 
 
 def _module(record: OrderRecord, names: dict[Id, Target]) -> str:

@@ -12,7 +12,7 @@ from domogate.cli._output import AsJson, iso, note, print_fields, print_json, pr
 from domogate.domain.plants import Invitation, Member, Plant, Topology
 from domogate.settings import Settings
 
-commands = group("plant", "Plants: list, show, give and withdraw access, remove, restore.")
+commands = group("plant", "Plants and who may use them")
 
 
 @command(commands, "list")
@@ -55,18 +55,20 @@ async def invite(
 
     The link is printed, or mailed if a mail server is configured. The flags limit a guest to some places and to a period.
 
-    Example: `domogate plant invite "Hotel Sole" guest@example.com --room 203 --until 2026-11-22T11:00:00+01:00`
+    Example: `domogate plant invite "Hotel Sole" guest@example.com --room 203 --until 2026-11-22`
     """
     async with with_address(settings) as tools:
         found = await find_plant(tools, plant)
-        limits = await read_limits(tools, found, guest)
+        limits, described = await read_limits(tools, found, guest)
         invited = await tools.people.invite(found.id, email, limits=limits, show_link=show_link)
         if invited.link is not None:
+            if not as_json:
+                note(f"{email} is invited to {found.name}{described}.")
             tell_link(invited.link, email, as_json, {"outcome": invited.outcome})
         elif as_json:
             print_json({"outcome": invited.outcome, "link": None, "mailed": False, "expires_at": None})
         else:
-            note(f"{email} now has access to {found.name}.")
+            note(f"{email} now has access to {found.name}{described}.")
 
 
 @command(commands, "withdraw")
@@ -83,9 +85,9 @@ async def allow(settings: Settings, plant: PlantName, email: Email, guest: Guest
     """Give a user access to a plant. The flags limit a guest to some places and to a period."""
     async with changing(settings) as tools:
         found, user = await find_plant(tools, plant), await find_user(tools, email)
-        limits = await read_limits(tools, found, guest)
+        limits, described = await read_limits(tools, found, guest)
         await tools.people.allow(found.id, user.id, limits=limits)
-    note(f"{user.email} now has access to {found.name}.")
+    note(f"{user.email} now has access to {found.name}{described}.")
 
 
 @command(commands, "limit")
@@ -96,9 +98,9 @@ async def limit(settings: Settings, plant: PlantName, email: Email, guest: Guest
     """
     async with changing(settings) as tools:
         found = await find_plant(tools, plant)
-        limits = await read_limits(tools, found, guest)
+        limits, described = await read_limits(tools, found, guest)
         await tools.people.limit(found.id, email, limits)
-    note(f"The limits of {email} in {found.name} are changed.")
+    note(f"The limits of {email} in {found.name} are changed{described}.")
 
 
 @command(commands, "remove")

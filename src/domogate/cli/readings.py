@@ -18,7 +18,7 @@ from domogate.domain.plants import Module
 from domogate.domain.states import ReadingSummary
 from domogate.settings import Settings
 
-commands = group("readings", "Readings: export measured values.")
+commands = group("readings", "Measured values")
 
 _DAY = 86_400.0
 _WHAT = ("module", "name", "measure", "unit", "at")
@@ -27,7 +27,7 @@ _SUMMARY = ("count", "mean", "low", "high", "last")
 
 @commands.callback()
 def _group() -> None:
-    """Readings: export measured values."""  # With a callback, a group may have only one command.
+    """With a callback, a group may have only one command. Its help comes from `summarize`."""
 
 
 @command(commands, "export")

@@ -28,7 +28,7 @@ from domogate.reports.labels import KINDS, STATUSES, print_due, print_entry, pri
 from domogate.services.safety import PlannedTest, SafetyLogbook, SafetySite
 from domogate.settings import Settings
 
-commands = group("safety", "Emergency lighting: report, test schedule, logbook, spare parts.")
+commands = group("safety", "Emergency lighting")
 
 _PAGE = 1000
 

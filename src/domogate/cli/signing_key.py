@@ -12,7 +12,7 @@ from domogate.services.audit import AuditAction
 from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 
-commands = group("signing-key", "Signing keys: list, rotate.")
+commands = group("signing-key", "Signing keys")
 
 
 @command(commands, "list")

@@ -37,7 +37,7 @@ class _ModuleByDefault(PlainGroup):
 
 commands = group(
     "simulate",
-    "Simulated devices: set the behaviour of a device (`simulate MODULE offline`), plot a day (`simulate day`).",
+    "Behaviour of simulated devices, and a plot of a day",
     _ModuleByDefault,
 )
 

@@ -21,7 +21,7 @@ from domogate.settings import Settings
 
 DEMO_CLIENT = "demo-app"
 
-commands = group("token", "Tokens: issue, revoke.")
+commands = group("token", "Tokens")
 
 
 @command(commands, "issue", flags=LINK_FLAGS)

@@ -1,7 +1,7 @@
 """Parses times and durations that operators write on the command line and in queries."""
 
 import re
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _DURATION = re.compile(r"(\d{1,9})([smhd]?)", re.ASCII).fullmatch
@@ -59,6 +59,20 @@ def parse_time(text: str) -> float:
         f"{text!r} is not a time; write it as 2026-11-15T08:30:00Z (or with an offset, whose + is %2B in a URL), "
         "as 2026-11-15, or as seconds since the epoch."
     )
+
+
+def parse_local_time(text: str, *, end: bool = False) -> float:
+    """As parse_time, but a day is a day in the time zone of this machine: its begin or, with `end`, its end.
+
+    Raises ValueError with a message for a person.
+    """
+    parsed = parse_time(text)
+    if not _DAY(text):
+        return parsed
+    try:
+        return (datetime.fromisoformat(text) + timedelta(days=int(end))).astimezone().timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise ValueError(f"{text!r} is too early or too late.") from None
 
 
 def parse_resolution(text: str) -> float:

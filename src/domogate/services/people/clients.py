@@ -1,17 +1,17 @@
 """The registered client applications: rules for them, and their secrets, which are shown once."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator
 
 import msgspec
 
 from domogate.common.secrets import hash_secret, new_secret
-from domogate.domain.formats import is_origin, is_plain_http, is_redirect_uri
+from domogate.domain.formats import NAME_LENGTH, is_name, is_origin, is_plain_http, is_redirect_uri
 from domogate.domain.people import KNOWN_SCOPES, PAGES_CLIENT, Client, GrantType
 from domogate.ports import ClientStore
 from domogate.services.audit import AuditAction, client_ref
 from domogate.services.people.actors import COMMAND_LINE, Actor, Note
-from domogate.services.people.rules import check_name
 from domogate.services.refusals import Conflict, Invalid, NotFound
 
 _ID = re.compile(r"[!-~]{1,100}").fullmatch
@@ -95,34 +95,33 @@ def _existing(client_id: str, client: Client | None) -> Client:
 
 
 def check_client(client: Client) -> None:
-    """Check the rules for clients. Raises Invalid for the first mistake."""
+    """Check the rules for clients. Raises Invalid, whose message has every mistake."""
+    if mistakes := list(dict.fromkeys(_find_mistakes(client))):
+        raise Invalid(" ".join(mistakes))
+
+
+def _find_mistakes(client: Client) -> Iterator[str]:
     if not _ID(client.id):
-        raise Invalid("A client id has 1 to 100 ASCII letters, digits and punctuation characters, without spaces.")
-    if not check_name(client.name).strip():
-        raise Invalid("A client needs a name: people read it when they are asked to give it access.")
+        yield "A client id has 1 to 100 ASCII letters, digits and punctuation characters, without spaces."
+    if not is_name(client.name):
+        yield f"A name has at most {NAME_LENGTH} characters, all on one line."
+    elif not client.name.strip():
+        yield "A client needs a name: people read it when they are asked to give it access."
     for uri in (*client.redirect_uris, *client.post_logout_redirect_uris):
         if not is_redirect_uri(uri):
-            raise Invalid(f"{uri!r} is not an absolute address without a fragment, such as https://app.example.com/callback.")
-        if is_plain_http(uri):
-            raise Invalid(f"{uri!r} is not protected: use https, or http only to this machine (localhost).")
+            yield f"{uri!r} is not an absolute address without a fragment, such as https://app.example.com/callback."
+        elif is_plain_http(uri):
+            yield f"{uri!r} is not protected: use https, or http only to this machine (localhost)."
     for origin in client.origins:
         if not is_origin(origin):
-            raise Invalid(f"{origin!r} is not a web origin such as https://app.example.com.")
-    _check_once("redirect URI", client.redirect_uris)
-    _check_once("scope", client.scopes)
-    if unknown := [scope for scope in client.scopes if scope not in KNOWN_SCOPES]:
-        raise Invalid(f"There is no scope {unknown[0]!r}; there are: {', '.join(KNOWN_SCOPES)}.")
+            yield f"{origin!r} is not a web origin such as https://app.example.com."
+    for what, values in (("redirect URI", client.redirect_uris), ("scope", client.scopes)):
+        yield from (f"The {what} {value} is given twice." for value, count in Counter(values).items() if count > 1)
+    if unknown := [repr(scope) for scope in client.scopes if scope not in KNOWN_SCOPES]:
+        yield f"There is no scope {', '.join(unknown)}; there are: {', '.join(KNOWN_SCOPES)}."
     # A client without grant types is allowed. It gets only tokens that an operator issues.
     by_browser = {GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT} & set(client.grants)
     if by_browser and not client.redirect_uris:
-        raise Invalid(f"A client with the grant {sorted(by_browser)[0]} needs a redirect URI.")
+        yield f"A client with the grant {sorted(by_browser)[0]} needs a redirect URI."
     if client.pkce_exempt and not client.confidential:
-        raise Invalid(
-            "Only a confidential client can be exempt from PKCE: without a secret, PKCE is the only protection of the code."
-        )
-
-
-def _check_once(what: str, values: Sequence[str]) -> None:
-    for value in values:
-        if values.count(value) > 1:
-            raise Invalid(f"The {what} {value} is given twice.")
+        yield "Only a confidential client can be exempt from PKCE: without a secret, PKCE is the only protection of the code."
