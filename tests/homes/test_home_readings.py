@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from domogate.domain.devices import DeviceKind
+from domogate.domain.limits import Limits
 from domogate.domain.states import Reading, Report, Unit
 from support.full_plant import FULL_PLANT, MODULE_OF
 from support.home_setup import STUDIO, HomeApi
+from support.stores import CARLA
 
 pytestmark = pytest.mark.slow
 
@@ -118,3 +120,30 @@ class TestEnergy:
     async def test_nothing_measured_is_null_and_not_zero(self, api: HomeApi) -> None:
         energy = await api.ok("GET", f"{ENERGY}?{TWO_DAYS}")
         assert (energy["used"], energy["cost"], energy["modules"], energy["rooms"]) == (None, None, [], [])
+
+
+class TestAGuest:
+    """Sees only what was measured after the guest came (Decision 0056)."""
+
+    async def test_readings_begin_with_the_first_whole_hour(self, api: HomeApi) -> None:
+        await record(api, PLUG.id, "power", Unit.WATT, ("2027-01-14T08:10", 10), ("2027-01-15T07:50", 20))
+        api.env.clock.at = at("2027-01-15T08:20")
+        await api.env.people.invite(FULL_PLANT.id, CARLA.email, limits=Limits(modules=(PLUG.id,)))
+        query = f"{READINGS}?since=2027-01-13T00:00:00Z&until=2027-01-16T00:00:00Z"
+        assert (await api.ok("GET", query, token=await api.mint(CARLA)))["items"] == []
+        await record(api, PLUG.id, "power", Unit.WATT, ("2027-01-15T08:40", 30), ("2027-01-15T09:10", 40))
+        assert [hour["mean"] for hour in (await api.ok("GET", query, token=await api.mint(CARLA)))["items"]] == [40]
+        assert [hour["mean"] for hour in (await api.ok("GET", query))["items"]] == [10, 20, 30, 40]
+
+    async def test_energy_is_not_compared_with_the_time_before(self, api: HomeApi) -> None:
+        await count_energy(api, PLUG.id, ("2027-01-13T12:00", 1000), ("2027-01-14T12:00", 3000))
+        api.env.clock.at = at("2027-01-15T08:00")
+        await api.env.people.invite(FULL_PLANT.id, CARLA.email, limits=Limits(modules=(PLUG.id,)))
+        query = f"{ENERGY}?since=2027-01-15T00:00:00Z&until=2027-01-16T00:00:00Z"
+        (plug,) = (await api.ok("GET", query, token=await api.mint(CARLA)))["modules"]
+        assert (plug["used"], plug["usedBefore"]) == (0.0, None)
+        await count_energy(api, PLUG.id, ("2027-01-15T08:30", 3100), ("2027-01-15T11:00", 3600))
+        (plug,) = (await api.ok("GET", query, token=await api.mint(CARLA)))["modules"]
+        assert (plug["used"], plug["usedBefore"]) == (0.6, None)
+        (plug,) = (await api.ok("GET", query))["modules"]
+        assert plug["usedBefore"] is not None

@@ -70,7 +70,7 @@ class HomeApi(TokenApi):
             applications=Applications(of.store, of.people, WebhookAdministration(of.store, of.clock, of.audit)),
             favourites=Favourites(of.store),
             recent=RecentEvents(of.store),
-            history=HomeHistory(devices.history, of.clock),
+            history=HomeHistory(devices.history, of.store),
             limits=limits,
             identities=self.identities,
             clock=of.clock,

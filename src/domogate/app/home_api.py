@@ -26,7 +26,7 @@ def build_home_api(gateway: "Gateway") -> ASGIApp:
         applications=Applications(gateway.store, gateway.people, gateway.webhook_administration),
         favourites=Favourites(gateway.store),
         recent=RecentEvents(gateway.store),
-        history=HomeHistory(gateway.history, gateway.clock),
+        history=HomeHistory(gateway.history, gateway.store),
         limits=limits,
         identities=gateway.identities,
         clock=gateway.clock,

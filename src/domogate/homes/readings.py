@@ -103,7 +103,7 @@ async def list_module_readings(services: HomeServices, call: HomeCall, query: Re
     since, until = _read_period(services, query)
     zone: tzinfo = parse_parameter("timezone", parse_time_zone, query.timezone)
     with services.limits.hold(call.caller.user_id):
-        found = await services.history.list_readings(module.id, since, until, query.per, zone)
+        found = await services.history.list_readings(home, module.id, since, until, query.per, zone)
     return Listing([_reading_out(one) for one in found])
 
 

@@ -1,5 +1,6 @@
 """Readings of a module in hours, days or months, and the energy that a home used in a period."""
 
+import math
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from enum import StrEnum
@@ -9,8 +10,9 @@ import msgspec
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.states import ReadingSummary
-from domogate.ports import Clock
+from domogate.ports import FeedStore
 from domogate.services.homes.homes import Home
+from domogate.services.homes.joining import find_joined_at
 from domogate.services.plants.history import History
 from domogate.services.refusals import Invalid
 
@@ -62,11 +64,14 @@ class HomeEnergy(msgspec.Struct, frozen=True):
 
 
 class HomeHistory:
-    """Reads the history of modules for residents."""
+    """Reads the history of modules for residents.
 
-    def __init__(self, history: History, clock: Clock) -> None:
+    A guest sees it only from the time when the guest came: what was measured before is about other people.
+    """
+
+    def __init__(self, history: History, store: FeedStore) -> None:
         self._history = history
-        self._clock = clock
+        self._store = store
 
     def check_period(self, since: float, until: float) -> None:
         """Raises Invalid if the period ends before it begins, or is too long."""
@@ -75,9 +80,21 @@ class HomeHistory:
         if until - since > LONGEST:
             raise Invalid(f"A period can have at most {LONGEST / DAY:.0f} days.")
 
-    async def list_readings(self, module_id: Id, since: float, until: float, per: Per, zone: tzinfo) -> list[PeriodReading]:
+    async def _find_earliest(self, home: Home) -> float:
+        """Return the time since which a guest may see readings, rounded up to an hour. It is 0 for all other people."""
+        if home.access.guest_id is None:
+            return 0.0
+        came_at = await find_joined_at(self._store, home.access)
+        return came_at if math.isinf(came_at) else math.ceil(came_at / HOUR) * HOUR
+
+    async def list_readings(
+        self, home: Home, module_id: Id, since: float, until: float, per: Per, zone: tzinfo
+    ) -> list[PeriodReading]:
         """Return the readings in order of their time. Days and months are those of the time zone. Raises Invalid."""
         self.check_period(since, until)
+        since = max(since, await self._find_earliest(home))
+        if not since < until:
+            return []
         first = since // HOUR * HOUR
         limit = (int((until - first) / HOUR) + 2) * _SERIES
         # One hour earlier, because a counter needs the reading before the period.
@@ -99,10 +116,16 @@ class HomeHistory:
         Raises Invalid if the period is not valid.
         """
         self.check_period(since, until)
+        earliest = await self._find_earliest(home)
+        since = max(since, earliest)
+        if not since < until:
+            return HomeEnergy(NOTHING, {})
         kinds = (DeviceKind.ENERGYMETER, DeviceKind.PLUG)
         measuring = [view.module for kind in kinds for view in home.view.modules.values() if view.module.kind is kind]
         modules = {module.id: await self._measure(module.id, since, until) for module in measuring[:MOST_METERS]}
         modules = {module_id: used for module_id, used in modules.items() if used != NOTHING}
+        if 2 * since - until < earliest:
+            modules = {module_id: Used(used.now, None) for module_id, used in modules.items()}
         total = NOTHING
         for kind in kinds:
             for module in measuring:

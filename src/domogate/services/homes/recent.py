@@ -13,6 +13,7 @@ from domogate.domain.states import EmergencyState, State, ThermostatState, witho
 from domogate.ports import FeedStore, OrderStore
 from domogate.services.events.notices import find_notice
 from domogate.services.homes.homes import Home
+from domogate.services.homes.joining import find_joined_at
 from domogate.services.rights.access import Access
 
 _ORDERS, _CHANGES = 200, 1_000
@@ -52,20 +53,9 @@ class RecentEvents:
         return sorted(events, key=lambda event: event.at, reverse=True)[:limit]
 
     async def _list_orders(self, home: Home) -> Sequence[OrderRecord]:
-        since = await self._joined_at(home.access)
+        since = await find_joined_at(self._store, home.access)
         found = await self._store.list_orders(home.plant.id, None, None, None, _ORDERS)
         return [record for record in found if record.queued_at >= since and record.order.module_id in home.view.modules]
-
-    async def _joined_at(self, access: Access) -> float:
-        """Return the time since which the person may see orders: when the person joined, or when the period of a guest began.
-
-        The store keeps the cursor of the newest change at the time of joining, not the time. So this uses the time of the first
-        change after this cursor: it is never before the joining.
-        """
-        if access.joined == 0:
-            return access.begun
-        first = await self._store.list_changes(access.joined, 1)
-        return max(access.begun, first[0].at) if first else float("inf")
 
 
 def _find_events(changes: Sequence[Change], access: Access) -> Iterator[RecentEvent]:

@@ -1,0 +1,16 @@
+"""The time since which a person may see what happened in a home (Decision 0056)."""
+
+from domogate.ports import FeedStore
+from domogate.services.rights.access import Access
+
+
+async def find_joined_at(store: FeedStore, access: Access) -> float:
+    """Return the time when the person joined the home, or when the period of a guest began, whichever is later.
+
+    The store keeps the cursor of the newest change at the time of joining, not the time. So this uses the time of the first
+    change after this cursor that the store still has: it is never before the joining.
+    """
+    if access.joined == 0:
+        return access.begun
+    first = await store.list_changes(access.joined, 1)
+    return max(access.begun, first[0].at) if first else float("inf")
