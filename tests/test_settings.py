@@ -7,6 +7,7 @@ import pytest
 
 from domogate.domain.devices import DeviceKind
 from domogate.drivers import mqtt, openwebnet
+from domogate.families import FAMILIES
 from domogate.settings import BadSettings, Settings, load_settings
 from domogate.settings.descriptions import DECLARED, FILES, list_flags, print_default
 from domogate.settings.rules import KIND_OF_VALUE
@@ -108,6 +109,10 @@ class TestValues:
         assert load_settings({"sunset": "E11=2027-01-01"}, {}, None, sunset_names=known).sunset == {"E11": "2027-01-01"}
         with pytest.raises(BadSettings, match=r"'touchpanle' is neither an operation.*did you mean touchpanel"):
             load_settings({"sunset": "touchpanle=2027-01-01"}, {}, None, sunset_names=known)
+
+    def test_every_operation_can_have_a_sunset(self) -> None:
+        for operation in (operation for family in FAMILIES for operation in family.operations):
+            assert load_settings({"sunset": f"{operation.id}=2027-01-01"}, {}, None).sunset == {operation.id: "2027-01-01"}
 
 
 class TestCompleteness:

@@ -26,7 +26,7 @@ class Wrong(ValueError):
 
 _MAX_TERMS = 1 << 18
 
-OPERATION_OR_FAMILY = re.compile(r"E(?:[1-9]|1[0-9]|20)|X[1-8]|[a-z][a-z0-9-]*")
+OPERATION_OR_FAMILY = re.compile(r"E(?:[1-9]|1[0-9]|20)|X[1-9]|[a-z][a-z0-9-]*")
 
 
 def _allow(is_allowed: Callable[[str], object], message: str) -> Callable[[str], str]:
