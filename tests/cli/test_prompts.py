@@ -49,3 +49,13 @@ class TestEstateNew:
         assert "Abort:" not in terminal.text
         assert "DOMOGATE_TRACEBACK" not in terminal.text
         assert not file.exists()
+
+
+class TestInit:
+    def test_it_asks_again_after_a_wrong_address(self, tmp_path: Path) -> None:
+        with Terminal("init", "--data", str(tmp_path / "data")) as terminal:
+            terminal.answer("E-mail of the first operator: ", "olga")
+            terminal.answer("E-mail of the first operator: ", "olga@example.com")
+            assert terminal.wait() == 0, terminal.text
+        assert "'olga' is not an e-mail address." in terminal.text
+        assert "Send this link to olga@example.com." in terminal.text
