@@ -153,3 +153,101 @@ export interface Driver {
   readonly waitingReports: number;
   readonly leftBehind: number;
 }
+
+export interface Webhook {
+  readonly id: string;
+  readonly clientId: string;
+  readonly userId: string;
+  readonly plantId: string;
+  readonly url: string;
+  readonly kinds: readonly string[];
+  readonly form: string;
+  readonly createdAt: string;
+  readonly failingSince: string | null;
+  readonly failures: number;
+  readonly nextAttemptAt: string | null;
+  readonly problem: string;
+  readonly endedAt: string | null;
+  readonly endedWhy: string;
+}
+
+export interface DeadLetter {
+  readonly id: string;
+  readonly time: string;
+  readonly moduleId: string | null;
+  readonly what: string;
+  readonly attempts: number;
+  readonly problem: string;
+  readonly deadAt: string | null;
+}
+
+export interface AuditRecord {
+  readonly number: number;
+  readonly at: string;
+  readonly action: string;
+  readonly who: string;
+  readonly what: string;
+  readonly result: string;
+  readonly address: string;
+  readonly detail: Readonly<Record<string, string>>;
+}
+
+export interface SigningKey {
+  readonly kid: string;
+  readonly algorithm: string;
+  readonly state: string;
+  readonly signsFrom: string;
+  readonly retiredAt: string | null;
+}
+
+export interface PlannedTest {
+  readonly last: { readonly endedAt: string; readonly failure: string | null } | null;
+  readonly dueAt: string | null;
+  readonly standing: "in time" | "due soon" | "overdue" | "never tested";
+}
+
+export interface SafetyUnit {
+  readonly id: string;
+  readonly name: string;
+  readonly place: string;
+  readonly status: string;
+  readonly failures: readonly { readonly type: string }[];
+  readonly functionTest: PlannedTest;
+  readonly durationTest: PlannedTest;
+}
+
+interface StatusCounts {
+  readonly total: number;
+  readonly working: number;
+  readonly inFailure: number;
+  readonly noCommunication: number;
+}
+
+export interface SafetySite {
+  readonly name: string;
+  readonly summary: {
+    readonly complies: boolean;
+    readonly controllers: StatusCounts;
+    readonly units: StatusCounts;
+    readonly functionTests: { readonly overdue: number };
+    readonly durationTests: { readonly overdue: number };
+    readonly simulated: number;
+  };
+  readonly controllers: readonly { readonly name: string; readonly units: readonly SafetyUnit[] }[];
+}
+
+export interface LogbookEntry {
+  readonly number: number;
+  readonly at: string;
+  readonly kind: string;
+  readonly module: string;
+  readonly failure: string | null;
+  readonly words: string;
+  readonly by: string;
+  readonly simulated: boolean;
+}
+
+export interface SpareParts {
+  readonly lines: readonly { readonly reference: string; readonly type: string; readonly quantity: string; readonly needs: readonly { readonly name: string }[] }[];
+  readonly withoutParts: readonly { readonly name: string; readonly part: string }[];
+}

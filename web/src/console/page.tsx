@@ -7,6 +7,7 @@ import { go, match, segments } from "../app/router";
 import { Icon, type IconName } from "../parts/icons";
 import { Notice } from "../parts/notice";
 import { ApplicationPage, Applications } from "./applications";
+import { Audit } from "./audit";
 import { Drivers } from "./drivers";
 import { Keys } from "./keys";
 import { ModulePage } from "./module";
@@ -14,6 +15,9 @@ import { People } from "./people";
 import { PersonPage } from "./person";
 import { PlantPage } from "./plant";
 import { Plants } from "./plants";
+import { Safety, SafetyPage } from "./safety";
+import { SigningKeys } from "./signing_keys";
+import { WebhookPage, Webhooks } from "./webhooks";
 
 export const texts = {
   en: () => import("./texts/en.toml"),
@@ -29,6 +33,10 @@ const PAGES: readonly (readonly [string, IconName])[] = [
   ["applications", "code"],
   ["keys", "key"],
   ["drivers", "plug"],
+  ["webhooks", "bell"],
+  ["safety", "exit"],
+  ["audit", "history"],
+  ["signing_keys", "check"],
 ];
 
 /** Paths below `/console`, and what they show. */
@@ -42,6 +50,12 @@ const ROUTES: Readonly<Record<string, (found: Readonly<Record<string, string>>) 
   "applications/:id": ({ id = "" }) => <ApplicationPage key={id} id={id} />,
   keys: () => <Keys />,
   drivers: () => <Drivers />,
+  webhooks: () => <Webhooks />,
+  "webhooks/:id": ({ id = "" }) => <WebhookPage key={id} id={id} />,
+  safety: () => <Safety />,
+  "safety/:id": ({ id = "" }) => <SafetyPage key={id} id={id} />,
+  audit: () => <Audit />,
+  signing_keys: () => <SigningKeys />,
 };
 
 export function Page() {

@@ -1,0 +1,131 @@
+"""Webhooks, emergency lighting, audit log and signing keys in the console, in a real browser against a running demo."""
+
+import json
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.async_api import Browser, Route, expect
+
+from support.gateway import Gateway
+from support.pages import LOOKS, Scheme, Walk, visit
+
+pytestmark = pytest.mark.slow
+
+ANNA, LUCIA = "anna@example.com", "lucia@example.com"
+SITE = "Ospedale San Luca"
+URL = "http://127.0.0.1:9/console-test"
+
+
+async def open_site(walk: Walk) -> None:
+    await walk.open("/console/safety")
+    await walk.page.get_by_role("link", name=SITE).click()
+    await walk.page.get_by_role("region", name="Logbook").wait_for()
+    await walk.page.get_by_role("table", name="Units").wait_for()
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo: Gateway, width: int, scheme: Scheme) -> None:
+    async with visit(chromium, demo, who=LUCIA, width=width, scheme=scheme) as walk:
+        await walk.open("/console/webhooks")
+        await expect(walk.page.locator(".table-box")).to_be_visible()
+        assert await walk.find_problems("console-webhooks") == []
+        for name in ("audit", "signing_keys", "safety"):
+            await walk.open(f"/console/{name}")
+            await walk.page.get_by_role("table").wait_for()
+            assert await walk.find_problems(f"console-{name}") == []
+        await open_site(walk)
+        assert await walk.find_problems("console-site") == []
+
+
+async def test_a_webhook_shows_its_dead_letters_and_is_deleted(chromium: Browser, workshop: Gateway) -> None:
+    anna = workshop.people[ANNA]
+    headers = {"authorization": f"Bearer {anna.id_token}", "ocp-apim-subscription-key": workshop.subscription_key}
+    plant = next(plant for plant in workshop.estate.plants if plant.owner == ANNA)
+    async with httpx.AsyncClient(base_url=workshop.base_url, headers=headers) as client:
+        created = await client.post("/webhooks", json={"plantId": plant.id, "url": URL})
+        assert created.status_code == 201, created.text
+    letter = {"id": "7", "time": "2026-11-15T08:00:00Z", "moduleId": None, "what": "plant", "attempts": 9, "problem": "refused"}
+    sent: list[object] = []
+
+    async def answer_letters(route: Route) -> None:
+        if route.request.method == "POST":
+            sent.append(json.loads(route.request.post_data or ""))
+            await route.fulfill(json={"replayed": 1})
+        else:
+            await route.fulfill(json={"items": [] if sent else [{**letter, "deadAt": None}], "next": None})
+
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        await walk.page.route(re.compile("/dead-letters"), answer_letters)
+        await walk.open("/console/webhooks")
+        await walk.page.get_by_role("link", name=URL).click()
+        await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Webhook")
+        await walk.page.get_by_role("button", name="Deliver again").click()
+        assert await walk.shows("1 event is delivered again.")
+        assert await walk.shows("No event was given up.")
+        assert sent == [{"ids": ["7"]}]
+        await walk.page.get_by_role("button", name="Delete").click()
+        await walk.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Webhooks")
+        await expect(walk.page.get_by_text(URL)).to_have_count(0)
+
+
+async def test_the_report_of_a_site_is_downloaded(chromium: Browser, demo: Gateway, tmp_path: Path) -> None:
+    async with visit(chromium, demo, who=LUCIA) as walk:
+        await open_site(walk)
+        await walk.page.get_by_role("button", name="Make the report").click()
+        await expect(walk.page.get_by_role("link", name="Open the PDF")).to_have_attribute("href", re.compile("^blob:"))
+        async with walk.page.expect_download() as waiting:
+            await walk.page.get_by_role("link", name="Download the PDF").click()
+        file = tmp_path / "report.pdf"
+        await (await waiting.value).save_as(file)
+        assert file.read_bytes().startswith(b"%PDF-")
+
+
+async def test_a_person_writes_into_the_logbook(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        await open_site(walk)
+        await walk.page.get_by_role("button", name="Write an entry").click()
+        form = walk.page.get_by_role("dialog")
+        await form.get_by_label("By").fill("Lucia Orsini")
+        await form.get_by_label("Text").fill("Looked at all exit signs.")
+        await form.get_by_role("button", name="Write an entry").click()
+        row = (
+            walk.page.get_by_role("table", name="Logbook").get_by_role("row").filter(has_text="Looked at all exit signs.").first
+        )
+        await expect(row).to_contain_text("Inspection")
+
+
+async def test_the_audit_log_is_searched_by_person(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=LUCIA) as walk:
+        await walk.open("/console/audit")
+        form = walk.page.get_by_role("dialog")
+        await walk.page.get_by_role("button", name="Find entries").click()
+        await form.get_by_label("E-mail").fill(LUCIA)
+        await form.get_by_label("Action").fill("login")
+        await form.get_by_role("button", name="Find entries").click()
+        assert await walk.shows(f"Only: {LUCIA}, login")
+        await expect(walk.page.get_by_role("row").nth(1)).to_contain_text("login")
+        await walk.page.get_by_role("button", name="Find entries").click()
+        await form.get_by_label("E-mail").fill("nobody@example.com")
+        await form.get_by_role("button", name="Find entries").click()
+        assert await walk.shows("There is no person with the e-mail address nobody@example.com.")
+
+
+async def test_signing_keys_are_rotated_only_after_a_question(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=LUCIA) as walk:
+        sent: list[object] = []
+
+        async def take(route: Route) -> None:
+            sent.append(json.loads(route.request.post_data or ""))
+            await route.fulfill(status=201, json={"kid": "k", "keys": []})
+
+        await walk.page.route(re.compile("/rotation$"), take)
+        await walk.open("/console/signing_keys")
+        await expect(walk.page.get_by_role("table")).to_contain_text("Current")
+        await walk.page.get_by_role("button", name="Rotate").click()
+        assert sent == []
+        await walk.page.get_by_role("dialog").get_by_role("button", name="Rotate").click()
+        await expect(walk.page.get_by_role("dialog")).to_have_count(0)
+        assert sent == [{"emergency": False}]

@@ -1,0 +1,117 @@
+/** The webhooks of all applications: their health, and the events whose delivery was given up. */
+
+import { api } from "../app/api";
+import { count, t } from "../app/i18n";
+import { go } from "../app/router";
+import { Button } from "../parts/button";
+import { Notice } from "../parts/notice";
+import { toast } from "../parts/toast";
+import { MANAGE, useList, useLoad } from "./kit/load";
+import { ConfirmButton, Facts, Head, Section, Show, Tag, useRepeat, valueWords, when } from "./kit/parts";
+import { Table } from "./kit/table";
+import type { DeadLetter, Webhook } from "./model";
+
+const STATES = ["healthy", "failing", "ended"] as const;
+
+function healthOf({ endedAt, failingSince }: Webhook): (typeof STATES)[number] {
+  if (endedAt) return "ended";
+  return failingSince ? "failing" : "healthy";
+}
+
+function Health({ webhook }: { webhook: Webhook }) {
+  const health = healthOf(webhook);
+  return <Tag group="health" value={health} kind={health === "healthy" ? "" : health === "failing" ? "alarm" : "warn"} />;
+}
+
+export function Webhooks() {
+  const list = useList<Webhook>("/webhooks");
+  useRepeat(list.reload, 10);
+  return (
+    <>
+      <Head title={t("console.webhooks.title")} about={t("console.webhooks.about")} />
+      <Table
+        label={t("console.webhooks.title")}
+        list={list}
+        id={({ id }) => id}
+        href={({ id }) => `/console/webhooks/${id}`}
+        filters={[{ label: t("console.webhooks.health"), options: STATES.map((one) => [one, valueWords("health", one)] as const), holds: (webhook, chosen) => healthOf(webhook) === chosen }]}
+        columns={[
+          { title: "URL", value: ({ url }) => url, cell: ({ url }) => <code>{url}</code> },
+          { title: t("console.application"), value: ({ clientId }) => clientId },
+          { title: t("console.webhooks.kinds"), value: ({ kinds }) => kinds.join(", ") },
+          { title: t("console.created"), value: ({ createdAt }) => createdAt, cell: ({ createdAt }) => when(createdAt) },
+          { title: t("console.webhooks.health"), value: (webhook) => valueWords("health", healthOf(webhook)), cell: (webhook) => <Health webhook={webhook} /> },
+        ]}
+        empty={t("console.webhooks.none")}
+      />
+    </>
+  );
+}
+
+export function WebhookPage({ id }: { id: string }) {
+  const path = `${MANAGE}/webhooks/${id}`;
+  const loaded = useLoad(id, () => api.get<Webhook>(path));
+  useRepeat(loaded.reload, 5);
+  const remove = async (): Promise<void> => {
+    await api.delete(path);
+    go("/console/webhooks");
+  };
+  return (
+    <Show of={loaded}>
+      {(webhook) => (
+        <>
+          <Head title={t("console.webhooks.one")} above={[["/console/webhooks", t("console.webhooks.title")]]} about={<Health webhook={webhook} />}>
+            <ConfirmButton label={t("console.delete")} question={t("console.webhooks.delete_about")} onConfirm={remove} />
+          </Head>
+          {webhook.problem && <Notice kind="warn" title={webhook.problem} />}
+          <Facts
+            facts={[
+              ["URL", <code>{webhook.url}</code>],
+              [t("console.application"), <a href={`/console/applications/${encodeURIComponent(webhook.clientId)}`}>{webhook.clientId}</a>],
+              [t("console.orders.person"), <a href={`/console/people/${webhook.userId}`}>{webhook.userId}</a>],
+              [t("console.plants.one"), <a href={`/console/plants/${webhook.plantId}`}>{webhook.plantId}</a>],
+              [t("console.webhooks.kinds"), webhook.kinds.join(", ")],
+              [t("console.webhooks.form"), webhook.form],
+              [t("console.created"), when(webhook.createdAt)],
+              [t("console.webhooks.failing"), webhook.failingSince && `${when(webhook.failingSince)} (${count("console.webhooks.attempts", webhook.failures)})`],
+              [t("console.webhooks.next"), when(webhook.nextAttemptAt)],
+              [t("console.webhooks.ended"), webhook.endedAt && `${when(webhook.endedAt)} ${webhook.endedWhy}`],
+            ]}
+          />
+          <DeadLetters id={id} ended={webhook.endedAt !== null} />
+        </>
+      )}
+    </Show>
+  );
+}
+
+function DeadLetters({ id, ended }: { id: string; ended: boolean }) {
+  const letters = useList<DeadLetter>(`/webhooks/${id}/dead-letters`);
+  const replay = async (body: object): Promise<void> => {
+    const { replayed } = await api.post<{ replayed: number }>(`${MANAGE}/webhooks/${id}/dead-letters/replay`, body);
+    toast(count("console.webhooks.replayed", replayed));
+    await letters.reload();
+  };
+  return (
+    <Section
+      title={t("console.webhooks.dead")}
+      about={t("console.webhooks.dead_about")}
+      actions={letters.data?.length && !ended ? <Button onClick={() => replay({})}>{t("console.webhooks.replay_all")}</Button> : null}
+    >
+      <Table
+        label={t("console.webhooks.dead")}
+        list={letters}
+        id={(letter) => letter.id}
+        columns={[
+          { title: t("console.webhooks.event"), value: (letter) => Number(letter.id), cell: (letter) => letter.id },
+          { title: t("console.orders.queued"), value: ({ time }) => time, cell: ({ time }) => when(time) },
+          { title: t("console.modules.module"), value: ({ moduleId }) => moduleId, cell: ({ moduleId }) => (moduleId ? <code>{moduleId}</code> : "–") },
+          { title: t("console.webhooks.tried"), value: ({ attempts }) => attempts },
+          { title: t("console.webhooks.problem"), value: ({ problem }) => problem },
+        ]}
+        actions={(letter) => !ended && <Button onClick={() => replay({ ids: [letter.id] })}>{t("console.webhooks.replay")}</Button>}
+        empty={t("console.webhooks.no_dead")}
+      />
+    </Section>
+  );
+}
