@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import structlog
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -172,6 +173,16 @@ class TestNamedDrivers:
 
 
 class TestUpgrade:
+    async def test_it_is_logged_in_one_line_and_a_new_database_is_not(
+        self, open_store: OpenStore, empty_database_url: str, tmp_path: Path
+    ) -> None:
+        make_first_database(empty_database_url)
+        with structlog.testing.capture_logs() as lines:
+            await open_store(empty_database_url)
+            await open_store(sqlite_url(tmp_path / "new.sqlite3"))
+        upgraded = [line for line in lines if line["event"] == "upgraded the database"]
+        assert [(line["from_revision"], line["to_revision"]) for line in upgraded] == [("0001", HEAD)]
+
     async def test_a_database_of_the_first_revision_keeps_all_it_holds(
         self, open_store: OpenStore, empty_database_url: str
     ) -> None:

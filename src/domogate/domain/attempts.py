@@ -50,7 +50,10 @@ class Limit(msgspec.Struct, frozen=True):
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """One attempt to log in to an account from an IP address. The keys are hashes: they reveal neither account nor IP address.
+    """One attempt to log in to an account from an IP address.
+
+    `account`, `address` and `familiar` are the keys of three counters. They are hashes, so they do not show the account or the
+    IP address.
 
     Attempts from IP addresses where the owner logged in before are counted separately (`familiar`), so that strangers cannot
     lock the owner out.

@@ -113,7 +113,7 @@ def setup_logs(level: str = "info", format: str = "text", stream: TextIO | None 
         logger.handlers, logger.propagate = [], True
         logger.setLevel(logging.NOTSET)
     # uvicorn and alembic log details at level info that operators do not need. Their warnings are logged.
-    for name in ("uvicorn.error", "alembic.runtime.plugins"):
+    for name in ("uvicorn.error", "alembic"):
         logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
     structlog.configure(
         processors=[

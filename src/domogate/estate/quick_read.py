@@ -56,7 +56,7 @@ class QuickReader:
         self.read = self._reader([schema])
 
     def _reader(self, schemas: Sequence[Schema]) -> Read:
-        """A function for values to which all these schemas apply."""
+        """Return a function that converts a value and checks it against all these schemas."""
         key = tuple(map(id, schemas))
         if key not in self._readers:
             self._readers[key] = self._compile(schemas)
@@ -217,7 +217,7 @@ class QuickReader:
         return read
 
     def _reader_or_any(self, schemas: Sequence[Schema | bool]) -> Read:
-        """Return a function for values to which all these schemas apply. A schema `true` allows anything."""
+        """Return a function that converts a value and checks it against all these schemas. A schema `true` allows anything."""
         rules = [schema for schema in schemas if not isinstance(schema, bool)]
         return self._reader(rules) if rules else _read_free
 

@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+import structlog
 from sqlalchemy import Connection, inspect, text
 
 from domogate.stores.engine import Database
 
 HEAD = "0019"
 """The newest revision in `migrations/`. A database with this revision is opened without loading Alembic."""
+
+
+_log = structlog.get_logger(__name__)
 
 
 class DatabaseTooNew(RuntimeError):
@@ -21,8 +25,12 @@ def migrate(database: Database) -> None:
             return
     with database.writing.begin() as connection:
         database.lock(connection)
-        if find_revision(connection) != HEAD:
-            upgrade(connection)
+        revision = find_revision(connection)
+        if revision == HEAD:
+            return
+        upgrade(connection)
+    if revision is not None:
+        _log.info("upgraded the database", from_revision=revision, to_revision=HEAD)
 
 
 def is_empty(database: Database) -> bool:

@@ -24,7 +24,7 @@ class Difference(msgspec.Struct):
     gone: list[RowValues] = []
 
     def touched(self, column: int) -> set[Any]:
-        """Return all values of one column, old and new."""
+        """Return the values of one column in the rows that are added, updated (old and new value) or removed."""
         found = {row[column] for row in self.added} | {row[column] for row in self.gone}
         for old, new in self.updated:
             found.update((old[column], new[column]))

@@ -154,7 +154,7 @@ class Recorder:
 
 
 class ReportQueue:
-    """The reports of one driver that are not in the store yet. They are written in batches, and the driver waits."""
+    """The reports of one driver that are not in the store yet. `push` returns when they are on disk."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
