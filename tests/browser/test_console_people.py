@@ -31,7 +31,7 @@ async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo
     async with visit(chromium, demo, who=LUCIA, width=width, scheme=scheme) as walk:
         await walk.open("/console")
         for name, title in LISTS.items():
-            await walk.page.get_by_role("navigation", name="Console").get_by_role("link", name=title).click()
+            await walk.page.get_by_role("navigation", name="Console").get_by_role("link", name=title, exact=True).click()
             await expect(walk.page.get_by_role("heading", level=1)).to_have_text(title)
             await walk.page.get_by_role("table").wait_for()
             assert await walk.find_problems(f"console-{name}") == []
