@@ -9,7 +9,7 @@ import pytest
 from support.certification import RelyingParty
 from support.gateway import Gateway, running, start
 from support.http import client
-from support.smtp_sink import certified
+from support.tls import make_self_signed
 
 pytestmark = pytest.mark.slow
 
@@ -30,10 +30,9 @@ PRIVATE = {"d", "p", "q", "dp", "dq", "qi", "oth", "k"}
 def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A gateway with an https URL and no other setting."""
     folder = tmp_path_factory.mktemp("public")
-    certified(folder)
-    pem = str(folder / "mail.pem")
-    tls = {"DOMOGATE_TLS_CERTIFICATE": pem, "DOMOGATE_TLS_KEY": pem}
-    with running(start("demo", folder, tls)) as gateway, client(gateway.base_url) as http:
+    tls = make_self_signed(folder)
+    settings = {"DOMOGATE_TLS_CERTIFICATE": str(tls.certificate), "DOMOGATE_TLS_KEY": str(tls.key)}
+    with running(start("demo", folder, settings)) as gateway, client(gateway.base_url) as http:
         yield http
 
 
