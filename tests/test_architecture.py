@@ -1,4 +1,4 @@
-"""The import rules: docs/architecture.md lists every import between folders, and the code has these and no others."""
+"""The structure of the code: docs/architecture.md lists every import between folders, and files stay short."""
 
 import re
 from collections import defaultdict
@@ -8,7 +8,9 @@ import grimp
 
 from support.markdown import section, tables
 
-_PAGE = Path(__file__).parent.parent / "docs" / "architecture.md"
+_ROOT = Path(__file__).parent.parent
+_PAGE = _ROOT / "docs" / "architecture.md"
+_MOST_LINES = 350
 
 
 def _documented() -> dict[str, set[str]]:
@@ -37,3 +39,16 @@ class TestWhoImportsWhom:
         assert documented.keys() == real.keys()
         for folder, imported in real.items():
             assert imported == documented[folder], f"{folder}/ imports other folders than docs/architecture.md says"
+
+
+class TestLength:
+    def test_no_file_is_too_long(self) -> None:
+        folders = ("src", "tests", "soak", "benchmarks", "web/src", "web/test")
+        lengths = {
+            file.relative_to(_ROOT).as_posix(): len(file.read_text().splitlines())
+            for folder in folders
+            for ending in ("py", "ts", "tsx", "mjs")
+            for file in (_ROOT / folder).rglob(f"*.{ending}")
+        }
+        assert len(lengths) > 500, "the files are found"
+        assert {name: lines for name, lines in lengths.items() if lines > _MOST_LINES} == {}

@@ -9,7 +9,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.drivers import mqtt, openwebnet
 from domogate.families import FAMILIES
 from domogate.settings import BadSettings, Settings, load_settings
-from domogate.settings.descriptions import DECLARED, FILES, list_flags, print_default
+from domogate.settings.declared import DECLARED, FILES, list_flags, print_default
 from domogate.settings.rules import KIND_OF_VALUE
 from support.markdown import headings, section, tables
 from support.settings_mistakes import mistakes

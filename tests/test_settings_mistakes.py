@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from domogate.drivers import DRIVERS
 from domogate.settings import BadSettings, Mistake, Settings, load_settings
-from domogate.settings.descriptions import DECLARED
+from domogate.settings.declared import DECLARED
 from support.settings_mistakes import mistakes
 
 NAMES = list(DECLARED)

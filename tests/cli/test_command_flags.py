@@ -11,7 +11,7 @@ from domogate import __version__
 from domogate.cli import cli
 from domogate.cli._command import Mistake, _given
 from domogate.cli._words import parse_duration
-from domogate.settings.descriptions import DECLARED
+from domogate.settings.declared import DECLARED
 from support.command_line import CommandLine
 
 

@@ -120,9 +120,7 @@ def test_the_page_says_how_many_files_it_touches(tmp_path: Path) -> None:
 
 def test_its_settings_are_declared_in_one_place_and_documented(tmp_path: Path) -> None:
     build(tmp_path)
-    code = (
-        "from domogate.settings.descriptions import DECLARED as d; print(*(f'{n}\\t{d[n].setting.help}' for n in d), sep='\\n')"
-    )
+    code = "from domogate.settings.declared import DECLARED as d; print(*(f'{n}\\t{d[n].setting.help}' for n in d), sep='\\n')"
     declared = dict(line.split("\t") for line in domogate_python(tmp_path, "-c", code).splitlines())
     table = (tmp_path / "docs" / "settings.md").read_text()
     rows = dict(re.findall(r"^\| `DOMOGATE_([A-Z_]+)` \|.*\| (.*) \|$", table, re.MULTILINE))

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from domogate.stores import SqlStore, sqlite_url, subject, writer
-from domogate.stores.engine import Database, open_database
+from domogate.stores.engine import Database
 from domogate.stores.migrate import HEAD, migrate
+from domogate.stores.opening import open_database
 from support.clocks import ManualClock
 from support.postgres import PostgresServer, postgres_server
 from support.stores import SMALL, OpenStore

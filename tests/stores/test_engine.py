@@ -15,7 +15,8 @@ from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.plants import Topology
 from domogate.domain.states import Reading, Report, Unit
 from domogate.stores import SqlStore, sqlite_url
-from domogate.stores.engine import chunked, open_database
+from domogate.stores.engine import chunked
+from domogate.stores.opening import open_database
 from domogate.stores.subject import reads, writes
 from support.clocks import NOW, ManualClock
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, LAMP, LAMP_IS_ON, SMALL, OpenStore, an_id, record_statements

@@ -18,8 +18,8 @@ from domogate.domain.plants import Invitation
 from domogate.domain.states import Reading, Report, Unit
 from domogate.ports import StoredState, UnnamedDrivers
 from domogate.stores import DatabaseTooNew, SqlStore, sqlite_url
-from domogate.stores.engine import open_database
 from domogate.stores.migrate import HEAD, find_revision, upgrade
+from domogate.stores.opening import open_database
 from domogate.stores.subject import writes
 from domogate.stores.tables import metadata
 from support import tables

@@ -8,7 +8,7 @@ from sqlalchemy import text
 from domogate.domain.estate import Estate, EstatePlant
 from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore, sqlite_url
-from domogate.stores.engine import open_database
+from domogate.stores.opening import open_database
 from support.clocks import NOW, ManualClock
 from support.stores import ANNA, HOUSE, HOUSE_TOPOLOGY, LAMP, SMALL, an_id, record_changes
 

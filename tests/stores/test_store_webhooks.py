@@ -15,7 +15,7 @@ from domogate.domain.states import LightState, Report
 from domogate.domain.webhooks import PendingDelivery, TooManyWebhooks, Webhook, WebhookFormat
 from domogate.stores import SqlStore
 from domogate.stores.codec import decode_event, to_json
-from domogate.stores.engine import open_database
+from domogate.stores.opening import open_database
 from domogate.stores.tables import parked
 from support.clocks import NOW, ManualClock
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, LAMP, PLUG, SMALL, OpenStore, an_id

@@ -28,8 +28,8 @@ from domogate.services.events.stream import Stream
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.rights.access import Caller, authenticate
 from domogate.stores import SqlStore, sqlite_url
-from domogate.stores.engine import open_database
 from domogate.stores.migrate import migrate
+from domogate.stores.opening import open_database
 from support.clocks import ManualClock
 
 SOURCE = "https://gateway.example"

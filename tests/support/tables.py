@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy import Connection, create_engine, text
 
 from domogate.stores import migrate, sqlite_url
-from domogate.stores.engine import open_database
+from domogate.stores.opening import open_database
 
 _run_migrations = migrate.upgrade
 

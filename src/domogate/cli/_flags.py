@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from domogate.settings.descriptions import DECLARED, FILES, print_default
+from domogate.settings.declared import DECLARED, FILES, print_default
 
 WHERE = ("data", "database", "database_file", "secret_key_file")
 """The flags of every command that opens the store."""

@@ -22,7 +22,7 @@ from domogate.domain.people import Client, Grant, IdentityScope, Scope, Subscrip
 from domogate.estate import EstateFile, build_estate, demo_terms, demo_text, read_estate
 from domogate.identity.secret_keys import KEY_FILE
 from domogate.settings import Settings
-from domogate.settings.descriptions import list_flags
+from domogate.settings.declared import list_flags
 
 if TYPE_CHECKING:
     from domogate.app import Gateway

@@ -9,7 +9,7 @@ from domogate.cli._output import note
 from domogate.cli._ready import Ready, ReadyFile, withdraw, write_ready
 from domogate.ports import UnnamedDrivers
 from domogate.settings import Settings, check_exposure
-from domogate.settings.descriptions import list_flags
+from domogate.settings.declared import list_flags
 
 if TYPE_CHECKING:
     from domogate.app import Gateway

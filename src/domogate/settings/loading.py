@@ -13,7 +13,7 @@ import msgspec
 from domogate.domain.devices import DeviceKind
 from domogate.drivers import SETTINGS, make_settings
 from domogate.identity.secret_keys import CREDENTIAL
-from domogate.settings.descriptions import DECLARED, FILES
+from domogate.settings.declared import DECLARED, FILES
 from domogate.settings.rules import KIND_OF_VALUE, OPERATION_OR_FAMILY, TABLES, Wrong
 from domogate.settings.values import Settings
 

@@ -1,9 +1,9 @@
 """The store on SQLAlchemy Core, in a SQLite file or a PostgreSQL database."""
 
 from domogate.stores.backup import back_up, find_key_of_backup, restore
-from domogate.stores.engine import find_sqlite_file, sqlite_url
 from domogate.stores.inspection import DatabaseUnusable, UsedDatabases, inspect_header, is_writable
 from domogate.stores.migrate import DatabaseTooNew
+from domogate.stores.opening import find_sqlite_file, sqlite_url
 from domogate.stores.store import SqlStore
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Opens a database, and hides the differences between SQLite and PostgreSQL.
+"""An opened database. Its class hides the differences between SQLite and PostgreSQL.
 
 Each database has two engines. Transactions of `writing` write; a process has one such connection, in the writer thread.
 Transactions of `reading` are read-only snapshots.
@@ -28,7 +28,6 @@ from sqlalchemy import (
     event,
     func,
     insert,
-    make_url,
     select,
 )
 from sqlalchemy.dialects import sqlite
@@ -80,11 +79,6 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 def time_is_up() -> bool:
     return time.monotonic() >= _limit.until
-
-
-def sqlite_url(path: Path) -> str:
-    """Return the URL of the database in this file."""
-    return URL.create("sqlite", database=str(path.absolute())).render_as_string(hide_password=False)
 
 
 def newest_cursor(connection: Connection) -> int:
@@ -182,11 +176,18 @@ class Database(ABC):
         self.writing.dispose()
 
 
+def database_file(url: URL) -> Path:
+    """Return the file of a SQLite database. Raises ValueError if it is in memory."""
+    if not url.database or url.database == ":memory:":
+        raise ValueError("a SQLite database must be a file: every connection to :memory: would see a different database")
+    return Path(url.database)
+
+
 class SqliteDatabase(Database):
     """One file in WAL mode. A commit is on disk when it returns."""
 
     def __init__(self, url: URL) -> None:
-        self.path = _file_of(url)
+        self.path = database_file(url)
         super().__init__(self.path.name)
         self._create_privately()
         self.writing = self._engine(url, "BEGIN IMMEDIATE", query_only=False, size=1)
@@ -306,36 +307,6 @@ class Transaction:
             ],
         )
         return committed
-
-
-def _parse(url: str) -> URL:
-    return make_url(url.replace("postgres://", "postgresql://", 1) if url.startswith("postgres://") else url)
-
-
-def find_sqlite_file(url: str) -> Path | None:
-    """Return the file of the database, or None if the URL is not a SQLite database."""
-    parsed = _parse(url)
-    return _file_of(parsed) if parsed.get_backend_name() == "sqlite" else None
-
-
-def _file_of(url: URL) -> Path:
-    if not url.database or url.database == ":memory:":
-        raise ValueError("a SQLite database must be a file: every connection to :memory: would see a different database")
-    return Path(url.database)
-
-
-def open_database(url: str) -> Database:
-    """Open a SQLite or PostgreSQL database. Raises ValueError for any other URL."""
-    parsed = _parse(url)
-    match parsed.get_backend_name():
-        case "sqlite":
-            return SqliteDatabase(parsed)
-        case "postgresql":
-            from domogate.stores.postgres import PostgresDatabase  # not needed with SQLite
-
-            return PostgresDatabase(parsed)
-        case other:
-            raise ValueError(f"a database of kind {other!r} is not supported: use sqlite or postgresql")
 
 
 def chunked(items: Iterable[T], size: int = 500) -> Iterator[list[T]]:

@@ -19,9 +19,10 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from domogate.ports import Clock, Listener, Sealer, StoreTimeout
-from domogate.stores.engine import READERS, Database, Transaction, find_sqlite_file, open_database, time_is_up
+from domogate.stores.engine import READERS, Database, Transaction, time_is_up
 from domogate.stores.inspection import DatabaseUnusable, UsedDatabases, inspect_file
 from domogate.stores.migrate import is_empty, migrate
+from domogate.stores.opening import find_sqlite_file, open_database
 from domogate.stores.presence import Presence
 from domogate.stores.probe import Probe
 from domogate.stores.readers import Readers

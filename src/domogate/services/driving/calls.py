@@ -107,6 +107,18 @@ class DriverCalls:
         self._tasks.add(call.task)
         return outcome
 
+    async def ask(self, deadline: float, work: Callable[[DriverCall], Coroutine[Any, Any, T]]) -> T:
+        """Start a call and wait for its result. Raises its fault."""
+        return await self.wait_for(self.run(deadline, work))
+
+    @staticmethod
+    async def wait_for(outcome: Outcome[T]) -> T:
+        """Return the result, or raise a copy of the fault. The call continues if the caller is cancelled."""
+        result = await asyncio.shield(outcome)
+        if isinstance(result, Fault):
+            raise type(result)(result.message)
+        return result
+
     async def stop(self) -> None:
         """Cancel all calls. Running writes are completed. Drivers that ignore the cancellation are not waited for."""
         tasks = set(self._tasks)

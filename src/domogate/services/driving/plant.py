@@ -5,7 +5,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TypeVar
 
 import msgspec
 
@@ -27,8 +26,6 @@ _REMEMBERED_ORDERS = 32
 _READ_AGAIN_DEADLINE = 5.0
 _READ_AT_ONCE = 32
 _NOT_CONFIRMED = "the device did not confirm in time"
-
-T = TypeVar("T")
 
 
 class DrivenPlant:
@@ -215,7 +212,7 @@ class DrivenPlant:
                 self._outcomes.popitem(last=False)
         elif not order.repeats(first):
             raise OrderKeyTaken("this idempotency key was used for another command")
-        return _result(await asyncio.shield(outcome))
+        return await self._calls.wait_for(outcome)
 
     async def _execute(self, order: Order, call: DriverCall) -> Report:
         try:
@@ -248,7 +245,7 @@ class DrivenPlant:
 
     async def read(self, module_id: Id, deadline: float) -> Report:
         """Ask the module, and record the answer if it is new. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
-        return _result(await asyncio.shield(self._calls.run(deadline, partial(self._read, module_id, deadline, False))))
+        return await self._calls.ask(deadline, partial(self._read, module_id, deadline, False))
 
     async def _read(self, module_id: Id, deadline: float, always: bool, call: DriverCall) -> Report:
         """Ask the driver for the state of the module. `always`: record the answer even if it is not new."""
@@ -277,7 +274,7 @@ class DrivenPlant:
 
     async def take_picture(self, module_id: Id, deadline: float) -> Picture:
         """Take a picture. It is not recorded. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
-        return _result(await asyncio.shield(self._calls.run(deadline, partial(self._take_picture, module_id, deadline))))
+        return await self._calls.ask(deadline, partial(self._take_picture, module_id, deadline))
 
     async def _take_picture(self, module_id: Id, deadline: float, call: DriverCall) -> Picture:
         driver = await self._wait_for_driver(module_id, deadline, call)
@@ -293,7 +290,7 @@ class DrivenPlant:
             async with at_once:
                 deadline = self._clock.now() + _READ_AGAIN_DEADLINE
                 try:
-                    _result(await asyncio.shield(self._calls.run(deadline, partial(self._read, module_id, deadline, True))))
+                    await self._calls.ask(deadline, partial(self._read, module_id, deadline, True))
                 except Fault as fault:
                     now = self._clock.now()
                     offline = isinstance(fault, DeviceOffline)
@@ -344,9 +341,3 @@ class DrivenPlant:
     def _check_time(self, deadline: float, call: DriverCall) -> None:
         if call.is_late() or self._clock.now() >= deadline:
             raise DeviceTimeout("the device was not asked: the deadline had passed")
-
-
-def _result(outcome: T | Fault) -> T:
-    if isinstance(outcome, Fault):
-        raise type(outcome)(outcome.message)
-    return outcome

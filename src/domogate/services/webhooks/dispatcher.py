@@ -18,11 +18,12 @@ from domogate.services.plants.read_model import ReadModel
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.webhooks.administration import webhook_ref
 from domogate.services.webhooks.backoff import is_ahead
+from domogate.services.webhooks.context import DeliveryContext, DeliveryStore
 from domogate.services.webhooks.counters import DeliveryCounters
 from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.lease import RETRY
 from domogate.services.webhooks.rights import WebhookEnded, WebhookRights
-from domogate.services.webhooks.worker import DeliveryContext, DeliveryStore, WebhookWorker
+from domogate.services.webhooks.worker import WebhookWorker
 
 _FAILING_AT_ONCE = 64
 """The number of failing receivers that are tried in parallel. The number is limited, because each attempt may take long."""

@@ -3,22 +3,19 @@
 import asyncio
 from collections.abc import Awaitable, Collection, Sequence
 from contextlib import suppress
-from typing import Protocol
-
-import msgspec
 
 from domogate.domain.events import Change
 from domogate.domain.ids import Id
 from domogate.domain.webhooks import PendingDelivery, Webhook
-from domogate.ports import Clock, Delivered, FeedStore, WebhookSender, WebhookStore
+from domogate.ports import Delivered
 from domogate.services.events.notices import find_notice
 from domogate.services.webhooks.backoff import find_due_time, is_ahead, retry_delay
 from domogate.services.webhooks.batch import Delivery, DeliveryBatch, DeliveryResult, Outcome
-from domogate.services.webhooks.counters import DeliveryCounters
+from domogate.services.webhooks.context import DeliveryContext
 from domogate.services.webhooks.feed_reader import PAGE, FeedReader
-from domogate.services.webhooks.formats import Printed, WebhookFormats
+from domogate.services.webhooks.formats import Printed
 from domogate.services.webhooks.lease import RETRY, LeaseLost, WebhookLease
-from domogate.services.webhooks.rights import OnHold, WebhookEnded, WebhookRights
+from domogate.services.webhooks.rights import OnHold, WebhookEnded
 from domogate.services.webhooks.short_retries import ShortRetries
 from domogate.services.webhooks.signing import message_id, sign_delivery
 
@@ -28,26 +25,6 @@ _MANY = 100_000
 
 _DOWN = frozenset({Outcome.UNANSWERED, Outcome.BUSY})
 _UP = frozenset({Outcome.ACCEPTED, Outcome.REFUSED})
-
-
-class DeliveryStore(WebhookStore, FeedStore, Protocol):
-    """The parts of the store with webhooks and changes."""
-
-
-class DeliveryContext(msgspec.Struct, frozen=True):
-    """The objects that all workers share."""
-
-    store: DeliveryStore
-    sender: WebhookSender
-    clock: Clock
-    rights: WebhookRights
-    formats: WebhookFormats
-    counters: DeliveryCounters
-    holder: str
-    """The name of this process in leases."""
-    lease_duration: float
-    given_up: float
-    """The age in seconds at which a refused event becomes a dead letter."""
 
 
 class WebhookWorker:

@@ -1,0 +1,59 @@
+"""The list of all settings, of the gateway and of its drivers. --help, docs/settings.md and `loading.py` use it."""
+
+from typing import Any, get_args
+
+import msgspec
+
+from domogate.drivers import SETTINGS
+from domogate.drivers.declaration import DeclaredSetting
+from domogate.settings.descriptions import PANELS
+from domogate.settings.values import Settings
+
+
+def _declare() -> dict[str, DeclaredSetting]:
+    described = {
+        name: msgspec.structs.replace(setting, panel=panel)
+        for panel, settings in PANELS.items()
+        for name, setting in settings.items()
+    }
+    own = {}
+    for field in msgspec.structs.fields(Settings):
+        if field.name != "drivers":
+            default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+            kind = _without_none(field.type)
+            own[field.name] = DeclaredSetting(field.name, field.name, kind, default, described.pop(field.name))
+    assert not described, f"descriptions without a setting: {', '.join(described)}"
+    return own | SETTINGS
+
+
+def _without_none(kind: Any) -> Any:
+    """Return the type without None: `Path | None` becomes Path. None only means that the setting is not given."""
+    others = [argument for argument in get_args(kind) if argument is not type(None)]
+    return others[0] if type(None) in get_args(kind) else kind
+
+
+DECLARED: dict[str, DeclaredSetting] = _declare()
+"""Every setting by its name: the settings of the gateway and of its drivers."""
+
+FILES: dict[str, str] = {
+    f"{name}_file": name for name, one in DECLARED.items() if one.setting.secret and f"{name}_file" not in DECLARED
+}
+"""The settings that name a file with a secret: `smtp_password_file` names the file with `smtp_password`."""
+
+
+def list_flags() -> tuple[str, ...]:
+    """The names of all flags. A secret has only a flag for its file, because others can read the command line of a process.
+
+    A URL rarely contains a password, so it has both flags.
+    """
+    hidden = {name for name, one in DECLARED.items() if one.setting.secret and one.setting.metavar != "URL"}
+    return tuple(name for name in (*DECLARED, *FILES) if name not in hidden)
+
+
+def print_default(default: object) -> str:
+    """A default as help and documentation show it."""
+    if default is None or default in ((), {}):
+        return "none"
+    if isinstance(default, bool):
+        return str(default).lower()
+    return f"{default:.12g}" if isinstance(default, float) else str(default)
