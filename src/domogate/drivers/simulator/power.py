@@ -115,8 +115,8 @@ def _shown(watts: float, most: float = inf) -> float:
 class Plug(Device[PlugState]):
     """Uses power while it is on.
 
-    The option `load` or `watts` says how much power. Without these options, the seed selects an appliance. If this appliance
-    cannot have the power of the last state, the plug keeps that power.
+    The option `load` names an appliance, and the option `watts` gives its power. Without these options, the seed of the
+    simulator selects an appliance. If this appliance never uses the power of the stored state, the plug uses the stored power.
     """
 
     __slots__ = ("_counter", "_load", "_schedule")

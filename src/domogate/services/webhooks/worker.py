@@ -266,7 +266,7 @@ class WebhookWorker:
         return soon
 
     def _is_too_old(self, delivery: Delivery) -> bool:
-        """Whether the delivery is given up if it is refused. A replayed dead letter that is refused is dead again at once."""
+        """Whether a refused delivery becomes a dead letter at once, because it is old or a replayed dead letter."""
         return self._context.clock.now() - delivery.change.at >= self._context.given_up
 
     def _to_pending(self, result: DeliveryResult) -> PendingDelivery:
