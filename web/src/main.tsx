@@ -1,7 +1,8 @@
 import { render } from "preact";
 import { App } from "./app/app";
+import { isForEverybody } from "./app/areas";
 import { language, loadTexts } from "./app/i18n";
-import { startRouter } from "./app/router";
+import { segments, startRouter } from "./app/router";
 import { startSession } from "./app/session";
 
 const texts = {
@@ -14,6 +15,6 @@ const texts = {
 document.documentElement.lang = language.value;
 startRouter();
 await loadTexts(texts);
-await startSession();
+await startSession({ forEverybody: isForEverybody(segments.value[0]) });
 const place = document.getElementById("app");
 if (place) render(<App />, place);

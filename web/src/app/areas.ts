@@ -21,9 +21,15 @@ export interface Area {
 export const AREAS: readonly Area[] = [
   { name: "homes", icon: "home", needs: "person", load: () => import("../homes/page") },
   { name: "console", icon: "console", needs: "operator", load: () => import("../console/page") },
+  { name: "developers", icon: "code", needs: "anyone", load: () => import("../developers/page") },
 ];
 
 /** Whether to offer the area. Before the login nobody knows whether the person is an operator, so it is offered then. */
 export function mayUse(area: Area, person: Person | null): boolean {
   return area.needs !== "operator" || person === null || person.operator;
+}
+
+/** Whether everybody may see the pages of this area, without a login. The door has no area. */
+export function isForEverybody(name: string | undefined): boolean {
+  return !name || AREAS.some((area) => area.name === name && area.needs === "anyone");
 }

@@ -124,8 +124,8 @@ async function takeUpLogin(): Promise<void> {
   else keep(found);
 }
 
-/** Take up the answer of a login, if the address has one. */
-export async function startSession(): Promise<void> {
+/** Take up the answer of a login, if the address has one. A page for everybody also takes up the login of this browser. */
+export async function startSession(options: { forEverybody: boolean }): Promise<void> {
   others.onmessage = () => {
     endGrant();
     go("/", { replace: true });
@@ -134,8 +134,11 @@ export async function startSession(): Promise<void> {
   addEventListener("pagehide", (event) => {
     if (!event.persisted) endGrant();
   });
-  // The door is for everybody, so it is shown while the gateway says whether somebody is logged in.
-  if (path.value === "/" && location.origin === config.origin) void takeUpLogin().catch(() => undefined);
+  if (options.forEverybody && location.origin === config.origin) {
+    const search = takeUpLogin().catch(() => undefined);
+    // The door is shown while the gateway says whether somebody is logged in. Other pages differ with the person.
+    if (path.value !== "/") await search;
+  }
   if (path.value !== "/signed-in") return;
   const outcome = await finishLogin(query.value).catch(() => ({ target: "/", error: "server_error" }));
   batch(() => {

@@ -9,7 +9,7 @@ import { reachable } from "./api";
 import { AREAS, mayUse } from "./areas";
 import { config } from "./config";
 import { changeLanguage, LANGUAGES, language, t, type Language } from "./i18n";
-import { segments } from "./router";
+import { path, segments } from "./router";
 import { logIn, logOut, person, wanted } from "./session";
 
 export function Shell({ children }: { children: ComponentChildren }) {
@@ -90,7 +90,7 @@ function PersonMenu() {
   const menu = useClosing();
   if (!person.value) {
     return (
-      <button type="button" class="quiet" onClick={() => logIn(wanted.value ?? "/")}>
+      <button type="button" class="quiet" onClick={() => logIn(wanted.value ?? path.value)}>
         {t("common.log_in")}
       </button>
     );

@@ -4,10 +4,10 @@ import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { t } from "../app/i18n";
 import { go } from "../app/router";
-import { lines, text, type FormField, type Values } from "./kit/form";
-import { MANAGE, useList, useLoad } from "./kit/load";
-import { ConfirmButton, Facts, FormButton, Head, SecretDialog, Show, type Secret } from "./kit/parts";
-import { Table } from "./kit/table";
+import { lines, text, type FormField, type Values } from "../kit/form";
+import { MANAGE, useList, useLoad } from "../kit/load";
+import { ConfirmButton, Facts, FormButton, Head, SecretDialog, Show, type Secret } from "../kit/parts";
+import { Table } from "../kit/table";
 import type { Client } from "./model";
 
 const SCOPES = [

@@ -4,11 +4,12 @@ import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { t } from "../app/i18n";
 import { Notice } from "../parts/notice";
-import { text, type Values } from "./kit/form";
-import { MANAGE, useList, type Listing } from "./kit/load";
-import { FormButton, Head, Tag, valueWords, when } from "./kit/parts";
-import { Table } from "./kit/table";
+import { text, type Values } from "../kit/form";
+import { MANAGE, useList, type Listing } from "../kit/load";
+import { FormButton, Head, when } from "../kit/parts";
+import { Table } from "../kit/table";
 import type { AuditRecord, User } from "./model";
+import { Tag, valueWords } from "./values";
 
 interface Wanted {
   readonly action?: string;

@@ -4,10 +4,11 @@ import { api } from "../app/api";
 import { t } from "../app/i18n";
 import { Button } from "../parts/button";
 import { toast } from "../parts/toast";
-import { text, type FormField, type Values } from "./kit/form";
-import { MANAGE } from "./kit/load";
-import { FormButton, valueWords } from "./kit/parts";
+import { text, type FormField, type Values } from "../kit/form";
+import { MANAGE } from "../kit/load";
+import { FormButton } from "../kit/parts";
 import type { Kind, Module, Order } from "./model";
+import { valueWords } from "./values";
 
 const LONGEST_COMMAND = 60_000;
 

@@ -1,10 +1,11 @@
 /** The health of the drivers of the gateway that answers. */
 
 import { formatNumber, t } from "../app/i18n";
-import { useList } from "./kit/load";
-import { Head, Tag, useRepeat, valueWords, when } from "./kit/parts";
-import { Table } from "./kit/table";
+import { useList } from "../kit/load";
+import { Head, useRepeat, when } from "../kit/parts";
+import { Table } from "../kit/table";
 import type { Driver } from "./model";
+import { Tag, valueWords } from "./values";
 
 export function Drivers() {
   const list = useList<Driver>("/drivers", { limit: undefined });

@@ -3,11 +3,12 @@
 import { api } from "../app/api";
 import { t } from "../app/i18n";
 import { Button } from "../parts/button";
-import { number, text, type Values } from "./kit/form";
-import { MANAGE, useList } from "./kit/load";
-import { FormButton, Section, valueWords, when } from "./kit/parts";
-import { Table } from "./kit/table";
+import { number, text, type Values } from "../kit/form";
+import { MANAGE, useList } from "../kit/load";
+import { FormButton, Section, when } from "../kit/parts";
+import { Table } from "../kit/table";
 import { FAULTS, type Fault } from "./model";
+import { valueWords } from "./values";
 
 /** With `module`, only faults of this module. */
 export function Faults({ plant, module }: { plant: string; module?: string }) {

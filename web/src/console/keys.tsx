@@ -3,11 +3,12 @@
 import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { formatNumber, t } from "../app/i18n";
-import { number, text, time, type Values } from "./kit/form";
-import { MANAGE, useList } from "./kit/load";
-import { ConfirmButton, FormButton, Head, SecretDialog, Tag, valueWords, when, type Secret } from "./kit/parts";
-import { Table } from "./kit/table";
+import { number, text, time, type Values } from "../kit/form";
+import { MANAGE, useList } from "../kit/load";
+import { ConfirmButton, FormButton, Head, SecretDialog, when, type Secret } from "../kit/parts";
+import { Table } from "../kit/table";
 import type { Subscription } from "./model";
+import { Tag, valueWords } from "./values";
 
 export function Keys() {
   const list = useList<Subscription>("/subscriptions");

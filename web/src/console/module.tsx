@@ -7,12 +7,13 @@ import { Chart } from "../parts/chart";
 import { Notice } from "../parts/notice";
 import { Command } from "./command";
 import { Faults } from "./faults";
-import { MANAGE, readList, useList, useLoad } from "./kit/load";
-import { Facts, Head, Section, Show, Tag, useRepeat, valueWords, when } from "./kit/parts";
-import { Table } from "./kit/table";
+import { MANAGE, readList, useList, useLoad } from "../kit/load";
+import { Facts, Head, Section, Show, useRepeat, when } from "../kit/parts";
+import { Table } from "../kit/table";
 import type { Measurement, Module, Order, Plant } from "./model";
 import { Reach } from "./plant";
 import { stateFacts, stateText } from "./state";
+import { Tag, valueWords } from "./values";
 
 const REFRESH = 5;
 /** With fewer values a curve says nothing. */

@@ -1,11 +1,6 @@
 /** The console of operators: its navigation, and one page for each part of the gateway. */
 
-import type { ComponentChild } from "preact";
-import { useEffect } from "preact/hooks";
-import { t } from "../app/i18n";
-import { go, match, segments } from "../app/router";
-import { Icon, type IconName } from "../parts/icons";
-import { Notice } from "../parts/notice";
+import { SidePages, type Routes, type SidePage } from "../kit/side_pages";
 import { ApplicationPage, Applications } from "./applications";
 import { Audit } from "./audit";
 import { Drivers } from "./drivers";
@@ -26,8 +21,7 @@ export const texts = {
   it: () => import("./texts/it.toml"),
 };
 
-/** The pages in the navigation. The title is `console.NAME.title`. */
-const PAGES: readonly (readonly [string, IconName])[] = [
+const PAGES: readonly SidePage[] = [
   ["plants", "home"],
   ["people", "people"],
   ["applications", "code"],
@@ -39,8 +33,7 @@ const PAGES: readonly (readonly [string, IconName])[] = [
   ["signing_keys", "check"],
 ];
 
-/** Paths below `/console`, and what they show. */
-const ROUTES: Readonly<Record<string, (found: Readonly<Record<string, string>>) => ComponentChild>> = {
+const ROUTES: Routes = {
   plants: () => <Plants />,
   "plants/:id": ({ id = "" }) => <PlantPage key={id} id={id} />,
   "plants/:plant/modules/:id": ({ plant = "", id = "" }) => <ModulePage key={id} plant={plant} id={id} />,
@@ -59,30 +52,5 @@ const ROUTES: Readonly<Record<string, (found: Readonly<Record<string, string>>) 
 };
 
 export function Page() {
-  const first = PAGES[0]?.[0] ?? "";
-  const start = segments.value.length === 1;
-  useEffect(() => {
-    if (start) go(`/console/${first}`, { replace: true });
-  }, [start]);
-  return (
-    <div class="console">
-      <nav class="console-nav" aria-label={t("console.title")}>
-        {PAGES.map(([name, icon]) => (
-          <a key={name} href={`/console/${name}`} aria-current={segments.value[1] === name ? "page" : undefined}>
-            <Icon name={icon} />
-            <span>{t(`console.${name}.title`)}</span>
-          </a>
-        ))}
-      </nav>
-      <div class="console-page">{start ? null : body()}</div>
-    </div>
-  );
-}
-
-function body(): ComponentChild {
-  for (const [pattern, show] of Object.entries(ROUTES)) {
-    const found = match(`/console/${pattern}`);
-    if (found) return show(found);
-  }
-  return <Notice kind="warn" title={t("error.no_page")} />;
+  return <SidePages area="console" pages={PAGES} routes={ROUTES} />;
 }

@@ -4,11 +4,12 @@ import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { t } from "../app/i18n";
 import { go } from "../app/router";
-import { text, type Values } from "./kit/form";
-import { MANAGE, useList } from "./kit/load";
-import { FormButton, Head, SecretDialog, Tag, valueWords, type Secret } from "./kit/parts";
-import { Table } from "./kit/table";
+import { text, type Values } from "../kit/form";
+import { MANAGE, useList } from "../kit/load";
+import { FormButton, Head, SecretDialog, type Secret } from "../kit/parts";
+import { Table } from "../kit/table";
 import { type Link, STANDINGS, type User } from "./model";
+import { Tag, valueWords } from "./values";
 
 export function People() {
   const list = useList<User>("/users");

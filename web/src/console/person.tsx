@@ -6,12 +6,13 @@ import { LANGUAGES, t } from "../app/i18n";
 import { go } from "../app/router";
 import { Button } from "../parts/button";
 import { toast } from "../parts/toast";
-import { text, type Values } from "./kit/form";
-import { MANAGE, useList, useLoad } from "./kit/load";
-import { ConfirmButton, Facts, FormButton, Head, SecretDialog, Section, Show, valueWords, when, type Secret } from "./kit/parts";
-import { Table } from "./kit/table";
+import { text, type Values } from "../kit/form";
+import { MANAGE, useList, useLoad } from "../kit/load";
+import { ConfirmButton, Facts, FormButton, Head, SecretDialog, Section, Show, when, type Secret } from "../kit/parts";
+import { Table } from "../kit/table";
 import { type ExternalAccount, type Grant, type Link, type Passkey, type Plant, type Session, STANDINGS, type User } from "./model";
 import { linkSecret, UserTags } from "./people";
+import { valueWords } from "./values";
 
 export function PersonPage({ id }: { id: string }) {
   const loaded = useLoad(id, () => api.get<User>(`${MANAGE}/users/${id}`));
@@ -170,7 +171,7 @@ function Grants({ path }: { path: string }) {
         columns={[
           { title: t("console.application"), value: ({ clientId }) => clientId },
           { title: t("console.scopes"), value: ({ scopes }) => scopes.join(" ") },
-          { title: t("console.plants.title"), value: ({ plants }) => (plants ? plants.length : t("console.all")) },
+          { title: t("console.plants.title"), value: ({ plants }) => (plants ? plants.length : t("common.all")) },
           { title: t("console.people.since"), value: ({ createdAt }) => createdAt, cell: ({ createdAt }) => when(createdAt) },
         ]}
         actions={({ id }) => <Button look="quiet" onClick={() => api.delete(`${MANAGE}${path}/grants/${id}`).then(grants.reload)}>{t("console.revoke")}</Button>}

@@ -6,14 +6,15 @@ import { t } from "../app/i18n";
 import { Button } from "../parts/button";
 import { toast } from "../parts/toast";
 import { Faults } from "./faults";
-import { text, type Values } from "./kit/form";
-import { MANAGE, useList, useLoad, type Loaded } from "./kit/load";
-import { ConfirmButton, FormButton, Head, SecretDialog, Section, Show, Tag, useRepeat, valueWords, when, type Secret } from "./kit/parts";
-import { Table } from "./kit/table";
+import { text, type Values } from "../kit/form";
+import { MANAGE, useList, useLoad, type Loaded } from "../kit/load";
+import { ConfirmButton, FormButton, Head, SecretDialog, Section, Show, useRepeat, when, type Secret } from "../kit/parts";
+import { Table } from "../kit/table";
 import { KINDS, type Link, type Module, type Plant } from "./model";
 import { linkSecret } from "./people";
 import { addressOf } from "./plants";
 import { stateText } from "./state";
+import { Tag, valueWords } from "./values";
 
 export function PlantPage({ id }: { id: string }) {
   const loaded = useLoad(id, () => api.get<Plant>(`${MANAGE}/plants/${id}`));

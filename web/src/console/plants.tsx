@@ -1,10 +1,11 @@
 /** All plants, including the removed ones. */
 
 import { t } from "../app/i18n";
-import { useList } from "./kit/load";
-import { Head, Tag, valueWords } from "./kit/parts";
-import { Table } from "./kit/table";
+import { useList } from "../kit/load";
+import { Head } from "../kit/parts";
+import { Table } from "../kit/table";
 import type { Plant } from "./model";
+import { Tag, valueWords } from "./values";
 
 const STATES = ["active", "removed"] as const;
 

@@ -5,12 +5,13 @@ import { api, request } from "../app/api";
 import { formatNumber, t } from "../app/i18n";
 import { Button } from "../parts/button";
 import { Notice } from "../parts/notice";
-import { text, type Values } from "./kit/form";
-import { MANAGE, readList, useList, useLoad } from "./kit/load";
-import { Facts, FormButton, Head, Section, Show, Tag, valueWords, when } from "./kit/parts";
-import { Table } from "./kit/table";
+import { text, type Values } from "../kit/form";
+import { MANAGE, readList, useList, useLoad } from "../kit/load";
+import { Facts, FormButton, Head, Section, Show, when } from "../kit/parts";
+import { Table } from "../kit/table";
 import type { LogbookEntry, PlannedTest, Plant, SafetySite, SafetyUnit, SpareParts } from "./model";
 import { addressOf } from "./plants";
+import { Tag, valueWords } from "./values";
 
 const BY_HAND = ["commissioning", "inspection", "service", "alteration", "note"] as const;
 

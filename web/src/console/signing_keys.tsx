@@ -2,10 +2,11 @@
 
 import { api } from "../app/api";
 import { t } from "../app/i18n";
-import { MANAGE, useList } from "./kit/load";
-import { FormButton, Head, Tag, valueWords, when } from "./kit/parts";
-import { Table } from "./kit/table";
+import { MANAGE, useList } from "../kit/load";
+import { FormButton, Head, when } from "../kit/parts";
+import { Table } from "../kit/table";
 import type { SigningKey } from "./model";
+import { Tag, valueWords } from "./values";
 
 export function SigningKeys() {
   const list = useList<SigningKey>("/signing-keys", { limit: undefined });

@@ -6,10 +6,11 @@ import { go } from "../app/router";
 import { Button } from "../parts/button";
 import { Notice } from "../parts/notice";
 import { toast } from "../parts/toast";
-import { MANAGE, useList, useLoad } from "./kit/load";
-import { ConfirmButton, Facts, Head, Section, Show, Tag, useRepeat, valueWords, when } from "./kit/parts";
-import { Table } from "./kit/table";
+import { MANAGE, useList, useLoad } from "../kit/load";
+import { ConfirmButton, Facts, Head, Section, Show, useRepeat, when } from "../kit/parts";
+import { Table } from "../kit/table";
 import type { DeadLetter, Webhook } from "./model";
+import { Tag, valueWords } from "./values";
 
 const STATES = ["healthy", "failing", "ended"] as const;
 

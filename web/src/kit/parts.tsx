@@ -1,13 +1,13 @@
-/** Parts of the console's pages: the head of a page, sections, facts, questions before a change, and secrets. */
+/** Parts of pages: the head of a page, sections, facts, questions before a change, and secrets. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { formatTime, hasText, t } from "../../app/i18n";
-import { Button } from "../../parts/button";
-import { Dialog } from "../../parts/dialog";
-import type { IconName } from "../../parts/icons";
-import { Loading, Notice } from "../../parts/notice";
-import { toast } from "../../parts/toast";
+import { formatTime, t } from "../app/i18n";
+import { Button } from "../parts/button";
+import { Dialog } from "../parts/dialog";
+import type { IconName } from "../parts/icons";
+import { Loading, Notice } from "../parts/notice";
+import { toast } from "../parts/toast";
 import { FormDialog, type FormField, type Values } from "./form";
 import type { Loaded } from "./load";
 
@@ -132,26 +132,16 @@ export function SecretDialog({ secret, onClose }: { secret: Secret; onClose: () 
             icon="copy"
             onClick={async () => {
               await navigator.clipboard.writeText(secret.value);
-              toast(t("console.copied"));
+              toast(t("common.copied"));
             }}
           >
-            {t("console.copy")}
+            {t("common.copy")}
           </Button>
         )}
-        <Button onClick={onClose}>{t("console.stored")}</Button>
+        <Button onClick={onClose}>{t("common.stored")}</Button>
       </div>
     </Dialog>
   );
-}
-
-/** A tag with the words for a value of the API: `console.GROUP.VALUE`, or the value itself. */
-export function Tag({ group, value, kind = "" }: { group: string; value: string; kind?: "" | "warn" | "alarm" }) {
-  return <span class={`tag ${kind}`}>{valueWords(group, value)}</span>;
-}
-
-export function valueWords(group: string, value: string): string {
-  const key = `console.${group}.${value.replaceAll(" ", "_")}`;
-  return hasText(key) ? t(key) : value;
 }
 
 export function when(at: string | null | undefined): string {

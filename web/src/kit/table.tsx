@@ -2,11 +2,11 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { count, t } from "../../app/i18n";
-import { Button } from "../../parts/button";
-import { Select } from "../../parts/field";
-import { Icon } from "../../parts/icons";
-import { Empty, Loading, Notice } from "../../parts/notice";
+import { count, t } from "../app/i18n";
+import { Button } from "../parts/button";
+import { Select } from "../parts/field";
+import { Icon } from "../parts/icons";
+import { Empty, Loading, Notice } from "../parts/notice";
 import type { LoadedList } from "./load";
 
 export interface Column<T> {
@@ -56,18 +56,18 @@ export function Table<T>({ label, list, columns, id, href, filters = [], actions
       {list.problem && <Notice kind="warn" title={list.problem} />}
       {tools && (
         <div class="table-tools">
-          <input type="search" class="search" aria-label={`${label}: ${t("console.search")}`} placeholder={t("console.search")} value={words} onInput={(event) => setWords(event.currentTarget.value)} />
+          <input type="search" class="search" aria-label={`${label}: ${t("common.search")}`} placeholder={t("common.search")} value={words} onInput={(event) => setWords(event.currentTarget.value)} />
           {filters.map((filter, index) => (
             <Select
               key={filter.label}
               label={filter.label}
               value={chosen[index] ?? ""}
-              options={[["", t("console.all")], ...filter.options]}
+              options={[["", t("common.all")], ...filter.options]}
               onChange={(value) => setChosen(filters.map((_, at) => (at === index ? value : (chosen[at] ?? ""))))}
             />
           ))}
           <p class="soft" role="status">
-            {count("console.entries", rows.length)}
+            {count("common.entries", rows.length)}
           </p>
         </div>
       )}
@@ -80,7 +80,7 @@ export function Table<T>({ label, list, columns, id, href, filters = [], actions
               ))}
               {actions && (
                 <th role="columnheader" scope="col">
-                  <span class="hidden">{t("console.actions")}</span>
+                  <span class="hidden">{t("common.actions")}</span>
                 </th>
               )}
             </tr>
@@ -103,11 +103,11 @@ export function Table<T>({ label, list, columns, id, href, filters = [], actions
           </tbody>
         </table>
       ) : (
-        <Empty title={list.data.length ? t("console.nothing_found") : empty} />
+        <Empty title={list.data.length ? t("common.nothing_found") : empty} />
       )}
       {list.more && (
         <div class="buttons">
-          <Button onClick={list.more}>{t("console.more")}</Button>
+          <Button onClick={list.more}>{t("common.more")}</Button>
         </div>
       )}
     </div>

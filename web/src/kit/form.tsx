@@ -1,11 +1,11 @@
 /** A form in a dialog, from declared fields. A refusal of the gateway is shown in the dialog, and the entries stay. */
 
 import { useId, useState } from "preact/hooks";
-import { wordsFor } from "../../app/api";
-import { t } from "../../app/i18n";
-import { Dialog } from "../../parts/dialog";
-import { Field, Select, Switch } from "../../parts/field";
-import { Notice } from "../../parts/notice";
+import { wordsFor } from "../app/api";
+import { t } from "../app/i18n";
+import { Dialog } from "../parts/dialog";
+import { Field, Select, Switch } from "../parts/field";
+import { Notice } from "../parts/notice";
 
 interface Base {
   readonly name: string;
@@ -118,7 +118,7 @@ function Lines({ field, value, onInput }: { field: Base; value: readonly string[
     <div class="field">
       <label for={id}>{field.label}</label>
       <p class="hint" id={`${id}-hint`}>
-        {field.hint ?? t("console.one_per_line")}
+        {field.hint ?? t("common.one_per_line")}
       </p>
       <textarea id={id} rows={3} spellcheck={false} aria-describedby={`${id}-hint`} value={value.join("\n")} onInput={(event) => onInput(event.currentTarget.value.split("\n"))} />
     </div>

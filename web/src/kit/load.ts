@@ -1,7 +1,7 @@
 /** Reading from the management API: one answer, or a list with its pages. */
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { api, wordsFor } from "../../app/api";
+import { api, wordsFor } from "../app/api";
 
 export const MANAGE = "/manage/v1";
 
