@@ -87,9 +87,7 @@ def _attack(gateway: Gateway, name: str, size: int, seconds: float, chance: rand
     """Runs in a separate process, so that it does not delay the health checks."""
     port = urlsplit(gateway.base_url).port
     arguments = [name, str(port), str(size), str(seconds), str(chance.randrange(2**32))]
-    subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-m", "soak.attackers", *arguments], cwd=ROOT, timeout=seconds + 60, check=True
-    )
+    subprocess.run([sys.executable, "-m", "soak.attackers", *arguments], cwd=ROOT, timeout=seconds + 60, check=True)
 
 
 def _wait_until_back(gateway: Gateway, before: int) -> int:

@@ -163,5 +163,5 @@ async def attack(name: str, target: Target, size: int) -> None:
 if __name__ == "__main__":
     os.nice(19)  # Real attackers run on other machines and use no CPU time of this one.
     _, attack_name, port, size, seconds, seed = sys.argv
-    chance = random.Random(int(seed))  # noqa: S311 - no secret
+    chance = random.Random(int(seed))
     asyncio.run(attack(attack_name, Target(int(port), time.monotonic() + float(seconds), chance), int(size)))

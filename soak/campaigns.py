@@ -74,7 +74,7 @@ def kill_again_and_again(soak: Soak) -> str:
 
 
 def fuzz_every_document(soak: Soak) -> str:
-    chance = random.Random(soak.seed)  # noqa: S311 - no secret
+    chance = random.Random(soak.seed)
     requests = documents = 0
     with running(start("demo", soak.directory, LASTING)) as demo:
         slugs = list(list_documents(demo.base_url))
@@ -120,7 +120,7 @@ def _run_rights(of: Gateway, by: SecondProcess, number: int) -> None:
 
 def watch_memory(soak: Soak) -> str:
     with running(start("demo", soak.directory, LASTING)) as demo:
-        return load_evenly(demo, soak.seconds_left, random.Random(soak.seed), soak.say)  # noqa: S311 - no secret
+        return load_evenly(demo, soak.seconds_left, random.Random(soak.seed), soak.say)
 
 
 def send_bodies_without_end(soak: Soak) -> str:
@@ -130,7 +130,7 @@ def send_bodies_without_end(soak: Soak) -> str:
 
 def attack(soak: Soak) -> str:
     with running(start("demo", soak.directory, LASTING)) as demo:
-        return attack_without_credentials(demo, soak.seconds_left, random.Random(soak.seed), soak.say)  # noqa: S311 - no secret
+        return attack_without_credentials(demo, soak.seconds_left, random.Random(soak.seed), soak.say)
 
 
 def flood_by_mqtt(soak: Soak) -> str:
@@ -150,15 +150,15 @@ def fault_again_and_again(soak: Soak) -> str:
 
 
 def try_every_property(soak: Soak) -> str:
-    return try_properties(soak.time_is_up, random.Random(soak.seed), soak.say)  # noqa: S311 - no secret
+    return try_properties(soak.time_is_up, random.Random(soak.seed), soak.say)
 
 
 def stall_again_and_again(soak: Soak) -> str:
-    return try_while_stalling(soak.time_is_up, random.Random(soak.seed), soak.say)  # noqa: S311 - no secret
+    return try_while_stalling(soak.time_is_up, random.Random(soak.seed), soak.say)
 
 
 def change_the_code(soak: Soak) -> str:
-    return try_mutants(soak.time_is_up, soak.directory, random.Random(soak.seed), soak.say)  # noqa: S311 - no secret
+    return try_mutants(soak.time_is_up, soak.directory, random.Random(soak.seed), soak.say)
 
 
 CAMPAIGNS = {

@@ -42,7 +42,7 @@ def resident(pid: int) -> int:
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
         return int(line.split()[1]) * 1024
-    return int(subprocess.check_output(["ps", "-o", "rss=", "-p", str(pid)])) * 1024  # noqa: S603, S607 - ps of the system
+    return int(subprocess.check_output(["ps", "-o", "rss=", "-p", str(pid)])) * 1024
 
 
 @contextmanager
@@ -140,7 +140,7 @@ class Visitor:
 
 def load_evenly(gateway: Gateway, seconds: float, chance: random.Random, say: Callable[[str], None]) -> str:
     """Check that memory at the end is not higher than after the warm-up. Raises AssertionError."""
-    visitors = [Visitor(gateway, random.Random(chance.random())) for _ in range(CLIENTS)]  # noqa: S311 - no secret
+    visitors = [Visitor(gateway, random.Random(chance.random())) for _ in range(CLIENTS)]
     begin = resident(gateway.process.pid)
     end = time.monotonic() + seconds
     watch = Watch(gateway.process.pid)

@@ -22,7 +22,7 @@ SETTLED_WITHIN = 10.0
 
 def flood_with_mqtt(directory: Path, seconds: float, seed: int, say: Callable[[str], None]) -> str:
     """Raises AssertionError."""
-    chance = random.Random(seed)  # noqa: S311 - no secret
+    chance = random.Random(seed)
     with flooded_gateway(directory, LAMPS) as flooded:
         flooded.warm_up(chance)
         idle = percentile(flooded.read_for(IDLE_FOR, chance), 0.99)

@@ -84,9 +84,7 @@ def _fails(tests: tuple[str, ...], source: Path) -> bool:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "2", "-p", "no:cacheprovider", "-m", "not slow or story"]
     environment = {**os.environ, "PYTHONPATH": str(source), "HYPOTHESIS_PROFILE": "fast", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        done = subprocess.run(  # noqa: S603 - our own tests
-            [*command, *tests], cwd=ROOT, env=environment, capture_output=True, timeout=TIMEOUT, check=False
-        )
+        done = subprocess.run([*command, *tests], cwd=ROOT, env=environment, capture_output=True, timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
         return True
     return done.returncode != 0

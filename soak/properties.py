@@ -32,7 +32,7 @@ def try_properties(time_is_up: Callable[[], bool], chance: random.Random, say: C
             if tried and time_is_up():
                 return f"{tried} runs of a file of properties"
             seed = chance.randrange(2**32)
-            done = subprocess.run(  # noqa: S603 - our own tests
+            done = subprocess.run(
                 [
                     *(sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-o", f"timeout={_TIMEOUT}"),
                     *(f"--hypothesis-seed={seed}", file),

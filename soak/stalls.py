@@ -32,9 +32,7 @@ def try_while_stalling(time_is_up: Callable[[], bool], chance: random.Random, sa
             if tried and time_is_up():
                 return f"{tried} folders of tests, {stalls} pauses"
             command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", f"tests/{folder}"]
-            tests = subprocess.Popen(  # noqa: S603 - our own tests
-                command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-            )
+            tests = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             with _stalling(tests, chance) as count:
                 output, _ = tests.communicate()
             assert tests.returncode == 0, f"tests/{folder}:\n{output[-8000:]}"

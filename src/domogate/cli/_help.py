@@ -8,7 +8,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 
 class _Argument(TyperArgument):
-    def get_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer passes this argument
+    def get_usage_pieces(self, _ctx: Any) -> list[str]:
         name = self.display_name_raw if self.required else f"[{self.display_name_raw}]"
         return [f"{name}..." if self.nargs != 1 else name]
 

@@ -1,5 +1,6 @@
 """A list of ids in a temporary file, because a large estate has millions of ids."""
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -38,10 +39,7 @@ class DiskIds(AbstractContextManager["DiskIds"]):
         self._table.execute("CREATE INDEX IF NOT EXISTS by_id ON listed (id)")
         missing = set(ids)
         for begin in range(0, len(ids), _MOST_AT_ONCE):
-            some = ids[begin : begin + _MOST_AT_ONCE]
-            places = ",".join("?" * len(some))
-            missing.difference_update(
-                one
-                for (one,) in self._table.execute(f"SELECT id FROM listed WHERE id IN ({places})", some)  # noqa: S608 - only question marks
-            )
+            some = json.dumps(ids[begin : begin + _MOST_AT_ONCE])
+            found = self._table.execute("SELECT id FROM listed WHERE id IN (SELECT value FROM json_each(?))", (some,))
+            missing.difference_update(one for (one,) in found)
         return missing

@@ -71,8 +71,8 @@ class FeedCache(Generic[K, V]):
         self._cursor_of = cursor_of
         self._weigh = weigh
         self._absent_capacity = absent_capacity
-        self._held: OrderedDict[K, V] = OrderedDict()
-        self._absent: OrderedDict[K, None] = OrderedDict()
+        self._held: OrderedDict[Hashable, V] = OrderedDict()
+        self._absent: OrderedDict[Hashable, None] = OrderedDict()
         self._weight = 0
         self._fetching: dict[K, _Fetch[V]] = {}
 
@@ -129,7 +129,7 @@ class FeedCache(Generic[K, V]):
         if running is not None:
             running.stale[key] = cursor
 
-    def drop(self, key: K) -> None:
+    def drop(self, key: Hashable) -> None:
         value = self._held.pop(key, None)
         if value is not None:
             self._weight -= self._weigh(value)
@@ -145,9 +145,9 @@ class FeedCache(Generic[K, V]):
             self._held.clear()
             self._absent.clear()
             self._weight = 0
-        elif self._tags_of is None:
+        elif self._tags_of is None:  # The tags are the keys.
             for key in stale:
-                self.drop(key)  # type: ignore[arg-type]  # without tags_of the tags are the keys
+                self.drop(key)
         else:
             tags_of, tags = self._tags_of, stale.keys()
             for key in [key for key, value in self._held.items() if not tags.isdisjoint(tags_of(value))]:

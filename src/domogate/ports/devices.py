@@ -75,7 +75,7 @@ class Driver(Protocol):
         """Ask the module for its state. If the module is offline, return a report with reachable=False. Raise DeviceTimeout."""
         ...
 
-    async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
+    async def take_picture(self, plant_id: Id, module_id: Id, deadline: float, /) -> Picture:
         """Take a picture. Raise DeviceOffline or DeviceTimeout; DeviceRefused if the camera is off or sends no picture."""
         ...
 

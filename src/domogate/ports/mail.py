@@ -36,7 +36,7 @@ class OutgoingMail(msgspec.Struct, frozen=True, kw_only=True):
 class Mail(Protocol):
     """Sends mails to people."""
 
-    async def send(self, mail: OutgoingMail) -> bool:
+    async def send(self, mail: OutgoingMail, /) -> bool:
         """Send the mail and return True. Return False if no mail server is configured.
 
         Raise OSError if the mail was not sent.

@@ -19,6 +19,7 @@ if sys.platform != "win32":
     import fcntl
 
 _COUNTED = ("plants", "modules", "users")
+_COUNT = "SELECT (SELECT count(*) FROM plants), (SELECT count(*) FROM modules), (SELECT count(*) FROM users)"
 
 
 class Content(msgspec.Struct, frozen=True):
@@ -118,7 +119,7 @@ def _refuse_to_replace_larger(path: Path, fresh: Path) -> None:
 
 
 def _read_content(connection: sqlite3.Connection) -> Content:
-    counts = {noun: connection.execute(f"SELECT count(*) FROM {noun}").fetchone()[0] for noun in _COUNTED}  # noqa: S608 - our own names
+    counts = dict(zip(_COUNTED, connection.execute(_COUNT).fetchone(), strict=True))
     newest = connection.execute("SELECT cursor, at, event FROM changes ORDER BY cursor DESC LIMIT 1").fetchone()
     return Content(counts, newest, _find_key(connection))
 

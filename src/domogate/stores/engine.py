@@ -21,7 +21,6 @@ from sqlalchemy import (
     Connection,
     Dialect,
     Engine,
-    Executable,
     Insert,
     Table,
     create_engine,
@@ -34,7 +33,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
-from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.dml import UpdateBase
 
 from domogate.domain.events import Change, Event
 from domogate.stores.codec import to_json
@@ -91,8 +90,8 @@ class Bulk:
     Its parameters are the columns of an INSERT, or the names of bindparams. For many small rows it takes half the time.
     """
 
-    def __init__(self, statement: Executable, dialect: Dialect) -> None:
-        compiled = cast(SQLCompiler, statement.compile(dialect=dialect))  # type: ignore[attr-defined]  # every executable has it
+    def __init__(self, statement: UpdateBase, dialect: Dialect) -> None:
+        compiled = statement.compile(dialect=dialect)
         self._text = str(compiled)
         # None if the driver takes parameters by name.
         self._order = compiled.positiontup if compiled.positional else None
@@ -118,7 +117,7 @@ class Database(ABC):
         """`name` is for the list of used databases and for messages. It contains no credentials."""
         self.name = name
         self._upserts: dict[str, Insert] = {}
-        self._bulks: dict[Executable, Bulk] = {}
+        self._bulks: dict[UpdateBase, Bulk] = {}
 
     @abstractmethod
     def lock(self, connection: Connection) -> None:
@@ -150,7 +149,7 @@ class Database(ABC):
         upserting: Insert = statement.on_conflict_do_update(index_elements=keys, set_=rest)
         return self._upserts.setdefault(table.name, upserting)
 
-    def bulk(self, statement: Executable) -> Bulk:
+    def bulk(self, statement: UpdateBase) -> Bulk:
         """Return the compiled statement. It is cached permanently, so pass only module constants."""
         bulk = self._bulks.get(statement)
         if bulk is None:
@@ -287,7 +286,7 @@ class Transaction:
     def upsert(self, table: Table) -> Insert:
         return self.database.upsert(table)
 
-    def execute_bulk(self, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
+    def execute_bulk(self, statement: UpdateBase, rows: Sequence[Mapping[str, Any]]) -> None:
         """Execute the statement once for each row. The statement must be a module constant."""
         self.database.bulk(statement).execute(self.connection, rows)
 

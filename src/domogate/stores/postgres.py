@@ -54,8 +54,8 @@ class PostgresDatabase(Database):
     def prepare_writer(self, connection: Connection) -> None:
         """Does nothing, because statements obey the time limit of their thread."""
 
-    def is_busy(self, error: Exception) -> bool:  # noqa: ARG002 - waiting for the lock is a statement like others
-        return False
+    def is_busy(self, _error: Exception) -> bool:
+        return False  # Waiting for the lock is a statement like others.
 
     def erase_old_values(self) -> None:
         """Does nothing. The server overwrites free space later, and the log belongs to the server."""

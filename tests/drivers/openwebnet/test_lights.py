@@ -90,7 +90,7 @@ class TestLights:
         plan = dimmer.plan(SetLight(level=41))
         assert (plan.requests, plan.is_confirmed) == ((), None)
         assert plan.on_done is not None
-        plan.on_done(1.0)
+        plan.on_done()
         assert dimmer.state == LightState(on=False, level=40, target=LightTarget(40, None))
         after_restart = make_device(DeviceKind.LIGHT, {"where": "11", "levels": 10}, dimmer.state)
         assert receive(after_restart, "*1*0*11##") == dimmer.state
@@ -101,7 +101,7 @@ class TestLights:
         receive(dimmer, "*1*0*11##")
         plan = dimmer.plan(SetLight(on=False, level=40))
         assert plan.on_done is not None
-        plan.on_done(1.0)
+        plan.on_done()
         assert receive(dimmer, "*1*7*11##") == LightState(on=True, level=70)
         assert command_frames(dimmer, SetLight(on=True)) == ["*1*1*11##"]
 

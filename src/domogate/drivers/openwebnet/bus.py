@@ -242,7 +242,7 @@ class Bus:
 
     def _finish(self, module: DrivenModule, plan: Plan) -> None:
         if plan.on_done is not None:
-            plan.on_done(self._clock.now())
+            plan.on_done()
         self._report_change(module)
         if plan.read_after is not None:
             asyncio.get_running_loop().call_later(plan.read_after, self._read_later, module)

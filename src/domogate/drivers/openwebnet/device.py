@@ -23,7 +23,7 @@ class Plan(msgspec.Struct, frozen=True):
     requests: tuple[Request, ...]
     is_confirmed: Callable[[], bool] | None = None
     """Whether the state confirms the command, after a new event. None if the ACK of the gateway is the only confirmation."""
-    on_done: Callable[[float], None] | None = None
+    on_done: Callable[[], None] | None = None
     """Called after the confirmation."""
     read_after: float | None = None
     """Read the device after this number of seconds, because it switches back without a command."""
@@ -56,18 +56,18 @@ class Device(ABC):
     def receive(self, event: Event, at: float) -> bool:
         """Process a frame with one of the keys of this device. Returns False if the frame says nothing about its state."""
 
-    def receive_command(self, command: Normal, at: float) -> bool:  # noqa: ARG002 - subclasses need it
+    def receive_command(self, _command: Normal, _at: float) -> bool:
         """Process a command to many devices that includes this device.
 
         Returns False if the command says nothing about its state.
         """
         return False
 
-    def must_be_read(self, event: Event) -> bool:  # noqa: ARG002 - subclasses need it
+    def must_be_read(self, _event: Event) -> bool:
         """Whether the frame means that the state has changed, but does not contain the new state."""
         return False
 
-    def is_addressed_by(self, where: str) -> bool:  # noqa: ARG002 - subclasses need it
+    def is_addressed_by(self, _where: str) -> bool:
         """Whether a command to that address, which means many devices, includes this device."""
         return False
 
@@ -78,7 +78,7 @@ class Device(ABC):
     def refusal(self, command: Command) -> CommandNotSupported:
         return CommandNotSupported(f"a module of kind {self.kind} cannot '{command.__struct_config__.tag}' on this bus")
 
-    def needs_state(self, command: Command) -> bool:  # noqa: ARG002 - subclasses need it
+    def needs_state(self, _command: Command) -> bool:
         """Whether the device must be read before the command can be planned."""
         return False
 

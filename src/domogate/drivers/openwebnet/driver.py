@@ -144,7 +144,7 @@ class OpenWebNet:
             await self._until_stopped(self._bus_of(module).read(module, deadline))
         return module.make_report(self._clock.now())
 
-    async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:  # noqa: ARG002 - there are no pictures
+    async def take_picture(self, plant_id: Id, module_id: Id, _deadline: float) -> Picture:
         self._find(plant_id, module_id)
         raise DeviceRefused("an OpenWebNet bus has no pictures")
 

@@ -22,7 +22,7 @@ class GatewayDevice(Device):
     def read_requests(self) -> tuple[Request, ...]:
         return (DimensionRequest(WHO, "", _FIRMWARE),)
 
-    def receive(self, event: Event, at: float) -> bool:  # noqa: ARG002 - the state of a gateway has no time
+    def receive(self, event: Event, _at: float) -> bool:
         numbers = to_numbers(event.values) if isinstance(event, DimensionReading) and event.dimension == _FIRMWARE else None
         if not numbers:
             return False

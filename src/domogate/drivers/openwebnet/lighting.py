@@ -57,29 +57,29 @@ class Actuator(PointDevice):
         """How many times the actuator itself reported its state. Frames of its meter do not count."""
         super().__init__(kind, options, last)
 
-    def receive(self, event: Event, at: float) -> bool:
-        return isinstance(event, Normal) and event.who == WHO and self._receive_what(event.what, at)
+    def receive(self, event: Event, _at: float) -> bool:
+        return isinstance(event, Normal) and event.who == WHO and self._receive_what(event.what)
 
-    def receive_command(self, command: Normal, at: float) -> bool:
-        return self._receive_what(command.what, at)
+    def receive_command(self, command: Normal, _at: float) -> bool:
+        return self._receive_what(command.what)
 
     def must_be_read(self, event: Event) -> bool:
         return isinstance(event, Normal) and event.what in _STEPS
 
-    def _receive_what(self, what: int, at: float) -> bool:
+    def _receive_what(self, what: int) -> bool:
         if what == OFF:
-            self.set_state(on=False, level=None, at=at)
+            self.set_state(False)
         elif what == ON or what in _TIMED or what in _BLINKING:
-            self.set_state(on=True, level=None, at=at)
+            self.set_state(True)
         elif what in LEVELS:
-            self.set_state(on=True, level=what * 10, at=at)
+            self.set_state(True, what * 10)
         else:
             return False
         self.state_count += 1
         return True
 
     @abstractmethod
-    def set_state(self, *, on: bool, level: int | None, at: float) -> None:
+    def set_state(self, on: bool, level: int | None = None) -> None:
         """Set the state that a frame reports. `level` is None if the frame has no level."""
 
     def plan_switch(self, on: bool) -> Plan:
@@ -128,23 +128,23 @@ class Light(Actuator):
         if not numbers:
             return False
         if event.dimension in (_LEVEL, _LEVEL_AND_SPEED) and 100 <= numbers[0] <= 200:
-            self._set_exact_level(numbers[0] - 100, at)
+            self._set_exact_level(numbers[0] - 100)
             return True
         if event.dimension == _COLOR and len(numbers) >= 3:
             hue, saturation, value = numbers[:3]
             if hue <= 360 and saturation <= 100 and value <= 100:
-                self._set_exact_level(value, at)
+                self._set_exact_level(value)
                 self._color = Color(float(hue), float(saturation), float(self._level or 0))
-                self.set_state(on=value > 0, level=None, at=at)
+                self.set_state(value > 0)
                 return True
         return False
 
-    def _set_exact_level(self, level: int, at: float) -> None:
+    def _set_exact_level(self, level: int) -> None:
         self.state_count += 1
         self._level = level or self._level
-        self.set_state(on=level > 0, level=None, at=at)
+        self.set_state(level > 0)
 
-    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 - the state of a light has no time
+    def set_state(self, on: bool, level: int | None = None) -> None:
         # A dimmer with a hundred levels also reports its level in tens. Ignore this report if it is the same level.
         if level is not None and not (self.levels == 100 and self._level is not None and level == _tens(self._level)):
             self._level = level
@@ -177,10 +177,10 @@ class Light(Actuator):
         Without `send` the light is already off, so nothing is sent.
         """
 
-        def keep_preset(at: float) -> None:
+        def keep_preset() -> None:
             level = _tens(after.level) if self.levels == 10 and after.level else after.level
             self._preset = LightTarget(level, after.color)
-            self.set_state(on=False, level=None, at=at)
+            self.set_state(False)
 
         on_done = keep_preset if command.brightness else None
         if not send:
@@ -234,10 +234,10 @@ class Plug(Actuator):
         self.add_reading(*measured)
         if not isinstance(self.state, PlugState):
             return False  # A reading does not tell whether the plug is on.
-        self.set_state(on=self.state.on, level=None, at=at)
+        self.set_state(self.state.on)
         return True
 
-    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 - a plug has no level
+    def set_state(self, on: bool, _level: int | None = None) -> None:
         power = self._meter.power if self._meter else None
         energy = self._meter.energy if self._meter else None
         self.state = PlugState(on=on, power=_within(power), energy=_within(energy))
@@ -251,7 +251,7 @@ class Plug(Actuator):
 class Heater(Actuator):
     """A heater on a relay."""
 
-    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 - a heater has no level
+    def set_state(self, on: bool, _level: int | None = None) -> None:
         self.state = HeaterState(on=on)
 
     def plan(self, command: Command) -> Plan:
@@ -267,7 +267,7 @@ class Relay(Actuator):
     def seconds(self) -> float:
         return float(self.options.get("seconds", 0.5))
 
-    def set_state(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 - a relay has no level
+    def set_state(self, on: bool, _level: int | None = None) -> None:
         self.state = LockState(locked=not on) if self.kind is DeviceKind.LOCK else ActivationState(active=on)
 
     def plan(self, command: Command) -> Plan:
@@ -276,7 +276,7 @@ class Relay(Actuator):
             raise self.refusal(command)
         # Half a second is too short to read the relay: the ACK of the gateway is the only confirmation.
         request = Normal(WHO, PULSES[self.seconds], self.where_text)
-        return Plan((request,), on_done=lambda at: self.set_state(on=True, level=None, at=at), read_after=self.seconds + 1.0)
+        return Plan((request,), on_done=lambda: self.set_state(True), read_after=self.seconds + 1.0)
 
 
 def _tens(level: int) -> int:

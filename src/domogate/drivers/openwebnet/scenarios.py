@@ -21,7 +21,7 @@ class Scenario(Device):
         self.number = int(options["scenario"])
         super().__init__(kind, options, last)
 
-    def restore(self, last: State | None) -> None:  # noqa: ARG002 - a scenario has no lasting state
+    def restore(self, _last: State | None) -> None:
         if self.kind is DeviceKind.ACTIVATION:
             self.state = ActivationState(active=False)
 
@@ -33,7 +33,7 @@ class Scenario(Device):
     def read_requests(self) -> tuple[Request, ...]:
         return ()
 
-    def receive(self, event: Event, at: float) -> bool:  # noqa: ARG002 - the state of a scenario has no time
+    def receive(self, event: Event, _at: float) -> bool:
         return isinstance(event, Normal) and event.what == self.number
 
     def plan(self, command: Command) -> Plan:

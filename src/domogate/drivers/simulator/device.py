@@ -115,7 +115,7 @@ class Device(ABC, Generic[S]):
     def evolve(self, now: float) -> None:
         """Let time pass until `now`. `now` may be much later, or earlier if the clock was set back."""
 
-    def execute(self, command: Command, now: float) -> None:  # noqa: ARG002 - subclasses need it
+    def execute(self, command: Command, _now: float) -> None:
         """Change the state as the command says. Raises CommandNotSupported if the device can never execute it."""
         raise self.refusal(command)
 
