@@ -7,11 +7,14 @@ from pathlib import Path
 from domogate import management
 from domogate.domain.ids import new_id
 from domogate.domain.people import MANAGE_SCOPE, Client, Subscription, User
+from domogate.edge.metrics import BOUNDS
 from domogate.fabric.in_process import InProcessFabric
 from domogate.identity.rotation import KeyPlace, list_key_places, rotate_keys
 from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as keep_subscription
 from domogate.services.driving import Driving
+from domogate.services.monitoring.counters import Counters
+from domogate.services.monitoring.monitor import Monitor
 from domogate.services.plants.control import Control
 from domogate.services.plants.fault_injection import FaultInjector
 from domogate.services.plants.history import History
@@ -83,6 +86,11 @@ class ManagementApi(TokenApi):
         client = Client("console", "Console", redirect_uris=("https://console.example/back",), scopes=(MANAGE_SCOPE,))
         super().__init__(of, "/manage/v1", client)
         self.backend = DeviceBackend(of)
+        self.counters = Counters({}, 0, {}, 0)
+        """The counters of the gateway. A test may replace them."""
+        self.clock_problem: str | None = None
+        monitor = Monitor(of.store, of.clock, read_counters=lambda: self.counters, count_streams=lambda: 3)
+        self.status = management.Status("1", monitor, BOUNDS, lambda: of.store.is_reachable, lambda: self.clock_problem)
         self.app = management.build(
             management.ManagementServices(
                 people=of.people,
@@ -92,6 +100,7 @@ class ManagementApi(TokenApi):
                 new_subscription=new_subscription,
                 signing_keys=RotatingKeys(of),
                 devices=self.backend.devices,
+                status=self.status,
             ),
             self.verifier,
             base_url=BASE_URL,
@@ -104,6 +113,7 @@ class ManagementApi(TokenApi):
     async def open(self) -> None:
         await super().open()
         await self.env.store.save_user(self.operator)
+        await self.status.monitor.start()
         self.token = await self.mint(self.operator)
 
 
@@ -112,5 +122,8 @@ async def open_api(folder: Path) -> AsyncIterator[ManagementApi]:
     async with open_people(folder, gateway=True) as opened:
         built = ManagementApi(opened)
         await built.open()
-        async with built.http:
-            yield built
+        try:
+            async with built.http:
+                yield built
+        finally:
+            await built.status.monitor.stop()

@@ -151,6 +151,7 @@ HOME = (
 )  # fmt: skip
 
 MANAGEMENT = (
+    Call("management", "getOverview"),
     Call("management", "listUsers", query={"limit": 2}),
     Call("management", "createUser", body={"email": "sofia@example.com", "name": "Sofia Ricci", "operator": True}, status=201,
          keep={"userId": "user.id"}),

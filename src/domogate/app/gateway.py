@@ -6,7 +6,7 @@ from datetime import date
 
 from domogate import __version__, auth, events, tickets, webhooks
 from domogate.app.documents import SURFACES
-from domogate.app.gateway_metrics import register_metrics
+from domogate.app.gateway_metrics import build_monitor, register_metrics
 from domogate.app.home_api import build_home_api
 from domogate.app.management_api import build_management_api
 from domogate.app.pages import build_pages, register_client
@@ -169,6 +169,7 @@ class Gateway:
         self.fault_expiry = FaultExpiry(self.fault_injector, self.clock)
         self.history = build_history(settings, self.store, self.clock, self.clock_check)
         self.terms = build_terms(settings)
+        self.monitor = build_monitor(self)
         self._embedded_echo = EmbeddedEcho() if settings.echo_url is None else None
         self._echo: HttpEchoBackend | None = None
         self._ready = False
@@ -213,6 +214,7 @@ class Gateway:
         await self.driving.start()
         await self.fault_expiry.start()
         await self.history.start()
+        await self.monitor.start()
         echo_url = self.settings.echo_url
         if self._embedded_echo is not None:
             echo_url = await self._embedded_echo.start()
@@ -244,6 +246,7 @@ class Gateway:
             await self._echo.stop()
         if self._embedded_echo is not None:
             await self._embedded_echo.stop()
+        await self.monitor.stop()
         await self.history.stop()
         await self.fault_expiry.stop()
         await self.driving.stop()

@@ -1,6 +1,12 @@
-"""The metrics of a gateway that come from its parts."""
+"""The metrics of a gateway that come from its parts, and the counters for the overview of operators."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+from domogate.edge.metrics import BOUNDS, Metrics
+from domogate.families import FAMILIES
+from domogate.services.monitoring.counters import Counters, RequestCounts
+from domogate.services.monitoring.monitor import Monitor
 
 if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
@@ -32,3 +38,42 @@ def register_metrics(gateway: "Gateway") -> None:
         lambda: gateway.redemption.outcomes,
         ("what", "outcome"),
     )
+
+
+def build_monitor(gateway: "Gateway") -> Monitor:
+    def read_counters() -> Counters:
+        return Counters(
+            count_requests(gateway.metrics),
+            gateway.hub.sent,
+            {outcome: int(count) for (outcome,), count in gateway.dispatcher.counters.by_outcome().items()},
+            gateway.sessions.refused_logins,
+        )
+
+    return Monitor(gateway.store, gateway.clock, read_counters=read_counters, count_streams=lambda: gateway.hub.open_streams)
+
+
+def count_requests(metrics: Metrics) -> dict[str, RequestCounts]:
+    """Return the requests by API. The metrics have them by operation."""
+    found: dict[str, RequestCounts] = {}
+
+    def counts_of(operation: str) -> RequestCounts:
+        api = _API_OF.get(operation) or operation.partition(".")[0]
+        return found.setdefault(api, RequestCounts({}, [0] * (len(BOUNDS) + 1)))
+
+    for (operation, status), count in metrics.counts.items():
+        statuses = counts_of(operation).statuses
+        statuses[status] = statuses.get(status, 0) + count
+    for operation, durations in metrics.durations.items():
+        counts = counts_of(operation)
+        counts.durations = [before + more for before, more in zip(counts.durations, durations.buckets, strict=True)]
+    return found
+
+
+def _name_operations() -> Iterator[tuple[str, str]]:
+    """Yield each operation of a family, and the first segment of its path, with the name of the family."""
+    for family in FAMILIES:
+        yield family.root, family.slug
+        yield from ((operation.id, family.slug) for operation in family.operations)
+
+
+_API_OF = {**dict(_name_operations()), "manage": "management"}

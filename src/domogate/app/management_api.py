@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from domogate import __version__, management
 from domogate.app.parts import SigningKeyAdministration, new_subscription
+from domogate.edge.metrics import BOUNDS
 from domogate.edge.stack import ASGIApp
 
 if TYPE_CHECKING:
@@ -27,6 +28,13 @@ def build_management_api(gateway: "Gateway") -> ASGIApp:
                 gateway.fault_injector,
                 gateway.history,
                 gateway.driving.list_drivers,
+            ),
+            status=management.Status(
+                version=__version__,
+                monitor=gateway.monitor,
+                duration_bounds=BOUNDS,
+                is_database_reachable=lambda: gateway.store.is_reachable,
+                find_clock_problem=lambda: gateway.clock_check.problem,
             ),
         ),
         gateway.verifier,

@@ -12,7 +12,8 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector,
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
-_BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""The upper bounds of the buckets of durations, in seconds. The last bucket has no bound."""
 
 Labelled = Mapping[tuple[str, ...], float]
 """Maps the values of the labels, in the order of the label names, to the value of the metric."""
@@ -25,15 +26,15 @@ class Durations:
 
     def __init__(self) -> None:
         self.total = 0.0
-        self.buckets = [0] * (len(_BOUNDS) + 1)
+        self.buckets = [0] * (len(BOUNDS) + 1)
 
     def add(self, seconds: float) -> None:
         self.total += seconds
-        self.buckets[bisect_left(_BOUNDS, seconds)] += 1
+        self.buckets[bisect_left(BOUNDS, seconds)] += 1
 
     def cumulated(self) -> list[tuple[str, float]]:
         running, rows = 0, []
-        for bound, count in zip((*_BOUNDS, "+Inf"), self.buckets, strict=True):
+        for bound, count in zip((*BOUNDS, "+Inf"), self.buckets, strict=True):
             running += count
             rows.append((str(bound), float(running)))
         return rows
@@ -64,6 +65,16 @@ class Metrics:
         if durations is None:
             durations = self._durations[operation] = Durations()
         durations.add(seconds)
+
+    @property
+    def counts(self) -> Mapping[tuple[str, int], int]:
+        """The number of answered requests by operation and status."""
+        return self._counts
+
+    @property
+    def durations(self) -> Mapping[str, Durations]:
+        """The durations of the answered requests by operation."""
+        return self._durations
 
     def count_refused(self, status: int) -> None:
         """Count a request that the HTTP parser or the protocol refused. Pass this method as `on_refused` to `server.run`."""

@@ -22,6 +22,8 @@ from domogate.services.refusals import Refused
 S = TypeVar("S")
 C = TypeVar("C")
 
+METRICS_LABEL = "domogate.operation"
+"""The key in the ASGI scope for the name of the operation in the metrics and in the access log."""
 _NO_STORE = {"cache-control": "no-store"}
 
 _log = structlog.get_logger(__name__)
@@ -64,6 +66,7 @@ class SurfaceApp(Generic[S, C]):
             else:
                 operation, parameters = self._find(path, request)
                 scope[OPERATION] = operation.label
+                scope[METRICS_LABEL] = self._surface.metrics_label_of(operation)
                 if not operation.anonymous:
                     caller = await self._credentials.check(request)
                 response = await self._answer(operation, request, caller, parameters)

@@ -19,8 +19,8 @@ from domogate.wire.openapi import KEY_SCHEME
 
 C = TypeVar("C")
 
-OPERATION = "domogate.operation"
-"""The key in the ASGI scope for the label of the operation. Metrics and the audit log use this label."""
+OPERATION = "domogate.operation_id"
+"""The key in the ASGI scope for the label of the operation in the audit log."""
 
 
 class Credentials(ABC, Generic[C]):

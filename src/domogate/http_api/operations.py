@@ -72,7 +72,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """True if the operation needs no credentials."""
     tag: str = ""
     label: str
-    """The name of the operation in metrics and in the audit log."""
+    """The name of the operation in the audit log."""
 
     def __post_init__(self) -> None:
         if (self.answer is None) != (self.status == 204):
@@ -168,6 +168,10 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
     """True if HEAD is answered like GET."""
     amend: Callable[[dict[str, Any]], None] | None = None
     """Adds parts to the OpenAPI document that the declarations of operations cannot express."""
+
+    def metrics_label_of(self, operation: Operation) -> str:
+        """Return the name of the operation in metrics. Two surfaces may have operations with the same id."""
+        return f"{self.name}.{operation.id}" if operation.label == operation.id else operation.label
 
     @property
     def document(self) -> str:

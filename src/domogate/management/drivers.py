@@ -5,10 +5,21 @@ from datetime import datetime
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing
 from domogate.management.services import ManagementServices, OperatorCall
-from domogate.services.driving.supervisor import DriverCondition
+from domogate.ports import ConnectionState
+from domogate.services.driving.supervisor import DriverCondition, DriverHealth
 from domogate.wire import OutputModel
 
 OPERATIONS = OperationTable("drivers")
+
+
+class ConnectionOut(OutputModel, frozen=True):
+    """The connection of a driver to a broker or a bus gateway."""
+
+    name: str
+    address: str
+    state: ConnectionState
+    since: datetime | None
+    problem: str
 
 
 class DriverOut(OutputModel, frozen=True):
@@ -27,8 +38,14 @@ class DriverOut(OutputModel, frozen=True):
     plants: int
     waiting_reports: int
     left_behind: int
+    connections: tuple[ConnectionOut, ...]
+
+
+def driver_out(health: DriverHealth) -> DriverOut:
+    connections = tuple(ConnectionOut.of(connection) for connection in health.connections)
+    return DriverOut.of(health, left_behind=health.stuck_calls, connections=connections)
 
 
 @OPERATIONS.add("GET", "/drivers", "Health of the drivers of the gateway that answers")
 async def list_drivers(services: ManagementServices, _call: OperatorCall) -> Listing[DriverOut]:
-    return Listing([DriverOut.of(health, left_behind=health.stuck_calls) for health in services.devices.list_drivers()])
+    return Listing([driver_out(health) for health in services.devices.list_drivers()])

@@ -25,6 +25,7 @@ from domogate.ports import (
 )
 from domogate.services.audit import AuditLog
 from domogate.services.driving.supervisor import DriverHealth
+from domogate.services.monitoring.monitor import Monitor
 from domogate.services.people import People
 from domogate.services.plants.control import Control
 from domogate.services.plants.fault_injection import FaultInjector
@@ -75,6 +76,17 @@ class Devices(msgspec.Struct, frozen=True):
     list_drivers: Callable[[], Sequence[DriverHealth]]
 
 
+class Status(msgspec.Struct, frozen=True):
+    """The state of the gateway that answers."""
+
+    version: str
+    monitor: Monitor
+    duration_bounds: tuple[float, ...]
+    """The upper bounds of the buckets of durations, in seconds."""
+    is_database_reachable: Callable[[], bool]
+    find_clock_problem: Callable[[], str | None]
+
+
 class ManagementStore(
     PeopleStore,
     ExternalAccountStore,
@@ -101,3 +113,4 @@ class ManagementServices(msgspec.Struct, frozen=True):
     new_subscription: NewSubscriptionKey
     signing_keys: SigningKeys
     devices: Devices
+    status: Status

@@ -4,11 +4,24 @@ from domogate.domain.people import MANAGE_SCOPE
 from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import Operator, OperatorToken
 from domogate.http_api.operations import Surface
-from domogate.management import clients, drivers, faults, keys, modules, orders, plants, readings, safety, users, webhooks
+from domogate.management import (
+    clients,
+    drivers,
+    faults,
+    keys,
+    modules,
+    orders,
+    overview,
+    plants,
+    readings,
+    safety,
+    users,
+    webhooks,
+)
 from domogate.management.services import ManagementServices
 from domogate.ports import Verifier
 
-_SUBJECTS = (users, clients, plants, modules, readings, orders, safety, webhooks, faults, drivers, keys)
+_SUBJECTS = (overview, users, clients, plants, modules, readings, orders, safety, webhooks, faults, drivers, keys)
 
 SURFACE = Surface(
     name="management",

@@ -5,7 +5,17 @@ All methods of a port are called on the event loop's thread.
 
 from domogate.ports.backends import Delivered, EchoBackend, Undelivered, WebhookSender
 from domogate.ports.clock import Clock
-from domogate.ports.devices import AttachedModule, DeviceHost, Driver, Fabric, Picture, ReportSink
+from domogate.ports.devices import (
+    AttachedModule,
+    ConnectionHealth,
+    ConnectionState,
+    DeviceHost,
+    Driver,
+    Fabric,
+    HasConnections,
+    Picture,
+    ReportSink,
+)
 from domogate.ports.identity import Admission, Admitted, Audit, Hasher, Signer, Verifier
 from domogate.ports.mail import Mail, MailKind, OutgoingMail
 from domogate.ports.passkeys import NewCredential, PasskeyRefused, PasskeyVerifier, UnverifiedAnswer
@@ -16,6 +26,7 @@ from domogate.ports.stores.clock import ClockStore
 from domogate.ports.stores.devices import FaultStore, OrderStore, ReadingStore, StateStore
 from domogate.ports.stores.estate import EstateStore, ImportSummary, UnnamedDrivers
 from domogate.ports.stores.feed import FeedStore, Listener
+from domogate.ports.stores.figures import FigureStore
 from domogate.ports.stores.keys import SigningKey, SigningKeyStore, SubscriptionStore, Usage
 from domogate.ports.stores.people import ClientStore, ExternalAccountStore, PasskeyStore, PeopleStore
 from domogate.ports.stores.plants import FavouriteStore, MemberStore, PlantStore, StoredPlant, StoredState
@@ -35,6 +46,8 @@ __all__ = [
     "ClientStore",
     "Clock",
     "ClockStore",
+    "ConnectionHealth",
+    "ConnectionState",
     "Delivered",
     "DeviceHost",
     "Driver",
@@ -45,7 +58,9 @@ __all__ = [
     "FaultStore",
     "FavouriteStore",
     "FeedStore",
+    "FigureStore",
     "GrantStore",
+    "HasConnections",
     "Hasher",
     "ImportSummary",
     "Listener",

@@ -1,7 +1,8 @@
 """Drivers of devices, and the fabric that carries orders and questions to them."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from enum import StrEnum
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -28,6 +29,34 @@ class Picture(msgspec.Struct, frozen=True):
 
     media_type: str
     content: bytes
+
+
+class ConnectionState(StrEnum):
+    """The state of a connection of a driver."""
+
+    CONNECTED = "connected"
+    CONNECTING = "connecting"
+    LOST = "lost"
+    """The connection is lost or refused. The driver opens it again."""
+    UNUSED = "unused"
+    """No module needs the connection."""
+
+
+class ConnectionHealth(msgspec.Struct, frozen=True):
+    """The health of the connection to a broker or bus gateway. `problem` is empty unless the connection is lost."""
+
+    name: str
+    address: str
+    state: ConnectionState
+    since: float | None = None
+    problem: str = ""
+
+
+@runtime_checkable
+class HasConnections(Protocol):
+    """A driver that keeps connections."""
+
+    def list_connections(self) -> Sequence[ConnectionHealth]: ...
 
 
 ReportSink = Callable[[Sequence[Report]], Awaitable[None]]

@@ -14,6 +14,7 @@ from domogate.stores.engine import SqliteDatabase
 from domogate.stores.estate import SqlEstate
 from domogate.stores.external_accounts import SqlExternalAccounts
 from domogate.stores.favourites import SqlFavourites
+from domogate.stores.figures import SqlFigures
 from domogate.stores.injections import SqlFaults
 from domogate.stores.keys import SqlKeys
 from domogate.stores.logbook import SqlLogbook
@@ -54,6 +55,7 @@ class SqlStore(
     SqlClock,
     SqlAddress,
     SqlEstate,
+    SqlFigures,
 ):
     """Implements Store."""
 

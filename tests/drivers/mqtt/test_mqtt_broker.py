@@ -80,6 +80,7 @@ class TestBrokerRestart:
                 assert why(report) is AbsenceReason.CONNECTION_LOST
                 assert report.absence is not None
                 assert broker.url in report.absence.evidence
+                assert bench.driver.list_connections()[0].problem == report.absence.evidence
                 with pytest.raises(DeviceOffline, match="connection lost"):
                     await bench.driver.execute(bench.order(lamp, SetLight(on=False)))
                 assert not (await bench.driver.read(PLANT, lamp.module.id, bench.clock.now() + 30)).reachable

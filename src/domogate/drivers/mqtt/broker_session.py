@@ -19,7 +19,7 @@ from domogate.drivers.mqtt.module import DrivenModule
 from domogate.drivers.mqtt.packets import FAILURE, words_for
 from domogate.drivers.mqtt.payloads import Unreadable
 from domogate.drivers.mqtt.warning_counter import WarningCounter
-from domogate.ports import Clock
+from domogate.ports import Clock, ConnectionHealth, ConnectionState
 
 READ_EVERY = 0.05
 """Messages are collected for this number of seconds before they are read. Of most topics only the newest message is read."""
@@ -51,6 +51,8 @@ class BrokerSession:
         """Topics for which callers wait for a message, with the number of these callers."""
         self._subscribed: set[bytes] = set()
         self._problem: tuple[AbsenceReason, str] | None = None
+        self._since: float | None = None
+        """The time when the connection was made or lost."""
         self._modules_changed = asyncio.Event()
         self.reachability = Broadcast()
         """Notified when the connection is made or lost."""
@@ -108,8 +110,16 @@ class BrokerSession:
 
     # connection
 
+    @property
+    def health(self) -> ConnectionHealth:
+        broker = self._broker_connection.broker
+        problem = "" if self._problem is None else self._problem[1]
+        waiting = ConnectionState.LOST if problem else ConnectionState.CONNECTING
+        state = waiting if self.connection is None else ConnectionState.CONNECTED
+        return ConnectionHealth(broker.name, broker.url, state, self._since, problem)
+
     async def _serve(self, connection: Connection) -> None:
-        self.connection, self._problem = connection, None
+        self.connection, self._problem, self._since = connection, None, self.clock.now()
         self._subscribed.clear()
         self._modules_changed.set()
         while not connection.lost.done():
@@ -149,8 +159,10 @@ class BrokerSession:
         return max(module.codec.topics[name].qos for module in self._routes[topic])
 
     def _connection_lost(self, why: AbsenceReason, evidence: str) -> None:
-        self.connection, self._problem = None, (why, evidence)
         now = self.clock.now()
+        if self._problem is None:
+            self._since = now
+        self.connection, self._problem = None, (why, evidence)
         for module in self._modules.values():
             module.lose_connection(why, evidence, now)
             self._on_change(module)

@@ -16,7 +16,7 @@ from domogate.drivers.mqtt.broker_session import BrokerSession
 from domogate.drivers.mqtt.module import DrivenModule, MisconfiguredModule
 from domogate.drivers.mqtt.options import find_option_problems, read_options
 from domogate.drivers.report_queue import ReportQueues
-from domogate.ports import AttachedModule, Clock, Picture, ReportSink
+from domogate.ports import AttachedModule, Clock, ConnectionHealth, Picture, ReportSink
 
 _log = structlog.get_logger(__name__)
 
@@ -94,6 +94,9 @@ class Mqtt:
         while self._failure is None:
             await self._failed.wait()
         return self._failure
+
+    def list_connections(self) -> list[ConnectionHealth]:
+        return [session.health for session in self.sessions.values()]
 
     async def _watch(self, task: str, broker: str, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:

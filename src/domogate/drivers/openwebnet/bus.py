@@ -17,7 +17,7 @@ from domogate.drivers.openwebnet.frames import DimensionReading, DimensionReques
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
 from domogate.drivers.openwebnet.module import DrivenModule, OnChange
 from domogate.drivers.openwebnet.poller import NackReceived, Poller
-from domogate.ports import Clock
+from domogate.ports import Clock, ConnectionHealth, ConnectionState
 
 _log = structlog.get_logger(__name__)
 
@@ -53,6 +53,7 @@ class Bus:
         self._modules: dict[DrivenModule, None] = {}
         self._by_key: dict[Key, list[DrivenModule]] = {}
         self._absence: Absence | None = None
+        self._opened_at: float | None = None
         self._gateway_known = asyncio.Event()
         """Set as soon as it is known whether the gateway can be reached."""
         self._group_reads: dict[StatusRequest, float] = {}
@@ -64,6 +65,15 @@ class Bus:
     @property
     def is_empty(self) -> bool:
         return not self._modules
+
+    @property
+    def health(self) -> ConnectionHealth:
+        name, address = self.gateway.name, self.gateway.address
+        if self._absence is not None:
+            return ConnectionHealth(name, address, ConnectionState.LOST, self._absence.since, self._absence.evidence)
+        if self._gateway_known.is_set():
+            return ConnectionHealth(name, address, ConnectionState.CONNECTED, self._opened_at)
+        return ConnectionHealth(name, address, ConnectionState.CONNECTING if self._tasks else ConnectionState.UNUSED)
 
     def start(self) -> None:
         if not self._tasks:
@@ -122,7 +132,7 @@ class Bus:
     # events
 
     def _session_opened(self) -> None:
-        self._absence = None
+        self._absence, self._opened_at = None, self._clock.now()
         self._gateway_known.set()
         for module in self._modules:
             module.missed_answers = 0

@@ -15,7 +15,7 @@ from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
 from domogate.drivers.openwebnet.kinds import find_option_problems, make_device
 from domogate.drivers.openwebnet.module import DrivenModule
 from domogate.drivers.report_queue import ReportQueues
-from domogate.ports import AttachedModule, Clock, Picture, ReportSink
+from domogate.ports import AttachedModule, Clock, ConnectionHealth, Picture, ReportSink
 
 REPORT_PAUSE = 0.05
 """Seconds between two reports of the same module. Many events in a short time become a few reports."""
@@ -61,6 +61,9 @@ class OpenWebNet:
         if failure is None:
             failure = asyncio.get_running_loop().create_future()
         return await asyncio.shield(failure)
+
+    def list_connections(self) -> list[ConnectionHealth]:
+        return [bus.health for bus in self._buses.values()]
 
     # plants
 

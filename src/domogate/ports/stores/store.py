@@ -9,6 +9,7 @@ from domogate.ports.stores.clock import ClockStore
 from domogate.ports.stores.devices import FaultStore, OrderStore, ReadingStore, StateStore
 from domogate.ports.stores.estate import EstateStore
 from domogate.ports.stores.feed import FeedStore
+from domogate.ports.stores.figures import FigureStore
 from domogate.ports.stores.keys import SigningKeyStore, SubscriptionStore
 from domogate.ports.stores.people import ClientStore, ExternalAccountStore, PasskeyStore, PeopleStore
 from domogate.ports.stores.plants import FavouriteStore, MemberStore, PlantStore
@@ -47,6 +48,7 @@ class Store(
     ClockStore,
     SecretKeyStore,
     EstateStore,
+    FigureStore,
     Protocol,
 ):
     """The whole store, for the composition root and the command line."""

@@ -14,7 +14,7 @@ import structlog
 
 from domogate.common.tasks import cancel
 from domogate.domain.reachability import Absence, AbsenceReason
-from domogate.ports import Clock, Driver, ReportSink
+from domogate.ports import Clock, ConnectionHealth, Driver, HasConnections, ReportSink
 from domogate.services.driving.calls import bounded
 
 _log = structlog.get_logger(__name__)
@@ -52,6 +52,8 @@ class DriverHealth(msgspec.Struct, frozen=True):
     waiting_reports: int = 0
     stuck_calls: int = 0
     """The number of stuck calls of its plants: calls that did not end when they were cancelled."""
+    connections: tuple[ConnectionHealth, ...] = ()
+    """The connections to brokers or bus gateways. A driver that is not running has none."""
 
 
 def describe(error: BaseException) -> str:
@@ -84,6 +86,13 @@ class _Supervised:
 
     def enter(self, condition: DriverCondition, now: float) -> None:
         self.condition, self.since = condition, now
+
+
+def _list_connections(supervised: _Supervised) -> tuple[ConnectionHealth, ...]:
+    driver = supervised.driver
+    if supervised.condition is not DriverCondition.RUNNING or not isinstance(driver, HasConnections):
+        return ()
+    return tuple(driver.list_connections())
 
 
 class Supervisor:
@@ -134,6 +143,7 @@ class Supervisor:
                 "" if supervised.error is None else describe(supervised.error),
                 supervised.error_at,
                 supervised.next_start_at,
+                connections=_list_connections(supervised),
             )
             for name, supervised in self._drivers.items()
         ]

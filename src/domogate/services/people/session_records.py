@@ -54,6 +54,8 @@ class SessionRecords:
         self.second_factor_required = second_factor_required
         self._audit = audit
         self._throttles = LoginThrottles(store, clock, throttle)
+        self.refused_logins = 0
+        """The number of logins that were refused: a wrong password, code or passkey, or too many attempts."""
 
     @property
     def lifetime(self) -> float:
@@ -116,10 +118,12 @@ class SessionRecords:
             self._audit.note(action, who=who, what=what, result=result, address=address, detail=detail)
 
     def refuse_for_now(self, wait: float, address: str, action: str) -> LoginThrottled:
+        self.refused_logins += 1
         self.note(action, NOBODY, "an account", AuditResult.SLOWED, address)
         return LoginThrottled(math.ceil(wait))
 
     def _note_failure(self, action: str, user: User | None, address: str) -> None:
+        self.refused_logins += 1
         self.note(action, NOBODY, "unknown user" if user is None else user_ref(user.id), AuditResult.WRONG, address)
 
     # --- for subclasses -----------------------------------------------------------------------------------------------

@@ -1,0 +1,27 @@
+"""Numbers about the stored data, for operators."""
+
+import msgspec
+
+
+class StoreFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts of the store at one time. Plants that were removed, and their modules, are not included in other counts."""
+
+    at: float
+    database: str
+    """The kind of the database: `sqlite` or `postgresql`."""
+    size: int
+    """The size of the database in bytes."""
+    plants: int
+    removed_plants: int
+    modules: int
+    absent: dict[str, int]
+    """The number of offline modules by reason. The reason is empty if it was not recorded."""
+    webhooks: int
+    failing_webhooks: int
+    pending: int
+    oldest_pending: float | None
+    """The time of the oldest event whose delivery is pending."""
+    dead_letters: int
+    open_orders: int
+    ended_orders: dict[str, int]
+    """The number of orders that ended since a given time, by their final state."""

@@ -1,0 +1,13 @@
+"""Numbers about the stored data."""
+
+from typing import Protocol
+
+from domogate.domain.figures import StoreFigures
+
+
+class FigureStore(Protocol):
+    """Counts stored data, for the overview of operators."""
+
+    async def count_figures(self, since: float) -> StoreFigures:
+        """Return the counts of now. Orders are counted if they ended after `since`."""
+        ...

@@ -1,0 +1,65 @@
+"""What needs the attention of an operator."""
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+
+import msgspec
+
+from domogate.domain.figures import StoreFigures
+from domogate.domain.reachability import AbsenceReason
+from domogate.ports import ConnectionState
+from domogate.services.driving.supervisor import DriverCondition, DriverHealth
+from domogate.services.monitoring.counters import Counters
+
+_ON_PURPOSE = frozenset({AbsenceReason.INJECTED, AbsenceReason.SIMULATED})
+
+
+class ProblemKind(StrEnum):
+    DATABASE = "database"
+    CLOCK = "clock"
+    DRIVER = "driver"
+    CONNECTION = "connection"
+    MODULES = "modules"
+    WEBHOOKS = "webhooks"
+    DEAD_LETTERS = "dead letters"
+    SERVER_ERRORS = "server errors"
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """One problem. `name` is the driver or the connection; `count` is the number of modules, webhooks, letters or answers."""
+
+    kind: ProblemKind
+    detail: str
+    name: str | None = None
+    count: int | None = None
+
+
+def find_problems(
+    drivers: Iterable[DriverHealth], figures: StoreFigures, last_hour: Counters, clock: str | None, *, reachable: bool
+) -> Iterator[Problem]:
+    """Yield the present problems. `clock` is the problem of the clock; `last_hour` has the answers of the last hour."""
+    if not reachable:
+        yield Problem(ProblemKind.DATABASE, "The database does not answer.")
+    if clock is not None:
+        yield Problem(ProblemKind.CLOCK, clock)
+    for driver in drivers:
+        if driver.condition is not DriverCondition.RUNNING:
+            yield Problem(ProblemKind.DRIVER, driver.last_error or f"The driver is {driver.condition}.", driver.name)
+        for connection in driver.connections:
+            if connection.state is ConnectionState.LOST:
+                yield Problem(ProblemKind.CONNECTION, connection.problem, connection.name)
+    absent = sum(count for why, count in figures.absent.items() if why not in _ON_PURPOSE)
+    if absent:
+        yield Problem(ProblemKind.MODULES, f"{absent} modules cannot be reached.", count=absent)
+    if failing := figures.failing_webhooks:
+        yield Problem(ProblemKind.WEBHOOKS, f"The receivers of {failing} webhooks do not answer.", count=failing)
+    if dead := figures.dead_letters:
+        yield Problem(ProblemKind.DEAD_LETTERS, f"{dead} events could not be delivered.", count=dead)
+    if failed := _count_server_errors(last_hour):
+        detail = f"{failed} requests of the last hour ended with status 500; the log says why."
+        yield Problem(ProblemKind.SERVER_ERRORS, detail, count=failed)
+
+
+def _count_server_errors(counters: Counters) -> int:
+    """A 502, 503 or 504 says that a device or another server failed, not the gateway."""
+    return sum(counts.statuses.get(500, 0) for counts in counters.requests.values())
