@@ -31,7 +31,10 @@ async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo
     async with visit(chromium, demo, who=LUCIA, width=width, scheme=scheme) as walk:
         await walk.open("/console")
         for name, title in LISTS.items():
-            await walk.page.get_by_role("navigation", name="Console").get_by_role("link", name=title, exact=True).click()
+            navigation = walk.page.get_by_role("navigation", name="Console")
+            if width < 992:  # the list of pages is folded
+                await navigation.get_by_role("button").click()
+            await navigation.get_by_role("link", name=title, exact=True).click()
             await expect(walk.page.get_by_role("heading", level=1)).to_have_text(title)
             await walk.page.get_by_role("table").wait_for()
             assert await walk.find_problems(f"console-{name}") == []
@@ -180,5 +183,9 @@ async def test_a_list_that_cannot_be_read_says_why(chromium: Browser, demo: Gate
         )
         await walk.open("/console/applications")
         await expect(walk.page.get_by_role("alert")).to_contain_text("r-7")
-        assert all("500" in complaint for complaint in walk.complaints)
+        await walk.page.goto(f"{demo.base_url}/console/applications/nothing-like-this")
+        await walk.page.unroute_all()
+        await walk.page.reload()
+        await expect(walk.page.get_by_role("alert")).to_contain_text("nothing-like-this")  # the detail of the API
+        assert all("500" in complaint or "404" in complaint for complaint in walk.complaints)
         walk.complaints.clear()

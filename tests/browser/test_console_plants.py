@@ -57,6 +57,12 @@ async def test_a_command_is_sent_and_its_order_is_listed(chromium: Browser, work
                 re.compile(f"set light on: {wanted}.*Confirmed")
             )
         await expect(walk.page.locator(".facts").get_by_text("false", exact=True)).to_be_visible()
+        await walk.open("/console/orders?state=confirmed")
+        row = walk.page.get_by_role("row").filter(has_text="set light on: false").first
+        await expect(row).to_contain_text(re.compile(r"Confirmed.*\d ms.*sent after \d+ ms"))
+        await walk.page.get_by_label("State").select_option("failed")
+        await expect(walk.page).to_have_url(re.compile(r"/console/orders\?state=failed$"))
+        await expect(row).to_have_count(0)
 
 
 async def test_a_command_that_is_refused_says_why(chromium: Browser, workshop: Gateway) -> None:
@@ -111,11 +117,21 @@ async def test_a_person_is_invited_and_the_invitation_is_withdrawn(chromium: Bro
     async with visit(chromium, workshop, who=LUCIA) as walk:
         await open_house(walk)
         await walk.page.get_by_role("button", name="Invite").click()
-        await walk.page.get_by_role("dialog").get_by_label("E-mail").fill("nils@example.com")
-        await walk.page.get_by_role("dialog").get_by_role("button", name="Invite").click()
-        await expect(walk.page.get_by_role("dialog").locator(".secret")).to_contain_text(f"{workshop.auth_url}/")
+        form = walk.page.get_by_role("dialog")
+        await form.get_by_label("E-mail").fill("nils@example.com")
+        await form.get_by_label("Kitchen").check()
+        await form.get_by_label("Until").fill("2035-03-05T11:00")
+        await form.get_by_role("button", name="Invite").click()
+        await expect(form.locator(".secret")).to_contain_text(f"{workshop.auth_url}/")
         await walk.page.get_by_role("button", name="I have stored it").click()
         row = walk.page.get_by_role("row").filter(has_text="nils@example.com")
+        await expect(row).to_contain_text(re.compile(r"Invited\s*Kitchen\s*–\s*Mar 5, 2035"))
+        await row.get_by_role("button", name="Limits").click()
+        await expect(form.get_by_label("Until")).to_have_value("2035-03-05T11:00")
+        await form.get_by_label("Hall").check()
+        await form.get_by_label("Until").fill("")
+        await form.get_by_role("button", name="Save").click()
+        await expect(row).to_contain_text(re.compile(r"Kitchen, Hall\s*–\s*–"))
         await row.get_by_role("button", name="Withdraw").click()
         await walk.page.get_by_role("dialog").get_by_role("button", name="Withdraw").click()
         await expect(row).to_have_count(0)

@@ -14,12 +14,16 @@ interface Problem {
   readonly [extension: string]: unknown;
 }
 
+/** Operators and developers get the detail of the API, which is in English. Residents get a sentence in their language. */
+const FOR_EXPERTS = /^\/(?:manage|developer)\//;
+
 /** A request that failed. `words` is a sentence for the person. Status 0: the gateway could not be reached. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
     readonly problem: Problem,
     readonly requestId: string | null = null,
+    readonly path = "",
   ) {
     super(problem.detail ?? problem.title ?? `status ${status}`);
   }
@@ -27,6 +31,7 @@ export class ApiError extends Error {
   get words(): string {
     if (this.status === 0) return t("error.unreachable");
     if (this.status === 401) return t("error.logged_out");
+    if (this.problem.detail && this.status !== 500 && FOR_EXPERTS.test(this.path)) return this.problem.detail;
     if (this.status === 403) return t("error.forbidden");
     if (this.status === 404) return t("error.not_found");
     if (this.status === 429) return t("error.too_many");
@@ -113,7 +118,7 @@ export async function request(method: string, path: string, options: Options = {
     }
     reachable.value = true;
     if (response.ok) return response;
-    throw new ApiError(response.status, await problemOf(response), response.headers.get("x-request-id"));
+    throw new ApiError(response.status, await problemOf(response), response.headers.get("x-request-id"), path);
   }
 }
 

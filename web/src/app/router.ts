@@ -39,6 +39,14 @@ export function go(target: string, options: { replace?: boolean } = {}): void {
   document.getElementById("main")?.focus({ preventScroll: true });
 }
 
+/** Set a value of the query, or remove it with an empty text. The back button does not return to the value before. */
+export function setQuery(name: string, value: string): void {
+  const next = new URL(address.value);
+  if (value) next.searchParams.set(name, value);
+  else next.searchParams.delete(name);
+  go(next.href, { replace: true });
+}
+
 /** `/homes/:id/rooms/:room` against the path: the parameters, or null. */
 export function match(pattern: string, given: readonly string[] = segments.value): Record<string, string> | null {
   const wanted = pattern.split("/").filter(Boolean);

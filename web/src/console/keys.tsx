@@ -40,7 +40,7 @@ export function Keys() {
         list={list}
         id={({ id }) => id}
         search
-        filters={[{ label: t("console.state"), options: STATES.map((one) => [one, valueWords("keystate", one)] as const), holds: (key, chosen) => stateOf(key) === chosen }]}
+        filters={[{ name: "state", label: t("console.state"), options: STATES.map((one) => [one, valueWords("keystate", one)] as const), holds: (key, chosen) => stateOf(key) === chosen }]}
         columns={[
           { title: t("console.name"), value: ({ name }) => name },
           { title: t("console.keys.begins"), value: ({ hint }) => hint, cell: ({ hint }) => <code>{hint} …</code> },

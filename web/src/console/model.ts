@@ -73,10 +73,22 @@ export interface Subscription {
   readonly revokedAt: string | null;
 }
 
-export interface Member {
-  readonly userId: string;
+/** What a guest may use, and when. Without places: everything. */
+export interface Limits {
+  readonly floors: readonly string[];
+  readonly ambients: readonly string[];
+  readonly modules: readonly string[];
+  readonly validFrom: string | null;
+  readonly validUntil: string | null;
+}
+
+export interface Invitation {
   readonly email: string;
-  readonly limits: { readonly validFrom: string | null; readonly validUntil: string | null } | null;
+  readonly limits: Limits | null;
+}
+
+export interface Member extends Invitation {
+  readonly userId: string;
 }
 
 export interface Plant {
@@ -91,7 +103,7 @@ export interface Plant {
   readonly emergencyLighting: boolean;
   readonly owner: Member;
   readonly allowed: readonly Member[];
-  readonly invited: readonly string[];
+  readonly invitations: readonly Invitation[];
 }
 
 export const KINDS = [
@@ -106,6 +118,7 @@ export interface Module {
   readonly kind: Kind;
   readonly driver: string;
   readonly simulated: boolean;
+  readonly ambientId: string | null;
   readonly ambient: string | null;
   readonly state: Readonly<Record<string, unknown>> | null;
   readonly reachable: boolean;
@@ -113,13 +126,17 @@ export interface Module {
   readonly reportedAt: string | null;
 }
 
+export const ORDER_STATES = ["queued", "sent", "confirmed", "failed", "expired", "unknown"] as const;
+
 export interface Order {
   readonly id: string;
+  readonly plantId: string;
   readonly moduleId: string;
   readonly command: Readonly<Record<string, unknown>>;
   readonly userId: string | null;
-  readonly state: "queued" | "sent" | "confirmed" | "failed" | "expired" | "unknown";
+  readonly state: (typeof ORDER_STATES)[number];
   readonly problem: string;
+  readonly deadline: string;
   readonly queuedAt: string;
   readonly sentAt: string | null;
   readonly endedAt: string | null;

@@ -3,17 +3,17 @@
 import { useMemo } from "preact/hooks";
 import { api } from "../app/api";
 import { formatAgo, formatNumber, t } from "../app/i18n";
-import { Chart } from "../parts/chart";
+import { LazyChart } from "../parts/lazy_chart";
 import { Notice } from "../parts/notice";
 import { Command } from "./command";
 import { Faults } from "./faults";
-import { MANAGE, readList, useList, useLoad } from "../kit/load";
+import { MANAGE, readList, useLoad } from "../kit/load";
 import { Facts, Head, Section, Show, useRepeat, when } from "../kit/parts";
-import { Table } from "../kit/table";
-import type { Measurement, Module, Order, Plant } from "./model";
+import type { Measurement, Module, Plant } from "./model";
+import { OrderTable, useOrders } from "./orders";
 import { Reach } from "./plant";
-import { stateFacts, stateText } from "./state";
-import { Tag, valueWords } from "./values";
+import { stateFacts } from "./state";
+import { valueWords } from "./values";
 
 const REFRESH = 5;
 /** With fewer values a curve says nothing. */
@@ -22,9 +22,8 @@ const CURVE_FROM = 3;
 export function ModulePage({ plant, id }: { plant: string; id: string }) {
   const home = useLoad(plant, () => api.get<Plant>(`${MANAGE}/plants/${plant}`));
   const loaded = useLoad(`${plant} ${id}`, () => api.get<Module>(`${MANAGE}/plants/${plant}/modules/${id}`));
-  const orders = useList<Order>("/orders", { plantId: plant, moduleId: id });
+  const orders = useOrders(plant, id);
   useRepeat(loaded.reload, REFRESH);
-  useRepeat(orders.reload, REFRESH);
   return (
     <Show of={loaded}>
       {(module) => (
@@ -60,40 +59,13 @@ export function ModulePage({ plant, id }: { plant: string; id: string }) {
           />
           <Readings plant={plant} id={id} />
           <Section title={t("console.orders.title")} about={t("console.orders.about")}>
-            <Table
-              label={t("console.orders.title")}
-              list={orders}
-              id={(order) => order.id}
-              columns={[
-                { title: t("console.orders.command"), value: ({ command }) => `${String(command.do)} ${stateText(command)}`.trim() },
-                { title: t("console.state"), value: ({ state, problem }) => `${valueWords("orderstate", state)} ${problem}`, cell: (order) => <OrderEnd order={order} /> },
-                { title: t("console.orders.queued"), value: ({ queuedAt }) => queuedAt, cell: ({ queuedAt }) => when(queuedAt) },
-                { title: t("console.orders.took"), value: took, cell: (order) => (took(order) === null ? "–" : t("console.orders.milliseconds", { number: String(took(order)) })) },
-                { title: t("console.orders.person"), value: ({ userId }) => userId, cell: ({ userId }) => (userId ? <a href={`/console/people/${userId}`}>{t("console.orders.person")}</a> : "–") },
-              ]}
-              empty={t("console.orders.none")}
-            />
+            <OrderTable list={orders} empty={t("console.orders.none")} />
           </Section>
           <Faults plant={plant} module={id} />
         </>
       )}
     </Show>
   );
-}
-
-function OrderEnd({ order: { state, problem } }: { order: Order }) {
-  const kind = state === "confirmed" ? "" : state === "queued" || state === "sent" ? "warn" : "alarm";
-  return (
-    <span class="tags">
-      <Tag group="orderstate" value={state} kind={kind} />
-      {problem}
-    </span>
-  );
-}
-
-/** Milliseconds from the request to the end of an order; null while it is under way. */
-function took({ queuedAt, endedAt }: Order): number | null {
-  return endedAt ? Date.parse(endedAt) - Date.parse(queuedAt) : null;
 }
 
 function Readings({ plant, id }: { plant: string; id: string }) {
@@ -115,5 +87,5 @@ function Curve({ measure, all }: { measure: string; all: readonly Measurement[] 
   const lines = useMemo(() => [{ label: measure, token: "accent" as const, values: found.map(({ mean }) => mean) }], [found, measure]);
   const [first] = found;
   if (first && found.length < CURVE_FROM) return <Facts facts={[[measure, `${formatNumber(first.mean)} ${first.unit} (${when(first.at)})`]]} />;
-  return <Chart label={measure} unit={first?.unit ?? ""} times={times} lines={lines} />;
+  return <LazyChart label={measure} unit={first?.unit ?? ""} times={times} lines={lines} />;
 }

@@ -6,6 +6,7 @@ import { Audit } from "./audit";
 import { Drivers } from "./drivers";
 import { Keys } from "./keys";
 import { ModulePage } from "./module";
+import { Orders } from "./orders";
 import { People } from "./people";
 import { PersonPage } from "./person";
 import { PlantPage } from "./plant";
@@ -21,16 +22,18 @@ export const texts = {
   it: () => import("./texts/it.toml"),
 };
 
+/** The pages in the navigation, each with its group, whose title is `console.nav.GROUP`. */
 const PAGES: readonly SidePage[] = [
-  ["plants", "home"],
-  ["people", "people"],
-  ["applications", "code"],
-  ["keys", "key"],
-  ["drivers", "plug"],
-  ["webhooks", "bell"],
-  ["safety", "exit"],
-  ["audit", "history"],
-  ["signing_keys", "check"],
+  ["plants", "home", "homes"],
+  ["drivers", "plug", "homes"],
+  ["safety", "exit", "homes"],
+  ["people", "people", "access"],
+  ["applications", "code", "access"],
+  ["keys", "key", "access"],
+  ["orders", "right", "traffic"],
+  ["webhooks", "bell", "traffic"],
+  ["audit", "history", "system"],
+  ["signing_keys", "check", "system"],
 ];
 
 const ROUTES: Routes = {
@@ -43,6 +46,7 @@ const ROUTES: Routes = {
   "applications/:id": ({ id = "" }) => <ApplicationPage key={id} id={id} />,
   keys: () => <Keys />,
   drivers: () => <Drivers />,
+  orders: () => <Orders />,
   webhooks: () => <Webhooks />,
   "webhooks/:id": ({ id = "" }) => <WebhookPage key={id} id={id} />,
   safety: () => <Safety />,

@@ -44,7 +44,7 @@ export function People() {
         sorted
         href={({ id }) => `/console/people/${id}`}
         search
-        filters={[{ label: t("console.people.standing"), options: STANDINGS.map((one) => [one, valueWords("standing", one)] as const), holds: (user, chosen) => user.standing === chosen }]}
+        filters={[{ name: "standing", label: t("console.people.standing"), options: STANDINGS.map((one) => [one, valueWords("standing", one)] as const), holds: (user, chosen) => user.standing === chosen }]}
         columns={[
           { title: t("console.name"), value: (user) => user.name || user.email },
           { title: t("console.email"), value: (user) => user.email },

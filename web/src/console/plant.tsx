@@ -1,17 +1,14 @@
 /** One plant: its modules, its people, and the faults that are injected. */
 
-import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { t } from "../app/i18n";
 import { Button } from "../parts/button";
-import { toast } from "../parts/toast";
 import { Faults } from "./faults";
-import { text, type Values } from "../kit/form";
-import { MANAGE, useList, useLoad, type Loaded } from "../kit/load";
-import { ConfirmButton, FormButton, Head, SecretDialog, Section, Show, useRepeat, when, type Secret } from "../kit/parts";
+import { MANAGE, useList, useLoad } from "../kit/load";
+import { ConfirmButton, Head, Section, Show, useRepeat } from "../kit/parts";
 import { Table } from "../kit/table";
-import { KINDS, type Link, type Module, type Plant } from "./model";
-import { linkSecret } from "./people";
+import { Members } from "./members";
+import { KINDS, type Module, type Plant } from "./model";
 import { addressOf } from "./plants";
 import { stateText } from "./state";
 import { Tag, valueWords } from "./values";
@@ -43,7 +40,7 @@ export function PlantPage({ id }: { id: string }) {
             )}
           </Head>
           <Modules plant={id} />
-          <Members plant={plant} loaded={loaded} />
+          <Members plant={plant} onChanged={loaded.reload} />
           <Faults plant={id} />
         </>
       )}
@@ -64,8 +61,9 @@ function Modules({ plant }: { plant: string }) {
         search
         sorted
         filters={[
-          { label: t("console.modules.kind"), options: KINDS.map((kind) => [kind, valueWords("kind", kind)] as const), holds: (module, chosen) => module.kind === chosen },
+          { name: "kind", label: t("console.modules.kind"), options: KINDS.map((kind) => [kind, valueWords("kind", kind)] as const), holds: (module, chosen) => module.kind === chosen },
           {
+            name: "reachable",
             label: t("console.modules.reachable"),
             options: (["online", "offline"] as const).map((one) => [one, valueWords("reach", one)] as const),
             holds: (module, chosen) => module.reachable === (chosen === "online"),
@@ -94,58 +92,5 @@ export function Reach({ module: { reachable, absence } }: { module: Module }) {
       <Tag group="reach" value={reachable ? "online" : "offline"} kind={reachable ? "" : "alarm"} />
       {absence && `${valueWords("absence", absence.why)} ${absence.evidence}`}
     </span>
-  );
-}
-
-interface Person {
-  readonly email: string;
-  readonly role: "owner" | "member" | "invited";
-  readonly path: string;
-  readonly until: string | null;
-}
-
-function Members({ plant, loaded }: { plant: Plant; loaded: Loaded<Plant> }) {
-  const [secret, setSecret] = useState<Secret | null>(null);
-  const path = `${MANAGE}/plants/${plant.id}`;
-  const people: readonly Person[] = [
-    { email: plant.owner.email, role: "owner", path: "", until: null },
-    ...plant.allowed.map(({ userId, email, limits }) => ({ email, role: "member" as const, path: `allowed/${userId}`, until: limits?.validUntil ?? null })),
-    ...plant.invited.map((email) => ({ email, role: "invited" as const, path: `invitations/${encodeURIComponent(email)}`, until: null })),
-  ];
-  const invite = async (values: Values): Promise<void> => {
-    const { link } = await api.post<{ link: Link | null }>(`${path}/invitations`, { email: text(values, "email") });
-    setSecret(link && linkSecret(link));
-    if (link?.mailed) toast(t("console.people.link_mailed", { email: text(values, "email") }));
-    await loaded.reload();
-  };
-  return (
-    <Section
-      title={t("console.people.title")}
-      actions={
-        <FormButton
-          label={t("console.plants.invite")}
-          about={t("console.plants.invite_about")}
-          icon="add"
-          fields={[{ kind: "text", name: "email", label: t("console.email"), type: "email", required: true }]}
-          onSubmit={invite}
-        />
-      }
-    >
-      <Table
-        label={t("console.people.title")}
-        list={{ data: people, problem: "", reload: loaded.reload, more: null }}
-        id={({ email, role }) => `${role} ${email}`}
-        columns={[
-          { title: t("console.email"), value: ({ email }) => email },
-          { title: t("console.plants.role"), value: ({ role }) => valueWords("role", role) },
-          { title: t("console.plants.until"), value: ({ until }) => until, cell: ({ until }) => when(until) || "–" },
-        ]}
-        actions={({ path: which, email }) =>
-          which && <ConfirmButton label={t("console.plants.withdraw")} question={t("console.plants.withdraw_about", { email })} onConfirm={() => api.delete(`${path}/${which}`).then(loaded.reload)} />
-        }
-        empty=""
-      />
-      {secret && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
-    </Section>
   );
 }

@@ -21,7 +21,7 @@ export function Plants() {
         href={({ id }) => `/console/plants/${id}`}
         search
         sorted
-        filters={[{ label: t("console.state"), options: STATES.map((one) => [one, valueWords("plantstate", one)] as const), holds: (plant, chosen) => plant.status === chosen }]}
+        filters={[{ name: "state", label: t("console.state"), options: STATES.map((one) => [one, valueWords("plantstate", one)] as const), holds: (plant, chosen) => plant.status === chosen }]}
         columns={[
           { title: t("console.name"), value: ({ name }) => name },
           { title: t("console.plants.type"), value: ({ type }) => valueWords("planttype", type) },

@@ -82,7 +82,7 @@ function Units({ site }: { site: SafetySite }) {
         label={t("console.safety.units")}
         list={{ data: units, problem: "", reload: () => Promise.resolve(), more: null }}
         id={({ id }) => id}
-        filters={[{ label: t("console.state"), options: ["working", "in failure", "no communication"].map((one) => [one, valueWords("safetystatus", one)] as const), holds: (unit, chosen) => unit.status === chosen }]}
+        filters={[{ name: "state", label: t("console.state"), options: ["working", "in failure", "no communication"].map((one) => [one, valueWords("safetystatus", one)] as const), holds: (unit, chosen) => unit.status === chosen }]}
         columns={[
           { title: t("console.name"), value: ({ name }) => name },
           { title: t("console.safety.place"), value: ({ place }) => place },

@@ -35,7 +35,7 @@ export function Webhooks() {
         list={list}
         id={({ id }) => id}
         href={({ id }) => `/console/webhooks/${id}`}
-        filters={[{ label: t("console.webhooks.health"), options: STATES.map((one) => [one, valueWords("health", one)] as const), holds: (webhook, chosen) => healthOf(webhook) === chosen }]}
+        filters={[{ name: "health", label: t("console.webhooks.health"), options: STATES.map((one) => [one, valueWords("health", one)] as const), holds: (webhook, chosen) => healthOf(webhook) === chosen }]}
         columns={[
           { title: "URL", value: ({ url }) => url, cell: ({ url }) => <code>{url}</code> },
           { title: t("console.application"), value: ({ clientId }) => clientId },

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { t } from "../app/i18n";
+import { toInstant, toLocal } from "../app/local_time";
 import { Button } from "../parts/button";
 import { Dialog } from "../parts/dialog";
 import { Field } from "../parts/field";
@@ -25,14 +26,6 @@ interface InvitationResult {
   readonly outcome: "member" | "invited";
   readonly mailed: boolean;
 }
-
-/** The time of a `datetime-local` field, and back. */
-const toInstant = (local: string): string | null => (local ? new Date(local).toISOString() : null);
-const toLocal = (instant: string | null | undefined): string => {
-  if (!instant) return "";
-  const at = new Date(instant);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-};
 
 export function Guest({ home, of, onClose }: GuestProps) {
   const { limits } = of;

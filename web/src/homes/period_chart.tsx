@@ -1,9 +1,8 @@
-/** A chart of one period, beside the period before it. The library that draws it is loaded only here. */
+/** A chart of one period, beside the period before it. */
 
-import type { ComponentType } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { t } from "../app/i18n";
-import type { ChartProps } from "../parts/chart";
+import { LazyChart } from "../parts/lazy_chart";
 import { stepsOf, tickWords, type Period } from "./period";
 import { valuesOf, type PeriodReading } from "./readings";
 
@@ -19,10 +18,6 @@ interface PeriodChartProps {
 }
 
 export function PeriodChart({ measure, period, before, readings, readingsBefore }: PeriodChartProps) {
-  const [Chart, setChart] = useState<ComponentType<ChartProps> | null>(null);
-  useEffect(() => {
-    void import("../parts/chart").then(({ Chart: loaded }) => setChart(() => loaded));
-  }, []);
   const bars = measure === "energy";
   const { times, lines } = useMemo(() => {
     const steps = stepsOf(period);
@@ -40,7 +35,7 @@ export function PeriodChart({ measure, period, before, readings, readingsBefore 
   return (
     <section class="period-chart" aria-label={label}>
       <p class="chart-title">{`${label} (${UNITS[measure]})`}</p>
-      {Chart && <Chart label={label} unit={UNITS[measure] ?? ""} times={times} lines={lines} tick={(at) => tickWords(period.range, at)} />}
+      <LazyChart label={label} unit={UNITS[measure] ?? ""} times={times} lines={lines} tick={(at) => tickWords(period.range, at)} />
     </section>
   );
 }

@@ -1,8 +1,10 @@
 /** A form in a dialog, from declared fields. A refusal of the gateway is shown in the dialog, and the entries stay. */
 
+import type { ComponentChild } from "preact";
 import { useId, useState } from "preact/hooks";
 import { wordsFor } from "../app/api";
 import { t } from "../app/i18n";
+import { toInstant } from "../app/local_time";
 import { Dialog } from "../parts/dialog";
 import { Field, Select, Switch } from "../parts/field";
 import { Notice } from "../parts/notice";
@@ -19,8 +21,10 @@ export type FormField =
   | (Base & { readonly kind: "switch"; readonly value: boolean })
   /** A list of texts, one on each line. */
   | (Base & { readonly kind: "lines"; readonly value: readonly string[] })
-  | (Base & { readonly kind: "choices"; readonly value: readonly string[]; readonly options: readonly string[] });
+  | (Base & { readonly kind: "choices"; readonly value: readonly string[]; readonly options: readonly Option[] });
 
+/** A value of the API that is shown as it is, or a value and its words. */
+type Option = string | readonly [string, string];
 type Value = string | boolean | readonly string[];
 export type Values = Readonly<Record<string, Value>>;
 
@@ -95,7 +99,8 @@ function OneField({ field, value, onInput }: { field: FormField; value: Value; o
       return <Lines field={field} value={value as readonly string[]} onInput={onInput} />;
     case "choices": {
       const chosen = value as readonly string[];
-      const offered = [...new Set([...field.options, ...field.value])];
+      const known = new Map<string, ComponentChild>(field.options.map((option) => (typeof option === "string" ? [option, <code>{option}</code>] : option)));
+      const offered = [...new Set([...known.keys(), ...field.value])];
       return (
         <fieldset class="field tick-list">
           <legend>{field.label}</legend>
@@ -103,7 +108,7 @@ function OneField({ field, value, onInput }: { field: FormField; value: Value; o
           {offered.map((option) => (
             <label key={option}>
               <input type="checkbox" checked={chosen.includes(option)} onChange={(event) => onInput(event.currentTarget.checked ? [...chosen, option] : chosen.filter((one) => one !== option))} />
-              <code>{option}</code>
+              {known.get(option) ?? <code>{option}</code>}
             </label>
           ))}
         </fieldset>
@@ -142,6 +147,5 @@ export function number(values: Values, name: string): number | null {
 
 /** A time of the person's own time zone as the API writes it, or null for an empty field. */
 export function time(values: Values, name: string): string | null {
-  const given = text(values, name);
-  return given ? new Date(given).toISOString() : null;
+  return toInstant(text(values, name));
 }

@@ -1,14 +1,17 @@
 /** An area with many pages: its navigation, and the page that the path names. */
 
 import type { ComponentChild } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { t } from "../app/i18n";
-import { go, match, segments } from "../app/router";
+import { go, match, path, segments } from "../app/router";
 import { Icon, type IconName } from "../parts/icons";
 import { Notice } from "../parts/notice";
 
-/** A page in the navigation: its name, which is the first part of its path, and its icon. The title is `AREA.NAME.title`. */
-export type SidePage = readonly [string, IconName];
+/**
+ * A page in the navigation: its name, which is the first part of its path, and its icon. The title is `AREA.NAME.title`.
+ * Pages of the same group follow each other. The title of the group is `AREA.nav.GROUP`.
+ */
+export type SidePage = readonly [name: string, icon: IconName, group?: string];
 
 /** Paths below the area, and what they show. */
 export type Routes = Readonly<Record<string, (found: Readonly<Record<string, string>>) => ComponentChild>>;
@@ -23,17 +26,32 @@ interface SidePagesProps {
 export function SidePages({ area, pages, routes }: SidePagesProps) {
   const first = pages[0]?.[0] ?? "";
   const start = segments.value.length === 1;
+  const here = segments.value[1] ?? first;
+  const [open, setOpen] = useState(false);
   useEffect(() => {
     if (start) go(`/${area}/${first}`, { replace: true });
   }, [start]);
+  useEffect(() => setOpen(false), [path.value]);
   return (
     <div class="side-pages">
-      <nav class="side-nav" aria-label={t(`${area}.title`)}>
-        {pages.map(([name, icon]) => (
-          <a key={name} href={`/${area}/${name}`} aria-current={segments.value[1] === name ? "page" : undefined}>
-            <Icon name={icon} />
-            <span>{t(`${area}.${name}.title`)}</span>
-          </a>
+      <nav class={open ? "side-nav open" : "side-nav"} aria-label={t(`${area}.title`)}>
+        {/* On a small screen this button opens the list. On a large screen the list is always open. */}
+        <button type="button" class="side-menu" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {t(pages.some(([name]) => name === here) ? `${area}.${here}.title` : `${area}.title`)}
+          <Icon name={open ? "up" : "down"} />
+        </button>
+        {[...new Set(pages.map(([, , group]) => group))].map((group) => (
+          <div key={group} role="group" aria-label={group && t(`${area}.nav.${group}`)}>
+            {group && <p aria-hidden="true">{t(`${area}.nav.${group}`)}</p>}
+            {pages
+              .filter(([, , of]) => of === group)
+              .map(([name, icon]) => (
+                <a key={name} href={`/${area}/${name}`} aria-current={here === name ? "page" : undefined}>
+                  <Icon name={icon} />
+                  <span>{t(`${area}.${name}.title`)}</span>
+                </a>
+              ))}
+          </div>
         ))}
       </nav>
       <div>{start ? null : body(area, routes)}</div>

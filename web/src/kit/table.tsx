@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { count, t } from "../app/i18n";
+import { query, setQuery } from "../app/router";
 import { Button } from "../parts/button";
 import { Select } from "../parts/field";
 import { Icon } from "../parts/icons";
@@ -17,9 +18,12 @@ export interface Column<T> {
 }
 
 export interface Filter<T> {
+  /** The chosen value is in the query of the address under this name, so that a link can choose it. */
+  readonly name: string;
   readonly label: string;
   readonly options: readonly (readonly [string, string])[];
-  readonly holds: (row: T, chosen: string) => boolean;
+  /** Whether to show the row. Without it, the page asks the API only for rows with the chosen value. */
+  readonly holds?: (row: T, chosen: string) => boolean;
 }
 
 interface TableProps<T> {
@@ -46,10 +50,9 @@ const SEARCH_FROM = 8;
 
 export function Table<T>({ label, list, columns, id, href, filters = [], actions, empty, search = false, sorted = false }: TableProps<T>) {
   const [words, setWords] = useState("");
-  const [chosen, setChosen] = useState<readonly string[]>([]);
   const [order, setOrder] = useState<Order | null>(sorted ? { column: 0, down: false } : null);
   if (!list.data) return list.problem ? <Notice kind="alarm" title={list.problem} /> : <Loading />;
-  const rows = arrange(list.data.filter((row) => filters.every((filter, index) => !chosen[index] || filter.holds(row, chosen[index]))), columns, words, order);
+  const rows = arrange(list.data.filter((row) => filters.every((filter) => holds(filter, row))), columns, words, order);
   const tools = list.data.length >= SEARCH_FROM || search || filters.length > 0;
   return (
     <div class="table-box">
@@ -57,14 +60,8 @@ export function Table<T>({ label, list, columns, id, href, filters = [], actions
       {tools && (
         <div class="table-tools">
           <input type="search" class="search" aria-label={`${label}: ${t("common.search")}`} placeholder={t("common.search")} value={words} onInput={(event) => setWords(event.currentTarget.value)} />
-          {filters.map((filter, index) => (
-            <Select
-              key={filter.label}
-              label={filter.label}
-              value={chosen[index] ?? ""}
-              options={[["", t("common.all")], ...filter.options]}
-              onChange={(value) => setChosen(filters.map((_, at) => (at === index ? value : (chosen[at] ?? ""))))}
-            />
+          {filters.map(({ name, label: title, options }) => (
+            <Select key={name} label={title} value={query.value.get(name) ?? ""} options={[["", t("common.all")], ...options]} onChange={(value) => setQuery(name, value)} />
           ))}
           <p class="soft" role="status">
             {count("common.entries", rows.length)}
@@ -123,6 +120,11 @@ function Heading({ title, sorted, onSort }: { title: string; sorted: Order | nul
       </button>
     </th>
   );
+}
+
+function holds<T>(filter: Filter<T>, row: T): boolean {
+  const chosen = query.value.get(filter.name);
+  return !chosen || !filter.holds || filter.holds(row, chosen);
 }
 
 function show<T>(column: Column<T>, row: T): ComponentChildren {
