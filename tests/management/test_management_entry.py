@@ -33,6 +33,7 @@ EXAMPLES = {
     "orderId": "an order",
     "webhookId": an_id(600),
     "passkeyId": an_id(800),
+    "number": "1",
 }
 OTHER_EXAMPLES = {
     "runScene": {"moduleId": SCENE.id},
@@ -46,6 +47,7 @@ BODIES: dict[str, Any] = {
     "changeClient": {"redirectUris": ["https://eve.example/"]},
     "changePlant": {"status": "removed"},
     "invite": {"email": "eve@example.com"},
+    **{key: {"document": "users: [{email: eve@example.com}]"} for key in ("checkEstate", "compareEstate", "importEstate")},
     "changeMember": {"limits": {"modules": [LAMP.id]}},
     "changeInvitation": {"limits": {"modules": [LAMP.id]}},
     "createSubscription": {"name": "eve"},

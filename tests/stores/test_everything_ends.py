@@ -41,6 +41,8 @@ KEPT = {
     *("audit", "logbook"),
     # one row for each rotation: the successor of a refresh token is derived from the oldest one
     "signing_keys",
+    # the last 500 imports, with the documents of the last 20
+    "estate_imports",
     # removed by other running gateways
     "gateways",
 }

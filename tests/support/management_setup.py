@@ -5,8 +5,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from domogate import management
+from domogate.app.estate_files import EstateFiles
 from domogate.domain.ids import new_id
 from domogate.domain.people import MANAGE_SCOPE, Client, Subscription, User
+from domogate.drivers import check_options
 from domogate.edge.metrics import BOUNDS
 from domogate.fabric.in_process import InProcessFabric
 from domogate.identity.rotation import KeyPlace, list_key_places, rotate_keys
@@ -101,6 +103,7 @@ class ManagementApi(TokenApi):
                 signing_keys=RotatingKeys(of),
                 devices=self.backend.devices,
                 status=self.status,
+                estate=EstateFiles(of.store, of.hasher, check_options({})),
             ),
             self.verifier,
             base_url=BASE_URL,

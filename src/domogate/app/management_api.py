@@ -3,7 +3,9 @@
 from typing import TYPE_CHECKING
 
 from domogate import __version__, management
+from domogate.app.estate_files import EstateFiles
 from domogate.app.parts import SigningKeyAdministration, new_subscription
+from domogate.drivers import check_options
 from domogate.edge.metrics import BOUNDS
 from domogate.edge.stack import ASGIApp
 
@@ -36,6 +38,7 @@ def build_management_api(gateway: "Gateway") -> ASGIApp:
                 is_database_reachable=lambda: gateway.store.is_reachable,
                 find_clock_problem=lambda: gateway.clock_check.problem,
             ),
+            estate=EstateFiles(gateway.store, gateway.hasher, check_options(settings.drivers)),
         ),
         gateway.verifier,
         base_url=settings.base_url,

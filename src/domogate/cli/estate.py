@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from domogate.app.estate_files import import_file
 from domogate.cli._command import FAILED, Mistake, WrongUsage, changing, command, group, opened
 from domogate.cli._estate_input import open_input
 from domogate.cli._files import Force, check_free, open_output, write_file
@@ -23,7 +24,6 @@ from domogate.estate import (
     EstateFile,
     EstateMistakes,
     PlantSpool,
-    build_estate,
     print_in_parts,
     read_estate,
     scan_estate,
@@ -33,9 +33,6 @@ from domogate.ports import ImportSummary
 from domogate.services.audit import AuditAction
 from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
-
-_AT_ONCE = 2_000
-"""If the file (with --prune, also the store) has at most this number of modules, the file is imported in one transaction."""
 
 commands = group("estate", "The estate file")
 
@@ -95,15 +92,8 @@ async def import_estate(
         except EstateMistakes as found:
             raise Mistake(f"nothing was imported, because the file has mistakes:\n{found}") from None
         async with changing(settings) as tools:
-            known = [user.email for user in await tools.store.list_users() if user.active]
-            estate = await build_estate(read, tools.hasher, known=known)
-            stored = await tools.store.count_modules() if prune else 0
-            if max(plants.modules, stored) <= _AT_ONCE:
-                estate = msgspec.structs.replace(estate, plants=tuple(plants))
-                summary = await tools.store.import_estate(estate, prune=prune)
-            else:
-                with progress_bar("Importing", plants.modules) as advance:
-                    summary = await tools.store.import_in_parts(estate, plants, prune=prune, progress=advance)
+            with progress_bar("Importing", plants.modules) as advance:
+                summary = await import_file(tools.store, tools.hasher, read, plants, prune=prune, progress=advance)
             tools.people.note(AuditAction.ESTATE_IMPORTED, COMMAND_LINE, "estate", prune="yes" if prune else "no")
             if as_json:
                 print_json(summary)

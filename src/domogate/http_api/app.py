@@ -87,7 +87,7 @@ class SurfaceApp(Generic[S, C]):
         if operation.query is not None:
             read["query"] = read_query(request.scope["query_string"], operation.query)
         if operation.body is not None:
-            read["body"] = await read_body(request, operation.body, self._max_body)
+            read["body"] = await read_body(request, operation.body, operation.max_body or self._max_body)
         call = Call(caller, address_of(request), parameters, header)
         answer = await operation.handler(self._services, call, **read)
         if isinstance(answer, Response):

@@ -71,6 +71,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     anonymous: bool = False
     """True if the operation needs no credentials."""
     tag: str = ""
+    max_body: int | None = None
+    """The longest body in bytes, if the operation takes longer bodies than the others of its surface."""
     label: str
     """The name of the operation in the audit log."""
 

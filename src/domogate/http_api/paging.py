@@ -47,9 +47,14 @@ def first_page(items: Sequence[T], limit: int, key: Callable[[T], str], to_outpu
 
 
 def read_cursor(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) <= MAX_CURSOR_DIGITS):
+    if not is_cursor(text):
         raise wrong_cursor()
     return int(text)
+
+
+def is_cursor(text: str) -> bool:
+    """Whether the text is a number that the database can hold."""
+    return text.isascii() and text.isdecimal() and len(text) <= MAX_CURSOR_DIGITS
 
 
 def wrong_cursor() -> Problem:

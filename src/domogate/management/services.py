@@ -1,18 +1,22 @@
 """The services that the operations of the management API use."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 import msgspec
 
+from domogate.domain.ids import Id
 from domogate.domain.people import Subscription
 from domogate.http_api.credentials import Operator
 from domogate.http_api.operations import Call
 from domogate.ports import (
     ClientStore,
     Clock,
+    EstateStore,
     ExternalAccountStore,
     GrantStore,
+    ImportDifference,
+    ImportSummary,
     LogbookStore,
     OrderStore,
     PasskeyStore,
@@ -65,6 +69,39 @@ Returns the key, which is shown once, and the record to store. Raises ValueError
 """
 
 
+class EstateProblem(Protocol):
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def problem(self) -> str: ...
+    @property
+    def allowed(self) -> str: ...
+    @property
+    def hint(self) -> str: ...
+
+
+class EstateFiles(Protocol):
+    """The estate as a document. The composition root implements it."""
+
+    def schema(self) -> str: ...
+    async def export(self) -> Iterable[bytes]:
+        """Return the document in pieces, without hashes of passwords and secrets of second factors."""
+        ...
+
+    async def check(self, document: str) -> Sequence[EstateProblem]: ...
+    async def find_difference(self, document: str, *, prune: bool, most: int, by: Id) -> ImportDifference:
+        """Raises Refused for a document with mistakes."""
+        ...
+
+    async def import_document(self, document: str, *, prune: bool, by: Id) -> ImportSummary:
+        """Raises Refused for a document with mistakes; then nothing is imported."""
+        ...
+
+
 class Devices(msgspec.Struct, frozen=True):
     """Services for plants and their devices."""
 
@@ -100,6 +137,7 @@ class ManagementStore(
     WebhookStore,
     LogbookStore,
     SparePartStore,
+    EstateStore,
     Protocol,
 ):
     """The parts of the store that operators see and change."""
@@ -114,3 +152,4 @@ class ManagementServices(msgspec.Struct, frozen=True):
     signing_keys: SigningKeys
     devices: Devices
     status: Status
+    estate: EstateFiles

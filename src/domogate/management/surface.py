@@ -7,6 +7,7 @@ from domogate.http_api.operations import Surface
 from domogate.management import (
     clients,
     drivers,
+    estate,
     faults,
     keys,
     modules,
@@ -21,7 +22,7 @@ from domogate.management import (
 from domogate.management.services import ManagementServices
 from domogate.ports import Verifier
 
-_SUBJECTS = (overview, users, clients, plants, modules, readings, orders, safety, webhooks, faults, drivers, keys)
+_SUBJECTS = (overview, users, clients, plants, estate, modules, readings, orders, safety, webhooks, faults, drivers, keys)
 
 SURFACE = Surface(
     name="management",
@@ -31,7 +32,7 @@ SURFACE = Surface(
     "No subscription key is needed.",
     operations=[operation for subject in _SUBJECTS for operation in subject.OPERATIONS],
     credentials=OperatorToken,
-    text_parameters=frozenset({"clientId", "email", "orderId"}),
+    text_parameters=frozenset({"clientId", "email", "number", "orderId"}),
 )
 
 

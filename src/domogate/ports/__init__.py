@@ -24,7 +24,14 @@ from domogate.ports.stores.audit import AuditStore
 from domogate.ports.stores.authorization import AuthorizationStore, GrantStore, SessionStore, TokenStore
 from domogate.ports.stores.clock import ClockStore
 from domogate.ports.stores.devices import FaultStore, OrderStore, ReadingStore, StateStore
-from domogate.ports.stores.estate import EstateStore, ImportSummary, UnnamedDrivers
+from domogate.ports.stores.estate import (
+    EstateStore,
+    ImportDifference,
+    ImportRecord,
+    ImportSummary,
+    RecordChange,
+    UnnamedDrivers,
+)
 from domogate.ports.stores.feed import FeedStore, Listener
 from domogate.ports.stores.figures import FigureStore
 from domogate.ports.stores.keys import SigningKey, SigningKeyStore, SubscriptionStore, Usage
@@ -62,6 +69,8 @@ __all__ = [
     "GrantStore",
     "HasConnections",
     "Hasher",
+    "ImportDifference",
+    "ImportRecord",
     "ImportSummary",
     "Listener",
     "LogbookStore",
@@ -78,6 +87,7 @@ __all__ = [
     "Picture",
     "PlantStore",
     "ReadingStore",
+    "RecordChange",
     "ReportSink",
     "SealBroken",
     "Sealer",

@@ -14,6 +14,7 @@ from domogate.domain.plants import Detail
 from domogate.domain.reachability import Absence
 from domogate.domain.safety import EmergencyTest, SparePart
 from domogate.domain.states import State
+from domogate.ports import ImportSummary
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -45,6 +46,7 @@ decode_texts = msgspec.json.Decoder(tuple[str, ...]).decode
 decode_grant_types = msgspec.json.Decoder(tuple[GrantType, ...]).decode
 decode_test = msgspec.json.Decoder(EmergencyTest).decode
 decode_limits = msgspec.json.Decoder(Limits).decode
+decode_summary = msgspec.json.Decoder(ImportSummary).decode
 decode_parts = msgspec.json.Decoder(tuple[SparePart, ...]).decode
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Column, Double, ForeignKey, Integer, String, Text
+from sqlalchemy import BigInteger, Boolean, Column, Double, ForeignKey, Integer, LargeBinary, String, Text
 from sqlalchemy.types import TypeEngine
 
 # SQLite uses the key as the row number only if its type is INTEGER.
@@ -21,6 +21,7 @@ strings = _columns(String)
 optional_strings = _columns(String, optional=True)
 texts = _columns(Text)
 optional_texts = _columns(Text, optional=True)
+optional_binaries = _columns(LargeBinary, optional=True)
 doubles = _columns(Double)
 optional_doubles = _columns(Double, optional=True)
 integers = _columns(Integer)

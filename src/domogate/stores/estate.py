@@ -7,20 +7,22 @@ from operator import itemgetter
 from domogate.common.disk_ids import DiskIds
 from domogate.domain.estate import Estate, EstatePlant
 from domogate.domain.ids import Id
-from domogate.ports import ImportSummary
+from domogate.ports import ImportDifference, ImportSummary
 from domogate.stores.engine import chunked
+from domogate.stores.estate_difference import find_difference
 from domogate.stores.estate_export import export_estate, export_in_parts
+from domogate.stores.estate_history import SqlEstateHistory
 from domogate.stores.estate_import import import_estate, import_part
 from domogate.stores.estate_people import ImportedUsers
 from domogate.stores.estate_prune import count_modules, has_unlisted, list_sizes, remove_unlisted, remove_unlisted_users
 from domogate.stores.parts import split
-from domogate.stores.subject import SqlSubject, reads, writes
+from domogate.stores.subject import LONG, reads, writes
 
 _PAUSE = 0.02
 """Seconds between two parts, in which other processes can write."""
 
 
-class SqlEstate(SqlSubject):
+class SqlEstate(SqlEstateHistory):
     """Implements the import and export of EstateStore."""
 
     import_estate = writes(import_estate, long=True)
@@ -30,6 +32,10 @@ class SqlEstate(SqlSubject):
     _import_part = writes(import_part, long=True)
     _has_unlisted = reads(has_unlisted, long=True)
     _remove_unlisted = writes(remove_unlisted, long=True)
+
+    async def find_difference(self, estate: Estate, *, prune: bool, most: int) -> ImportDifference:
+        assert self._database is not None, "the store is not started"
+        return await self._read_within(LONG, find_difference, self._database, self._clock.now(), estate, prune=prune, most=most)
 
     async def import_in_parts(
         self,

@@ -4,8 +4,9 @@ Stored states are kept: the first state of the file is used only if no state is 
 importing the same file again changes nothing and emits no event.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import msgspec
 from sqlalchemy import bindparam, delete, select, update
 
 from domogate.domain.estate import Estate
@@ -16,7 +17,18 @@ from domogate.ports import ImportSummary
 from domogate.stores.clients import remove_clients
 from domogate.stores.codec import to_json
 from domogate.stores.engine import Transaction, chunked, execute_many
-from domogate.stores.estate_people import ImportedUsers, import_clients, import_members, import_subscriptions, import_users
+from domogate.stores.estate_people import (
+    ImportedUsers,
+    PeopleOfPlants,
+    compare_clients,
+    compare_members,
+    compare_subscriptions,
+    compare_users,
+    write_clients,
+    write_members,
+    write_subscriptions,
+    write_users,
+)
 from domogate.stores.keys import remove_subscriptions
 from domogate.stores.members import list_plants_of_user, people_of, take_up_invitations
 from domogate.stores.people import remove_users
@@ -26,6 +38,7 @@ from domogate.stores.rows import module_to_row, plant_to_row
 from domogate.stores.tables import ambients, floors, injections, modules, plants, series, spare_parts, states
 
 _COLUMN = {name: index for index, name in enumerate(modules.columns.keys())}
+TABLE_OF = {"plants": plants, "floors": floors, "ambients": ambients, "modules": modules, "spare parts": spare_parts}
 PLANT_ID = 1
 """The column of floors, ambients and modules that holds the id of their plant."""
 
@@ -45,47 +58,67 @@ def import_part(
     `prune` removes people, applications, keys and spare parts that are not in the part. Plants and users are removed only if
     `is_all` says that the part is the whole estate; after an import in parts, estate_prune removes them.
     """
+    people_before = people_of(tx.connection, _known_plants(tx, estate, prune=prune and is_all))
+    plan = plan_import(tx, estate, users, prune=prune, is_all=is_all)
+    differences = plan.differences
+    write_users(tx, differences["users"])
+    write_clients(tx, differences["clients"])
+    write_subscriptions(tx, differences["subscriptions"])
+    for noun in ("plants", "floors", "ambients", "modules", "spare parts"):
+        write(tx, TABLE_OF[noun], differences[noun])
+    _follow_moves(tx, differences)
+    write_members(tx, plan.people)
+    first_states_of = _import_states(tx, estate, plan.module_rows, differences["modules"])
+    for noun in ("modules", "ambients", "floors", "plants", "spare parts"):
+        remove(tx, TABLE_OF[noun], differences[noun])
+    if is_all:
+        remove_users(tx, [row[0] for row in differences["users"].gone])
+    remove_clients(tx, [row[0] for row in differences["clients"].gone])
+    remove_subscriptions(tx, [row[0] for row in differences["subscriptions"].gone])
+
+    changed_plants = plan.people.plant_ids | first_states_of | differences["plants"].touched(0)
+    for noun in ("floors", "ambients", "modules"):
+        changed_plants |= differences[noun].touched(PLANT_ID)
+    if users is None:
+        changed_plants |= take_up_invitations(tx)
+        for user_id in plan.users.renamed:
+            changed_plants.update(list_plants_of_user(tx.connection, user_id))
+    emit_changes(tx, changed_plants, people_before, differences)
+    return plan.users, summarise(differences, plan.people.plant_ids)
+
+
+class ImportPlan(msgspec.Struct):
+    """What an import changes, for each noun."""
+
+    users: ImportedUsers
+    people: PeopleOfPlants
+    module_rows: dict[Id, RowValues]
+    differences: dict[str, Difference]
+
+
+def plan_import(
+    tx: Transaction, estate: Estate, users: ImportedUsers | None = None, *, prune: bool, is_all: bool
+) -> ImportPlan:
+    """Compare the estate with the store, as `import_part` describes. Nothing is written."""
     prune_all = prune and is_all
-    known = tx.connection.execute(select(plants.c.id)).scalars().all() if prune_all else [it.plant.id for it in estate.plants]
-    people_before = people_of(tx.connection, known)
     differences: dict[str, Difference] = {}
-
-    imported_users = users or import_users(tx, estate, prune=prune)
+    imported_users = users or compare_users(tx, estate, prune=prune)
     differences["users"] = Difference() if users else imported_users.difference
-    differences["clients"] = Difference() if users else import_clients(tx, estate, prune=prune)
-    differences["subscriptions"] = Difference() if users else import_subscriptions(tx, estate, prune=prune)
-
-    plant_rows = collect("plants", _plant_rows(tx, estate))
-    differences["plants"] = compare(tx, plants, plant_rows, prune=prune_all)
+    differences["clients"] = Difference() if users else compare_clients(tx, estate, prune=prune)
+    differences["subscriptions"] = Difference() if users else compare_subscriptions(tx, estate, prune=prune)
+    differences["plants"] = compare(tx, plants, collect("plants", _plant_rows(tx, estate)), prune=prune_all)
     differences["floors"] = compare(tx, floors, collect("floors", _floor_rows(estate)), prune=prune_all)
     differences["ambients"] = compare(tx, ambients, collect("ambients", _ambient_rows(estate)), prune=prune_all)
     module_rows = collect("modules", _module_rows(estate))
     differences["modules"] = compare(tx, modules, module_rows, prune=prune_all)
     parts = collect("spare parts", ((each.unit, to_json(each.parts)) for each in estate.spare_parts))
     differences["spare parts"] = compare(tx, spare_parts, parts, prune=prune and users is None)
+    people = compare_members(tx, (each.plant for each in estate.plants), imported_users, prune=prune)
+    return ImportPlan(imported_users, people, module_rows, differences)
 
-    tables = {"plants": plants, "floors": floors, "ambients": ambients, "modules": modules, "spare parts": spare_parts}
-    for noun, table in tables.items():
-        write(tx, table, differences[noun])
-    _follow_moves(tx, differences)
-    changed_people = import_members(tx, (each.plant for each in estate.plants), imported_users, prune=prune)
-    first_states_of = _import_states(tx, estate, module_rows, differences["modules"])
-    for noun in ("modules", "ambients", "floors", "plants", "spare parts"):
-        remove(tx, tables[noun], differences[noun])
-    if is_all:
-        remove_users(tx, [row[0] for row in differences["users"].gone])
-    remove_clients(tx, [row[0] for row in differences["clients"].gone])
-    remove_subscriptions(tx, [row[0] for row in differences["subscriptions"].gone])
 
-    changed_plants = changed_people | first_states_of | differences["plants"].touched(0)
-    for noun in ("floors", "ambients", "modules"):
-        changed_plants |= differences[noun].touched(PLANT_ID)
-    if users is None:
-        changed_plants |= take_up_invitations(tx)
-        for user_id in imported_users.renamed:
-            changed_plants.update(list_plants_of_user(tx.connection, user_id))
-    emit_changes(tx, changed_plants, people_before, differences)
-    return imported_users, summarise(differences, changed_people)
+def _known_plants(tx: Transaction, estate: Estate, *, prune: bool) -> Sequence[Id]:
+    return tx.connection.execute(select(plants.c.id)).scalars().all() if prune else [each.plant.id for each in estate.plants]
 
 
 def _plant_rows(tx: Transaction, estate: Estate) -> Iterator[RowValues]:

@@ -50,8 +50,8 @@ class ImportedUsers(msgspec.Struct):
         return found
 
 
-def import_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUsers:
-    """Add and update users, and return them.
+def compare_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUsers:
+    """Return the users as they are after the import. Nothing is written.
 
     A stored user is found by id, or otherwise by e-mail; then the stored id is kept.
     """
@@ -87,6 +87,16 @@ def import_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUse
     for user in after.values():
         if id_of_email.setdefault(email_key(user.email), user.id) != user.id:
             raise ValueError(f"two users would have the e-mail {user.email}")
+    return ImportedUsers(
+        difference=difference,
+        id_of=id_of,
+        id_of_email=id_of_email,
+        active={user.id for user in after.values() if user.active},
+        renamed={new[0] for old, new in difference.updated if old[1] != new[1]},
+    )
+
+
+def write_users(tx: Transaction, difference: Difference) -> None:
     # Users may swap e-mails or get the e-mail of a removed user. So old keys are released before new keys are written.
     taken = {row[2] for row in [*difference.added, *(new for _, new in difference.updated)]}
     leaving = [new[0] for old, new in difference.updated if old[2] != new[2]]
@@ -96,13 +106,6 @@ def import_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUse
     write(tx, users, difference)
     for row in [*difference.added, *(new for _, new in difference.updated)]:
         tx.emit(UserChanged(user_id=row[0]))
-    return ImportedUsers(
-        difference=difference,
-        id_of=id_of,
-        id_of_email=id_of_email,
-        active={user.id for user in after.values() if user.active},
-        renamed={new[0] for old, new in difference.updated if old[1] != new[1]},
-    )
 
 
 def _user_values(tx: Transaction, user: User, stored: Mapping[Id, User]) -> RowValues:
@@ -114,7 +117,7 @@ def _user_values(tx: Transaction, user: User, stored: Mapping[Id, User]) -> RowV
     return values_of(users, row)
 
 
-def import_clients(tx: Transaction, estate: Estate, *, prune: bool) -> Difference:
+def compare_clients(tx: Transaction, estate: Estate, *, prune: bool) -> Difference:
     stored = {client.id: client for client in list_clients(tx.connection)}
     wanted = []
     for client in estate.clients:
@@ -124,17 +127,18 @@ def import_clients(tx: Transaction, estate: Estate, *, prune: bool) -> Differenc
     # The client of the gateway's own pages is not part of an estate. No import changes or removes it.
     own = find_client(tx.connection, PAGES_CLIENT)
     wanted += [] if own is None else [own]
-    difference = compare(
-        tx, clients, collect("clients", (values_of(clients, client_to_row(client)) for client in wanted)), prune=prune
-    )
+    rows = collect("clients", (values_of(clients, client_to_row(client)) for client in wanted))
+    return compare(tx, clients, rows, prune=prune)
+
+
+def write_clients(tx: Transaction, difference: Difference) -> None:
     write(tx, clients, difference)
     for row in [*difference.added, *(new for _, new in difference.updated)]:
         tx.emit(ClientChanged(client_id=row[0]))
-    return difference
 
 
-def import_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Difference:
-    """Add and update subscriptions, and return what was changed.
+def compare_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Difference:
+    """Return the difference. Nothing is written.
 
     A stored subscription is found by its key, or otherwise by its id. A revocation is kept.
     """
@@ -150,21 +154,27 @@ def import_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Dif
                 subscription, id=known.id, created_at=known.created_at, revoked_at=revoked_at
             )
         wanted.append(subscription)
-    difference = compare(
-        tx,
-        subscriptions,
-        collect("subscriptions", (values_of(subscriptions, to_row(subscription)) for subscription in wanted)),
-        prune=prune,
-    )
+    rows = collect("subscriptions", (values_of(subscriptions, to_row(subscription)) for subscription in wanted))
+    return compare(tx, subscriptions, rows, prune=prune)
+
+
+def write_subscriptions(tx: Transaction, difference: Difference) -> None:
     write(tx, subscriptions, difference)
     key_hash = subscriptions.columns.keys().index("key_hash")
     for hashed in sorted(Difference(difference.added, difference.updated).touched(key_hash)):
         tx.emit(SubscriptionChanged(key_hash=hashed))
-    return difference
 
 
-def import_members(tx: Transaction, plants: Iterable[Plant], known: ImportedUsers, *, prune: bool) -> set[Id]:
-    """Write owners, allowed users and invitations. Return the changed plants.
+class PeopleOfPlants(msgspec.Struct):
+    """The plants whose people change, and the new rows of these plants."""
+
+    plant_ids: set[Id]
+    members: list[dict[str, object]]
+    invitations: list[dict[str, object]]
+
+
+def compare_members(tx: Transaction, plants: Iterable[Plant], known: ImportedUsers, *, prune: bool) -> PeopleOfPlants:
+    """Return owners, allowed users and invitations of the plants whose people change. Nothing is written.
 
     Without pruning, only an owner who is replaced loses access.
     """
@@ -180,9 +190,7 @@ def import_members(tx: Transaction, plants: Iterable[Plant], known: ImportedUser
             stored_invitations[row.plant_id][row.email] = row.limits
     position = feed_position(tx)
 
-    changed: set[Id] = set()
-    new_members: list[dict[str, object]] = []
-    new_invitations: list[dict[str, object]] = []
+    found = PeopleOfPlants(set(), [], [])
     for plant in plants:
         before = stored_members.get(plant.id, {})
         invited_before = stored_invitations.get(plant.id, {})
@@ -208,12 +216,15 @@ def import_members(tx: Transaction, plants: Iterable[Plant], known: ImportedUser
         same_people = [(row["user_id"], row["limits"]) for row in rows] == list(before.items())
         if same_people and [(row["email"], row["limits"]) for row in waiting_rows] == list(invited_before.items()):
             continue
-        changed.add(plant.id)
-        new_members += rows
-        new_invitations += waiting_rows
-    of_plants = [{"of_plant": plant_id} for plant_id in sorted(changed)]
+        found.plant_ids.add(plant.id)
+        found.members += rows
+        found.invitations += waiting_rows
+    return found
+
+
+def write_members(tx: Transaction, people: PeopleOfPlants) -> None:
+    of_plants = [{"of_plant": plant_id} for plant_id in sorted(people.plant_ids)]
     execute_many(tx.connection, delete(members).where(members.c.plant_id == bindparam("of_plant")), of_plants)
     execute_many(tx.connection, delete(invitations).where(invitations.c.plant_id == bindparam("of_plant")), of_plants)
-    execute_many(tx.connection, insert(members), new_members)
-    execute_many(tx.connection, insert(invitations), new_invitations)
-    return changed
+    execute_many(tx.connection, insert(members), people.members)
+    execute_many(tx.connection, insert(invitations), people.invitations)

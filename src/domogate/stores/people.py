@@ -11,7 +11,8 @@ from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
 from domogate.domain.people import Standing, User
 from domogate.stores.codec import NUL, from_row, to_row
-from domogate.stores.engine import Transaction, execute_many
+from domogate.stores.engine import Transaction, chunked, execute_many
+from domogate.stores.estate_history import drop_documents_of
 from domogate.stores.grants import remove_grants
 from domogate.stores.members import changing_plants, list_plants_inviting, list_plants_of_user, take_up_invitations
 from domogate.stores.sealing import seal, unseal
@@ -147,6 +148,9 @@ def delete_user(tx: Transaction, user_id: Id) -> bool:
 
 def remove_users(tx: Transaction, user_ids: Sequence[Id]) -> None:
     """Remove users who are not members of any plant. The database also removes all rows that refer to them."""
+    emails = select(users.c.email).where(users.c.id.in_(bindparam("ids", expanding=True)))
+    found = [email for ids in chunked(user_ids) for email in tx.connection.execute(emails, {"ids": ids}).scalars()]
+    drop_documents_of(tx, found)
     remove_grants(tx, grants.c.user_id, user_ids)
     execute_many(tx.connection, delete(users).where(users.c.id == bindparam("gone")), [{"gone": gone} for gone in user_ids])
     for user_id in user_ids:

@@ -1,6 +1,6 @@
 """Import, export and backup of the whole content of the store."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -16,6 +16,35 @@ class ImportSummary(msgspec.Struct, frozen=True):
     added: dict[str, int]
     updated: dict[str, int]
     removed: dict[str, int]
+
+
+class RecordChange(msgspec.Struct, frozen=True):
+    """A record that an import would change. `change` is added, updated or removed."""
+
+    noun: str
+    change: str
+    id: str
+    name: str
+    fields: tuple[str, ...] = ()
+    """The names of the changed columns, if the record is updated."""
+
+
+class ImportDifference(msgspec.Struct, frozen=True):
+    """What an import would change. `changes` has the first changes of each noun."""
+
+    summary: ImportSummary
+    changes: tuple[RecordChange, ...]
+
+
+class ImportRecord(msgspec.Struct, frozen=True):
+    """An import in the history. `user_id` is None for the command line."""
+
+    number: int
+    at: float
+    user_id: Id | None
+    prune: bool
+    summary: ImportSummary
+    has_document: bool
 
 
 class UnnamedDrivers(msgspec.Struct, frozen=True):
@@ -49,6 +78,19 @@ class EstateStore(Protocol):
         """
         ...
 
+    async def find_difference(self, estate: Estate, *, prune: bool, most: int) -> ImportDifference:
+        """Return what `import_estate` would change, with at most `most` changes of each noun. Raise ValueError."""
+        ...
+
+    async def add_import(self, user_id: Id | None, summary: ImportSummary, *, prune: bool, document: str | None) -> int:
+        """Add an import to the history and return its number. Only some documents are kept."""
+        ...
+
+    async def list_imports(self, before: int | None, limit: int) -> Sequence[ImportRecord]:
+        """Return the newest imports, or those before this number. The newest is first."""
+        ...
+
+    async def find_import_document(self, number: int) -> str | None: ...
     async def export_estate(self) -> Estate: ...
     async def export_in_parts(self, take: Callable[[EstatePlant], None]) -> Estate:
         """Pass the plants to `take` one by one, on another thread. Return the estate without plants."""

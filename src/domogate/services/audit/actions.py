@@ -55,6 +55,7 @@ class AuditAction(StrEnum):
     # the operator
     MANAGEMENT = "management"
     ESTATE_IMPORTED = "estate imported"
+    ESTATE_EXPORTED = "estate exported"
     BACKUP = "backup"
     CLOCK_CONFIRMED = "clock confirmed"
     # the log itself

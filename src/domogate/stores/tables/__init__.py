@@ -29,6 +29,7 @@ from domogate.stores.tables.identity import (
 from domogate.stores.tables.notices import logbook, parked, used_tickets, webhooks
 from domogate.stores.tables.plants import (
     ambients,
+    estate_imports,
     favourites,
     floors,
     invitations,
@@ -48,6 +49,7 @@ __all__ = [
     "changes",
     "clients",
     "clock",
+    "estate_imports",
     "external_accounts",
     "favourites",
     "floors",

@@ -1,6 +1,6 @@
 """Plants with their people and modules, and the states of the modules."""
 
-from sqlalchemy import Index, PrimaryKeyConstraint
+from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint
 
 from domogate.stores import columns as col
 from domogate.stores.tables._metadata import indexes, table
@@ -93,6 +93,18 @@ states = table(
     *col.doubles("at"),
     *col.optional_texts("absence"),
     sqlite_with_rowid=False,
+)
+
+# The history of imports. `document` is compressed, and null if it is not kept.
+estate_imports = table(
+    "estate_imports",
+    Column("number", Integer, primary_key=True),
+    *col.doubles("at"),
+    *col.optional_strings("user_id"),
+    *col.flags("prune"),
+    *col.texts("summary"),
+    *col.optional_binaries("document"),
+    sqlite_autoincrement=True,
 )
 
 spare_parts = table("spare_parts", col.key("unit"), *col.texts("parts"))

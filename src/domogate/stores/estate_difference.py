@@ -1,0 +1,63 @@
+"""Compares an estate with the store without writing, for the preview of an import."""
+
+from collections.abc import Iterator
+
+from sqlalchemy import Connection, Table
+
+from domogate.domain.estate import Estate
+from domogate.ports import ImportDifference, RecordChange
+from domogate.stores.engine import Database, Transaction
+from domogate.stores.estate_import import TABLE_OF, ImportPlan, plan_import, summarise
+from domogate.stores.reconcile import Difference
+from domogate.stores.tables import clients, subscriptions, users
+
+_TABLE_OF = {"users": users, "clients": clients, "subscriptions": subscriptions, **TABLE_OF}
+_NAME_OF = {"users": "email", "spare parts": "unit"}
+"""The column that shows a record to people, for nouns whose records have no name."""
+
+
+def find_difference(
+    connection: Connection, database: Database, now: float, estate: Estate, *, prune: bool, most: int
+) -> ImportDifference:
+    """Return what an import of the whole estate would change, with at most `most` changes of each noun.
+
+    Raises ValueError if the estate contradicts itself or the store.
+    """
+    plan = plan_import(Transaction(database, connection, now), estate, prune=prune, is_all=True)
+    changes: list[RecordChange] = []
+    for noun, difference in plan.differences.items():
+        found = _changes_of(noun, _TABLE_OF[noun], difference)
+        if noun == "plants":
+            found = _with_people(found, estate, plan)
+        changes += (change for change, _ in zip(found, range(most), strict=False))
+    return ImportDifference(summarise(plan.differences, plan.people.plant_ids), tuple(changes))
+
+
+def _changes_of(noun: str, table: Table, difference: Difference) -> Iterator[RecordChange]:
+    columns = table.columns.keys()
+    name = columns.index(_NAME_OF.get(noun, "name"))
+    for row in difference.added:
+        yield RecordChange(noun, "added", row[0], row[name])
+    for old, new in difference.updated:
+        fields = tuple(str(column) for column, before, after in zip(columns, old, new, strict=True) if before != after)
+        yield RecordChange(noun, "updated", new[0], new[name], fields)
+    for row in difference.gone:
+        yield RecordChange(noun, "removed", row[0], row[name])
+
+
+def _with_people(found: Iterator[RecordChange], estate: Estate, plan: ImportPlan) -> Iterator[RecordChange]:
+    """A plant whose people change counts as updated too."""
+    left = set(plan.people.plant_ids)
+    for change in found:
+        has_people = change.id in left and change.change == "updated"
+        left.discard(change.id)
+        yield RecordChange(*_key(change), (*change.fields, "people")) if has_people else change
+    yield from (
+        RecordChange("plants", "updated", each.plant.id, each.plant.name, ("people",))
+        for each in estate.plants
+        if each.plant.id in left
+    )
+
+
+def _key(change: RecordChange) -> tuple[str, str, str, str]:
+    return change.noun, change.change, change.id, change.name

@@ -1,0 +1,83 @@
+"""The history of imports. The last documents are kept, compressed; a document that names a deleted user is removed."""
+
+import zlib
+from collections.abc import Collection, Sequence
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
+
+from domogate.ports import ImportRecord, ImportSummary
+from domogate.stores.codec import decode_summary, to_json
+from domogate.stores.engine import Transaction
+from domogate.stores.subject import SqlSubject, reads, writes
+from domogate.stores.tables import estate_imports
+
+MOST_RECORDS, MOST_DOCUMENTS = 500, 20
+MOST_BYTES = 4 * 1024 * 1024
+"""The greatest size of all kept documents together, compressed."""
+
+_MOST_SEARCHED = 20
+
+_INSERT = insert(estate_imports).returning(estate_imports.c.number)
+_DOCUMENTS = (
+    select(estate_imports.c.number, estate_imports.c.document)
+    .where(estate_imports.c.document.is_not(None))
+    .order_by(estate_imports.c.number.desc())
+)
+_DROP = update(estate_imports).where(estate_imports.c.number == bindparam("of_number")).values(document=None)
+_HAS_DOCUMENT = estate_imports.c.document.is_not(None).label("has_document")
+_COLUMNS = [column for column in estate_imports.columns if column.name != "document"]
+
+
+def add_import(tx: Transaction, user_id: str | None, summary: ImportSummary, *, prune: bool, document: str | None) -> int:
+    row = {
+        "at": tx.now,
+        "user_id": user_id,
+        "prune": prune,
+        "summary": to_json(summary),
+        "document": None if document is None else zlib.compress(document.encode()),
+    }
+    number: int = tx.connection.execute(_INSERT, row).scalar_one()
+    tx.connection.execute(delete(estate_imports).where(estate_imports.c.number <= number - MOST_RECORDS))
+    size = 0
+    for index, (kept, content) in enumerate(tx.connection.execute(_DOCUMENTS).all()):
+        size += len(content)
+        if index >= MOST_DOCUMENTS or size > MOST_BYTES:
+            tx.connection.execute(_DROP, {"of_number": kept})
+    return number
+
+
+def list_imports(connection: Connection, before: int | None, limit: int) -> Sequence[ImportRecord]:
+    """Return the newest imports, or those before this number. The newest is first."""
+    query = select(*_COLUMNS, _HAS_DOCUMENT).order_by(estate_imports.c.number.desc()).limit(limit)
+    if before is not None:
+        query = query.where(estate_imports.c.number < before)
+    return [
+        ImportRecord(row.number, row.at, row.user_id, row.prune, decode_summary(row.summary), row.has_document)
+        for row in connection.execute(query)
+    ]
+
+
+def find_import_document(connection: Connection, number: int) -> str | None:
+    stored: bytes | None = connection.execute(
+        select(estate_imports.c.document).where(estate_imports.c.number == number)
+    ).scalar()
+    return None if stored is None else zlib.decompress(stored).decode()
+
+
+def drop_documents_of(tx: Transaction, emails: Collection[str]) -> None:
+    """Remove the kept documents that name one of these e-mail addresses. For many addresses, remove all documents."""
+    if not emails:
+        return
+    wanted = [email.casefold() for email in emails]
+    for number, content in tx.connection.execute(_DOCUMENTS).all():
+        text = "" if len(wanted) > _MOST_SEARCHED else zlib.decompress(content).decode().casefold()
+        if not text or any(email in text for email in wanted):
+            tx.connection.execute(_DROP, {"of_number": number})
+
+
+class SqlEstateHistory(SqlSubject):
+    """Implements the history of EstateStore."""
+
+    add_import = writes(add_import)
+    list_imports = reads(list_imports)
+    find_import_document = reads(find_import_document)
