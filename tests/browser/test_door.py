@@ -57,7 +57,7 @@ async def test_an_operator_of_the_demo_gets_to_the_console(chromium: Browser, de
 async def test_the_account_page_leads_back_to_the_door(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, who=ANNA) as walk:
         await walk.page.get_by_role("link", name="Domogate").click()
-        assert await walk.shows("The gateway to your connected homes.")
+        assert await walk.shows("You are logged in as Anna Bianchi.")
 
 
 async def test_tokens_are_only_in_memory(chromium: Browser, demo: Gateway) -> None:

@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { App } from "./app/app";
-import { isForEverybody } from "./app/areas";
+import { AREAS, loadArea } from "./app/areas";
 import { language, loadTexts } from "./app/i18n";
 import { segments, startRouter } from "./app/router";
 import { startSession } from "./app/session";
@@ -14,7 +14,10 @@ const texts = {
 
 document.documentElement.lang = language.value;
 startRouter();
-await loadTexts(texts);
-await startSession({ forEverybody: isForEverybody(segments.value[0]) });
+// The login, the texts and the script of the area do not wait for each other.
+const session = startSession();
+const area = AREAS.find(({ name }) => name === segments.value[0]);
+if (area) loadArea(area).catch(() => undefined); // If it fails, the frame tries again and says so.
+await Promise.all([loadTexts(texts), session]);
 const place = document.getElementById("app");
 if (place) render(<App />, place);

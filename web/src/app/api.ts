@@ -1,7 +1,7 @@
 /** Calls to the gateway's own APIs, with the person's token. */
 
-import { signal } from "@preact/signals";
 import { t } from "./i18n";
+import { lose, reachable } from "./reachable";
 import { accessToken, renew } from "./session";
 
 const TIMEOUT = 15_000;
@@ -37,25 +37,6 @@ export class ApiError extends Error {
     if (this.status === 429) return t("error.too_many");
     if (this.status >= 500) return t("error.broken", { id: this.requestId ?? "" });
     return this.problem.detail ?? this.problem.title ?? t("error.refused");
-  }
-}
-
-/** Whether the gateway can be reached. If not, it is tried every few seconds. */
-export const reachable = signal(true);
-const PROBE_EVERY = 3_000;
-
-function lose(): void {
-  if (!reachable.value) return;
-  reachable.value = false;
-  setTimeout(() => void probe(), PROBE_EVERY);
-}
-
-async function probe(): Promise<void> {
-  try {
-    await fetch("/readyz", { signal: AbortSignal.timeout(TIMEOUT), cache: "no-store" });
-    reachable.value = true;
-  } catch {
-    setTimeout(() => void probe(), PROBE_EVERY);
   }
 }
 

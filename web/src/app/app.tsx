@@ -3,11 +3,11 @@
 import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import { Door } from "../door/door";
 import { Loading, Notice } from "../parts/notice";
-import { AREAS, type Area, type AreaModule } from "./areas";
+import { AREAS, loadArea, loadedArea, type Area, type AreaModule } from "./areas";
 import { config } from "./config";
-import { loadTexts, t } from "./i18n";
+import { t } from "./i18n";
 import { followedLink, segments } from "./router";
-import { logIn, person } from "./session";
+import { askForLogin, logIn, person, searching } from "./session";
 import { Shell } from "./shell";
 
 export function App() {
@@ -47,26 +47,26 @@ function Refusal({ words }: { words: string }) {
  */
 function Gate({ area }: { area: Area }) {
   const needed = area.needs !== "anyone" && !person.value;
+  const asking = needed && !searching.value;
   useEffect(() => {
-    if (needed) logIn(location.pathname + location.search, { silent: !followedLink });
-  }, [needed]);
-  if (needed) return <Loading />;
+    if (asking && followedLink) logIn(location.pathname + location.search);
+    else if (asking) askForLogin();
+  }, [asking]);
+  // Pages for everybody differ with the person too.
+  if (needed || searching.value) return <Loading />;
   if (area.needs === "operator" && !person.value?.operator) return <Refusal words={t("error.operators_only")} />;
   return <Loaded area={area} />;
 }
 
 function Loaded({ area }: { area: Area }) {
-  const [module, setModule] = useState<AreaModule | null>(null);
+  const [module, setModule] = useState<AreaModule | null>(() => loadedArea(area));
   const [failed, setFailed] = useState(false);
   const [broken, reset] = useErrorBoundary((error) => console.error(error));
   useEffect(() => {
+    if (module) return;
     let current = true;
-    area
-      .load()
-      .then(async (loaded) => {
-        await loadTexts(loaded.texts);
-        if (current) setModule(loaded);
-      })
+    loadArea(area)
+      .then((loaded) => current && setModule(loaded))
       .catch(() => setFailed(true));
     return () => {
       current = false;

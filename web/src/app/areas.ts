@@ -2,7 +2,7 @@
 
 import type { ComponentType } from "preact";
 import type { IconName } from "../parts/icons";
-import type { TextLoaders } from "./i18n";
+import { loadTexts, type TextLoaders } from "./i18n";
 import type { Person } from "./session";
 
 export interface AreaModule {
@@ -24,12 +24,22 @@ export const AREAS: readonly Area[] = [
   { name: "developers", icon: "code", needs: "anyone", load: () => import("../developers/page") },
 ];
 
+const loaded = new Map<string, AreaModule>();
+
+/** Load the script and the texts of an area. */
+export async function loadArea(area: Area): Promise<AreaModule> {
+  const module = await area.load();
+  await loadTexts(module.texts);
+  loaded.set(area.name, module);
+  return module;
+}
+
+/** The area, if it is loaded already. */
+export function loadedArea(area: Area): AreaModule | null {
+  return loaded.get(area.name) ?? null;
+}
+
 /** Whether to offer the area. Before the login nobody knows whether the person is an operator, so it is offered then. */
 export function mayUse(area: Area, person: Person | null): boolean {
   return area.needs !== "operator" || person === null || person.operator;
-}
-
-/** Whether everybody may see the pages of this area, without a login. The door has no area. */
-export function isForEverybody(name: string | undefined): boolean {
-  return !name || AREAS.some((area) => area.name === name && area.needs === "anyone");
 }

@@ -74,7 +74,7 @@ export function t(key: string, values: Readonly<Record<string, string | number>>
 
 /** The text `key.one` or `key.other`, with {number}. */
 export function count(key: string, number: number, values: Readonly<Record<string, string | number>> = {}): string {
-  const form = new Intl.PluralRules(locale.value).select(number) === "one" ? "one" : "other";
+  const form = pluralRules({}).select(number) === "one" ? "one" : "other";
   return t(`${key}.${form}`, { number: formatNumber(number), ...values });
 }
 
@@ -82,8 +82,23 @@ export function hasText(key: string): boolean {
   return key in texts.value;
 }
 
+/** Formats of the present language by their options. To make one costs more than to draw a card. */
+function kept<Options, Format>(Make: new (locale: string, options: Options) => Format): (options: Options) => Format {
+  const known = new Map<string, Format>();
+  return (options) => {
+    const key = `${locale.value} ${JSON.stringify(options)}`;
+    const format = known.get(key) ?? new Make(locale.value, options);
+    known.set(key, format);
+    return format;
+  };
+}
+
+const numberFormat = kept<Intl.NumberFormatOptions, Intl.NumberFormat>(Intl.NumberFormat);
+const dateFormat = kept<Intl.DateTimeFormatOptions, Intl.DateTimeFormat>(Intl.DateTimeFormat);
+const pluralRules = kept<Intl.PluralRulesOptions, Intl.PluralRules>(Intl.PluralRules);
+
 export function formatNumber(value: number, options: Intl.NumberFormatOptions = {}): string {
-  return new Intl.NumberFormat(locale.value, options).format(value);
+  return numberFormat(options).format(value);
 }
 
 /** A number with a unit that the language knows, such as `celsius` or `percent`; others are written behind the number. */
@@ -93,7 +108,7 @@ export function formatUnit(value: number, unit: string, options: Intl.NumberForm
 }
 
 export function formatDate(at: Date, options: Intl.DateTimeFormatOptions = { dateStyle: "medium" }): string {
-  return new Intl.DateTimeFormat(locale.value, options).format(at);
+  return dateFormat(options).format(at);
 }
 
 /** The time of today, or the date and time of another day. */

@@ -33,29 +33,24 @@ function random(): string {
   return base64url(crypto.getRandomValues(new Uint8Array(32)));
 }
 
-interface LoginOptions {
-  /** The gateway shows no page, and answers `login_required` instead. */
-  readonly silent: boolean;
-  readonly language: string;
-}
-
 /** Leave the page for the login. */
-export function leaveForLogin(target: string, options: LoginOptions): void {
-  const [pending, address] = beginLogin(target, options);
+export function leaveForLogin(target: string, language: string): void {
+  const [pending, address] = beginLogin(target, language);
   sessionStorage.setItem(PENDING, JSON.stringify(pending));
   location.replace(address);
 }
 
 /** The tokens of the person who is logged in in this browser, or null. The page stays. Throws if the gateway cannot be reached. */
 export async function findLogin(language: string): Promise<TokenAnswer | null> {
-  const [pending, address] = beginLogin("/", { silent: true, language });
-  // The answer is a redirect to this page. Its address has the code.
-  const answer = await fetch(address, { signal: AbortSignal.timeout(15_000) });
+  const [pending, address] = beginLogin("/", language);
+  // With `prompt=none` the gateway shows no page. The answer is a redirect to this page. Its address has the code, or an error.
+  const answer = await fetch(`${address}&prompt=none`, { signal: AbortSignal.timeout(15_000) });
+  throwIfBroken(answer);
   const outcome = await readAnswer(pending, new URL(answer.url).searchParams);
   return outcome && "tokens" in outcome ? outcome.tokens : null;
 }
 
-function beginLogin(target: string, options: LoginOptions): [PendingLogin, string] {
+function beginLogin(target: string, language: string): [PendingLogin, string] {
   const pending: PendingLogin = { state: random(), verifier: random(), target };
   const request = new URLSearchParams({
     client_id: CLIENT_ID,
@@ -65,9 +60,8 @@ function beginLogin(target: string, options: LoginOptions): [PendingLogin, strin
     state: pending.state,
     code_challenge: base64url(sha256(new TextEncoder().encode(pending.verifier))),
     code_challenge_method: "S256",
-    ui_locales: options.language,
+    ui_locales: language,
   });
-  if (options.silent) request.set("prompt", "none");
   return [pending, `/auth/authorize?${request}`];
 }
 
@@ -96,8 +90,13 @@ export async function askForTokens(form: Record<string, string>): Promise<TokenA
     signal: AbortSignal.timeout(15_000),
   });
   if (response.ok) return (await response.json()) as TokenAnswer;
-  if (response.status >= 500 || response.status === 429) throw new Error(`the gateway answered ${response.status}`);
+  throwIfBroken(response);
   return null;
+}
+
+/** An answer that says nothing about the login: the gateway is asked again later. */
+function throwIfBroken({ status }: Response): void {
+  if (status >= 500 || status === 429) throw new Error(`the gateway answered ${status}`);
 }
 
 /** End the grant of a token, also while the page closes. */

@@ -4,6 +4,7 @@ import { batch, signal } from "@preact/signals";
 import { config } from "./config";
 import { language, suggestLanguage } from "./i18n";
 import { askForTokens, findLogin, finishLogin, leaveForLogin, readClaims, revoke, type TokenAnswer } from "./oauth";
+import { lose, untilReachable } from "./reachable";
 import { go, path, query } from "./router";
 
 export interface Person {
@@ -23,6 +24,9 @@ interface Tokens {
 }
 
 export const person = signal<Person | null>(null);
+
+/** Whether the pages still ask the gateway who is logged in in this browser. */
+export const searching = signal(true);
 
 /** The path that needs a login, after the gateway said that nobody is logged in. The door asks for the login. */
 export const wanted = signal<string | null>(null);
@@ -53,6 +57,8 @@ function keep(answer: TokenAnswer): void {
   void suggestLanguage(text("locale"));
   const operator = answer.scope.split(" ").includes("gateway.manage");
   const next = { id: text("sub"), name: text("name") || text("email"), email: text("email"), operator };
+  // Another person logged in in this browser: what is on the page is not theirs.
+  if (person.value && person.value.id !== next.id) location.reload();
   if (JSON.stringify(next) !== JSON.stringify(person.value)) person.value = next;
 }
 
@@ -62,13 +68,26 @@ function forget(): void {
   person.value = null;
 }
 
-/** Go to the login page, then to `target`. With `silent`, only find out whether this browser is logged in. */
-export function logIn(target: string = path.value, options: { silent?: boolean } = {}): void {
+/** Go to the login page, then to `target`. */
+export function logIn(target: string = path.value): void {
   if (leaving) return;
   leaving = true;
   // Tokens and the login belong to one address: the gateway's public one.
   if (location.origin !== config.origin) location.replace(config.origin + target);
-  else leaveForLogin(target, { silent: options.silent ?? false, language: language.value });
+  else leaveForLogin(target, language.value);
+}
+
+/** Show the door, which asks for the login that this page needs. */
+export function askForLogin(): void {
+  const target = location.pathname + location.search;
+  if (location.origin !== config.origin) {
+    logIn(target);
+    return;
+  }
+  batch(() => {
+    wanted.value = path.value === "/" ? null : target;
+    go("/", { replace: true });
+  });
 }
 
 /** Forget the person in this browser, in all its tabs. */
@@ -96,14 +115,17 @@ export function renew(): Promise<void> {
 }
 
 async function renewNow(): Promise<void> {
-  const answer = tokens?.refresh ? await askForTokens({ grant_type: "refresh_token", refresh_token: tokens.refresh }) : null;
+  const refreshed = tokens?.refresh ? await askForTokens({ grant_type: "refresh_token", refresh_token: tokens.refresh }) : null;
+  // The refresh token may end before the login of this browser does.
+  const answer = refreshed ?? (await findLogin(language.value));
   if (answer) {
     keep(answer);
     return;
   }
-  // The refresh token ended. The login of this browser may still hold; otherwise the door asks for it.
-  forget();
-  logIn(location.pathname + location.search, { silent: true });
+  batch(() => {
+    forget();
+    askForLogin();
+  });
   throw new Error("the login ended");
 }
 
@@ -116,16 +138,24 @@ export async function accessToken(): Promise<string> {
   return tokens.access;
 }
 
-/** Take up the login of this browser, if there is one. */
+/** Take up the login of this browser, if there is one. The page is shown meanwhile. */
 async function takeUpLogin(): Promise<void> {
-  const found = await findLogin(language.value);
-  if (!found) return;
-  if (leaving || tokens) revoke(found.refresh_token ?? found.access_token);
-  else keep(found);
+  for (;;) {
+    try {
+      const found = await findLogin(language.value);
+      if (found && (leaving || tokens)) revoke(found.refresh_token ?? found.access_token);
+      else if (found) keep(found);
+      break;
+    } catch {
+      lose();
+      await untilReachable();
+    }
+  }
+  searching.value = false;
 }
 
-/** Take up the answer of a login, if the address has one. A page for everybody also takes up the login of this browser. */
-export async function startSession(options: { forEverybody: boolean }): Promise<void> {
+/** Take up the answer of a login if the address has one, or the login of this browser. */
+export async function startSession(): Promise<void> {
   others.onmessage = () => {
     endGrant();
     go("/", { replace: true });
@@ -134,18 +164,16 @@ export async function startSession(options: { forEverybody: boolean }): Promise<
   addEventListener("pagehide", (event) => {
     if (!event.persisted) endGrant();
   });
-  if (options.forEverybody && location.origin === config.origin) {
-    const search = takeUpLogin().catch(() => undefined);
-    // The door is shown while the gateway says whether somebody is logged in. Other pages differ with the person.
-    if (path.value !== "/") await search;
+  if (path.value !== "/signed-in") {
+    if (location.origin === config.origin) void takeUpLogin();
+    else searching.value = false;
+    return;
   }
-  if (path.value !== "/signed-in") return;
   const outcome = await finishLogin(query.value).catch(() => ({ target: "/", error: "server_error" }));
   batch(() => {
+    searching.value = false;
     if (outcome && "tokens" in outcome) {
       keep(outcome.tokens);
-    } else if (outcome?.error === "login_required") {
-      wanted.value = outcome.target === "/" ? null : outcome.target;
     } else if (outcome) {
       loginError.value = outcome.error;
     }

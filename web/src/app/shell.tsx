@@ -5,10 +5,10 @@ import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../parts/icons";
 import { Notice } from "../parts/notice";
 import { Toasts } from "../parts/toast";
-import { reachable } from "./api";
 import { AREAS, mayUse } from "./areas";
 import { config } from "./config";
 import { changeLanguage, LANGUAGES, language, t, type Language } from "./i18n";
+import { reachable } from "./reachable";
 import { path, segments } from "./router";
 import { logIn, logOut, person, wanted } from "./session";
 

@@ -8,24 +8,34 @@ import type { Device } from "./device";
 import { Tabs } from "./head";
 import type { OpenHome, Place } from "./store";
 
-const FIRST_CARDS = 60;
+const FIRST_CARDS = 24;
+const MORE_CARDS = 40;
 
-/** How many cards to draw. A large home shows its first cards at once, and the others shortly after. */
+/** How many cards to draw. A large home shows its first cards at once, and the others step by step while the browser is idle. */
 function useGrowing(total: number): number {
   const [most, setMost] = useState(FIRST_CARDS);
   useEffect(() => {
     if (most >= total) return;
-    const timer = setTimeout(() => setMost(most * 4), 50);
-    return () => clearTimeout(timer);
+    return whenIdle(() => setMost(most + MORE_CARDS));
   }, [most, total]);
   return most;
 }
 
-/** The first devices of each place, so that all places together have at most `most` devices. */
+/** Returns a function that cancels it. Not every browser says when it is idle. */
+function whenIdle(act: () => void): () => void {
+  if (!("requestIdleCallback" in window)) {
+    const timer = setTimeout(act, 30);
+    return () => clearTimeout(timer);
+  }
+  const request = requestIdleCallback(act, { timeout: 500 });
+  return () => cancelIdleCallback(request);
+}
+
+/** The first devices of each place, so that all places together have at most `most` devices. A complete list stays the same one. */
 function limit(places: readonly Place[], most: number): readonly (readonly Device[])[] {
   let left = most;
   return places.map(({ devices }) => {
-    const shown = devices.slice(0, Math.max(0, left));
+    const shown = left >= devices.length ? devices : devices.slice(0, Math.max(0, left));
     left -= devices.length;
     return shown;
   });

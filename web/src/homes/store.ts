@@ -13,7 +13,7 @@ export interface Place {
   readonly devices: readonly Device[];
 }
 
-const READY_AFTER = 400;
+const READ_AGAIN_AFTER = 1_000;
 
 export class OpenHome {
   readonly home = signal<Home | null>(null);
@@ -26,17 +26,17 @@ export class OpenHome {
   readonly #devices = new Map<string, Device>();
   readonly #early: [ModuleNotice, string][] = [];
   readonly #stream: LiveStream;
-  readonly #timer: number;
+  #timer: number | undefined;
   readonly #stopWatching: () => void;
   #loading = false;
   #again = false;
+  #wasReady = false;
   #closed = false;
 
   constructor(readonly id: string) {
     this.places = computed(() => this.#arrange(this.home.value));
-    // The home is read after the stream is ready, so that no change is lost between the two.
     this.#stream = listen({ plant: id }, (event) => this.#take(event));
-    this.#timer = setTimeout(() => void this.load(), READY_AFTER);
+    void this.load();
     // A stream that ended says that something is wrong: if the rights ended, only reading the home shows it.
     this.#stopWatching = effect(() => {
       if (!this.#stream.liveness.value.live && this.home.peek()) untracked(() => void this.load());
@@ -79,12 +79,20 @@ export class OpenHome {
 
   #take({ event, data }: LiveEvent): void {
     this.changes += 1;
-    if (event === "ready" || event === "plant" || event === "people" || event === "reset") void this.load();
+    if (event === "plant" || event === "people" || event === "reset") void this.load();
+    if (event === "ready") this.#readAgain();
     if (!("data" in data)) return;
     const notice = data.data as ModuleNotice;
     const device = this.#devices.get(notice.moduleId);
     if (this.#loading) this.#early.push([notice, data.time ?? ""]);
     device?.notice(notice, data.time ?? "");
+  }
+
+  /** A change that happened before the stream was ready is found by reading the home once more. The first page is drawn before. */
+  #readAgain(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.load(), this.#wasReady ? 0 : READ_AGAIN_AFTER);
+    this.#wasReady = true;
   }
 
   /** Read the home. Calls while it is read lead to one more reading. */

@@ -13,15 +13,10 @@ interface WithHomeProps {
   readonly show: (open: OpenHome & { readonly known: Home }) => ComponentChild;
 }
 
-/** One stream stays open while the person goes from page to page of the same home. */
+/** One stream stays open while the person goes from page to page of the same home. Another home needs another `key`. */
 export function WithHome({ id, show }: WithHomeProps) {
-  const [open, setOpen] = useState<OpenHome | null>(null);
-  useEffect(() => {
-    const opened = new OpenHome(id);
-    setOpen(opened);
-    return () => opened.close();
-  }, [id]);
-  if (!open) return <Loading />;
+  const [open] = useState(() => new OpenHome(id));
+  useEffect(() => () => open.close(), [open]);
   const problem = open.problem.value;
   if (!open.home.value) {
     if (!problem) return <Loading />;
