@@ -5,9 +5,10 @@ import { api } from "../app/api";
 import { t } from "../app/i18n";
 import { go } from "../app/router";
 import { lines, text, type FormField, type Values } from "../kit/form";
-import { MANAGE, useList, useLoad } from "../kit/load";
-import { ConfirmButton, Facts, FormButton, Head, SecretDialog, Show, type Secret } from "../kit/parts";
+import { MANAGE, useList } from "../kit/load";
+import { ConfirmButton, Facts, FormButton, Head, SecretDialog, type Secret } from "../kit/parts";
 import { Table } from "../kit/table";
+import { Show, useLoad } from "../parts/loaded";
 import type { Client } from "./model";
 
 const SCOPES = [

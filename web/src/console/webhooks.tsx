@@ -6,9 +6,10 @@ import { go } from "../app/router";
 import { Button } from "../parts/button";
 import { Notice } from "../parts/notice";
 import { toast } from "../parts/toast";
-import { MANAGE, useList, useLoad } from "../kit/load";
-import { ConfirmButton, Facts, Head, Section, Show, useRepeat, when } from "../kit/parts";
+import { MANAGE, useList } from "../kit/load";
+import { ConfirmButton, Facts, Head, Section, useRepeat, when } from "../kit/parts";
 import { Table } from "../kit/table";
+import { Show, useLoad } from "../parts/loaded";
 import type { DeadLetter, Webhook } from "./model";
 import { Tag, valueWords } from "./values";
 

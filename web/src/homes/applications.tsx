@@ -6,7 +6,7 @@ import { formatDate, formatTime, t } from "../app/i18n";
 import { Button } from "../parts/button";
 import { Dialog } from "../parts/dialog";
 import { List, Row } from "../parts/list";
-import { Show, useLoaded } from "./loaded";
+import { Show, useLoad } from "../parts/loaded";
 import type { Application, Webhook } from "./model";
 
 /** A question before access ends. */
@@ -17,12 +17,12 @@ interface Ending {
 }
 
 export function Applications({ home }: { home: string }) {
-  const listed = useLoaded((signal) => api.get<{ items: readonly Application[] }>("/home/v1/applications", { signal }), [home]);
+  const listed = useLoad(home, (signal) => api.get<{ items: readonly Application[] }>("/home/v1/applications", { signal }));
   const [ending, setEnding] = useState<Ending | null>(null);
   const end = async (path: string): Promise<void> => {
     await api.delete(path);
     setEnding(null);
-    listed.reload();
+    await listed.reload();
   };
   const endApplication = ({ clientId, name }: Application) => (
     <Button

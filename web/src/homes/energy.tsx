@@ -3,9 +3,9 @@
 import { api } from "../app/api";
 import { formatNumber, t } from "../app/i18n";
 import { List, Row } from "../parts/list";
+import { Show, useLoad } from "../parts/loaded";
 import { Empty } from "../parts/notice";
 import { Subpage } from "./head";
-import { Show, useLoaded } from "./loaded";
 import type { Energy, Home, Used } from "./model";
 import type { Period } from "./period";
 import { PeriodChart } from "./period_chart";
@@ -19,7 +19,8 @@ const MOST_METERS = 5;
 export function EnergyPage({ open }: { open: OpenHome }) {
   const { choice, choose, period, before } = useChoice();
   const meters = open.devices.filter(({ module }) => module.value.kind === "energymeter").map(({ id }) => id);
-  const loaded = useLoaded(
+  const loaded = useLoad(
+    open.id,
     async (signal) => {
       // A period that has not ended is compared with the same part of the period before.
       const elapsed = Math.max(60_000, Math.min(period.until.getTime(), Date.now()) - period.since.getTime());
@@ -32,7 +33,7 @@ export function EnergyPage({ open }: { open: OpenHome }) {
       const [energy, energyBefore, readings, readingsBefore] = await Promise.all([sum(period), sum(before), measure(period), measure(before)]);
       return { energy, energyBefore, chart: { readings, readingsBefore, period, before } };
     },
-    [open, choice],
+    [choice],
   );
   const home = open.home.value;
   if (!home) return null;

@@ -5,9 +5,9 @@ import { api } from "../app/api";
 import { formatTime, formatUnit, t } from "../app/i18n";
 import type { IconName } from "../parts/icons";
 import { List, Row } from "../parts/list";
+import { Show, useLoad } from "../parts/loaded";
 import { Empty } from "../parts/notice";
 import { Subpage } from "./head";
-import { Show, useLoaded } from "./loaded";
 import type { Command, RecentEvent } from "./model";
 import type { OpenHome } from "./store";
 import { iconOf, stateWords, temperatureWords } from "./words";
@@ -22,7 +22,7 @@ export function EventsPage({ open }: { open: OpenHome }) {
     return () => clearInterval(timer);
   }, [open]);
   const path = `/home/v1/homes/${open.id}/events/recent`;
-  const recent = useLoaded((signal) => api.get<{ items: readonly RecentEvent[] }>(path, { signal, query: { limit: 100 } }), [path, seen]);
+  const recent = useLoad(path, (signal) => api.get<{ items: readonly RecentEvent[] }>(path, { signal, query: { limit: 100 } }), [seen]);
   const home = open.home.value;
   if (!home) return null;
   return (

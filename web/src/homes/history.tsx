@@ -2,8 +2,8 @@
 
 import { t } from "../app/i18n";
 import { Button } from "../parts/button";
+import { Show, useLoad } from "../parts/loaded";
 import type { Device } from "./device";
-import { Show, useLoaded } from "./loaded";
 import { MEASURES, PeriodChart } from "./period_chart";
 import { PeriodChoice, useChoice } from "./period_choice";
 import { csvOf, download, readReadings } from "./readings";
@@ -16,12 +16,13 @@ export function History({ home, device }: { home: string; device: Device }) {
 
 function Charts({ home, id, name }: { home: string; id: string; name: string }) {
   const { choice, choose, period, before } = useChoice();
-  const loaded = useLoaded(
+  const loaded = useLoad(
+    `${home} ${id}`,
     async (signal) => {
       const [readings, readingsBefore] = await Promise.all([period, before].map((one) => readReadings(home, id, one, signal)));
       return { readings: readings ?? [], readingsBefore: readingsBefore ?? [], period, before };
     },
-    [home, id, choice],
+    [choice],
   );
   return (
     <section class="part history">

@@ -7,11 +7,11 @@ import { go } from "../app/router";
 import { Button } from "../parts/button";
 import { Dialog } from "../parts/dialog";
 import { List, Row } from "../parts/list";
+import { Show, useLoad } from "../parts/loaded";
 import { Empty } from "../parts/notice";
 import { Applications } from "./applications";
 import { Guest, type GuestOf } from "./guest";
 import { Subpage } from "./head";
-import { Show, useLoaded } from "./loaded";
 import type { Home, Limits, People } from "./model";
 import type { OpenHome } from "./store";
 
@@ -43,13 +43,13 @@ function limitWords(home: Home, limits: Limits | null): string {
 }
 
 function HomePeople({ home }: { home: Home }) {
-  const people = useLoaded((signal) => api.get<People>(`/home/v1/homes/${home.id}/people`, { signal }), [home]);
+  const people = useLoad(home.id, (signal) => api.get<People>(`/home/v1/homes/${home.id}/people`, { signal }), [home]);
   const [guest, setGuest] = useState<GuestOf | null>(null);
   const [leaving, setLeaving] = useState<string | null>(null);
   const withdraw = async (email: string): Promise<void> => {
     await api.delete(`/home/v1/homes/${home.id}/people/${encodeURIComponent(email)}`);
     setLeaving(null);
-    people.reload();
+    await people.reload();
   };
   const ends = (email: string, limits: Limits | null) => (
     <div class="row-buttons">
@@ -87,7 +87,7 @@ function HomePeople({ home }: { home: Home }) {
           of={guest}
           onClose={(changed) => {
             setGuest(null);
-            if (changed) people.reload();
+            if (changed) void people.reload();
           }}
         />
       )}

@@ -3,9 +3,9 @@
 import { api } from "../app/api";
 import { count, formatTime, hasText, t } from "../app/i18n";
 import { List, Row } from "../parts/list";
+import { Show, useLoad } from "../parts/loaded";
 import { Empty, Notice } from "../parts/notice";
 import { Subpage } from "./head";
-import { Show, useLoaded } from "./loaded";
 import type { EmergencyDevice, Safety } from "./model";
 import type { OpenHome } from "./store";
 
@@ -13,7 +13,7 @@ export function SafetyPage({ open }: { open: OpenHome }) {
   const home = open.home.value;
   // The states of the emergency devices: the page reads the status again when one of them changes.
   const states = open.devices.map(({ module }) => (module.value.state?.of === "emergency" ? JSON.stringify([module.value.reachable, module.value.state]) : "")).join();
-  const safety = useLoaded((signal) => api.get<Safety>(`/home/v1/homes/${open.id}/safety`, { signal }), [open, states]);
+  const safety = useLoad(open.id, (signal) => api.get<Safety>(`/home/v1/homes/${open.id}/safety`, { signal }), [states]);
   if (!home) return null;
   return (
     <Subpage home={home} current="safety">

@@ -1,38 +1,10 @@
-/** Reading from the management API: one answer, or a list with its pages. */
+/** Reading a list of the management API with its pages. */
 
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { api, wordsFor } from "../app/api";
+import { useState } from "preact/hooks";
+import { api } from "../app/api";
+import { useLoad, type Loaded } from "../parts/loaded";
 
 export const MANAGE = "/manage/v1";
-
-export interface Loaded<T> {
-  readonly data: T | null;
-  /** A sentence for the person, if the last request failed. */
-  readonly problem: string;
-  readonly reload: () => Promise<void>;
-}
-
-/** Load data when `key` changes, and again on `reload`. An answer for an earlier key is ignored. */
-export function useLoad<T>(key: string, load: () => Promise<T>): Loaded<T> {
-  const [state, setState] = useState<{ key: string; data: T | null; problem: string }>({ key, data: null, problem: "" });
-  const current = useRef("");
-  const reload = useCallback(async () => {
-    current.current = key;
-    try {
-      const data = await load();
-      if (current.current === key) setState({ key, data, problem: "" });
-    } catch (error) {
-      if (current.current === key) setState((last) => ({ key, data: last.key === key ? last.data : null, problem: wordsFor(error) }));
-    }
-  }, [key]);
-  useEffect(() => {
-    void reload();
-    return () => {
-      current.current = "";
-    };
-  }, [reload]);
-  return state.key === key ? { ...state, reload } : { data: null, problem: "", reload };
-}
 
 export interface Listing<T> {
   readonly items: readonly T[];

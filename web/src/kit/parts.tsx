@@ -6,10 +6,8 @@ import { formatTime, t } from "../app/i18n";
 import { Button } from "../parts/button";
 import { Dialog } from "../parts/dialog";
 import type { IconName } from "../parts/icons";
-import { Loading, Notice } from "../parts/notice";
 import { toast } from "../parts/toast";
 import { FormDialog, type FormField, type Values } from "./form";
-import type { Loaded } from "./load";
 
 interface HeadProps {
   readonly title: string;
@@ -68,16 +66,6 @@ export function Facts({ facts }: { facts: readonly (readonly [string, ComponentC
           </div>
         ))}
     </dl>
-  );
-}
-
-/** Shows what was loaded, or the reason why it could not be loaded. */
-export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) => ComponentChildren }) {
-  return (
-    <>
-      {of.problem && <Notice kind="alarm" title={of.problem} />}
-      {of.data !== null ? children(of.data) : !of.problem && <Loading />}
-    </>
   );
 }
 

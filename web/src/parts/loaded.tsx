@@ -1,0 +1,58 @@
+/** Data that a part of a page reads from an API when it is shown. */
+
+import type { ComponentChildren } from "preact";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { wordsFor } from "../app/api";
+import { t } from "../app/i18n";
+import { Button } from "./button";
+import { Loading, Notice } from "./notice";
+
+export interface Loaded<T> {
+  readonly data: T | null;
+  /** A sentence for the person, if the last request failed. */
+  readonly problem: string;
+  readonly reload: () => Promise<void>;
+}
+
+/**
+ * Load data when `key` changes, and again when one of the inputs changes or on `reload`. Data of another key is never shown; with the same
+ * key, the former data stays until the answer is there.
+ */
+export function useLoad<T>(key: string, load: (closing: AbortSignal) => Promise<T>, inputs: readonly unknown[] = []): Loaded<T> {
+  const [state, setState] = useState<{ key: string; data: T | null; problem: string }>({ key, data: null, problem: "" });
+  const shown = useRef(key);
+  shown.current = key;
+  const running = useRef<AbortController | null>(null);
+  const reload = useCallback(async () => {
+    if (shown.current !== key) return;
+    running.current?.abort();
+    const { signal } = (running.current = new AbortController());
+    try {
+      const data = await load(signal);
+      if (!signal.aborted) setState({ key, data, problem: "" });
+    } catch (error) {
+      if (!signal.aborted) setState((last) => ({ key, data: last.key === key ? last.data : null, problem: wordsFor(error) }));
+    }
+  }, [key, ...inputs]);
+  useEffect(() => {
+    void reload();
+    return () => running.current?.abort();
+  }, [reload]);
+  return state.key === key ? { ...state, reload } : { data: null, problem: "", reload };
+}
+
+/** Shows the data, that it is still loaded, or why it could not be loaded. */
+export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) => ComponentChildren }) {
+  return (
+    <>
+      {of.problem && (
+        <Notice kind="alarm" title={of.problem}>
+          <Button look="quiet" icon="refresh" onClick={of.reload}>
+            {t("common.again")}
+          </Button>
+        </Notice>
+      )}
+      {of.data !== null ? children(of.data) : !of.problem && <Loading />}
+    </>
+  );
+}
