@@ -26,6 +26,31 @@ async def confirm(walk: Walk, button: str) -> None:
     await walk.page.get_by_role("dialog").get_by_role("button", name=button, exact=True).click()
 
 
+async def send_form(walk: Walk, button: str, entries: dict[str, str], *checked: str) -> None:
+    """Open the form of a button, fill it in and send it. Its last button has the same name."""
+    await walk.page.get_by_role("button", name=button).click()
+    form = walk.page.get_by_role("dialog")
+    for label, entry in entries.items():
+        await form.get_by_label(label, exact=True).fill(entry)
+    for label in checked:
+        await form.get_by_label(label).check()
+    await form.get_by_role("button", name=button).click()
+
+
+async def take_secret(walk: Walk) -> str:
+    """Read the secret that is shown once, and close its dialog."""
+    secret = await walk.page.get_by_role("dialog").locator(".secret").inner_text()
+    await walk.page.get_by_role("button", name="I have stored it").click()
+    return secret
+
+
+async def delete(walk: Walk, table: str, what: str) -> None:
+    """Delete the entry that is shown. Then the list does not have it any more."""
+    await confirm(walk, "Delete")
+    await walk.page.get_by_role("table", name=table).wait_for()
+    await expect(walk.page.get_by_text(what)).to_have_count(0)
+
+
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo: Gateway, width: int, scheme: Scheme) -> None:
     async with visit(chromium, demo, who=LUCIA, width=width, scheme=scheme) as walk:
@@ -64,13 +89,8 @@ async def test_only_operators_get_in(chromium: Browser, demo: Gateway) -> None:
 async def test_a_person_is_added_changed_and_deleted(chromium: Browser, workshop: Gateway) -> None:
     async with visit(chromium, workshop, who=LUCIA) as walk:
         await open_list(walk, "people")
-        await walk.page.get_by_role("button", name="Add a person").click()
-        form = walk.page.get_by_role("dialog")
-        await form.get_by_label("E-mail").fill("nora@example.com")
-        await form.get_by_label("Name").fill("Nora Neri")
-        await form.get_by_role("button", name="Add a person").click()
-        await expect(walk.page.get_by_role("dialog").locator(".secret")).to_contain_text(f"{workshop.auth_url}/")
-        await walk.page.get_by_role("button", name="I have stored it").click()
+        await send_form(walk, "Add a person", {"E-mail": "nora@example.com", "Name": "Nora Neri"})
+        assert f"{workshop.auth_url}/" in await take_secret(walk)
         await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Nora Neri")
         assert await walk.shows("No password yet")
 
@@ -82,20 +102,15 @@ async def test_a_person_is_added_changed_and_deleted(chromium: Browser, workshop
         await expect(walk.page.locator(".page-head").get_by_text("Operator", exact=True)).to_be_visible()
 
         await confirm(walk, "New password link")
-        await expect(walk.page.get_by_role("dialog").locator(".secret")).to_contain_text(f"{workshop.auth_url}/")
-        await walk.page.get_by_role("button", name="I have stored it").click()
-        await confirm(walk, "Delete")
-        await walk.page.get_by_role("table", name="People").wait_for()
-        await expect(walk.page.get_by_text("nora@example.com")).to_have_count(0)
+        assert f"{workshop.auth_url}/" in await take_secret(walk)
+        await delete(walk, "People", "nora@example.com")
 
 
 async def test_a_refusal_is_shown_in_the_form_and_keeps_the_entries(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, who=LUCIA) as walk:
         await open_list(walk, "people")
-        await walk.page.get_by_role("button", name="Add a person").click()
+        await send_form(walk, "Add a person", {"E-mail": ANNA})
         form = walk.page.get_by_role("dialog")
-        await form.get_by_label("E-mail").fill(ANNA)
-        await form.get_by_role("button", name="Add a person").click()
         await expect(form.get_by_role("alert")).to_contain_text(ANNA)
         await expect(form.get_by_label("E-mail")).to_have_value(ANNA)
         assert all("409" in complaint for complaint in walk.complaints)
@@ -128,44 +143,30 @@ async def test_search_and_filter_find_a_person(chromium: Browser, demo: Gateway)
 async def test_an_application_is_registered_with_a_secret_that_is_shown_once(chromium: Browser, workshop: Gateway) -> None:
     async with visit(chromium, workshop, who=LUCIA) as walk:
         await open_list(walk, "applications")
-        await walk.page.get_by_role("button", name="Register an application").click()
-        form = walk.page.get_by_role("dialog")
-        await form.get_by_label("Client id").fill("hotel/desk")
-        await form.get_by_label("Name").fill("Hotel desk")
-        await form.get_by_label("Redirect URIs", exact=True).fill("https://desk.example.com/back\nhttps://desk.example.com/two")
-        await form.get_by_label("light.read").check()
-        await form.get_by_role("button", name="Register an application").click()
-        first = await walk.page.get_by_role("dialog").locator(".secret").inner_text()
+        redirects = "https://desk.example.com/back\nhttps://desk.example.com/two"
+        entries = {"Client id": "hotel/desk", "Name": "Hotel desk", "Redirect URIs": redirects}
+        await send_form(walk, "Register an application", entries, "light.read")
+        first = await take_secret(walk)
         assert len(first) > 20
-        await walk.page.get_by_role("button", name="I have stored it").click()
         await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Hotel desk")
         assert await walk.shows("https://desk.example.com/two")
         await expect(walk.page.get_by_text(first)).to_have_count(0)
 
         await confirm(walk, "New secret")
-        assert await walk.page.get_by_role("dialog").locator(".secret").inner_text() != first
-        await walk.page.get_by_role("button", name="I have stored it").click()
+        assert await take_secret(walk) != first
 
         await walk.page.get_by_role("button", name="Change", exact=True).click()
         await walk.page.get_by_role("dialog").get_by_label("plug.read").check()
         await walk.page.get_by_role("dialog").get_by_role("button", name="Save").click()
         assert await walk.shows("plug.read")
-        await confirm(walk, "Delete")
-        await walk.page.get_by_role("table", name="Applications").wait_for()
-        await expect(walk.page.get_by_text("hotel/desk")).to_have_count(0)
+        await delete(walk, "Applications", "hotel/desk")
 
 
 async def test_a_key_is_issued_and_revoked(chromium: Browser, workshop: Gateway) -> None:
     async with visit(chromium, workshop, who=LUCIA) as walk:
         await open_list(walk, "keys")
-        await walk.page.get_by_role("button", name="Issue a key").click()
-        form = walk.page.get_by_role("dialog")
-        await form.get_by_label("Name").fill("Console test")
-        await form.get_by_label("Rate").fill("10/second")
-        await form.get_by_label("Requests per day").fill("1000")
-        await form.get_by_role("button", name="Issue a key").click()
-        key = await walk.page.get_by_role("dialog").locator(".secret").inner_text()
-        await walk.page.get_by_role("button", name="I have stored it").click()
+        await send_form(walk, "Issue a key", {"Name": "Console test", "Rate": "10/second", "Requests per day": "1000"})
+        key = await take_secret(walk)
         await expect(walk.page.get_by_text(key)).to_have_count(0)
         row = walk.page.get_by_role("row").filter(has_text="Console test").filter(has_text=re.compile("Active"))
         await expect(row).to_contain_text("1,000")

@@ -7,12 +7,12 @@ from domogate.app.parts import SystemClock
 from domogate.cli.demo import _allow_own_receivers
 from domogate.domain.events import Change, StateChanged
 from domogate.domain.states import LightState
-from domogate.domain.webhooks import PendingDelivery, Webhook
+from domogate.domain.webhooks import PendingDelivery
 from domogate.settings import Settings
 from domogate.stores import SqlStore, sqlite_url
 from support.clocks import NOW
 from support.command_line import CommandLine
-from support.stores import ANNA, APP, HOUSE, LAMP, SMALL, an_id
+from support.stores import HOUSE, LAMP, SMALL, a_webhook, an_id
 
 
 async def _prepare(data: Path) -> None:
@@ -21,10 +21,7 @@ async def _prepare(data: Path) -> None:
     await store.start()
     try:
         await store.import_estate(SMALL, prune=False)
-        webhook = Webhook(
-            id=an_id(700), client_id=APP.id, user_id=ANNA.id, grant_id=an_id(5), plant_id=HOUSE.id,
-            url="https://receiver.example/", secret="whsec_c2VjcmV0", created_at=NOW, position=3, scopes=("light.read",),
-        )  # fmt: skip
+        webhook = a_webhook()
         await store.add_webhook(webhook)
         event = StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=LightState(on=True), reachable=True, at=NOW)
         for cursor in (4, 5):

@@ -98,7 +98,7 @@ class TestPages:
     @pytest.fixture
     def checkout(self, tmp_path: Path) -> Path:
         """A checkout with an environment, in which the packages of web/ are not installed."""
-        for name in ("dev", "pyproject.toml", *LOCKS, "src/domogate/auth/pages/tokens.css", "web/package.json"):
+        for name in ("dev", "pyproject.toml", *LOCKS, "src/domogate/auth/pages/shared.css", "web/package.json"):
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_bytes((ROOT / name).read_bytes())
         for name in ("package-lock.json", ".npmrc"):

@@ -6,9 +6,9 @@ from pathlib import Path
 import typer.main
 
 from domogate.cli import cli
-from domogate.http_api.openapi import errors_of
 from domogate.management.surface import SURFACE
-from support.markdown import section, tables
+from support.markdown import tables
+from support.surface_docs import check_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -24,23 +24,7 @@ def every_command() -> set[str]:
 
 class TestTheManagementPage:
     def test_it_has_every_operation_as_it_is_declared(self) -> None:
-        rows = [row for table in tables(section((DOCS / "management.md").read_text(), "The operations")) for row in table]
-        shown = {
-            row["operation"].partition(":")[0]: (
-                row["request"].strip("`"),
-                int(row["answer"]),
-                {int(status) for status in re.findall(r"\d{3}", row["refusals"])},
-            )
-            for row in rows
-        }
-        assert shown == {
-            operation.id: (
-                f"{operation.method} /manage/v1{operation.path}",
-                operation.status,
-                errors_of(operation, SURFACE).keys() - {401, 403, 500},
-            )
-            for operation in SURFACE.operations
-        }
+        check_page("management.md", SURFACE)
 
 
 class TestTheCommandLinePage:

@@ -9,14 +9,13 @@ from domogate.domain.commands import Order, SetLight
 from domogate.domain.ids import Id
 from domogate.domain.passkeys import UsedChallenge
 from domogate.domain.people import MANAGE_SCOPE, Grant, GrantType, Scope, TokenKind, User
-from domogate.domain.webhooks import Webhook
 from domogate.http_api.operations import Operation
 from domogate.management import safety
 from domogate.management.surface import SURFACE
 from support.clocks import NOW
 from support.management_setup import ManagementApi
 from support.safety_site import SITE, site_estate
-from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, LAMP, SCENE, a_passkey, an_id
+from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, LAMP, SCENE, a_passkey, a_webhook, an_id
 from support.token_api import problem
 
 pytestmark = pytest.mark.slow
@@ -31,7 +30,7 @@ EXAMPLES = {
     "subscriptionId": KEY.id,
     "moduleId": LAMP.id,
     "orderId": "an order",
-    "webhookId": an_id(600),
+    "webhookId": a_webhook().id,
     "passkeyId": an_id(800),
     "number": "1",
 }
@@ -59,20 +58,6 @@ BODIES: dict[str, Any] = {
 }
 
 
-WEBHOOK = Webhook(
-    id=Id(EXAMPLES["webhookId"]),
-    client_id=APP.id,
-    user_id=ANNA.id,
-    grant_id=an_id(5),
-    plant_id=HOUSE.id,
-    url="https://receiver.example/",
-    secret="whsec_c2VjcmV0",
-    created_at=NOW,
-    position=0,
-    scopes=("light.read",),
-)
-
-
 def module_path(operation: Operation) -> str:
     return operation.path.format(**EXAMPLES | OTHER_EXAMPLES.get(operation.id, {}))
 
@@ -98,7 +83,7 @@ class TestEveryOperation:
     async def refuse(self, api: ManagementApi, token: str, status: int, challenge: str = "") -> None:
         await add_passkey(api)
         await api.env.store.import_estate(site_estate([]), prune=False)
-        await api.env.store.add_webhook(WEBHOOK)
+        await api.env.store.add_webhook(a_webhook())
         before = await everything(api)
         for operation in OPERATIONS:
             answer = await api.send(operation.method, module_path(operation), BODIES.get(operation.id), token=token)
@@ -115,7 +100,7 @@ class TestEveryOperation:
         await api.env.store.import_estate(site_estate([]), prune=False)
         order = Order(EXAMPLES["orderId"], HOUSE.id, LAMP.id, SetLight(on=True), NOW + 5)
         await api.env.store.add_orders((order,), NOW, sent=True)
-        await api.env.store.add_webhook(WEBHOOK)
+        await api.env.store.add_webhook(a_webhook())
         await api.env.people.set_operator(ANNA.id, True)
         await api.env.store.add_grant(Grant(Id(EXAMPLES["grantId"]), BRUNO.id, APP.id, ("light.read",)))
         await api.env.people.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, totp_secret="A" * 16))

@@ -8,22 +8,12 @@ import pytest
 from domogate.domain.events import Change, StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.states import LightState
-from domogate.domain.webhooks import PendingDelivery, Webhook
+from domogate.domain.webhooks import PendingDelivery
 from support.clocks import NOW
 from support.management_setup import ManagementApi
-from support.stores import ANNA, APP, BRUNO, HOUSE, LAMP, an_id
+from support.stores import APP, BRUNO, HOUSE, LAMP, a_webhook, an_id
 
 pytestmark = pytest.mark.slow
-
-
-def a_webhook(number: int, **told: Any) -> Webhook:
-    return Webhook(
-        **{
-            "id": an_id(number), "client_id": APP.id, "user_id": ANNA.id, "grant_id": an_id(5), "plant_id": HOUSE.id,
-            "url": f"https://receiver.example/{number}", "secret": "whsec_c2VjcmV0", "created_at": NOW, "position": 3,
-            "scopes": ("light.read",), **told,
-        }
-    )  # fmt: skip
 
 
 def a_dead_letter(cursor: int, webhook_id: Id) -> PendingDelivery:

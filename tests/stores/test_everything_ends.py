@@ -12,14 +12,28 @@ from domogate.domain.commands import Order, SetLight
 from domogate.domain.events import Change, StateChanged
 from domogate.domain.people import GrantType
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
-from domogate.domain.webhooks import PendingDelivery, Webhook
+from domogate.domain.webhooks import PendingDelivery
 from domogate.ports import Usage
 from domogate.services.plants.history import History
 from domogate.stores import SqlStore
 from domogate.stores.subject import reads
 from domogate.stores.tables import metadata
 from support.clocks import NOW, ManualClock
-from support.stores import ANNA, APP, CARLA, HOUSE, KEY, LAMP, PLUG, a_code, a_grant, a_refresh_token, a_session, an_id
+from support.stores import (
+    ANNA,
+    APP,
+    CARLA,
+    HOUSE,
+    KEY,
+    LAMP,
+    PLUG,
+    a_code,
+    a_grant,
+    a_refresh_token,
+    a_session,
+    a_webhook,
+    an_id,
+)
 
 DAY = 86_400.0
 TOKEN_LIFETIME = 2 * 3600.0
@@ -48,15 +62,6 @@ KEPT = {
 }
 """Tables that are not pruned by time, and why."""
 ENDING = set(metadata.tables) - KEPT - {"alembic_version"}
-
-
-def a_webhook(**fields: Any) -> Webhook:
-    told: dict[str, Any] = {
-        "id": an_id(700), "client_id": APP.id, "user_id": ANNA.id, "grant_id": an_id(5), "plant_id": HOUSE.id,
-        "url": "https://receiver.example/hook", "secret": "whsec_AAAA", "created_at": NOW, "position": 3,
-        "scopes": ("light.read",),
-    }  # fmt: skip
-    return Webhook(**{**told, **fields})
 
 
 async def count(store: SqlStore) -> dict[str, int]:

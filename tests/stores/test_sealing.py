@@ -10,20 +10,16 @@ import pytest
 from sqlalchemy import Engine, event, text
 
 from domogate.domain.people import User
-from domogate.domain.webhooks import Webhook
 from domogate.identity.secret_keys import KEY_FILE, SecretKeys
 from domogate.ports import SealBroken, SecretKeyMissing, SigningKey
 from domogate.stores import SqlStore, find_key_of_backup, sqlite_url
 from domogate.stores.subject import reads, writes
 from support.clocks import NOW, ManualClock
-from support.stores import ANNA, APP, BRUNO, HOUSE, SMALL, OpenStore, an_id
+from support.stores import ANNA, BRUNO, SMALL, OpenStore, a_webhook, an_id
 
 SEED, JWK, SECRET = "JBSWY3DPEHPK3PXP", '{"kty":"EC","d":"a-private-number"}', "whsec_a2V5IG9mIGEgd2ViaG9vaw=="
 SIGNING_KEY = SigningKey("kid", "ES256", JWK, NOW)
-WEBHOOK = Webhook(
-    id=an_id(700), client_id=APP.id, user_id=ANNA.id, grant_id=an_id(5), plant_id=HOUSE.id,
-    url="https://receiver.example/", secret=SECRET, scopes=("light.read",), created_at=NOW, position=0,
-)  # fmt: skip
+WEBHOOK = a_webhook(secret=SECRET)
 
 
 async def fill(store: SqlStore) -> None:

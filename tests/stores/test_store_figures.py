@@ -5,11 +5,11 @@ from domogate.domain.events import Change, PlantChanged
 from domogate.domain.plants import PlantStatus
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import Report
-from domogate.domain.webhooks import PendingDelivery, Webhook
+from domogate.domain.webhooks import PendingDelivery
 from domogate.stores import SqlStore
 from support.clocks import NOW
 from support.stored_orders import an_order, confirmed
-from support.stores import ANNA, APP, HOUSE, HOUSE_TOPOLOGY, LAMP, PLUG, add_home, an_id
+from support.stores import ANNA, HOUSE, HOUSE_TOPOLOGY, LAMP, PLUG, a_webhook, add_home
 
 MODULES = len(list(HOUSE_TOPOLOGY.every_module()))
 
@@ -52,10 +52,7 @@ async def test_orders_are_counted_by_their_end_since_a_time(filled_store: SqlSto
 
 
 async def test_webhooks_and_their_deliveries_are_counted(filled_store: SqlStore) -> None:
-    webhook = Webhook(
-        id=an_id(700), client_id=APP.id, user_id=ANNA.id, grant_id=an_id(5), plant_id=HOUSE.id, secret="whsec_AAAA",
-        url="https://receiver.example/", scopes=("light.read",), created_at=NOW, position=0,
-    )  # fmt: skip
+    webhook = a_webhook()
     assert await filled_store.add_webhook(webhook)
     claimed = await filled_store.claim_webhook(webhook.id, "me", NOW, NOW + 10)
     assert claimed is not None

@@ -10,7 +10,6 @@ from domogate import homes
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.people import HOME_SCOPE, Client, Scope, Standing
 from domogate.domain.plants import Ambient, Topology
-from domogate.domain.webhooks import Webhook
 from domogate.services.homes.applications import Applications
 from domogate.services.homes.commands import HomeCommands
 from domogate.services.homes.energy import HomeHistory
@@ -20,11 +19,10 @@ from domogate.services.homes.limits import PersonLimits
 from domogate.services.homes.recent import RecentEvents
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.webhooks.administration import WebhookAdministration
-from support.clocks import NOW
 from support.full_plant import FULL_PLANT, MODULE_OF, STATES
 from support.management_setup import DeviceBackend
 from support.people_setup import BASE_URL, PeopleSetup, open_people
-from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, an_id
+from support.stores import ANNA, BRUNO, CARLA, HOUSE, a_webhook, an_id
 from support.token_api import TokenApi
 
 SCOPES = (HOME_SCOPE, Scope.AUDIOVIDEO_READ.value)
@@ -35,18 +33,7 @@ VILLA = EstatePlant(
     tuple(FirstState(MODULE_OF[kind].id, state) for kind, state in STATES.items() if state is not None),
 )
 """A home of Anna with a module of every kind."""
-WEBHOOK = Webhook(
-    id=an_id(600),
-    client_id=APP.id,
-    user_id=ANNA.id,
-    grant_id=an_id(5),
-    plant_id=HOUSE.id,
-    url="https://receiver.example/secret-path",
-    secret="whsec_c2VjcmV0",
-    created_at=NOW,
-    position=0,
-    scopes=("light.read",),
-)
+WEBHOOK = a_webhook()
 
 
 class HomeApi(TokenApi):

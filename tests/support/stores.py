@@ -38,6 +38,7 @@ from domogate.domain.plants import (
 )
 from domogate.domain.safety import SparePart, SpareParts, SparePartType
 from domogate.domain.states import LightState, PlugState, Reading, State, Unit
+from domogate.domain.webhooks import Webhook
 from domogate.stores import SqlStore
 from support.clocks import NOW
 
@@ -150,6 +151,15 @@ def a_passkey(number: int, user: User = ANNA, **more: Any) -> Passkey:
         "public_key": "key", "sign_count": 0, "name": "Phone", "created_at": NOW + number,
     }  # fmt: skip
     return Passkey(**{**made, **more})
+
+
+def a_webhook(number: int = 700, **more: Any) -> Webhook:
+    made: dict[str, Any] = {
+        "id": an_id(number), "client_id": APP.id, "user_id": ANNA.id, "grant_id": an_id(5), "plant_id": HOUSE.id,
+        "url": f"https://receiver.example/{number}", "secret": "whsec_c2VjcmV0", "created_at": NOW, "position": 3,
+        "scopes": ("light.read",),
+    }  # fmt: skip
+    return Webhook(**{**made, **more})
 
 
 LAMP = Module(an_id(21), an_id(22), "Lamp", DeviceKind.LIGHT)

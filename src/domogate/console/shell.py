@@ -18,16 +18,20 @@ PNG_ICONS = {f"/icon-{size}.png": size for size in (180, 192, 512)}
 _LARGEST_LOGO = 262_144
 _LOGO_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 
-_SHELL = """<!doctype html>
+_HEAD = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <title>{name}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
 <meta name="color-scheme" content="light dark">
-<meta name="theme-color" content="#fffefc" media="(prefers-color-scheme: light)">
-<meta name="theme-color" content="#1c2322" media="(prefers-color-scheme: dark)">
 <link rel="icon" href="{icon}" type="image/svg+xml">
+"""
+
+_SHELL = (
+    _HEAD
+    + """<meta name="theme-color" content="#fffefc" media="(prefers-color-scheme: light)">
+<meta name="theme-color" content="#1c2322" media="(prefers-color-scheme: dark)">
 <link rel="apple-touch-icon" href="{touch_icon}">
 <link rel="manifest" href="{manifest}">
 <link rel="stylesheet" href="{style}">
@@ -40,17 +44,12 @@ _SHELL = """<!doctype html>
 </body>
 </html>
 """
+)
 
 # It has the style sheet of the login pages, because its own is not built.
-_NOT_BUILT = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>{name}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="{icon}" type="image/svg+xml">
-<link rel="stylesheet" href="/auth/pages/style.css?{version}">
+_NOT_BUILT = (
+    _HEAD
+    + """<link rel="stylesheet" href="/auth/pages/style.css?{version}">
 </head>
 <body class="narrow">
 <header class="top"><span class="wordmark"><span class="gate" aria-hidden="true"></span>{name}</span></header>
@@ -64,6 +63,7 @@ restart it.</p>
 </body>
 </html>
 """
+)
 
 _ICON = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><rect width="64" height="64" rx="14" fill="#0f6157"/>\
 <path d="M20 50V29a12 12 0 0 1 24 0v21" fill="none" stroke="#fff" stroke-width="6" stroke-linecap="round"/></svg>

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from domogate.domain.plants import Member
 from domogate.homes.services import HomeCall, HomeServices
-from domogate.http_api.limits import LimitsOut, NewLimits, read_limits
+from domogate.http_api.limits import InvitedPersonOut, LimitsOut, NewLimits, read_limits
 from domogate.http_api.operations import OperationTable
 from domogate.services.homes.homes import Home
 from domogate.services.people import InvitedAs
@@ -24,13 +24,6 @@ class PersonOut(OutputModel, frozen=True):
 
     email: str
     name: str
-    limits: LimitsOut | None
-
-
-class InvitedPersonOut(OutputModel, frozen=True):
-    """A person who is invited and has no active account yet."""
-
-    email: str
     limits: LimitsOut | None
 
 

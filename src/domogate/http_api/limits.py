@@ -20,6 +20,13 @@ class LimitsOut(OutputModel, frozen=True):
     valid_until: datetime | None
 
 
+class InvitedPersonOut(OutputModel, frozen=True):
+    """A person who is invited and has no active account yet."""
+
+    email: str
+    limits: LimitsOut | None
+
+
 class NewLimits(InputModel, frozen=True):
     """Ids of places of the plant, and the period.
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from domogate.domain.plants import Plant, PlantStatus, PlantType
-from domogate.http_api.limits import LimitsOut, NewLimits, read_limits
+from domogate.http_api.limits import InvitedPersonOut, LimitsOut, NewLimits, read_limits
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, first_page
 from domogate.http_api.requests import read_optional_id
@@ -22,13 +22,6 @@ class MemberOut(OutputModel, frozen=True):
     limits: LimitsOut | None
 
 
-class WaitingOut(OutputModel, frozen=True):
-    """An invitation that was not accepted yet."""
-
-    email: str
-    limits: LimitsOut | None
-
-
 class PlantOut(OutputModel, frozen=True):
     id: str
     name: str
@@ -42,7 +35,7 @@ class PlantOut(OutputModel, frozen=True):
     owner: MemberOut
     allowed: tuple[MemberOut, ...]
     invited: tuple[str, ...]
-    invitations: tuple[WaitingOut, ...]
+    invitations: tuple[InvitedPersonOut, ...]
 
 
 def plant_out(plant: Plant) -> PlantOut:

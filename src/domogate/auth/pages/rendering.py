@@ -65,7 +65,7 @@ class Renderer:
     def __init__(self) -> None:
         # Compile at the start: compiling during a request would delay all other requests.
         self._templates = compile_templates()
-        self._style = (_FOLDER / "tokens.css").read_bytes() + (_FOLDER / "style.css").read_bytes()
+        self._style = (_FOLDER / "shared.css").read_bytes() + (_FOLDER / "style.css").read_bytes()
         self._script = (_FOLDER / "passkeys.js").read_bytes()
         self._style_url = _versioned(STYLE_PATH, self._style)
         self._script_url = _versioned(SCRIPT_PATH, self._script)
