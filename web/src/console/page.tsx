@@ -7,6 +7,7 @@ import { Drivers } from "./drivers";
 import { Keys } from "./keys";
 import { ModulePage } from "./module";
 import { Orders } from "./orders";
+import { Overview } from "./overview";
 import { People } from "./people";
 import { PersonPage } from "./person";
 import { PlantPage } from "./plant";
@@ -24,6 +25,7 @@ export const texts = {
 
 /** The pages in the navigation, each with its group, whose title is `console.nav.GROUP`. */
 const PAGES: readonly SidePage[] = [
+  ["overview", "check", "now"],
   ["plants", "home", "homes"],
   ["drivers", "plug", "homes"],
   ["safety", "exit", "homes"],
@@ -33,10 +35,11 @@ const PAGES: readonly SidePage[] = [
   ["orders", "right", "traffic"],
   ["webhooks", "bell", "traffic"],
   ["audit", "history", "system"],
-  ["signing_keys", "check", "system"],
+  ["signing_keys", "key", "system"],
 ];
 
 const ROUTES: Routes = {
+  overview: () => <Overview />,
   plants: () => <Plants />,
   "plants/:id": ({ id = "" }) => <PlantPage key={id} id={id} />,
   "plants/:plant/modules/:id": ({ plant = "", id = "" }) => <ModulePage key={id} plant={plant} id={id} />,

@@ -89,7 +89,7 @@ function options(width: number, height: number, unit: string, lines: readonly Li
       })),
     ],
     axes: [
-      { ...axis, values: (_plot, at) => at.map((one) => tick(new Date(one * 1000))) },
+      { ...axis, space: 80, values: (_plot, at) => at.map((one) => tick(new Date(one * 1000))) },
       { ...axis, size: 60, values: (_plot, values) => values.map((value) => formatNumber(value)) },
     ],
   };

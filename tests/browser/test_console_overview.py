@@ -1,0 +1,93 @@
+"""The overview of the console, in a real browser against a running demo."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Route, expect
+
+from support.gateway import Gateway
+from support.pages import LOOKS, Scheme, Walk, visit
+
+pytestmark = pytest.mark.slow
+
+LUCIA = "lucia@example.com"
+
+
+def minute(number: int) -> dict[str, Any]:
+    until = datetime(2026, 11, 15, 8, tzinfo=UTC) + timedelta(minutes=number)
+    return {
+        "since": (until - timedelta(minutes=1)).isoformat(),
+        "until": until.isoformat(),
+        "requests": {
+            "light": {"statuses": {"200": 40 + number % 7, "404": 2, "500": number % 3}, "p50Ms": 3.5, "p99Ms": 20 + number}
+        },
+        "streams": 2,
+        "events": number % 11,
+        "deliveries": {},
+        "orders": {"confirmed": 3},
+        "refusedLogins": 0,
+        "absentModules": 6 + number % 2,
+        "pendingDeliveries": number,
+        "deadLetters": 0,
+    }
+
+
+async def change_overview(walk: Walk) -> None:
+    """Let the page get the real overview with an hour of numbers and a problem."""
+
+    overview: dict[str, Any] = {}
+
+    async def answer(route: Route) -> None:
+        if not overview:
+            overview.update(await (await route.fetch()).json())
+        overview["minutes"] = [minute(number) for number in range(60)]
+        overview["lastHour"]["orders"] = {"confirmed": 1234, "failed": 5}
+        overview["problems"] = [{"kind": "driver", "detail": "The broker refused the login.", "name": "mqtt", "count": None}]
+        await route.fulfill(json=overview)
+
+    await walk.page.route(re.compile("/manage/v1/overview"), answer)
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+async def test_it_looks_right_and_has_no_barriers(chromium: Browser, demo: Gateway, width: int, scheme: Scheme) -> None:
+    async with visit(chromium, demo, who=LUCIA, width=width, scheme=scheme) as walk:
+        await change_overview(walk)
+        await walk.open("/console")
+        await expect(walk.page.locator(".chart canvas")).to_have_count(4)
+        assert await walk.find_problems("console-overview") == []
+
+
+async def test_each_number_leads_to_its_list(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=LUCIA) as walk:
+        await change_overview(walk)
+        await walk.open("/console")
+        await expect(walk.page).to_have_url(re.compile("/console/overview$"))
+        await expect(walk.page.locator(".notice")).to_contain_text("Driver: mqtt")
+        await expect(walk.page.locator(".notice")).to_contain_text("The broker refused the login.")
+        orders = walk.page.get_by_role("region", name="Orders in the last hour")
+        await expect(orders).to_contain_text("1,239")
+        await orders.get_by_role("link", name="Failed").click()
+        await expect(walk.page.get_by_label("State")).to_have_value("failed")
+        await walk.page.go_back()
+        await walk.page.get_by_role("link", name="Look at it").click()
+        await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Drivers")
+        await walk.page.go_back()
+        await walk.page.get_by_role("region", name="Plants").get_by_role("link", name="Removed").click()
+        await expect(walk.page.get_by_role("row")).to_have_count(2)  # with the row of headings
+
+
+async def test_numbers_that_cannot_be_read_are_not_shown_as_present(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=LUCIA) as walk:
+        await walk.open("/console/overview")
+        await expect(walk.page.get_by_role("region", name="Running drivers")).to_contain_text("3 / 3")
+        await walk.page.route(
+            re.compile("/manage/v1/overview"), lambda route: route.fulfill(status=500, json={"title": "Broken"})
+        )
+        await expect(walk.page.get_by_role("alert")).to_contain_text("The gateway failed on this request.")
+        await expect(walk.page.locator(".page-head")).to_contain_text(re.compile(r"as of \d"))
+        await walk.page.unroute_all()
+        await expect(walk.page.get_by_role("alert")).to_have_count(0)
+        assert all("500" in complaint for complaint in walk.complaints)
+        walk.complaints.clear()

@@ -1,0 +1,226 @@
+/** Is all well? The problems, the most important numbers, and the last hour. Each number leads to its list. */
+
+import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
+import { api } from "../app/api";
+import { formatAgo, formatDate, formatNumber, formatTime, t } from "../app/i18n";
+import { MANAGE } from "../kit/load";
+import { Head, Section, useRepeat } from "../kit/parts";
+import { Table } from "../kit/table";
+import type { Line } from "../parts/chart";
+import { LazyChart } from "../parts/lazy_chart";
+import { Show, useLoad } from "../parts/loaded";
+import { Notice } from "../parts/notice";
+import { countRequests, sum, type ApiCounts, type Minute, type OverviewData, type ProblemKind } from "./overview_model";
+import { valueWords } from "./values";
+
+const REFRESH = 5;
+
+/** Where an operator looks at a problem. */
+const PLACES: Readonly<Partial<Record<ProblemKind, string>>> = {
+  driver: "/console/drivers",
+  connection: "/console/drivers",
+  modules: "/console/plants",
+  webhooks: "/console/webhooks?health=failing",
+  "dead letters": "/console/webhooks",
+};
+
+export function Overview() {
+  const loaded = useLoad("overview", () => api.get<OverviewData>(`${MANAGE}/overview`));
+  useRepeat(loaded.reload, REFRESH);
+  return (
+    <>
+      <Head title={t("console.overview.title")} about={loaded.data && t("console.overview.about", { version: loaded.data.version, time: formatTime(new Date(loaded.data.at)) })} />
+      <Show of={loaded}>
+        {(overview) => (
+          <>
+            <Problems of={overview} />
+            <Tiles of={overview} />
+            <LastHour minutes={overview.minutes} />
+            <Requests rows={countRequests(overview.lastHour)} />
+          </>
+        )}
+      </Show>
+    </>
+  );
+}
+
+function Problems({ of: { problems } }: { of: OverviewData }) {
+  if (!problems.length) return <Notice title={t("console.overview.well")} />;
+  return (
+    <>
+      {problems.map(({ kind, name, detail }) => (
+        <Notice key={`${kind} ${name}`} kind="warn" title={[valueWords("problem", kind), name].filter(Boolean).join(": ")}>
+          <p>
+            {detail} {PLACES[kind] && <a href={PLACES[kind]}>{t("console.overview.look")}</a>}
+          </p>
+        </Notice>
+      ))}
+    </>
+  );
+}
+
+function Tiles({ of: { problems, drivers, database, plants, modules, webhooks, openStreams, openOrders, lastHour } }: { of: OverviewData }) {
+  const running = drivers.filter(({ condition }) => condition === "running").length;
+  const absent = sum(modules.absent);
+  const requests = countRequests(lastHour);
+  const failed = requests.reduce((total, one) => total + one.failed, 0);
+  return (
+    <div class="tiles">
+      <Tile title={t("console.plants.title")} value={plants.active} href="/console/plants?state=active" bad={false}>
+        {plants.removed > 0 && <TileLink href="/console/plants?state=removed" words={valueWords("plantstate", "removed")} number={plants.removed} />}
+      </Tile>
+      <Tile title={t("console.overview.absent")} value={absent} of={modules.total} href="/console/plants" bad={problems.some(({ kind }) => kind === "modules")}>
+        {Object.entries(modules.absent).map(([why, number]) => (
+          <TileLink key={why} href="/console/plants" words={valueWords("absence_short", why)} number={number} />
+        ))}
+      </Tile>
+      <Tile title={t("console.overview.drivers")} value={running} of={drivers.length} href="/console/drivers" bad={running < drivers.length} />
+      <Tile title={t("console.overview.requests")} value={requests.reduce((total, one) => total + one.total, 0)} href="#requests" bad={failed > 0}>
+        {failed > 0 && <TileLink href="#requests" words={t("console.overview.failed")} number={failed} />}
+      </Tile>
+      <Tile title={t("console.overview.orders")} value={sum(lastHour.orders)} href="/console/orders" bad={false}>
+        {openOrders > 0 && <TileLink href="/console/orders?state=sent" words={t("console.overview.open")} number={openOrders} />}
+        {Object.entries(lastHour.orders).map(([state, number]) => (
+          <TileLink key={state} href={`/console/orders?state=${state}`} words={valueWords("orderstate", state)} number={number} />
+        ))}
+      </Tile>
+      <Tile title={t("console.overview.streams")} value={openStreams} bad={false}>
+        <li>
+          {t("console.overview.events")} <b>{formatNumber(lastHour.events)}</b>
+        </li>
+      </Tile>
+      <Tile title={t("console.overview.pending")} value={webhooks.pending} href="/console/webhooks" bad={webhooks.failing + webhooks.deadLetters > 0}>
+        {webhooks.oldestPendingAt && <li>{t("console.overview.oldest", { ago: formatAgo(new Date(webhooks.oldestPendingAt)) })}</li>}
+        {webhooks.failing > 0 && <TileLink href="/console/webhooks?health=failing" words={valueWords("health", "failing")} number={webhooks.failing} />}
+        {webhooks.deadLetters > 0 && <TileLink href="/console/webhooks" words={t("console.webhooks.dead")} number={webhooks.deadLetters} />}
+      </Tile>
+      <Tile title={t("console.overview.logins")} value={lastHour.refusedLogins} href="/console/audit" bad={lastHour.refusedLogins > 0} />
+      <Tile title={t("console.overview.database")} value={database.bytes / 1_048_576} unit="MiB" bad={!database.reachable}>
+        <li>{database.kind}</li>
+      </Tile>
+    </div>
+  );
+}
+
+interface TileProps {
+  readonly title: string;
+  readonly value: number;
+  readonly of?: number;
+  readonly unit?: string;
+  readonly href?: string;
+  /** Whether the number needs attention. */
+  readonly bad: boolean;
+  readonly children?: ComponentChildren;
+}
+
+function Tile({ title, value, of, unit, href, bad, children }: TileProps) {
+  const number = formatNumber(value, { maximumFractionDigits: 1 });
+  const figure = (
+    <>
+      <span class="tile-title">{title}</span>
+      <span class="tile-value">
+        {number}
+        {of !== undefined && <small> / {formatNumber(of)}</small>}
+        {unit && <small> {unit}</small>}
+      </span>
+    </>
+  );
+  return (
+    <section class={bad ? "tile bad" : "tile"} aria-label={title}>
+      {href ? <a href={href}>{figure}</a> : <div>{figure}</div>}
+      <ul>{children}</ul>
+    </section>
+  );
+}
+
+function TileLink({ href, words, number }: { href: string; words: string; number: number }) {
+  return (
+    <li>
+      <a href={href}>
+        {words} <b>{formatNumber(number)}</b>
+      </a>
+    </li>
+  );
+}
+
+function LastHour({ minutes }: { minutes: readonly Minute[] }) {
+  const times = useMemo(() => minutes.map(({ until }) => new Date(until)), [minutes]);
+  const charts = useMemo(() => chartsOf(minutes), [minutes]);
+  return (
+    <Section title={t("console.overview.hour")} about={t(minutes.length ? "console.overview.hour_about" : "console.overview.hour_later")}>
+      {minutes.length > 0 && (
+        <div class="chart-grid">
+          {charts.map(({ name, unit, lines }) => (
+            <div key={name} class="chart-box">
+              <h3>{t(`console.overview.chart.${name}`)}</h3>
+              <LazyChart label={t(`console.overview.chart.${name}`)} unit={unit} times={times} lines={lines} height={160} tick={clockTime} />
+            </div>
+          ))}
+        </div>
+      )}
+    </Section>
+  );
+}
+
+function clockTime(at: Date): string {
+  return formatDate(at, { timeStyle: "short" });
+}
+
+function chartsOf(minutes: readonly Minute[]): readonly { name: string; unit: string; lines: readonly Line[] }[] {
+  const counted = minutes.map(countRequests);
+  const total = (of: (one: ApiCounts) => number): readonly number[] => counted.map((apis) => apis.reduce((before, one) => before + of(one), 0));
+  const slowest = (of: (one: ApiCounts) => number | null): readonly (number | null)[] => counted.map((apis) => apis.reduce<number | null>((before, one) => Math.max(before ?? 0, of(one) ?? 0) || null, null));
+  return [
+    {
+      name: "requests",
+      unit: "",
+      lines: [
+        { label: t("console.overview.answered"), token: "accent", values: total(({ done }) => done) },
+        { label: t("console.overview.refused"), token: "warm", values: total(({ refused }) => refused) },
+        { label: t("console.overview.failed"), token: "alarm", values: total(({ failed }) => failed) },
+      ],
+    },
+    { name: "durations", unit: "ms", lines: [{ label: "p50", token: "accent", values: slowest(({ p50 }) => p50) }, { label: "p99", token: "warm", values: slowest(({ p99 }) => p99) }] },
+    {
+      name: "events",
+      unit: "",
+      lines: [
+        { label: t("console.events.title"), token: "accent", values: minutes.map(({ events }) => events) },
+        { label: t("console.orders.title"), token: "warm", values: minutes.map(({ orders }) => sum(orders)) },
+      ],
+    },
+    {
+      name: "waiting",
+      unit: "",
+      lines: [
+        { label: t("console.overview.absent"), token: "alarm", values: minutes.map(({ absentModules }) => absentModules) },
+        { label: t("console.overview.pending"), token: "warm", values: minutes.map(({ pendingDeliveries }) => pendingDeliveries) },
+      ],
+    },
+  ];
+}
+
+function Requests({ rows }: { rows: readonly ApiCounts[] }) {
+  const milliseconds = (value: number | null): string => (value === null ? "–" : `${formatNumber(value, { maximumFractionDigits: 1 })} ms`);
+  return (
+    <div id="requests">
+      <Section title={t("console.overview.by_api")} about={t("console.overview.by_api_about")}>
+        <Table
+          label={t("console.overview.by_api")}
+          list={{ data: rows, problem: "", reload: () => Promise.resolve(), more: null }}
+          id={(row) => row.api}
+          columns={[
+            { title: "API", value: (row) => row.api },
+            { title: t("console.overview.answered"), value: ({ done }) => done, cell: ({ done }) => formatNumber(done) },
+            { title: t("console.overview.refused"), value: ({ refused }) => refused, cell: ({ refused }) => formatNumber(refused) },
+            { title: t("console.overview.failed"), value: ({ failed }) => failed, cell: ({ failed }) => formatNumber(failed) },
+            { title: "p50", value: ({ p50 }) => p50, cell: ({ p50 }) => milliseconds(p50) },
+            { title: "p99", value: ({ p99 }) => p99, cell: ({ p99 }) => milliseconds(p99) },
+          ]}
+          empty={t("console.overview.no_requests")}
+        />
+      </Section>
+    </div>
+  );
+}
