@@ -4,7 +4,8 @@ import pytest
 
 from support.certification import Operator
 from support.gateway import Gateway
-from support.spec_operations import E8
+from support.spec_operations import E1, E8
+from support.stream_reader import StreamReader, data_of
 
 pytestmark = pytest.mark.slow
 
@@ -23,3 +24,14 @@ class TestTheOverview:
         assert requests["auth"]["statuses"]
         assert found["plants"]["active"] >= 4
         assert found["modules"]["total"] > 50
+
+
+class TestEvents:
+    def test_an_operator_sees_the_events_of_a_plant_of_others(self, identity: Gateway, operator: Operator) -> None:
+        who, target = identity.case(E1)
+        reader = StreamReader(identity, operator.token, key="none", path="/manage/v1/events", query="?kind=state")
+        reader.wait_named("ready")
+        assert identity.send(E1, target, who=who).status_code == 200
+        event = reader.wait_for(lambda event: data_of(event)["plantId"] == target["plant"])
+        assert data_of(event)["moduleId"]
+        reader.close()

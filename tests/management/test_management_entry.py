@@ -119,6 +119,8 @@ class TestEveryOperation:
         )
         ordered = sorted(OPERATIONS, key=lambda operation: last.index(operation.id) if operation.id in last else -1)
         for operation in ordered:
+            if operation.id == "listen":  # It does not end. tests/end_to_end/test_operators_view.py listens.
+                continue
             answer = await api.send(operation.method, module_path(operation), BODIES.get(operation.id))
             assert answer.status_code == operation.status, f"{operation.id}: {answer.text}"
 

@@ -197,7 +197,8 @@ class Operator:
     def __init__(self, gateway: Gateway, login: Login) -> None:
         self.browser = Browser(gateway, OPERATOR)
         self.http = self.browser.http
-        self._headers = {"authorization": f"Bearer {login.access_token}"}
+        self.token = login.access_token
+        self._headers = {"authorization": f"Bearer {self.token}"}
 
     def send(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         answer = self.http.request(method, f"/manage/v1{path}", json=body, headers=self._headers)

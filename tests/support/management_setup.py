@@ -11,10 +11,12 @@ from domogate.domain.people import MANAGE_SCOPE, Client, Subscription, User
 from domogate.drivers import check_options
 from domogate.edge.metrics import BOUNDS
 from domogate.fabric.in_process import InProcessFabric
+from domogate.identity.admission import KeyAdmission
 from domogate.identity.rotation import KeyPlace, list_key_places, rotate_keys
 from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as keep_subscription
 from domogate.services.driving import Driving
+from domogate.services.events.hub import Hub
 from domogate.services.monitoring.counters import Counters
 from domogate.services.monitoring.monitor import Monitor
 from domogate.services.plants.control import Control
@@ -88,6 +90,17 @@ class ManagementApi(TokenApi):
         client = Client("console", "Console", redirect_uris=("https://console.example/back",), scopes=(MANAGE_SCOPE,))
         super().__init__(of, "/manage/v1", client)
         self.backend = DeviceBackend(of)
+        self.hub = Hub(
+            of.store,
+            self.backend.devices.read_model,
+            self.verifier,
+            KeyAdmission(of.store, of.clock),
+            of.clock,
+            source=BASE_URL,
+            most=10,
+            most_per_user=2,
+            most_per_key=2,
+        )
         self.counters = Counters({}, 0, {}, 0)
         """The counters of the gateway. A test may replace them."""
         self.clock_problem: str | None = None
@@ -104,6 +117,7 @@ class ManagementApi(TokenApi):
                 devices=self.backend.devices,
                 status=self.status,
                 estate=EstateFiles(of.store, of.hasher, check_options({})),
+                hub=self.hub,
             ),
             self.verifier,
             base_url=BASE_URL,

@@ -152,6 +152,7 @@ HOME = (
 
 MANAGEMENT = (
     Call("management", "getOverview"),
+    Call("management", "listen", query={"plantId": HOUSE, "kind": ["state"]}),
     Call("management", "listUsers", query={"limit": 2}),
     Call("management", "createUser", body={"email": "sofia@example.com", "name": "Sofia Ricci", "operator": True}, status=201,
          keep={"userId": "user.id"}),

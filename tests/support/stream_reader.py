@@ -18,13 +18,15 @@ from support.http import KEY_HEADER, PATIENCE
 class StreamReader:
     """Reads on its own thread."""
 
-    def __init__(self, gateway: Gateway, token: str, *, query: str = "", key: str = "", last: str | None = None) -> None:
+    def __init__(
+        self, gateway: Gateway, token: str, *, query: str = "", key: str = "", last: str | None = None, path: str = "/events"
+    ) -> None:
         headers = {KEY_HEADER: key or gateway.subscription_key, "Authorization": f"Bearer {token}"}
         if last is not None:
             headers["Last-Event-ID"] = last
         self._http = httpx.Client(base_url=gateway.base_url, trust_env=False, verify=False, timeout=PATIENCE)
         self._connect: Callable[[], AbstractContextManager[EventSource]] = lambda: connect_sse(
-            self._http, "GET", f"/events{query}", headers=headers
+            self._http, "GET", f"{path}{query}", headers=headers
         )
         self._closing = False
         self._received: Queue[ServerSentEvent | None] = Queue()

@@ -5,7 +5,7 @@ import contextlib
 import json
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +26,7 @@ from domogate.services.events.filters import EventFilter
 from domogate.services.events.hub import Hub
 from domogate.services.events.stream import Stream
 from domogate.services.plants.read_model import ReadModel
-from domogate.services.rights.access import Caller, authenticate
+from domogate.services.rights.access import Caller, authenticate, may_manage
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.migrate import migrate
 from domogate.stores.opening import open_database
@@ -233,7 +233,21 @@ class StreamSetup:
         ready: bool = True,
     ) -> Listener:
         """Open a stream and read it. With `ready`, return when it gets new events."""
-        stream = await self.hub.open(await self.call(credentials), event_filter or EventFilter(), last_event_id)
+        opening = self.hub.open(await self.call(credentials), event_filter or EventFilter(), last_event_id)
+        return await self._read(opening, on_event, ready=ready)
+
+    async def listen_as_operator(
+        self, credentials: Credentials, event_filter: EventFilter | None = None, last_event_id: bytes | None = None
+    ) -> Listener:
+        async def is_operator(user_id: Id) -> bool:
+            return may_manage(await self.store.find_user(user_id))
+
+        caller = await self.call(credentials)
+        opening = self.hub.open_for_operator(caller, is_operator, event_filter or EventFilter(), last_event_id)
+        return await self._read(opening, lambda received: None, ready=True)
+
+    async def _read(self, opening: Awaitable[Stream], on_event: Callable[[ReceivedEvent], None], *, ready: bool) -> Listener:
+        stream = await opening
         listener = Listener(stream, on_event)
         listener.reading.set()
         self.listeners.append(listener)

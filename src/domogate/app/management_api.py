@@ -31,6 +31,7 @@ def build_management_api(gateway: "Gateway") -> ASGIApp:
                 gateway.history,
                 gateway.driving.list_drivers,
             ),
+            hub=gateway.hub,
             status=management.Status(
                 version=__version__,
                 monitor=gateway.monitor,

@@ -8,17 +8,16 @@ from starlette.responses import Response
 
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.notices import NoticeKind
-from domogate.events.stream_response import MEDIA_TYPE, EventStreamResponse
 from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import KeyAndToken
-from domogate.http_api.operations import Call, OperationTable, RequestHeader, Surface
-from domogate.http_api.problems import Problem
+from domogate.http_api.event_stream import LAST_EVENT_ID, MEDIA_TYPE, UNAVAILABLE, answer_stream
+from domogate.http_api.operations import Call, OperationTable, Surface
 from domogate.http_api.requests import read_id
 from domogate.services.events.cloud_events import ModuleData, PlantData
 from domogate.services.events.endings import MEANING_OF, End
 from domogate.services.events.filters import EventFilter, scopes_for
 from domogate.services.events.frames import Ready, Reset
-from domogate.services.events.hub import Hub, TooManyStreams, Unavailable
+from domogate.services.events.hub import Hub
 from domogate.services.rights.access import Caller
 from domogate.wire.openapi import Schemas
 
@@ -61,24 +60,20 @@ class EventQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
     "",
     "Listen to changes",
     label="events",
-    header=RequestHeader("Last-Event-ID", "The id of the last event that was received: events after it are sent first"),
+    header=LAST_EVENT_ID,
     media_types=(MEDIA_TYPE,),
     success=_STREAM,
     errors={
         403: "The user has no rights on a plant",
         404: "There is no such plant",
         429: "The key's rate or quota is used up, or the user or the key has too many open streams; see Retry-After",
-        503: "Too many streams are open, or the gateway stops; see Retry-After",
+        503: UNAVAILABLE,
     },
 )
 async def listen(hub: Hub, call: Call[Caller], query: EventQuery) -> Response:
     # The header has priority over the query: a browser that connects again sends a new header with the same URL.
     last_event_id = call.header or query.last_event_id or ""
-    try:
-        return EventStreamResponse(await hub.open(call.caller, query.to_filter(), last_event_id.encode().strip()))
-    except Unavailable as refused:
-        status = 429 if isinstance(refused, TooManyStreams) else 503
-        raise Problem(status, str(refused), {"retry-after": str(refused.retry_after)}) from None
+    return await answer_stream(hub.open(call.caller, query.to_filter(), last_event_id.encode().strip()))
 
 
 def _describe_events(document: dict[str, Any]) -> None:

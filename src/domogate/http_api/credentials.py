@@ -44,9 +44,10 @@ class Credentials(ABC, Generic[C]):
 
 
 class Operator(Actor, frozen=True, kw_only=True):
-    """An operator, and the IP address that the request came from."""
+    """An operator, and the IP address that the request came from. `caller` has the token, for checks of an open stream."""
 
     user_id: Id
+    caller: Caller
 
 
 class Users(Protocol):
@@ -57,8 +58,11 @@ def _token_scheme(description: str) -> dict[str, Any]:
     return {"token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": description}}
 
 
-async def verify_access_token(verifier: Verifier, request: Request, scope: str, api: str) -> Principal:
-    """Return the principal of an access token with this scope that is not of the implicit grant. Raises Problem, Fault."""
+async def verify_access_token(verifier: Verifier, request: Request, scope: str, api: str) -> tuple[Principal, bytes]:
+    """Return the principal, and the token that was sent: an access token with this scope, not of the implicit grant.
+
+    Raises Problem, Fault.
+    """
     unverified_token = read_bearer_token(request, "an access token").encode("latin-1")
     principal = verifier.find_verified(unverified_token) or await verifier.verify(unverified_token)
     if principal.kind is not TokenKind.ACCESS:
@@ -68,7 +72,7 @@ async def verify_access_token(verifier: Verifier, request: Request, scope: str, 
     if scope not in principal.scopes:
         detail = f"The token lacks the scope {scope}; the client must ask for it and be registered with it."
         raise Problem(403, detail, {"www-authenticate": bearer_challenge("insufficient_scope", scope)})
-    return principal
+    return principal, unverified_token
 
 
 class OperatorToken(Credentials[Operator]):
@@ -86,11 +90,12 @@ class OperatorToken(Credentials[Operator]):
         self._audit = audit
 
     async def check(self, request: Request) -> Operator:
-        principal = await verify_access_token(self._verifier, request, MANAGE_SCOPE, "The management API")
+        principal, unverified_token = await verify_access_token(self._verifier, request, MANAGE_SCOPE, "The management API")
         user = await self._users.find_user(principal.user_id)
         if user is None:
             raise _invalid("The token's user does not exist here.")
-        operator = Operator(user_id=user.id, address=address_of(request))
+        caller = Caller(principal, None, None, unverified_token)
+        operator = Operator(user_id=user.id, address=address_of(request), caller=caller)
         if not may_manage(user):
             what = f"management:{request.scope[OPERATION]}"
             self._audit.note(AuditAction.REFUSAL, who=user.id, what=what, result=AuditResult.REFUSED, address=operator.address)
@@ -126,7 +131,7 @@ class HomeToken(Credentials[Principal]):
         self._audit = audit
 
     async def check(self, request: Request) -> Principal:
-        principal = await verify_access_token(self._verifier, request, HOME_SCOPE, "The home API")
+        principal, _ = await verify_access_token(self._verifier, request, HOME_SCOPE, "The home API")
         self._requests.admit(principal.user_id)
         if request.scope[OPERATION] not in self.any_standing:
             check_standing(principal.standing)

@@ -29,6 +29,7 @@ from domogate.ports import (
 )
 from domogate.services.audit import AuditLog
 from domogate.services.driving.supervisor import DriverHealth
+from domogate.services.events.hub import Hub
 from domogate.services.monitoring.monitor import Monitor
 from domogate.services.people import People
 from domogate.services.plants.control import Control
@@ -153,3 +154,4 @@ class ManagementServices(msgspec.Struct, frozen=True):
     devices: Devices
     status: Status
     estate: EstateFiles
+    hub: Hub

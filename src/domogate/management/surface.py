@@ -8,6 +8,7 @@ from domogate.management import (
     clients,
     drivers,
     estate,
+    events,
     faults,
     keys,
     modules,
@@ -22,7 +23,22 @@ from domogate.management import (
 from domogate.management.services import ManagementServices
 from domogate.ports import Verifier
 
-_SUBJECTS = (overview, users, clients, plants, estate, modules, readings, orders, safety, webhooks, faults, drivers, keys)
+_SUBJECTS = (
+    overview,
+    users,
+    clients,
+    plants,
+    estate,
+    modules,
+    readings,
+    orders,
+    safety,
+    events,
+    webhooks,
+    faults,
+    drivers,
+    keys,
+)
 
 SURFACE = Surface(
     name="management",

@@ -17,6 +17,7 @@ from domogate.stores.tables import changes, parked
 PRUNE_CHUNK = 1_000
 
 _AFTER = SELECT_CHANGES.where(changes.c.cursor > bindparam("after")).limit(bindparam("limit"))
+_OF_PLANTS = _AFTER.where(changes.c.plant_id.is_not(None))
 # Two subqueries, because each of them is one step in the index. With min and max in one query, SQLite scans the whole index.
 _SPAN = select(select(func.min(changes.c.cursor)).scalar_subquery(), select(func.max(changes.c.cursor)).scalar_subquery())
 
@@ -25,7 +26,9 @@ def list_changes(connection: Connection, after: int, limit: int) -> Sequence[Cha
     return changes_from_rows(connection.execute(_AFTER, {"after": after, "limit": limit}))
 
 
-def list_changes_of(connection: Connection, plant_ids: Collection[Id], after: int, limit: int) -> Sequence[Change]:
+def list_changes_of(connection: Connection, plant_ids: Collection[Id] | None, after: int, limit: int) -> Sequence[Change]:
+    if plant_ids is None:
+        return changes_from_rows(connection.execute(_OF_PLANTS, {"after": after, "limit": limit}))
     found: list[Change] = []
     for ids in chunked(sorted(plant_ids)):
         page = SELECT_CHANGES.where(changes.c.plant_id.in_(ids), changes.c.cursor > after).limit(limit)

@@ -237,7 +237,7 @@ class Gateway:
         principal = FakeCredentials(TokenKind.ACCESS).principal
         rights = StreamRights(context, Caller(principal, Admitted(an_id(0xA0000070)), b"key", b"token"), EventFilter())
         rights.plants = {PLANT_ID}
-        access = await context.get_access(principal, PLANT_ID)
+        access = await rights.get_access(PLANT_ID)
         every = [module.id for module in self.topology.every_module()]
         got = [print_present(access, every, EventFilter(), source=SOURCE, cursor=1, now=NOW)]
         webhook: Any = MagicMock(

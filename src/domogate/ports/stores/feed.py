@@ -20,8 +20,8 @@ class FeedStore(Protocol):
         ...
 
     async def list_changes(self, after: int, limit: int) -> Sequence[Change]: ...
-    async def list_changes_of(self, plant_ids: Collection[Id], after: int, limit: int) -> Sequence[Change]:
-        """Return the first `limit` changes of these plants after the cursor `after`, in cursor order."""
+    async def list_changes_of(self, plant_ids: Collection[Id] | None, after: int, limit: int) -> Sequence[Change]:
+        """Return the first `limit` changes of these plants after the cursor `after`, in cursor order. None: of all plants."""
         ...
 
     async def list_newest_of(self, plant_id: Id, limit: int) -> Sequence[Change]:

@@ -12,12 +12,14 @@ from domogate.domain.faults import NoSuchPlant, NotYourPlant, ScopeMissing
 from domogate.domain.ids import Id
 from domogate.domain.notices import kinds_of_plant
 from domogate.ports import Admission, Clock, FeedStore, Verifier
-from domogate.services.events.endings import DRAINING, INTERRUPTED, PLANT_LOST
+from domogate.services.events.endings import DRAINING, INTERRUPTED, PLANT_LOST, SLOW
 from domogate.services.events.filters import EventFilter, scopes_for
 from domogate.services.events.frames import frame_notice
 from domogate.services.events.notices import find_notice
+from domogate.services.events.operator_rights import IsOperator, OperatorRights
 from domogate.services.events.stream import QueueLimits, Stream
 from domogate.services.events.stream_rights import (
+    ALL_PLANTS,
     Dependency,
     StreamContext,
     StreamRights,
@@ -27,12 +29,14 @@ from domogate.services.events.stream_rights import (
     user_dependency,
 )
 from domogate.services.plants.read_model import ReadModel
-from domogate.services.rights.access import Caller, get_access
+from domogate.services.rights.access import Caller
 
 HEARTBEAT_EVERY = 15.0
 AT_ONCE = 4
 """The number of streams that get a change before other tasks of the event loop can run."""
 RETRY_AFTER = 5
+_MOST_WAITING = 10_000
+"""The number of changes that may wait to be distributed while an operator listens to all plants."""
 
 _log = structlog.get_logger(__name__)
 
@@ -133,8 +137,21 @@ class Hub:
         if scopes.isdisjoint(caller.principal.scopes):
             named = tuple(sorted(scopes))
             raise ScopeMissing(f"the token needs one of the scopes that show these events: {', '.join(named)}", named)
+        rights = StreamRights(self._context, caller, event_filter)
         for plant_id in sorted(event_filter.plants):
-            await self._context.get_access(caller.principal, plant_id)
+            await rights.get_access(plant_id)
+        return self._open(rights, caller, event_filter, last_event_id)
+
+    async def open_for_operator(
+        self, caller: Caller, is_operator: IsOperator, event_filter: EventFilter, last_event_id: bytes | None = None
+    ) -> Stream:
+        """Open a stream of all plants, or of the plants of the filter. Raises NoSuchPlant, Unavailable, TooManyStreams."""
+        rights = OperatorRights(self._context, caller, event_filter, is_operator)
+        for plant_id in sorted(event_filter.plants):
+            await rights.get_access(plant_id)
+        return self._open(rights, caller, event_filter, last_event_id)
+
+    def _open(self, rights: StreamRights, caller: Caller, event_filter: EventFilter, last_event_id: bytes | None) -> Stream:
         if self._draining:
             raise Unavailable("The gateway is stopping; connect again later.")
         if len(self._streams) >= self._most:
@@ -144,7 +161,7 @@ class Hub:
             self._check_share("subscription key", key_dependency(caller.key), self._most_per_key)
         stream = Stream(
             self._context,
-            StreamRights(self._context, caller, event_filter),
+            rights,
             event_filter,
             last_event_id,
             limits=self._limits,
@@ -190,7 +207,7 @@ class Hub:
             for change in changes:
                 event = change.event
                 if type(event) is StateChanged:
-                    if plant_dependency(event.plant_id) in self._by_dependency:
+                    if plant_dependency(event.plant_id) in self._by_dependency or self._operators_need(change):
                         self._changes.append(change)
                 elif type(event) is PlantChanged:
                     self._apply_plant(change, event)
@@ -213,10 +230,26 @@ class Hub:
                     # The user may have got this plant. The stream gets its events from now on.
                     self._streams[stream].add(dependency)
                     self._by_dependency.setdefault(dependency, {})[stream] = None
-        streams = self._by_dependency.get(dependency)
-        if streams:
-            _invalidate_rights(streams)
+        streams = self._by_dependency.get(dependency, ())
+        _invalidate_rights(streams)
+        if streams or self._operators_need(change):
             self._changes.append(change)
+
+    def _operators_need(self, change: Change) -> bool:
+        """Whether an operator listens to all plants. If too many changes wait, the streams of operators end.
+
+        Their plants may have to be loaded from the store, and the changes of a large estate may come faster.
+        """
+        listening = self._by_dependency.get(ALL_PLANTS)
+        if listening and len(self._changes) >= _MOST_WAITING:
+            _log.warning("streams of operators end: too many changes wait", cursor=change.cursor)
+            for stream in tuple(listening):
+                stream.end(SLOW)
+        return bool(listening)
+
+    def _list_listening(self, plant_id: Id) -> tuple[Stream, ...]:
+        """Return the streams that have events of this plant."""
+        return (*self._by_dependency.get(plant_dependency(plant_id), ()), *self._by_dependency.get(ALL_PLANTS, ()))
 
     async def _run(self) -> None:
         while True:
@@ -231,25 +264,24 @@ class Hub:
                 except Exception:
                     # The streams of the plant end: a disconnected client resumes, but a client cannot notice a missing event.
                     _log.exception("a change could not be sent to event streams", cursor=change.cursor)
-                    for stream in tuple(self._by_dependency.get(plant_dependency(plant_id), ())):
+                    for stream in self._list_listening(plant_id):
                         stream.end(INTERRUPTED)
                 self._changes.popleft()
 
     async def _distribute(self, change: Change, plant_id: Id) -> None:
-        dependency = plant_dependency(plant_id)
-        if dependency not in self._by_dependency:
+        if not self._list_listening(plant_id):
             return
-        plant = self._context.read_model.find_plant(plant_id) or await self._context.read_model.get_plant(plant_id)
+        plant = await self._context.get_plant(plant_id)
         notice = None if plant is None else find_notice(change, plant)
         if plant is None or notice is None:
             return
-        now, frame = self._context.clock.now(), b""
+        frame = b""
         # A stream that opens during this loop reads this change from the store.
-        streams = tuple(self._by_dependency.get(dependency, ()))
+        streams = self._list_listening(plant_id)
         for number, stream in enumerate(streams, 1):
             if stream.accepts(notice):
                 try:
-                    access = get_access(stream.rights.principal, plant_id, plant, now)
+                    access = stream.rights.find_access(plant_id, plant)
                 except (NoSuchPlant, NotYourPlant):
                     if plant_id in stream.rights.plants:
                         stream.end(PLANT_LOST)

@@ -207,7 +207,7 @@ class Stream:
         while True:
             await self._check_rights()
             try:
-                access = await self._context.get_access(self.rights.principal, plant_id)
+                access = await self.rights.get_access(plant_id)
             except (NoSuchPlant, NotYourPlant):
                 raise Ended(PLANT_LOST) from None
             if not self._rights_invalid:
@@ -247,12 +247,12 @@ class Stream:
 
     async def _read_page(self, until: int | None) -> tuple[Sequence[Change], bool]:
         """Return changes of the stream's plants, and whether there may be more. Raises _Pruned."""
-        store = self._context.store
         while True:
             await self._check_rights()
             checked = self._checked_version
-            found = await store.list_changes_of(self.rights.plants, self._position, PAGE)
-            oldest, _ = await store.feed_span()  # read after the page, to detect changes that were pruned during the await
+            found = await self.rights.list_changes(self._position, PAGE)
+            # Read after the page, to detect changes that were pruned during the await.
+            oldest, _ = await self._context.store.feed_span()
             # If the user got a plant during the await, its changes are missing in the page.
             if checked == self._rights_version:
                 break
@@ -268,7 +268,7 @@ class Stream:
         for change in changes:
             assert isinstance(change.event, StateChanged | PlantChanged), "the page has only events of plants"
             try:
-                access = await self._context.get_access(self.rights.principal, change.event.plant_id)
+                access = await self.rights.get_access(change.event.plant_id)
             except (NoSuchPlant, NotYourPlant):
                 continue
             notice = find_notice(change, access.plant)

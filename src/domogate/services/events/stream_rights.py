@@ -6,7 +6,7 @@ from math import inf
 import msgspec
 
 from domogate.common.secrets import digest_secret
-from domogate.domain.events import ClientChanged, Event, GrantRevoked, SubscriptionChanged, UserChanged
+from domogate.domain.events import Change, ClientChanged, Event, GrantRevoked, SubscriptionChanged, UserChanged
 from domogate.domain.faults import Fault, KeyRefused, NoSuchPlant, NotYourPlant, sentence
 from domogate.domain.ids import Id
 from domogate.domain.notices import Notice
@@ -14,7 +14,7 @@ from domogate.domain.people import Principal
 from domogate.ports import Admission, Clock, FeedStore, Verifier
 from domogate.services.events.endings import CODE_OF, KEY_GONE, TOKEN_CHANGED, TOKEN_EXPIRED, End, Ended
 from domogate.services.events.filters import EventFilter
-from domogate.services.plants.read_model import ReadModel
+from domogate.services.plants.read_model import PlantView, ReadModel
 from domogate.services.rights.access import Access, Caller, check_standing, get_access, list_own_plants
 
 Dependency = tuple[str, str]
@@ -23,6 +23,10 @@ Dependency = tuple[str, str]
 
 def plant_dependency(plant_id: Id) -> Dependency:
     return "plant", plant_id
+
+
+ALL_PLANTS: Dependency = ("plant", "all")
+"""The dependency of a stream of an operator that has the events of all plants."""
 
 
 def user_dependency(user_id: Id) -> Dependency:
@@ -57,10 +61,8 @@ class StreamContext(msgspec.Struct, frozen=True):
     source: str
     """The URL of the gateway, which is the source of every event."""
 
-    async def get_access(self, principal: Principal, plant_id: Id) -> Access:
-        """Return what the principal may see of the plant. Raises NoSuchPlant, NotYourPlant."""
-        plant = self.read_model.find_plant(plant_id) or await self.read_model.get_plant(plant_id)
-        return get_access(principal, plant_id, plant, self.clock.now())
+    async def get_plant(self, plant_id: Id) -> PlantView | None:
+        return self.read_model.find_plant(plant_id) or await self.read_model.get_plant(plant_id)
 
 
 FramedNotices = Sequence[tuple[Notice, bytes]]
@@ -139,7 +141,11 @@ class StreamRights:
             if not self.plants <= plants:
                 raise NotYourPlant("the user has lost the rights on a plant of this stream")
             return plants, own.until
-        until = [(await self._context.get_access(principal, plant_id)).until for plant_id in self._event_filter.plants]
+        now = self._context.clock.now()
+        until = [
+            get_access(principal, plant_id, await self._context.get_plant(plant_id), now).until
+            for plant_id in self._event_filter.plants
+        ]
         return self.plants, min(until)
 
     async def keep_visible(self, notices: FramedNotices) -> FramedNotices:
@@ -149,11 +155,23 @@ class StreamRights:
         """
         return [(notice, frame) for notice, frame in notices if await self.may_see(notice)]
 
+    def find_access(self, plant_id: Id, plant: PlantView | None) -> Access:
+        """Return what the stream may show of the plant in the read model. Raises NoSuchPlant, NotYourPlant."""
+        return get_access(self.principal, plant_id, plant, self._context.clock.now())
+
+    async def get_access(self, plant_id: Id) -> Access:
+        """Load the plant if needed. Raises NoSuchPlant, NotYourPlant."""
+        return self.find_access(plant_id, await self._context.get_plant(plant_id))
+
+    async def list_changes(self, after: int, limit: int) -> Sequence[Change]:
+        """Return changes of the stream's plants, also changes that the stream may not show."""
+        return await self._context.store.list_changes_of(self.plants, after, limit)
+
     async def may_see(self, notice: Notice) -> bool:
         if notice.plant_id not in self.plants:
             return False
         try:
-            access = await self._context.get_access(self.principal, notice.plant_id)
+            access = await self.get_access(notice.plant_id)
         except (NoSuchPlant, NotYourPlant):
             return False
         return access.may_get(notice)

@@ -8,6 +8,9 @@ from typing import Any
 
 from starlette.responses import Response
 
+from domogate.http_api.operations import RequestHeader
+from domogate.http_api.problems import Problem
+from domogate.services.events.hub import TooManyStreams, Unavailable
 from domogate.services.events.stream import Stream
 
 MEDIA_TYPE = "text/event-stream"
@@ -20,6 +23,20 @@ _TAKEN = "domogate.taken"
 """The key in the ASGI scope for a function of our server. It waits until the client has read enough of the written bytes."""
 # Other servers do not have this function. Sending an empty message there returns when more bytes can be written.
 _NOTHING = {"type": "http.response.body", "body": b"", "more_body": True}
+
+
+LAST_EVENT_ID = RequestHeader("Last-Event-ID", "The id of the last event that was received: events after it are sent first")
+UNAVAILABLE = "Too many streams are open, or the gateway stops; see Retry-After"
+"""The description of status 503 of an operation that opens a stream."""
+
+
+async def answer_stream(opening: Awaitable[Stream]) -> Response:
+    """Return the response that writes the stream. Raises Problem if the stream was not opened."""
+    try:
+        return EventStreamResponse(await opening)
+    except Unavailable as refused:
+        status = 429 if isinstance(refused, TooManyStreams) else 503
+        raise Problem(status, str(refused), {"retry-after": str(refused.retry_after)}) from None
 
 
 class EventStreamResponse(Response):

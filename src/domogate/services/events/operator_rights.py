@@ -1,0 +1,64 @@
+"""The rights of the event stream of an operator: all plants, as long as the user is an operator."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from math import inf
+
+from domogate.domain.events import Change
+from domogate.domain.faults import Fault, NoSuchPlant, sentence
+from domogate.domain.ids import Id
+from domogate.domain.notices import Notice
+from domogate.domain.people import HOME_SCOPE
+from domogate.services.events.endings import CODE_OF, TOKEN_CHANGED, End, EndCode, Ended
+from domogate.services.events.filters import EventFilter
+from domogate.services.events.stream_rights import ALL_PLANTS, Dependency, StreamContext, StreamRights
+from domogate.services.plants.read_model import PlantView
+from domogate.services.rights.access import Access, Caller
+
+IsOperator = Callable[[Id], Awaitable[bool]]
+
+_EVERYTHING = frozenset({HOME_SCOPE})
+"""This scope shows every kind of module. An operator sees all of them through the management API."""
+_NOT_OPERATOR = End(EndCode.PLANT, "The user is not an operator any more.")
+
+
+class OperatorRights(StreamRights):
+    """An operator sees every plant, also removed plants. An empty filter means all plants, now and later."""
+
+    def __init__(self, context: StreamContext, caller: Caller, event_filter: EventFilter, is_operator: IsOperator) -> None:
+        super().__init__(context, caller, event_filter)
+        self._is_operator = is_operator
+
+    @property
+    def all_plants(self) -> bool:
+        """False: the stream does not follow the plants of its user. `ALL_PLANTS` stands for all plants."""
+        return False
+
+    def list_dependencies(self) -> list[Dependency]:
+        return [*super().list_dependencies(), *([] if self.plants else [ALL_PLANTS])]
+
+    async def check(self) -> None:
+        """Check the token, and whether its user is an operator. Raises Ended."""
+        verifier = self._context.verifier
+        try:
+            principal = verifier.find_verified(self._token) or await verifier.verify(self._token)
+        except Fault as fault:
+            raise Ended(End(CODE_OF[type(fault)], sentence(fault.message.rstrip(".")))) from None
+        if principal.scopes != self.principal.scopes:
+            raise Ended(TOKEN_CHANGED)
+        if not await self._is_operator(principal.user_id):
+            raise Ended(_NOT_OPERATOR)
+        self.principal, self._token_until = principal, principal.expires_at
+
+    def find_access(self, plant_id: Id, plant: PlantView | None) -> Access:
+        if plant is None:
+            raise NoSuchPlant(f"no plant has the id {plant_id}")
+        return Access(plant, _EVERYTHING, inf, joined=0)
+
+    async def list_changes(self, after: int, limit: int) -> Sequence[Change]:
+        return await self._context.store.list_changes_of(self.plants or None, after, limit)
+
+    async def may_see(self, notice: Notice) -> bool:
+        try:
+            return (await self.get_access(notice.plant_id)).may_get(notice)
+        except NoSuchPlant:
+            return False
