@@ -3,6 +3,7 @@
 from typing import Any
 
 from domogate import __version__
+from domogate.developer.surface import SURFACE as DEVELOPER
 from domogate.events.surface import SURFACE as EVENTS
 from domogate.families import FAMILIES
 from domogate.families._openapi import openapi_document as describe_family
@@ -13,7 +14,7 @@ from domogate.settings import Settings
 from domogate.tickets.surface import SURFACE as TICKETS
 from domogate.webhooks.surface import SURFACE as WEBHOOKS
 
-SURFACES = (HOME, EVENTS, WEBHOOKS, TICKETS, MANAGEMENT)
+SURFACES = (HOME, EVENTS, WEBHOOKS, TICKETS, DEVELOPER, MANAGEMENT)
 DOCUMENTS = (*(family.slug for family in FAMILIES), *(surface.name for surface in SURFACES))
 
 

@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from datetime import date
 
-from domogate import __version__, auth, events, tickets, webhooks
+from domogate import __version__, auth
 from domogate.app.documents import SURFACES
 from domogate.app.gateway_metrics import build_monitor, register_metrics
-from domogate.app.home_api import build_home_api
-from domogate.app.management_api import build_management_api
+from domogate.app.own_apis import build_own_apis
 from domogate.app.pages import build_pages, register_client
 from domogate.app.parts import (
     DAY,
@@ -36,7 +35,6 @@ from domogate.families._call import Services
 from domogate.families._chronothermostats import print_notification
 from domogate.families._documents import build_documents
 from domogate.families._serve import FamilyApp
-from domogate.http_api.credentials import KeyAndToken
 from domogate.identity.admission import KeyAdmission
 from domogate.identity.external import ExternalIssuer
 from domogate.identity.fetching import JsonFetcher
@@ -47,6 +45,7 @@ from domogate.services.audit import AuditLog
 from domogate.services.authorization import Authorization
 from domogate.services.authorization.origins import Origins
 from domogate.services.clock_check import ClockCheck
+from domogate.services.developer.receivers import Receivers, ReceiverSender
 from domogate.services.driving import Driving
 from domogate.services.events.hub import Hub
 from domogate.services.people import LoginThrottle, Sessions
@@ -148,12 +147,14 @@ class Gateway:
             self.store, self.signer, self.identities, self.read_model, self.control, self.clock, self.audit, settings.auth_url
         )
         self.webhook_sender = HttpWebhookSender(settings.webhook_networks, settings.webhook_deadline)
+        self.receivers = Receivers(settings.base_url, self.clock)
+        sender = ReceiverSender(self.receivers, self.webhook_sender, self.clock)
         formats = WebhookFormats(settings.base_url, {WebhookFormat.THERMOSTAT: print_notification})
         self.dispatcher = Dispatcher(
             self.store,
             self.identities,
             self.read_model,
-            self.webhook_sender,
+            sender,
             self.clock,
             formats,
             self.audit,
@@ -161,9 +162,7 @@ class Gateway:
             dead_kept=settings.dead_letters_kept_days * DAY,
             may_prune=self.clock_check.check,
         )
-        self.webhooks = Webhooks(
-            self.store, self.read_model, self.webhook_sender, self.clock, self.audit, formats, self.dispatcher
-        )
+        self.webhooks = Webhooks(self.store, self.read_model, sender, self.clock, self.audit, formats, self.dispatcher)
         self.webhook_administration = WebhookAdministration(self.store, self.clock, self.audit, self.dispatcher)
         self.fault_injector = FaultInjector(self.store, self.clock, self.audit)
         self.fault_expiry = FaultExpiry(self.fault_injector, self.clock)
@@ -279,15 +278,7 @@ class Gateway:
             for family in FAMILIES
         }
         surfaces |= self._build_identity()
-        key_and_token = KeyAndToken(self.admission, self.verifier, self.audit)
-        surfaces[b"events"] = events.build(self.hub, key_and_token, base_url=settings.base_url, version=__version__)
-        surfaces[b"webhooks"] = webhooks.build(
-            self.webhooks, key_and_token, base_url=settings.base_url, version=__version__, max_body=settings.max_body
-        )
-        surfaces[b"tickets"] = tickets.build(
-            self.redemption, base_url=settings.base_url, version=__version__, max_body=settings.max_body
-        )
-        surfaces[b"home"] = build_home_api(self)
+        surfaces |= build_own_apis(self)
         others = {surface.name: surface.document for surface in SURFACES}
         surfaces[b"openapi"] = build_documents(FAMILIES, others, base_url=settings.base_url, version=__version__)
         pages = build_pages(settings, self._demo_users)
@@ -302,7 +293,7 @@ class Gateway:
         )
 
     def _build_identity(self) -> dict[bytes, ASGIApp]:
-        """Build /auth, its discovery documents under /.well-known, and the management API."""
+        """Build /auth, and its discovery documents under /.well-known."""
         settings = self.settings
         authorization = Authorization(
             self.store,
@@ -344,5 +335,4 @@ class Gateway:
                 max_body=settings.max_body,
             ),
             b".well-known": auth.build_well_known(discovery, auth.PREFIX),
-            b"manage": build_management_api(self),
         }

@@ -51,7 +51,7 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
 
     from domogate.app import serve as serve_gateway
 
-    settings = _show_terms(_allow_own_receivers(settings, given))
+    settings = _show_terms(_allow_own_receivers(_allow_self_service(settings, given), given))
     with _data_folder(settings, given) as placed, withdraw(ready_file):
         await _import_once(placed, file)
         await serve_gateway(placed, on_ready, demo_users=_list_demo_users(file))
@@ -71,6 +71,10 @@ def _allow_own_receivers(settings: Settings, given: frozenset[str]) -> Settings:
     if "webhook_networks" in given or settings.webhook_networks:
         return settings
     return msgspec.structs.replace(settings, webhook_networks=("127.0.0.0/8", "::1"))
+
+
+def _allow_self_service(settings: Settings, given: frozenset[str]) -> Settings:
+    return settings if "self_service" in given else msgspec.structs.replace(settings, self_service=True)
 
 
 def _show_terms(settings: Settings) -> Settings:

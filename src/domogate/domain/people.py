@@ -106,6 +106,10 @@ HOME_SCOPE = "home.use"
 """With this scope an application can use the homes of a person as the person does (/home/v1). Doors need another scope too."""
 
 
+DEVELOPER_SCOPE = "developer.use"
+"""With this scope an application can register applications and keys for a developer (/developer/v1)."""
+
+
 class IdentityScope(StrEnum):
     """Scopes of OpenID Connect. They are about the person, not about plants. They do not allow any operation of a family."""
 
@@ -115,7 +119,7 @@ class IdentityScope(StrEnum):
     OFFLINE_ACCESS = "offline_access"
 
 
-KNOWN_SCOPES = (*map(str, Scope), *map(str, IdentityScope), HOME_SCOPE, MANAGE_SCOPE)
+KNOWN_SCOPES = (*map(str, Scope), *map(str, IdentityScope), HOME_SCOPE, DEVELOPER_SCOPE, MANAGE_SCOPE)
 """All scopes that a client can be registered for, as written on the wire."""
 
 

@@ -1,4 +1,4 @@
-"""Three ways to check credentials: a token for the management API or for the home API, or a subscription key and a token."""
+"""Ways to check credentials: a token of an operator or of a person, or a subscription key and a token."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,16 @@ from starlette.requests import Request
 
 from domogate.domain.faults import KeyRefused, TokenRefused
 from domogate.domain.ids import Id
-from domogate.domain.people import HOME_SCOPE, MANAGE_SCOPE, PAGES_CLIENT, GrantType, Principal, TokenKind, User
+from domogate.domain.people import (
+    DEVELOPER_SCOPE,
+    HOME_SCOPE,
+    MANAGE_SCOPE,
+    PAGES_CLIENT,
+    GrantType,
+    Principal,
+    TokenKind,
+    User,
+)
 from domogate.http_api.problems import Problem, bearer_challenge
 from domogate.http_api.requests import address_of
 from domogate.ports import Admission, Audit, Verifier
@@ -111,18 +120,23 @@ class Requests(Protocol):
         ...
 
 
-class HomeToken(Credentials[Principal]):
-    """An access token with the home scope. No subscription key is needed, so the requests of each person are limited."""
-
-    schemes = _token_scheme(f"An access token with the scope {HOME_SCOPE}")
-    errors = {
-        401: f"The access token is missing or not valid; it needs the scope {HOME_SCOPE}",
-        403: f"The token lacks the scope {HOME_SCOPE}, or the person has no rights on this",
+def _person_errors(scope: str) -> dict[int, str]:
+    return {
+        401: f"The access token is missing or not valid; it needs the scope {scope}",
+        403: f"The token lacks the scope {scope}, or the person has no rights on this",
         429: "The person sends too many requests; see Retry-After",
         469: "The person must renew their password",
         470: "The person must accept the terms and conditions",
     }
-    any_standing: ClassVar[frozenset[str]] = frozenset({"getMe"})
+
+
+class PersonToken(Credentials[Principal]):
+    """An access token with the scope of the API. No subscription key is needed, so the requests of each person are limited."""
+
+    scope: ClassVar[str]
+    api: ClassVar[str]
+    """The name of the API at the beginning of a sentence."""
+    any_standing: ClassVar[frozenset[str]] = frozenset()
     """The operations that also answer a person who must renew the password or accept the terms."""
 
     def __init__(self, verifier: Verifier, requests: Requests, audit: Audit) -> None:
@@ -131,7 +145,7 @@ class HomeToken(Credentials[Principal]):
         self._audit = audit
 
     async def check(self, request: Request) -> Principal:
-        principal, _ = await verify_access_token(self._verifier, request, HOME_SCOPE, "The home API")
+        principal, _ = await verify_access_token(self._verifier, request, self.scope, self.api)
         self._requests.admit(principal.user_id)
         if request.scope[OPERATION] not in self.any_standing:
             check_standing(principal.standing)
@@ -139,6 +153,19 @@ class HomeToken(Credentials[Principal]):
 
     def note_refusal(self, caller: Principal, error: Exception, request: Request) -> None:
         note_refusal(self._audit, caller, request.scope[OPERATION], error, address_of(request))
+
+
+class HomeToken(PersonToken):
+    scope, api = HOME_SCOPE, "The home API"
+    schemes = _token_scheme(f"An access token with the scope {HOME_SCOPE}")
+    errors = _person_errors(HOME_SCOPE)
+    any_standing = frozenset({"getMe"})
+
+
+class DeveloperToken(PersonToken):
+    scope, api = DEVELOPER_SCOPE, "The developer API"
+    schemes = _token_scheme(f"An access token with the scope {DEVELOPER_SCOPE}")
+    errors = _person_errors(DEVELOPER_SCOPE)
 
 
 class KeyAndToken(Credentials[Caller]):

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from domogate.common.urls import split_url
-from domogate.domain.people import HOME_SCOPE, MANAGE_SCOPE, Scope, TokenKind
+from domogate.domain.people import DEVELOPER_SCOPE, HOME_SCOPE, MANAGE_SCOPE, Scope, TokenKind
 
 # Algorithms and the kinds of keys that they need (RFC 7518 §3.1, RFC 8037 §3.1). Symmetric algorithms and "none" are not
 # allowed.
@@ -16,7 +16,7 @@ ALGORITHMS: Mapping[str, tuple[str, str | None]] = MappingProxyType(
     {"ES256": ("EC", "P-256"), "RS256": ("RSA", None), "PS256": ("RSA", None), "EdDSA": ("OKP", "Ed25519")}
 )
 
-GRANTABLE = frozenset((*Scope, HOME_SCOPE, MANAGE_SCOPE))
+GRANTABLE = frozenset((*Scope, HOME_SCOPE, DEVELOPER_SCOPE, MANAGE_SCOPE))
 
 
 class TokenMark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -23,6 +23,7 @@ from domogate.ports.sealing import SealBroken, Sealer, SecretKeyMissing
 from domogate.ports.stores.audit import AuditStore
 from domogate.ports.stores.authorization import AuthorizationStore, GrantStore, SessionStore, TokenStore
 from domogate.ports.stores.clock import ClockStore
+from domogate.ports.stores.developers import DeveloperStore
 from domogate.ports.stores.devices import FaultStore, OrderStore, ReadingStore, StateStore
 from domogate.ports.stores.estate import (
     EstateStore,
@@ -56,6 +57,7 @@ __all__ = [
     "ConnectionHealth",
     "ConnectionState",
     "Delivered",
+    "DeveloperStore",
     "DeviceHost",
     "Driver",
     "EchoBackend",

@@ -2,6 +2,7 @@
 
 from domogate.common.checks import between, positive
 from domogate.domain.languages import LANGUAGES
+from domogate.domain.people import MOST_DAILY_QUOTA
 from domogate.drivers.declaration import Setting
 from domogate.identity.secret_keys import check_keys
 from domogate.settings.rules import (
@@ -15,6 +16,7 @@ from domogate.settings.rules import (
     check_operator_name,
     check_price,
     check_public_url,
+    check_rate,
     check_readable,
     check_terms,
     check_url,
@@ -211,6 +213,15 @@ PANELS: dict[str, dict[str, Setting]] = {
             check_logo,
             only_served=True,
         ),
+        "self_service": Setting(
+            "true|false",
+            "Let every user register applications and get subscription keys for themselves, and inject faults into simulated "
+            "devices of their own homes. In the demo it is true.",
+        ),
+        "self_service_quota": Setting(
+            "NUMBER", "Daily quota of a key that a user gets this way.", between(1, MOST_DAILY_QUOTA)
+        ),
+        "self_service_rate": Setting("RATE", "Rate of such a key, such as 10/second or 600/minute.", check_rate),
     },
     "Families": {
         "echo_url": Setting(

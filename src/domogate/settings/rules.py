@@ -15,6 +15,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.formats import NAME_LENGTH, is_name
 from domogate.drivers import SETTINGS
 from domogate.identity.profiles import IssuerProfile
+from domogate.identity.rates import parse_rate
 
 
 class Wrong(ValueError):
@@ -148,3 +149,11 @@ KIND_OF_VALUE: dict[object, str] = {
     dict[DeviceKind, float]: "a table of numbers by device kind",
     dict[str, str]: "a table of dates by family or operation",
 }
+
+
+def check_rate(value: str) -> str:
+    try:
+        parse_rate(value)
+    except ValueError as error:
+        raise Wrong(str(error)) from None
+    return value

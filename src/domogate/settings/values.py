@@ -80,6 +80,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     # Pages
     console: bool = True
     operator_logo: Path | None = None
+    self_service: bool = False
+    self_service_quota: int = 10_000
+    self_service_rate: str = "10/second"
 
     # Families
     echo_url: str | None = None

@@ -22,6 +22,7 @@ from domogate.stores.codec import to_json_or_none, to_row
 from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.keys import list_subscriptions
 from domogate.stores.members import feed_position, invitation_rows, keep_since, member_rows
+from domogate.stores.owned import OWNED_CLIENT, OWNED_SUBSCRIPTION, list_owned
 from domogate.stores.people import list_users, user_to_row
 from domogate.stores.reconcile import Difference, RowValues, collect, compare, values_of, write
 from domogate.stores.tables import clients, invitations, members, subscriptions, users
@@ -127,6 +128,9 @@ def compare_clients(tx: Transaction, estate: Estate, *, prune: bool) -> Differen
     # The client of the gateway's own pages is not part of an estate. No import changes or removes it.
     own = find_client(tx.connection, PAGES_CLIENT)
     wanted += [] if own is None else [own]
+    # An import does not remove what people registered for themselves.
+    listed = {client.id for client in wanted}
+    wanted += [stored[one] for one in sorted(list_owned(tx.connection, OWNED_CLIENT) - listed)]
     rows = collect("clients", (values_of(clients, client_to_row(client)) for client in wanted))
     return compare(tx, clients, rows, prune=prune)
 
@@ -154,6 +158,8 @@ def compare_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Di
                 subscription, id=known.id, created_at=known.created_at, revoked_at=revoked_at
             )
         wanted.append(subscription)
+    listed = {subscription.id for subscription in wanted}
+    wanted += [by_id[Id(one)] for one in sorted(list_owned(tx.connection, OWNED_SUBSCRIPTION) - listed)]
     rows = collect("subscriptions", (values_of(subscriptions, to_row(subscription)) for subscription in wanted))
     return compare(tx, subscriptions, rows, prune=prune)
 

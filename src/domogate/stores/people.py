@@ -15,6 +15,7 @@ from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.estate_history import drop_documents_of
 from domogate.stores.grants import remove_grants
 from domogate.stores.members import changing_plants, list_plants_inviting, list_plants_of_user, take_up_invitations
+from domogate.stores.owned import remove_owned
 from domogate.stores.sealing import seal, unseal
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import grants, invitations, members, passkeys, plants, users
@@ -151,6 +152,7 @@ def remove_users(tx: Transaction, user_ids: Sequence[Id]) -> None:
     emails = select(users.c.email).where(users.c.id.in_(bindparam("ids", expanding=True)))
     found = [email for ids in chunked(user_ids) for email in tx.connection.execute(emails, {"ids": ids}).scalars()]
     drop_documents_of(tx, found)
+    remove_owned(tx, user_ids)
     remove_grants(tx, grants.c.user_id, user_ids)
     execute_many(tx.connection, delete(users).where(users.c.id == bindparam("gone")), [{"gone": gone} for gone in user_ids])
     for user_id in user_ids:

@@ -20,6 +20,7 @@ from domogate.stores.keys import SqlKeys
 from domogate.stores.logbook import SqlLogbook
 from domogate.stores.members import SqlMembers
 from domogate.stores.orders import SqlOrders
+from domogate.stores.owned import SqlOwned
 from domogate.stores.passkeys import SqlPasskeys
 from domogate.stores.people import SqlPeople
 from domogate.stores.plants import SqlPlants
@@ -43,6 +44,7 @@ class SqlStore(
     SqlExternalAccounts,
     SqlPasskeys,
     SqlClients,
+    SqlOwned,
     SqlTokens,
     SqlSessions,
     SqlWebhooks,

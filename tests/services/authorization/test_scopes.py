@@ -2,7 +2,7 @@
 
 from domogate.domain.commands import Command, OpenLock
 from domogate.domain.devices import DeviceKind
-from domogate.domain.people import KNOWN_SCOPES, MANAGE_SCOPE, IdentityScope, Scope
+from domogate.domain.people import DEVELOPER_SCOPE, KNOWN_SCOPES, MANAGE_SCOPE, IdentityScope, Scope
 from domogate.families import FAMILIES
 from domogate.services.authorization.scopes import GROUP_OF, ON_PURPOSE, ScopeGroup, group_scopes, is_about_plants
 from domogate.services.tickets.rights import COMMAND_OF, SCOPE
@@ -12,11 +12,11 @@ def test_every_known_scope_has_a_group() -> None:
     assert set(GROUP_OF) == set(KNOWN_SCOPES)
 
 
-def test_scopes_that_can_open_a_lock_are_granted_on_purpose() -> None:
+def test_scopes_that_can_open_a_lock_or_administer_something_are_granted_on_purpose() -> None:
     """A ticket opens a lock. A scene can have any command as a step. An operator can send any command."""
     assert OpenLock() in COMMAND_OF.values()
     assert OpenLock in Command.__args__
-    opening = {SCOPE, MANAGE_SCOPE}
+    opening = {SCOPE, MANAGE_SCOPE, DEVELOPER_SCOPE}
     for family in FAMILIES:
         for operation in family.operations:
             if operation.method != "GET" and {DeviceKind.SCENE, DeviceKind.LOCK}.intersection(operation.kinds):

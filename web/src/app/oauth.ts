@@ -4,7 +4,7 @@ import { sha256 } from "./sha256";
 
 export const CLIENT_ID = "domogate-pages";
 const SCOPES =
-  "openid profile email offline_access home.use plug.read plug.write topology.read scene.launch scene.write light.read light.write " +
+  "openid profile email offline_access home.use developer.use plug.read plug.write topology.read scene.launch scene.write light.read light.write " +
   "comfort.read comfort.write audiovideoterminal.read safety.read gateway.manage";
 const PENDING = "domogate.login";
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from enum import StrEnum
 
-from domogate.domain.people import HOME_SCOPE, KNOWN_SCOPES, MANAGE_SCOPE, Client, IdentityScope, Scope, User
+from domogate.domain.people import DEVELOPER_SCOPE, HOME_SCOPE, KNOWN_SCOPES, MANAGE_SCOPE, Client, IdentityScope, Scope, User
 
 
 class ScopeGroup(StrEnum):
@@ -34,11 +34,13 @@ GROUP_OF: dict[str, ScopeGroup] = {
     IdentityScope.PROFILE: ScopeGroup.PERSON,
     IdentityScope.EMAIL: ScopeGroup.PERSON,
     IdentityScope.OFFLINE_ACCESS: ScopeGroup.PERSON,
+    DEVELOPER_SCOPE: ScopeGroup.GATEWAY,
     MANAGE_SCOPE: ScopeGroup.GATEWAY,
 }
 
 ON_PURPOSE = frozenset((ScopeGroup.DOORS, ScopeGroup.GATEWAY))
-"""The groups whose scopes can open a lock. The consent page does not tick them: a person does this on purpose."""
+"""The groups whose scopes can open a lock or administer something. The consent page does not tick them: a person does this
+on purpose."""
 
 PLANT_GROUPS = frozenset((ScopeGroup.SEE, ScopeGroup.SWITCH, ScopeGroup.DOORS))
 """The groups that are about the plants of the person."""

@@ -10,7 +10,6 @@ from domogate.domain.formats import email_key
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Standing, User
 from domogate.ports import (
-    ClientStore,
     Clock,
     ExternalAccountStore,
     GrantStore,
@@ -26,6 +25,7 @@ from domogate.ports import (
 )
 from domogate.services.audit import GATEWAY, AuditAction, AuditLog, AuditResult, user_ref
 from domogate.services.people.actors import COMMAND_LINE, Actor, build_note, yes_or_no
+from domogate.services.people.clients import RegistrationStore
 from domogate.services.people.links import DeadLink, IssuedLink, OneTimeLinks
 from domogate.services.people.rules import check_email, check_language, check_name, check_password
 from domogate.services.refusals import Conflict, Invalid, NotFound
@@ -36,7 +36,15 @@ _LINK_IS_DEAD = "This link has been used or is too old. Ask for a new one."
 
 
 class PeopleServiceStore(
-    PeopleStore, ExternalAccountStore, PasskeyStore, GrantStore, SessionStore, PlantStore, MemberStore, ClientStore, Protocol
+    PeopleStore,
+    ExternalAccountStore,
+    PasskeyStore,
+    GrantStore,
+    SessionStore,
+    PlantStore,
+    MemberStore,
+    RegistrationStore,
+    Protocol,
 ):
     """The parts of the store that `People` uses."""
 

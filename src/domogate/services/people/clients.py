@@ -3,13 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
 import msgspec
 
 from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.formats import NAME_LENGTH, is_name, is_origin, is_plain_http, is_redirect_uri
 from domogate.domain.people import KNOWN_SCOPES, PAGES_CLIENT, Client, GrantType
-from domogate.ports import ClientStore
+from domogate.ports import ClientStore, DeveloperStore
 from domogate.services.audit import AuditAction, client_ref
 from domogate.services.people.actors import COMMAND_LINE, Actor, Note
 from domogate.services.refusals import Conflict, Invalid, NotFound
@@ -17,10 +18,14 @@ from domogate.services.refusals import Conflict, Invalid, NotFound
 _ID = re.compile(r"[!-~]{1,100}").fullmatch
 
 
+class RegistrationStore(ClientStore, DeveloperStore, Protocol):
+    """The parts of the store with clients and their owners."""
+
+
 class Clients:
     """Adds, changes and deletes clients. `by` is the actor for the audit log."""
 
-    def __init__(self, store: ClientStore, note: Note) -> None:
+    def __init__(self, store: RegistrationStore, note: Note) -> None:
         self._store = store
         self._note = note
 
@@ -33,13 +38,24 @@ class Clients:
         """Register a client. Return it and, if it is confidential, its secret. The secret is not shown again."""
         if client.id == PAGES_CLIENT:
             raise Conflict(f"{PAGES_CLIENT} is the client of the gateway's own pages. Choose another id.")
-        secret = new_secret() if confidential else None
-        client = msgspec.structs.replace(client, secret_hash=None if secret is None else hash_secret(secret))
-        check_client(client)
+        client, secret = _with_secret(client, confidential=confidential)
         if not await self._store.add_client(client):
             raise Conflict(f"There is a client {client.id} already.")
-        self._note(AuditAction.CLIENT_SAVED, by, client_ref(client.id), kind="confidential" if confidential else "public")
+        self._note_added(client, by)
         return client, secret
+
+    async def add_own(self, client: Client, *, confidential: bool, most: int, by: Actor) -> tuple[Client, str | None]:
+        """Register a client that belongs to the actor. Raises Conflict if the actor has `most` clients already."""
+        assert by.user_id is not None, "the command line owns no clients"
+        client, secret = _with_secret(client, confidential=confidential)
+        if not await self._store.add_own_client(client, by.user_id, most):
+            raise Conflict(f"You have {most} applications already, which is the limit. Delete one first.")
+        self._note_added(client, by)
+        return client, secret
+
+    def _note_added(self, client: Client, by: Actor) -> None:
+        kind = "confidential" if client.confidential else "public"
+        self._note(AuditAction.CLIENT_SAVED, by, client_ref(client.id), kind=kind)
 
     async def change(self, client_id: str, change: Callable[[Client], Client], *, by: Actor = COMMAND_LINE) -> Client:
         """Change a client. Existing grants stay.
@@ -81,6 +97,14 @@ class Clients:
             return changed
 
         return _existing(client_id, await self._store.change_client(client_id, checked))
+
+
+def _with_secret(client: Client, *, confidential: bool) -> tuple[Client, str | None]:
+    """Return the client with the hash of a new secret, and the secret. A public client has no secret. Raises Invalid."""
+    secret = new_secret() if confidential else None
+    client = msgspec.structs.replace(client, secret_hash=None if secret is None else hash_secret(secret))
+    check_client(client)
+    return client, secret
 
 
 def _refuse_own(client_id: str) -> None:

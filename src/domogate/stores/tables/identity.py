@@ -166,6 +166,22 @@ usages = table(
     PrimaryKeyConstraint("subscription_id", "day"),
 )
 
+# The clients and subscriptions that people registered for themselves. Not columns of `clients` and `subscriptions`, because an
+# estate file replaces whole rows of those tables.
+owned_clients = table(
+    "owned_clients",
+    col.reference("client_id", "clients.id", cascade=True, primary_key=True),
+    col.reference("user_id", "users.id", cascade=True),
+    *indexes("user_id"),
+)
+
+owned_subscriptions = table(
+    "owned_subscriptions",
+    col.reference("subscription_id", "subscriptions.id", cascade=True, primary_key=True),
+    col.reference("user_id", "users.id", cascade=True),
+    *indexes("user_id"),
+)
+
 # One row with the id of the key that encrypts the secrets in this database. The key itself is not in the database.
 secret_key = table("secret_key", col.key("id"))
 

@@ -1,0 +1,6 @@
+"""The HTTP API for developers of applications, under /developer/v1."""
+
+from domogate.developer.services import DeveloperServices
+from domogate.developer.surface import build
+
+__all__ = ["DeveloperServices", "build"]

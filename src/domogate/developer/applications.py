@@ -1,0 +1,125 @@
+"""The applications of the developer, and what the operator allows."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from domogate.developer.services import DeveloperCall, DeveloperServices, actor_of
+from domogate.domain.people import Client
+from domogate.http_api.operations import OperationTable
+from domogate.http_api.paging import Listing
+from domogate.services.developer.self_service import MOST_APPLICATIONS, MOST_KEYS, SCOPES
+from domogate.wire import InputModel, OutputModel
+
+OPERATIONS = OperationTable("applications")
+
+
+class SelfServiceOut(OutputModel, frozen=True):
+    """What the operator allows. `enabled`: whether people may register applications and keys for themselves.
+
+    `scopes` are the scopes that such an application can have. `rate` and `dailyQuota` are the limits of each key.
+    """
+
+    enabled: bool
+    scopes: tuple[str, ...]
+    most_applications: int
+    most_keys: int
+    rate: str
+    daily_quota: int
+
+
+class OwnApplicationOut(OutputModel, frozen=True):
+    id: str
+    name: str
+    confidential: bool
+    redirect_uris: tuple[str, ...]
+    post_logout_redirect_uris: tuple[str, ...]
+    origins: tuple[str, ...]
+    scopes: tuple[str, ...]
+
+
+class NewApplication(InputModel, frozen=True):
+    """An application to register. `confidential` says whether it can keep a secret: in a browser or on a phone it cannot."""
+
+    name: Annotated[str, Meta(min_length=1)]
+    confidential: bool
+    redirect_uris: tuple[str, ...]
+    post_logout_redirect_uris: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+
+
+class CreatedApplicationOut(OutputModel, frozen=True):
+    """A new application and its secret, which is shown only here. A public application has no secret."""
+
+    application: OwnApplicationOut
+    secret: str | None
+
+
+class ApplicationChange(InputModel, frozen=True, omit_defaults=True):
+    name: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
+    redirect_uris: tuple[str, ...] | UnsetType = UNSET
+    post_logout_redirect_uris: tuple[str, ...] | UnsetType = UNSET
+    origins: tuple[str, ...] | UnsetType = UNSET
+    scopes: tuple[str, ...] | UnsetType = UNSET
+
+
+class ApplicationSecretOut(OutputModel, frozen=True):
+    secret: str
+
+
+@OPERATIONS.add("GET", "/self-service", "What the operator allows developers to register for themselves")
+async def get_self_service(services: DeveloperServices, _call: DeveloperCall) -> SelfServiceOut:
+    allowed = services.self_service
+    limits = allowed.key_limits
+    return SelfServiceOut(allowed.enabled, SCOPES, MOST_APPLICATIONS, MOST_KEYS, limits.rate, limits.daily_quota)
+
+
+@OPERATIONS.add("GET", "/applications", "The applications that the person registered, sorted by id")
+async def list_applications(services: DeveloperServices, call: DeveloperCall) -> Listing[OwnApplicationOut]:
+    found = await services.self_service.list_applications(call.caller.user_id)
+    return Listing([OwnApplicationOut.of(client) for client in found])
+
+
+@OPERATIONS.add(
+    "POST",
+    "/applications",
+    "Register an application; the gateway chooses its id, and its secret is shown only once",
+    status=201,
+    errors=(409, 422),
+)
+async def create_application(services: DeveloperServices, call: DeveloperCall, body: NewApplication) -> CreatedApplicationOut:
+    fields = msgspec.structs.asdict(body)
+    confidential = fields.pop("confidential")
+    client, secret = await services.self_service.add_application(
+        Client("", **fields), confidential=confidential, by=actor_of(call)
+    )
+    return CreatedApplicationOut(OwnApplicationOut.of(client), secret)
+
+
+@OPERATIONS.add(
+    "PATCH", "/applications/{clientId}", "Change an application of the person; missing fields keep their values", errors=(422,)
+)
+async def change_application(services: DeveloperServices, call: DeveloperCall, body: ApplicationChange) -> OwnApplicationOut:
+    given = {name: value for name, value in msgspec.structs.asdict(body).items() if value is not UNSET}
+    changed = await services.self_service.change_application(
+        call.path["clientId"], lambda client: msgspec.structs.replace(client, **given), by=actor_of(call)
+    )
+    return OwnApplicationOut.of(changed)
+
+
+@OPERATIONS.add(
+    "POST",
+    "/applications/{clientId}/secret",
+    "Make a new secret, shown only once; the old secret is refused from now on",
+    status=201,
+    errors=(409,),
+)
+async def rotate_application_secret(services: DeveloperServices, call: DeveloperCall) -> ApplicationSecretOut:
+    return ApplicationSecretOut(await services.self_service.rotate_secret(call.path["clientId"], by=actor_of(call)))
+
+
+@OPERATIONS.add("DELETE", "/applications/{clientId}", "Delete an application and all grants that people gave to it")
+async def delete_application(services: DeveloperServices, call: DeveloperCall) -> None:
+    await services.self_service.delete_application(call.path["clientId"], by=actor_of(call))

@@ -1,0 +1,25 @@
+"""The applications and keys that people registered for themselves."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from domogate.domain.ids import Id
+from domogate.domain.people import Client, Subscription
+
+
+class DeveloperStore(Protocol):
+    """Clients and subscriptions that have an owner. They are deleted together with their owner."""
+
+    async def list_own_clients(self, user_id: Id) -> Sequence[Client]: ...
+    async def list_own_subscriptions(self, user_id: Id) -> Sequence[Subscription]: ...
+    async def add_own_client(self, client: Client, user_id: Id, most: int) -> bool:
+        """Add the client. Return False if the person has `most` clients already. Raise ValueError if its id exists."""
+        ...
+
+    async def add_own_subscription(self, subscription: Subscription, user_id: Id, most: int) -> bool:
+        """Add the subscription. Return False if the person has `most` subscriptions already."""
+        ...
+
+    async def remove_own_subscription(self, subscription_id: Id, user_id: Id) -> bool:
+        """Delete the subscription with its usage. Return False if the person does not own it."""
+        ...

@@ -1,0 +1,162 @@
+"""Applications and subscription keys that people register for themselves, if the operator allows it (Decision 0081)."""
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Protocol
+
+import msgspec
+
+from domogate.common.window_limiter import WindowLimiter
+from domogate.domain.faults import TooManyRequests
+from domogate.domain.ids import Id, new_id
+from domogate.domain.people import DEVELOPER_SCOPE, KNOWN_SCOPES, MANAGE_SCOPE, Client, Subscription
+from domogate.ports import Clock, DeveloperStore, SubscriptionStore
+from domogate.services.audit import AuditAction, key_ref
+from domogate.services.people import Actor, People, check_name
+from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
+
+MOST_APPLICATIONS, MOST_KEYS = 10, 5
+"""The numbers of applications and keys that one person may have."""
+MOST_NEW, NEW_SPAN = 20, 86_400.0
+"""The number of applications and keys that one person may register in a span, together. Deleted ones are counted too."""
+MOST_URLS, LONGEST_URL = 10, 1_000
+"""The number of redirect URIs, and of origins, of one application; the length of each."""
+
+SCOPES = tuple(scope for scope in KNOWN_SCOPES if scope not in (DEVELOPER_SCOPE, MANAGE_SCOPE))
+"""The scopes that these applications can have. An application with another scope needs an operator."""
+
+
+class SelfServiceStore(DeveloperStore, SubscriptionStore, Protocol):
+    """The parts of the store with own applications, keys and their usage."""
+
+
+class KeyLimits(msgspec.Struct, frozen=True):
+    """The limits of every key that people get for themselves."""
+
+    daily_quota: int
+    rate: str
+
+
+class OwnKey(msgspec.Struct, frozen=True):
+    """A subscription of the person, and the number of requests with its key today (UTC)."""
+
+    subscription: Subscription
+    used_today: int
+
+
+class SelfService:
+    """The applications and keys of one person. Seeing and deleting them is always allowed."""
+
+    def __init__(
+        self,
+        store: SelfServiceStore,
+        people: People,
+        clock: Clock,
+        new_subscription: Callable[[str, str | None, int | None, float | None, float], tuple[str, Subscription]],
+        key_limits: KeyLimits,
+        *,
+        enabled: bool,
+    ) -> None:
+        self._store = store
+        self._people = people
+        self._clock = clock
+        self._new_subscription = new_subscription
+        self._new = WindowLimiter(MOST_NEW, NEW_SPAN)
+        self.key_limits = key_limits
+        self.enabled = enabled
+
+    def check_enabled(self) -> None:
+        """Raises Forbidden if the operator does not allow self-service."""
+        if not self.enabled:
+            raise Forbidden("The operator of this gateway does not allow self-service. Ask the operator.")
+
+    async def list_applications(self, user_id: Id) -> Sequence[Client]:
+        return await self._store.list_own_clients(user_id)
+
+    async def add_application(self, client: Client, *, confidential: bool, by: Actor) -> tuple[Client, str | None]:
+        """Register an application under a new id. Return it and its secret, which is not shown again.
+
+        Raises Forbidden, Invalid, Conflict, TooManyRequests.
+        """
+        self._admit(by)
+        client = msgspec.structs.replace(client, id=f"app-{new_id()}")
+        _check(client)
+        added = await self._people.clients.add_own(client, confidential=confidential, most=MOST_APPLICATIONS, by=by)
+        self._count(by)
+        return added
+
+    async def change_application(self, client_id: str, change: Callable[[Client], Client], *, by: Actor) -> Client:
+        """Raises Forbidden, NotFound, Invalid."""
+        self.check_enabled()
+        await self._check_own(client_id, by)
+
+        def checked(client: Client) -> Client:
+            changed = change(client)
+            _check(changed)
+            return changed
+
+        return await self._people.clients.change(client_id, checked, by=by)
+
+    async def rotate_secret(self, client_id: str, *, by: Actor) -> str:
+        """Return a new secret. The old secret is refused from now on. Raises Forbidden, NotFound, Conflict."""
+        self.check_enabled()
+        await self._check_own(client_id, by)
+        return await self._people.clients.rotate_secret(client_id, by=by)
+
+    async def delete_application(self, client_id: str, *, by: Actor) -> None:
+        """Delete the application and all grants that people gave to it. Raises NotFound."""
+        await self._check_own(client_id, by)
+        await self._people.clients.delete(client_id, by=by)
+
+    async def list_keys(self, user_id: Id) -> Sequence[OwnKey]:
+        today = datetime.fromtimestamp(self._clock.now(), UTC).date().isoformat()
+        found = await self._store.list_own_subscriptions(user_id)
+        return [OwnKey(one, await self._store.find_usage(one.id, today)) for one in found]
+
+    async def add_key(self, name: str, *, by: Actor) -> tuple[str, OwnKey]:
+        """Return a new key, which is not shown again, and its subscription.
+
+        Raises Forbidden, Invalid, Conflict, TooManyRequests.
+        """
+        user_id = self._admit(by)
+        check_name(name)
+        limits = self.key_limits
+        key, subscription = self._new_subscription(name, limits.rate, limits.daily_quota, None, self._clock.now())
+        if not await self._store.add_own_subscription(subscription, user_id, MOST_KEYS):
+            raise Conflict(f"You have {MOST_KEYS} keys already, which is the limit. Revoke one first.")
+        self._count(by)
+        self._people.note(AuditAction.KEY_ISSUED, by, key_ref(subscription.id))
+        return key, OwnKey(subscription, 0)
+
+    async def revoke_key(self, subscription_id: Id, *, by: Actor) -> None:
+        """Delete the key; the next request with it is refused. Raises NotFound."""
+        if by.user_id is None or not await self._store.remove_own_subscription(subscription_id, by.user_id):
+            raise NotFound("You have no such key.")
+        self._people.note(AuditAction.KEY_REVOKED, by, key_ref(subscription_id))
+
+    async def _check_own(self, client_id: str, by: Actor) -> None:
+        own = () if by.user_id is None else await self._store.list_own_clients(by.user_id)
+        if client_id not in {client.id for client in own}:
+            raise NotFound("You have no such application.")
+
+    def _admit(self, by: Actor) -> Id:
+        """Return the person, if they may register one more. Raises Forbidden, TooManyRequests."""
+        self.check_enabled()
+        assert by.user_id is not None, "only people register for themselves"
+        if wait := self._new.wait(by.user_id, self._clock.now()):
+            raise TooManyRequests(f"a person may register {MOST_NEW} applications and keys a day", math.ceil(wait))
+        return by.user_id
+
+    def _count(self, by: Actor) -> None:
+        if by.user_id is not None:
+            self._new.count(by.user_id, self._clock.now())
+
+
+def _check(client: Client) -> None:
+    """Check the rules that only these applications have. Raises Invalid."""
+    if refused := [scope for scope in client.scopes if scope not in SCOPES]:
+        raise Invalid(f"An application with the scope {refused[0]!r} needs an operator; allowed are: {', '.join(SCOPES)}.")
+    for urls in (client.redirect_uris, client.post_logout_redirect_uris, client.origins):
+        if len(urls) > MOST_URLS or any(len(url) > LONGEST_URL for url in urls):
+            raise Invalid(f"Give at most {MOST_URLS} addresses of each kind, each with at most {LONGEST_URL} characters.")

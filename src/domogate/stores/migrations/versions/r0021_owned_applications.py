@@ -1,0 +1,19 @@
+"""The clients and subscriptions that people registered for themselves."""
+
+import sqlalchemy as sa
+from alembic import op
+
+from domogate.stores import columns as col
+
+revision = "0021"
+down_revision = "0020"
+
+
+def upgrade() -> None:
+    for name in ("client", "subscription"):
+        op.create_table(
+            f"owned_{name}s",
+            col.reference(f"{name}_id", f"{name}s.id", cascade=True, primary_key=True),
+            col.reference("user_id", "users.id", cascade=True),
+            sa.Index(f"ix_owned_{name}s_user_id", "user_id"),
+        )

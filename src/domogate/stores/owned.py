@@ -1,0 +1,75 @@
+"""The clients and subscriptions that people registered for themselves, each with its owner."""
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import Column, Connection, insert, select
+
+from domogate.domain.ids import Id
+from domogate.domain.people import Client, Subscription
+from domogate.stores.clients import add_client, list_clients, remove_clients
+from domogate.stores.engine import Transaction, chunked
+from domogate.stores.keys import add_subscription, list_subscriptions, remove_subscriptions
+from domogate.stores.subject import SqlSubject, reads, writes
+from domogate.stores.tables import owned_clients, owned_subscriptions
+
+OWNED_CLIENT: Column[str] = owned_clients.c.client_id
+OWNED_SUBSCRIPTION: Column[str] = owned_subscriptions.c.subscription_id
+
+
+def list_owned(connection: Connection, what: Column[str], owners: Iterable[Id] | None = None) -> set[str]:
+    """Return the ids that these people own. Without `owners`: all ids that have an owner."""
+    found = select(what)
+    if owners is not None:
+        found = found.where(what.table.c.user_id.in_(list(owners)))
+    return set(connection.execute(found).scalars())
+
+
+def list_own_clients(connection: Connection, user_id: Id) -> Sequence[Client]:
+    own = list_owned(connection, OWNED_CLIENT, [user_id])
+    return [client for client in list_clients(connection) if client.id in own] if own else []
+
+
+def list_own_subscriptions(connection: Connection, user_id: Id) -> Sequence[Subscription]:
+    own = list_owned(connection, OWNED_SUBSCRIPTION, [user_id])
+    return [one for one in list_subscriptions(connection) if one.id in own] if own else []
+
+
+def add_own_client(tx: Transaction, client: Client, user_id: Id, most: int) -> bool:
+    if len(list_owned(tx.connection, OWNED_CLIENT, [user_id])) >= most:
+        return False
+    if not add_client(tx, client):
+        raise ValueError("this client id is already in use")
+    tx.connection.execute(insert(owned_clients), {"client_id": client.id, "user_id": user_id})
+    return True
+
+
+def add_own_subscription(tx: Transaction, subscription: Subscription, user_id: Id, most: int) -> bool:
+    if len(list_owned(tx.connection, OWNED_SUBSCRIPTION, [user_id])) >= most:
+        return False
+    add_subscription(tx, subscription)
+    tx.connection.execute(insert(owned_subscriptions), {"subscription_id": subscription.id, "user_id": user_id})
+    return True
+
+
+def remove_own_subscription(tx: Transaction, subscription_id: Id, user_id: Id) -> bool:
+    if subscription_id not in list_owned(tx.connection, OWNED_SUBSCRIPTION, [user_id]):
+        return False
+    remove_subscriptions(tx, [subscription_id])
+    return True
+
+
+def remove_owned(tx: Transaction, owners: Sequence[Id]) -> None:
+    """Remove the clients and subscriptions of these people, before the people themselves are removed."""
+    for some in chunked(owners):
+        remove_clients(tx, sorted(list_owned(tx.connection, OWNED_CLIENT, some)))
+        remove_subscriptions(tx, [Id(one) for one in sorted(list_owned(tx.connection, OWNED_SUBSCRIPTION, some))])
+
+
+class SqlOwned(SqlSubject):
+    """Implements DeveloperStore."""
+
+    list_own_clients = reads(list_own_clients)
+    list_own_subscriptions = reads(list_own_subscriptions)
+    add_own_client = writes(add_own_client)
+    add_own_subscription = writes(add_own_subscription)
+    remove_own_subscription = writes(remove_own_subscription)

@@ -1,0 +1,52 @@
+"""The developer API in this process, on a real store with real tokens, and people who call it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from domogate import developer
+from domogate.domain.people import DEVELOPER_SCOPE, Client, Standing
+from domogate.services.developer.faults import DeveloperFaults
+from domogate.services.developer.receivers import Receivers
+from domogate.services.developer.self_service import KeyLimits, SelfService
+from domogate.services.homes.homes import Homes
+from domogate.services.homes.limits import PersonLimits
+from support.management_setup import DeviceBackend, new_subscription
+from support.people_setup import BASE_URL, PeopleSetup, open_people
+from support.stores import ANNA, BRUNO
+from support.token_api import TokenApi
+
+KEY_LIMITS = KeyLimits(daily_quota=500, rate="3/second")
+
+
+class DeveloperApi(TokenApi):
+    """The API of one gateway. Anna owns the house, Bruno may use it."""
+
+    def __init__(self, of: PeopleSetup, *, enabled: bool) -> None:
+        client = Client("portal", "Portal", redirect_uris=("https://portal.example/back",), scopes=(DEVELOPER_SCOPE,))
+        super().__init__(of, "/developer/v1", client)
+        devices = DeviceBackend(of).devices
+        self.receivers = Receivers(BASE_URL, of.clock)
+        self_service = SelfService(of.store, of.people, of.clock, new_subscription, KEY_LIMITS, enabled=enabled)
+        services = developer.DeveloperServices(
+            self_service=self_service,
+            receivers=self.receivers,
+            faults=DeveloperFaults(Homes(devices.read_model, of.clock), devices.fault_injector, self_service, of.clock),
+            limits=PersonLimits(of.clock),
+            audit=of.audit,
+        )
+        self.serve(developer.build(services, self.verifier, base_url=BASE_URL, version="1", max_body=20_000))
+
+    async def open(self) -> None:
+        await super().open()
+        await self.env.people.set_standing(BRUNO.id, Standing.GOOD)
+        self.token = await self.mint(ANNA)
+
+
+@asynccontextmanager
+async def open_developer_api(folder: Path, *, enabled: bool = True) -> AsyncIterator[DeveloperApi]:
+    async with open_people(folder, gateway=True) as opened:
+        built = DeveloperApi(opened, enabled=enabled)
+        await built.open()
+        async with built.http:
+            yield built
