@@ -17,7 +17,14 @@ from contextlib import suppress
 from urllib.parse import urlencode
 
 HOST = "127.0.0.1"
-PATHS = ("/homeauto/v1.0/plants/{}/topology", "/emergency-lighting/module/{}/spare-parts", "/multisocket/{}", "/{}")
+PATHS = (
+    "/homeauto/v1.0/plants/{}/topology",
+    "/emergency-lighting/module/{}/spare-parts",
+    "/multisocket/{}",
+    "/homes/{}",
+    "/{}",
+)
+_GUESSED = ("/homeauto/v1.0/plants", "/events", "/home/v1/homes", "/manage/v1/users", "/webhooks", "/tickets/x")
 _LONG_PATH = 30_000
 _AHEAD = 2_000
 _PAUSE = 0.02
@@ -105,7 +112,7 @@ async def guess_keys_and_tokens(target: Target) -> None:
         f"Origin: https://{secrets.token_hex(200)}.example",
         "Connection: close",
     )
-    path = target.chance.choice(("/homeauto/v1.0/plants", "/events", "/manage/v1/users", "/webhooks", "/tickets/x"))
+    path = target.chance.choice(_GUESSED)
     await target.exchange(head("GET", path, *lines))
 
 
