@@ -12,6 +12,7 @@ from pathlib import Path
 from benchmarks.identity import IDENTITY
 from benchmarks.imports import IMPORTS
 from benchmarks.mqtt import MQTT
+from benchmarks.pages import PAGES
 from benchmarks.readings import READINGS
 from benchmarks.scenarios import SCENARIOS as READS_AND_COMMANDS
 from benchmarks.scenarios import Row, Scenario
@@ -20,7 +21,7 @@ from benchmarks.tickets import TICKETS
 from benchmarks.webhooks import WEBHOOKS
 from domogate.edge.server import loop_factory
 
-SCENARIOS = READS_AND_COMMANDS | IDENTITY | MQTT | READINGS | STREAMS | WEBHOOKS | TICKETS | IMPORTS
+SCENARIOS = READS_AND_COMMANDS | IDENTITY | MQTT | READINGS | STREAMS | WEBHOOKS | TICKETS | IMPORTS | PAGES
 _PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 

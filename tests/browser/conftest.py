@@ -3,8 +3,6 @@
 The browser is started once, in the event loop of the session. Every test has its own contexts, which share nothing.
 """
 
-import os
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,18 +10,16 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser
 
 from support.auth_setup import AuthSetup, open_auth_setup
-from support.browser_tab import PATIENCE, BrowserTab, ServeAuthSetup
+from support.browser_tab import PATIENCE, BrowserTab, ServeAuthSetup, open_chromium
 from support.edge_server import serving
 from support.gateway import demo, workshop
 
 __all__ = ["demo", "workshop"]
 
 HERE = Path(__file__).parent
-CHROMIUM = "chromium"
-INSTALL = "apt-get install -y --no-install-recommends chromium"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -35,15 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def chromium() -> AsyncIterator[Browser]:
-    program = shutil.which(CHROMIUM)
-    if program is None:
-        pytest.fail(f"these tests need Chromium: {INSTALL}")
-    # Chromium's own sandbox refuses to work for root.
-    arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program, args=arguments, timeout=PATIENCE)
+    async with open_chromium() as browser:
         yield browser
-        await browser.close()
 
 
 class DelayedApp:

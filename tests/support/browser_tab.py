@@ -1,10 +1,12 @@
 """A browser tab as a person uses it, with an accessibility checker."""
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+import os
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, async_playwright, expect
 
 from support.auth_setup import PASSWORD, AuthSetup
 from support.stores import ANNA
@@ -25,6 +27,18 @@ _FIND_BARRIERS = """
 
 ServeAuthSetup = Callable[..., AbstractAsyncContextManager[AuthSetup]]
 """Serves the pages. `host` is their host name; the other options are those of AuthSetup. Passkeys need the host localhost."""
+
+
+@asynccontextmanager
+async def open_chromium() -> AsyncIterator[Browser]:
+    program = shutil.which("chromium")
+    assert program is not None, "Chromium is needed: apt-get install -y --no-install-recommends chromium"
+    # Chromium's own sandbox refuses to work for root.
+    arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=program, args=arguments, timeout=PATIENCE)
+        yield browser
+        await browser.close()
 
 
 async def find_barriers(page: Page) -> list[str]:

@@ -24,6 +24,7 @@ from support.store_access import add_credentials
 
 KEY = "mqtt-estate-only-0123456789"
 OWNER = "mqtt@example.com"
+PASSWORD = "four green kites"
 BASE = "zigbee2mqtt"
 _NAMESPACE = uuid.UUID("c2c1b2d4-2f4c-4f5a-9a5e-0e1b7d8f3a66")
 _BRIGHTEST = 254
@@ -54,7 +55,7 @@ def mqtt_estate(lamps: int) -> dict[str, Any]:
         for number in range(lamps)
     ]
     return {
-        "users": [{"email": OWNER, "name": "Owner", "password": "unused-but-there"}],
+        "users": [{"email": OWNER, "name": "Owner", "password": PASSWORD}],
         "subscriptions": [{"name": "app", "key": KEY}],
         "clients": [{"id": "app", "name": "App", "secret": "unused-but-there", "redirectUris": [], "scopes": list(ALL_SCOPES)}],
         "plants": [{"id": PLANT, "name": "Flooded", "type": "house", "owner": OWNER, "modules": modules}],
@@ -154,20 +155,28 @@ def flooded_gateway(directory: Path, lamps: int) -> Iterator[FloodedGateway]:
 
 @contextmanager
 def behind_broker(directory: Path, estate: dict[str, Any]) -> Iterator[tuple[Gateway, Mosquitto]]:
-    """A gateway that serves the estate, and the real broker of its lamps."""
+    """A gateway that serves the estate, and the real broker of its lamps. Its users have tokens."""
+    with serve_behind_broker(directory, estate, {}) as (gateway, broker):
+        yield add_credentials(gateway, KEY), broker
+
+
+@contextmanager
+def serve_behind_broker(
+    directory: Path, estate: dict[str, Any], settings: dict[str, str]
+) -> Iterator[tuple[Gateway, Mosquitto]]:
     directory.mkdir(parents=True, exist_ok=True)
     with mosquitto(directory) as broker:
         config = directory / "domogate.toml"
         config.write_text(f'[[mqtt_brokers]]\nname = "house"\nurl = "{broker.url}"\n')
-        settings = {
+        every = {
             "DOMOGATE_CONFIG": str(config),
             "DOMOGATE_ACCESS_TOKEN_LIFETIME": "86400",
             "DOMOGATE_ID_TOKEN_LIFETIME": "86400",
             "DOMOGATE_CONNECTIONS_MOST_PER_ADDRESS": "6000",
             "DOMOGATE_STREAMS_MOST_PER_USER": "2500",
         }
-        with running(serve_estate(estate, directory, settings)) as gateway:
-            yield add_credentials(gateway, KEY), broker
+        with running(serve_estate(estate, directory, {**every, **settings})) as gateway:
+            yield gateway, broker
 
 
 def percentile(values: list[float], share: float) -> float:
