@@ -16,6 +16,7 @@ from soak.faults import meet_faults
 from soak.memory import load_evenly, send_endless_bodies
 from soak.mqtt import flood_with_mqtt
 from soak.mutations import try_mutants
+from soak.pages import keep_a_home_open
 from soak.properties import try_properties
 from soak.stalls import try_while_stalling
 from soak.streams import stream_to_thousands
@@ -141,6 +142,10 @@ def stream_events(soak: Soak) -> str:
     return stream_to_thousands(soak.directory, soak.seconds_left, soak.seed, soak.say)
 
 
+def keep_a_page_open(soak: Soak) -> str:
+    return keep_a_home_open(soak.directory, soak.seconds_left, soak.seed, soak.say)
+
+
 def kill_between_deliveries(soak: Soak) -> str:
     return kill_with_webhooks(soak.directory, soak.seconds_left, soak.seed, soak.say)
 
@@ -169,6 +174,7 @@ CAMPAIGNS = {
     "memory": Campaign("mixed load; memory stays flat", 0.15, watch_memory),
     "mqtt": Campaign("a flood of MQTT messages; reads stay fast, memory stays flat", 0.15, flood_by_mqtt),
     "streams": Campaign("2,000 listeners and 200 changes a second; reads stay fast", 0.1, stream_events),
+    "pages": Campaign("a home in a browser for as many events as in a day; memory stays flat", 0.15, keep_a_page_open),
     "webhooks": Campaign("kill -9 during deliveries to many receivers", 0.15, kill_between_deliveries),
     "faults": Campaign("faults of disk, database, process and clock; nothing acknowledged is lost", 0.3, fault_again_and_again),
     "stalls": Campaign("the tests while their processes are paused again and again", 0.15, stall_again_and_again),
