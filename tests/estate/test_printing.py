@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant
-from domogate.domain.ids import Id
+from domogate.domain.ids import Id, derived_id
 from domogate.domain.people import User
 from domogate.domain.plants import Member, Module, Plant, PlantType, Topology
+from domogate.drivers import check_options
 from domogate.estate import print_estate, read_estate
 from domogate.estate.emit import emit_lists
-from domogate.estate.format import derived_id
 from domogate.estate.times import parse_time, print_time
 from support.estate_strategies import AMBIGUOUS, estates, times
 from support.examples import examples
@@ -46,6 +46,17 @@ class TestRoundTrip:
         read_back = read_estate(printed, "printed").estate
         assert read_back == demo
         assert print_estate(read_back) == printed
+
+    def test_a_scene_of_the_gateway_is_not_checked_by_the_driver_of_the_plant(self) -> None:
+        lamp = Module(Id(f"{HOUSE[:-1]}1"), derived_id("internal", f"{HOUSE[:-1]}1"), "Lamp", DeviceKind.LIGHT, "mqtt")
+        lamp = msgspec.structs.replace(lamp, options={"dialect": "zigbee2mqtt", "name": "lamp"})
+        scene = Module(Id(f"{HOUSE[:-1]}2"), derived_id("internal", f"{HOUSE[:-1]}2"), "Off", DeviceKind.SCENE)
+        (empty,) = house().plants
+        estate = Estate(users=(ANNA,), plants=(EstatePlant(empty.plant, Topology(modules=(lamp, scene))),))
+        text = print_estate(estate)
+        assert "    driver: mqtt\n" in text
+        read_back = read_estate(text, "printed", drivers=check_options({})).estate.plants[0].topology.modules
+        assert [module.driver for module in read_back] == ["mqtt", "simulator"]
 
     def test_an_empty_estate_reads_back(self) -> None:
         assert read_estate(print_estate(Estate()), "printed").estate == Estate()

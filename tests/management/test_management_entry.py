@@ -6,16 +6,34 @@ import msgspec
 import pytest
 
 from domogate.domain.commands import Order, SetLight
+from domogate.domain.estate import EstatePlant
 from domogate.domain.ids import Id
 from domogate.domain.passkeys import UsedChallenge
 from domogate.domain.people import MANAGE_SCOPE, Grant, GrantType, Scope, TokenKind, User
+from domogate.domain.plants import Floor, Topology
 from domogate.http_api.operations import Operation
 from domogate.management import safety
 from domogate.management.surface import SURFACE
 from support.clocks import NOW
 from support.management_setup import ManagementApi
 from support.safety_site import SITE, site_estate
-from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, LAMP, SCENE, a_passkey, a_webhook, an_id
+from support.stores import (
+    ANNA,
+    APP,
+    BRUNO,
+    CARLA,
+    GROUND,
+    HALL,
+    HOUSE,
+    HOUSE_TOPOLOGY,
+    KEY,
+    LAMP,
+    PLUG,
+    SCENE,
+    a_passkey,
+    a_webhook,
+    an_id,
+)
 from support.token_api import problem
 
 pytestmark = pytest.mark.slow
@@ -33,11 +51,17 @@ EXAMPLES = {
     "webhookId": a_webhook().id,
     "passkeyId": an_id(800),
     "number": "1",
+    "floorId": GROUND.id,
+    "ambientId": HALL.id,
+    "driver": "simulator",
 }
 OTHER_EXAMPLES = {
     "runScene": {"moduleId": SCENE.id},
+    "deleteModule": {"moduleId": PLUG.id},
+    "deleteFloor": {"floorId": an_id(950)},
     **{operation.id: {"plantId": SITE.id} for operation in safety.OPERATIONS},
 }
+QUERIES = {"getOptionsSchema": "?kind=light"}
 BODIES: dict[str, Any] = {
     "createUser": {"email": "eve@example.com", "operator": True},
     "changeUser": {"operator": True},
@@ -45,6 +69,13 @@ BODIES: dict[str, Any] = {
     "createClient": {"id": "eve", "name": "Eve", "confidential": False, "redirectUris": ["https://eve.example/"]},
     "changeClient": {"redirectUris": ["https://eve.example/"]},
     "changePlant": {"status": "removed"},
+    "createPlant": {"name": "Villa", "type": "house", "owner": "olga@example.com"},
+    "createFloor": {"name": "Attic"},
+    "changeFloor": {"name": "First floor"},
+    "createAmbient": {"name": "Cellar"},
+    "changeAmbient": {"name": "Entrance"},
+    "createModule": {"name": "Spot", "kind": "light", "driver": "simulator"},
+    "changeModule": {"name": "Ceiling lamp"},
     "invite": {"email": "eve@example.com"},
     **{key: {"document": "users: [{email: eve@example.com}]"} for key in ("checkEstate", "compareEstate", "importEstate")},
     "changeMember": {"limits": {"modules": [LAMP.id]}},
@@ -59,7 +90,7 @@ BODIES: dict[str, Any] = {
 
 
 def module_path(operation: Operation) -> str:
-    return operation.path.format(**EXAMPLES | OTHER_EXAMPLES.get(operation.id, {}))
+    return operation.path.format(**EXAMPLES | OTHER_EXAMPLES.get(operation.id, {})) + QUERIES.get(operation.id, "")
 
 
 async def everything(api: ManagementApi) -> bytes:
@@ -98,6 +129,9 @@ class TestEveryOperation:
         """So the refusals below have no other reason."""
         api = driven
         await api.env.store.import_estate(site_estate([]), prune=False)
+        attic = Floor(an_id(950), an_id(951), "Attic")
+        more = Topology((GROUND, attic), HOUSE_TOPOLOGY.ambients, HOUSE_TOPOLOGY.modules)
+        await api.env.store.edit_plant(HOUSE.id, lambda now: EstatePlant(now.plant, more))
         order = Order(EXAMPLES["orderId"], HOUSE.id, LAMP.id, SetLight(on=True), NOW + 5)
         await api.env.store.add_orders((order,), NOW, sent=True)
         await api.env.store.add_webhook(a_webhook())

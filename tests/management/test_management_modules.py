@@ -27,6 +27,7 @@ class TestModules:
             "name": "Lamp",
             "kind": "light",
             "driver": "simulator",
+            "options": {},
             "simulated": True,
             "ambientId": KITCHEN.id,
             "ambient": "Kitchen",

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from domogate import management
+from domogate.app.driver_catalogue import DriverCatalogue
 from domogate.app.estate_files import EstateFiles
 from domogate.domain.ids import new_id
 from domogate.domain.people import MANAGE_SCOPE, Client, Subscription, User
@@ -20,6 +21,7 @@ from domogate.services.events.hub import Hub
 from domogate.services.monitoring.counters import Counters
 from domogate.services.monitoring.monitor import Monitor
 from domogate.services.plants.control import Control
+from domogate.services.plants.editing import PlantEditor
 from domogate.services.plants.fault_injection import FaultInjector
 from domogate.services.plants.history import History
 from domogate.services.plants.read_model import ReadModel
@@ -106,6 +108,7 @@ class ManagementApi(TokenApi):
         self.clock_problem: str | None = None
         monitor = Monitor(of.store, of.clock, read_counters=lambda: self.counters, count_streams=lambda: 3)
         self.status = management.Status("1", monitor, BOUNDS, lambda: of.store.is_reachable, lambda: self.clock_problem)
+        estate = EstateFiles(of.store, of.hasher, check_options({}))
         self.app = management.build(
             management.ManagementServices(
                 people=of.people,
@@ -116,8 +119,10 @@ class ManagementApi(TokenApi):
                 signing_keys=RotatingKeys(of),
                 devices=self.backend.devices,
                 status=self.status,
-                estate=EstateFiles(of.store, of.hasher, check_options({})),
                 hub=self.hub,
+                estate=estate,
+                editor=PlantEditor(of.store, estate.check_plant),
+                drivers=DriverCatalogue({}),
             ),
             self.verifier,
             base_url=BASE_URL,

@@ -1,12 +1,14 @@
 """Reads, compares, imports and exports estate files, for the management API and the command line."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from domogate.domain.estate import Estate, EstatePlant
 from domogate.domain.ids import Id
+from domogate.domain.people import User
 from domogate.drivers.declaration import OptionCheck
 from domogate.estate import (
     EstateFile,
@@ -14,6 +16,7 @@ from domogate.estate import (
     Mistake,
     PlantSpool,
     build_estate,
+    print_estate,
     print_in_parts,
     read_estate,
     schema_text,
@@ -89,6 +92,25 @@ class EstateFiles:
             except ValueError as error:
                 raise Conflict(f"The document contradicts the store: {error}.") from None
 
+    async def check_plant(self, before: EstatePlant | None, after: EstatePlant) -> Sequence[str]:
+        """Return the problems of the changed plant that it did not have before.
+
+        So a plant that names a broker of another machine can still be changed.
+        """
+        known = Counter(mistake.problem for mistake in ([] if before is None else await self._check_alone(before)))
+        problems = []
+        for mistake in await self._check_alone(after):
+            known[mistake.problem] -= 1
+            if known[mistake.problem] < 0:
+                problems.append(_without_place(mistake))
+        return problems
+
+    async def _check_alone(self, plant: EstatePlant) -> Sequence[Mistake]:
+        owner = plant.plant.owner
+        facts = msgspec.structs.replace(plant.plant, allowed=(), invited=())
+        alone = Estate(users=(User(owner.user_id, owner.email),), plants=(EstatePlant(facts, plant.topology),))
+        return await self.check(await asyncio.to_thread(print_estate, alone))
+
     async def _read(self, document: str) -> EstateFile:
         async with self._reading:
             return await asyncio.to_thread(read_estate, document, "the document", drivers=self._checks)
@@ -107,6 +129,13 @@ class EstateFiles:
         user = await self._store.find_user(by) if prune else None
         if user is not None and not any(user.email == one.email or user.id == one.id for one in file.estate.users):
             raise Conflict(f"The document does not contain your own account, {user.email}, so pruning would remove it. Add it.")
+
+
+def _without_place(mistake: Mistake) -> str:
+    """Return the text of the mistake with the key, but without the line and the place of the record."""
+    key = mistake.path.rpartition("].")[2]
+    allowed = f"; allowed: {mistake.allowed}" if mistake.allowed else ""
+    return f"{key}: {mistake.problem}{allowed}"
 
 
 def without_plants(file: EstateFile) -> EstateFile:

@@ -3,11 +3,13 @@
 from typing import TYPE_CHECKING
 
 from domogate import __version__, management
+from domogate.app.driver_catalogue import DriverCatalogue
 from domogate.app.estate_files import EstateFiles
 from domogate.app.parts import SigningKeyAdministration, new_subscription
 from domogate.drivers import check_options
 from domogate.edge.metrics import BOUNDS
 from domogate.edge.stack import ASGIApp
+from domogate.services.plants.editing import PlantEditor
 
 if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 def build_management_api(gateway: "Gateway") -> ASGIApp:
     settings = gateway.settings
+    estate = EstateFiles(gateway.store, gateway.hasher, check_options(settings.drivers))
     return management.build(
         management.ManagementServices(
             people=gateway.people,
@@ -39,7 +42,9 @@ def build_management_api(gateway: "Gateway") -> ASGIApp:
                 is_database_reachable=lambda: gateway.store.is_reachable,
                 find_clock_problem=lambda: gateway.clock_check.problem,
             ),
-            estate=EstateFiles(gateway.store, gateway.hasher, check_options(settings.drivers)),
+            estate=estate,
+            editor=PlantEditor(gateway.store, estate.check_plant),
+            drivers=DriverCatalogue(settings.drivers),
         ),
         gateway.verifier,
         base_url=settings.base_url,

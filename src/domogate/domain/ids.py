@@ -13,12 +13,18 @@ import msgspec
 
 Id = NewType("Id", str)
 
+_NAMESPACE = uuid.UUID("0d0b9b8e-5d0c-4c56-9d5c-6f2f0f7d6a11")
 _DASHED = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII).fullmatch
 _HEX32 = re.compile(r"[0-9a-f]{32}", re.IGNORECASE | re.ASCII).fullmatch
 
 
 def new_id() -> Id:
     return Id(str(uuid.uuid4()))
+
+
+def derived_id(of: str, text: str) -> Id:
+    """Make the id of a record that has no id. The result is the same at every import."""
+    return Id(str(uuid.uuid5(_NAMESPACE, f"{of}:{text}")))
 
 
 def _parse_dashed(text: str) -> Id | None:

@@ -10,6 +10,8 @@ from domogate.ports import Clock, Driver
 
 OptionProblem = tuple[tuple[str | int, ...], str]
 """The path inside a module's options, and the problem at this path."""
+OptionSchema = dict[str, Any]
+"""A JSON Schema of a module's options, for forms. The check of the options is stricter."""
 OptionCheck = Callable[[DeviceKind, Mapping[str, Any]], Iterator[OptionProblem]]
 
 
@@ -84,6 +86,8 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     build: Callable[[Clock, S], Driver]
     find_option_problems: OptionCheck
     connections: Connections[S] | None = None
+    describe_options: Callable[[DeviceKind], OptionSchema | None] = lambda _: {"type": "object"}
+    """Returns the JSON Schema of the options of a module, or None if the driver cannot drive modules of this kind."""
     simulated: bool = False
     """Its devices do not exist: states and readings of its modules are marked as simulated everywhere."""
 
@@ -96,6 +100,15 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
                 yield from self.connections.find_problems(settings, options)
 
         return check
+
+    def options_schema(self, kind: DeviceKind, settings: S) -> OptionSchema | None:
+        """The JSON Schema of the options, with the connections that the settings name."""
+        schema = self.describe_options(kind)
+        if schema is not None and self.connections is not None and (names := self.connections.names(settings)):
+            for part in (schema, *schema.get("$defs", {}).values(), *schema.get("anyOf", ())):
+                if self.connections.option in part.get("properties", {}):
+                    part["properties"][self.connections.option] = {"type": "string", "enum": list(names)}
+        return schema
 
     def list_settings(self) -> Iterator[DeclaredSetting]:
         for field in msgspec.structs.fields(self.settings):

@@ -9,7 +9,7 @@ from domogate.common.secrets import hash_secret
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.formats import email_key
-from domogate.domain.ids import Id
+from domogate.domain.ids import Id, derived_id
 from domogate.domain.people import Client, Subscription, User
 from domogate.domain.plants import Ambient, Detail, Floor, Invitation, Member, Module, SceneDetail, Topology
 from domogate.estate import format as words
@@ -42,7 +42,7 @@ class EstateFile(msgspec.Struct, frozen=True):
 
 def _ids(record: Record) -> dict[str, Id]:
     identity = IDENTITY.read(record["id"])
-    internal = IDENTITY.read(record["internalId"]) if "internalId" in record else words.derived_id("internal", identity)
+    internal = IDENTITY.read(record["internalId"]) if "internalId" in record else derived_id("internal", identity)
     return {"id": identity, "internal_id": internal}
 
 
@@ -68,7 +68,7 @@ class EstateBuilder:
 
     def _user(self, record: Record) -> User:
         email = record["email"]
-        identity = IDENTITY.read(record["id"]) if "id" in record else words.derived_id("user", email_key(email))
+        identity = IDENTITY.read(record["id"]) if "id" in record else derived_id("user", email_key(email))
         if "password" in record:
             self._passwords[identity] = record["password"]
         self._members[email_key(email)] = Member(identity, email)
@@ -77,7 +77,7 @@ class EstateBuilder:
     def _subscription(self, record: Record) -> Subscription:
         key = record.get("key")
         key_hash = hash_secret(key) if key is not None else record["keyHash"]
-        identity = IDENTITY.read(record["id"]) if "id" in record else words.derived_id("subscription", key_hash)
+        identity = IDENTITY.read(record["id"]) if "id" in record else derived_id("subscription", key_hash)
         if key is not None:
             self._keys[identity] = key
         hint = key[:HINT_LENGTH] if key is not None else record.get("hint", "")

@@ -143,7 +143,12 @@ def identified(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
 
 
 def _check_drivers(plant_path: Path, plant: Record, drivers: Drivers | None) -> Iterator[Finding]:
-    placed = [(path, module, driver_of(plant, module)) for path, module in every_module(plant_path, plant)]
+    # A scene that names no driver belongs to the gateway, not to the driver of the plant.
+    for_scenes: Record = {}
+    placed = [
+        (path, module, driver_of(for_scenes if kind_of(path, module) is DeviceKind.SCENE else plant, module))
+        for path, module in every_module(plant_path, plant)
+    ]
     yield from _missing_drivers([it for it in placed if it[2] is None and kind_of(*it[:2]) is not DeviceKind.SCENE])
     for path, module, driver in placed:
         if driver is None or drivers is None:

@@ -3,12 +3,10 @@
 Reading and printing both use these tables. docs/estate.md describes the same format.
 """
 
-import uuid
 from typing import Any, NamedTuple
 
 from domogate.domain import commands, states
 from domogate.domain.devices import Capability, DeviceKind, Metric, MetricType
-from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
 from domogate.domain.people import Client, GrantType, Standing, Subscription, User
 from domogate.domain.plants import (
@@ -39,14 +37,6 @@ from domogate.estate.shapes import (
     record,
     word,
 )
-
-_NAMESPACE = uuid.UUID("0d0b9b8e-5d0c-4c56-9d5c-6f2f0f7d6a11")
-
-
-def derived_id(of: str, text: str) -> Id:
-    """Make the id of a record that has no id. The result is the same at every import."""
-    return Id(str(uuid.uuid5(_NAMESPACE, f"{of}:{text}")))
-
 
 # --- People and applications ------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.formats import email_key
-from domogate.domain.ids import Id
+from domogate.domain.ids import Id, derived_id
 from domogate.domain.people import Client, Subscription, User
 from domogate.domain.plants import (
     SIMULATED_DRIVERS,
@@ -45,7 +45,7 @@ def print_in_parts(people: Estate, plants: Iterable[EstatePlant]) -> Iterator[st
 
 def _user(user: User) -> Record:
     record = words.USER.write(user)
-    if user.id != words.derived_id("user", email_key(user.email)):
+    if user.id != derived_id("user", email_key(user.email)):
         record["id"] = user.id
     return record
 
@@ -53,7 +53,7 @@ def _user(user: User) -> Record:
 def _subscription(subscription: Subscription) -> Record:
     rest = words.SUBSCRIPTION.write(subscription)
     record = {"name": rest.pop("name"), "keyHash": subscription.key_hash, "hint": subscription.hint, **rest}
-    if subscription.id != words.derived_id("subscription", subscription.key_hash):
+    if subscription.id != derived_id("subscription", subscription.key_hash):
         record["id"] = subscription.id
     return record
 
@@ -64,7 +64,7 @@ def _client(client: Client) -> Record:
 
 def _ids(noun: Plant | Floor | Ambient | Module) -> Record:
     record: Record = {"id": noun.id}
-    if noun.internal_id != words.derived_id("internal", noun.id):
+    if noun.internal_id != derived_id("internal", noun.id):
         record["internalId"] = noun.internal_id
     return record
 

@@ -93,8 +93,12 @@ def _parameters(operation: Operation, surface: Surface) -> list[dict[str, Any]]:
     found = [_path_parameter(name, name in surface.text_parameters) for name in operation.parameters]
     if operation.query is not None:
         _, components = msgspec.json.schema_components([operation.query], ref_template="{name}")
-        properties: dict[str, dict[str, Any]] = components[operation.query.__name__]["properties"]
-        found += [_query_parameter(name, dict(schema), components) for name, schema in properties.items()]
+        query = components[operation.query.__name__]
+        properties: dict[str, dict[str, Any]] = query["properties"]
+        found += [
+            _query_parameter(name, dict(schema), components) | {"required": name in query["required"]}
+            for name, schema in properties.items()
+        ]
     if (header := operation.header) is not None:
         schema: dict[str, Any] = {"type": "string"}
         if header.max_length is not None:

@@ -1,15 +1,24 @@
 """The health of each driver in this process."""
 
 from datetime import datetime
+from typing import Annotated
 
+import msgspec
+from msgspec import Meta
+from starlette.responses import Response
+
+from domogate.domain.devices import DeviceKind
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.ports import ConnectionState
 from domogate.services.driving.supervisor import DriverCondition, DriverHealth
+from domogate.services.refusals import NotFound
 from domogate.wire import OutputModel
 
 OPERATIONS = OperationTable("drivers")
+
+SCHEMA = "application/schema+json"
 
 
 class ConnectionOut(OutputModel, frozen=True):
@@ -46,6 +55,46 @@ def driver_out(health: DriverHealth) -> DriverOut:
     return DriverOut.of(health, left_behind=health.stuck_calls, connections=connections)
 
 
+class DriverFactsOut(OutputModel, frozen=True):
+    """A driver that modules can name.
+
+    `connections` are the brokers or gateways in the settings; the option `connectionOption` of a module names one of them.
+    """
+
+    name: str
+    simulated: bool
+    kinds: tuple[DeviceKind, ...]
+    connection_option: str | None
+    connections: tuple[str, ...]
+
+
+class OptionsQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    kind: Annotated[DeviceKind, Meta(description="The kind of the module.")]
+
+
 @OPERATIONS.add("GET", "/drivers", "Health of the drivers of the gateway that answers")
 async def list_drivers(services: ManagementServices, _call: OperatorCall) -> Listing[DriverOut]:
     return Listing([driver_out(health) for health in services.devices.list_drivers()])
+
+
+@OPERATIONS.add("GET", "/drivers/{driver}", "The kinds of modules and the connections of a driver")
+async def get_driver(services: ManagementServices, call: OperatorCall) -> DriverFactsOut:
+    driver = call.path["driver"]
+    found = services.drivers.find(driver)
+    if found is None:
+        raise NotFound(f"There is no driver {driver!r}.")
+    return DriverFactsOut.of(found)
+
+
+@OPERATIONS.add(
+    "GET",
+    "/drivers/{driver}/options-schema",
+    "The JSON Schema of the options of a module that this driver drives",
+    media_types=(SCHEMA,),
+)
+async def get_options_schema(services: ManagementServices, call: OperatorCall, query: OptionsQuery) -> Response:
+    driver = call.path["driver"]
+    schema = services.drivers.options_schema(driver, query.kind)
+    if schema is None:
+        raise NotFound(f"There is no driver {driver!r} for modules of kind {query.kind}.")
+    return Response(msgspec.json.encode(schema), media_type=SCHEMA)

@@ -8,6 +8,7 @@ from starlette.responses import Response, StreamingResponse
 
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, first_page, is_cursor, read_cursor
+from domogate.management.drivers import SCHEMA
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.ports import ImportRecord
 from domogate.services.audit import AuditAction
@@ -17,7 +18,6 @@ from domogate.wire import InputModel, OutputModel
 OPERATIONS = OperationTable("estate")
 
 YAML = "application/yaml"
-SCHEMA = "application/schema+json"
 MAX_DOCUMENT = 4 * 1024 * 1024
 """The longest document in bytes. Larger files are for the command line."""
 _MAX_BODY = 2 * MAX_DOCUMENT

@@ -1,7 +1,7 @@
 """Modules: their last known states, and commands to them."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta
 
@@ -41,6 +41,7 @@ class ModuleOut(OutputModel, frozen=True):
     name: str
     kind: DeviceKind
     driver: str
+    options: dict[str, Any]
     simulated: bool
     ambient_id: str | None
     ambient: str | None
@@ -86,8 +87,12 @@ async def list_modules(services: ManagementServices, call: OperatorCall, query: 
 @OPERATIONS.add("GET", "/plants/{plantId}/modules/{moduleId}", "One module and its last known state")
 async def get_module(services: ManagementServices, call: OperatorCall) -> ModuleOut:
     plant = await find_plant(services, call)
-    view = find_module(plant, call)
-    return module_out(view, _ambients(plant).get(view.module.id))
+    return _show(plant, find_module(plant, call))
+
+
+async def show_module(services: ManagementServices, plant_id: Id, module_id: Id) -> ModuleOut:
+    plant = await _get_plant(services, plant_id)
+    return _show(plant, _get_module(plant, module_id))
 
 
 @OPERATIONS.add(
@@ -133,7 +138,10 @@ async def run_scene(services: ManagementServices, call: OperatorCall) -> None:
 
 async def find_plant(services: ManagementServices, call: OperatorCall) -> PlantView:
     """Return the plant in the path, also if it is removed. Raises NotFound."""
-    plant_id = call.id_of("plantId")
+    return await _get_plant(services, call.id_of("plantId"))
+
+
+async def _get_plant(services: ManagementServices, plant_id: Id) -> PlantView:
     plant = await services.devices.read_model.get_plant(plant_id)
     if plant is None:
         raise NotFound(f"There is no plant {plant_id}.")
@@ -148,11 +156,18 @@ async def find_served_plant(services: ManagementServices, call: OperatorCall) ->
 
 
 def find_module(plant: PlantView, call: OperatorCall) -> ModuleView:
-    module_id = call.id_of("moduleId")
+    return _get_module(plant, call.id_of("moduleId"))
+
+
+def _get_module(plant: PlantView, module_id: Id) -> ModuleView:
     view = plant.modules.get(module_id)
     if view is None:
         raise NotFound(f"There is no module {module_id} in this plant.")
     return view
+
+
+def _show(plant: PlantView, view: ModuleView) -> ModuleOut:
+    return module_out(view, _ambients(plant).get(view.module.id))
 
 
 def _ambients(plant: PlantView) -> dict[Id, Ambient]:

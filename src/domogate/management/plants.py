@@ -1,15 +1,23 @@
-"""Plants: whether they are served, and who may use them. The modules of a plant come from the estate file."""
+"""Plants: their names and owners, whether they are served, and who may use them."""
 
 from datetime import datetime
+from typing import Any
 
-from domogate.domain.plants import Plant, PlantStatus, PlantType
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from domogate.domain.ids import Id
+from domogate.domain.plants import Member, Plant, PlantStatus, PlantType
 from domogate.http_api.limits import InvitedPersonOut, LimitsOut, NewLimits, read_limits
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, first_page
 from domogate.http_api.requests import read_optional_id
 from domogate.management.services import ManagementServices, OperatorCall
+from domogate.services.audit import AuditAction
 from domogate.services.people import InvitedAs
-from domogate.wire import InputModel, OutputModel
+from domogate.services.people.people import plant_ref
+from domogate.services.refusals import Invalid
+from domogate.wire import InputModel, Line, Name, OutputModel
 
 OPERATIONS = OperationTable("plants")
 
@@ -42,8 +50,25 @@ def plant_out(plant: Plant) -> PlantOut:
     return PlantOut.of(plant, invited=tuple(invitation.email for invitation in plant.invited), invitations=plant.invited)
 
 
-class PlantChange(InputModel, frozen=True):
-    status: PlantStatus
+class NewPlant(InputModel, frozen=True):
+    name: Name
+    type: PlantType
+    owner: str
+    """The e-mail address of a user."""
+    country: Line | None = None
+    zip_code: Line | None = None
+    address: Line | None = None
+
+
+class PlantChange(InputModel, frozen=True, omit_defaults=True):
+    status: PlantStatus | UnsetType = UNSET
+    name: Name | UnsetType = UNSET
+    type: PlantType | UnsetType = UNSET
+    owner: str | UnsetType = UNSET
+    """The e-mail address of a user. The former owner loses access."""
+    country: Line | UnsetType | None = UNSET
+    zip_code: Line | UnsetType | None = UNSET
+    address: Line | UnsetType | None = UNSET
 
 
 class NewInvitation(InputModel, frozen=True):
@@ -81,16 +106,38 @@ async def list_plants(services: ManagementServices, _call: OperatorCall, query: 
     return first_page(found, query.limit, lambda plant: plant.id, plant_out)
 
 
+@OPERATIONS.add("POST", "/plants", "Create a plant without floors and modules", status=201, errors=(422,))
+async def create_plant(services: ManagementServices, call: OperatorCall, body: NewPlant) -> PlantOut:
+    owner = await _find_owner(services, body.owner)
+    plant = await services.editor.create(
+        body.name, body.type, owner, country=body.country, zip_code=body.zip_code, address=body.address
+    )
+    note_change(services, call, plant.id, "created")
+    return plant_out(await services.people.get_plant(plant.id))
+
+
 @OPERATIONS.add("GET", "/plants/{plantId}", "One plant with its people")
 async def get_plant(services: ManagementServices, call: OperatorCall) -> PlantOut:
     return plant_out(await services.people.get_plant(call.id_of("plantId")))
 
 
-@OPERATIONS.add("PATCH", "/plants/{plantId}", "Remove a plant, or bring it back", errors=(409,))
+@OPERATIONS.add(
+    "PATCH",
+    "/plants/{plantId}",
+    "Change the name, the type, the owner or the address of a plant; remove it, or bring it back",
+    errors=(409, 422),
+)
 async def change_plant(services: ManagementServices, call: OperatorCall, body: PlantChange) -> PlantOut:
     plant_id, people = call.id_of("plantId"), services.people
-    if (await people.get_plant(plant_id)).status is not body.status:
-        set_status = people.remove_plant if body.status is PlantStatus.REMOVED else people.restore_plant
+    facts: dict[str, Any] = {name: value for name, value in msgspec.structs.asdict(body).items() if value is not UNSET}
+    status = facts.pop("status", None)
+    if "owner" in facts:
+        facts["owner"] = await _find_owner(services, facts["owner"])
+    if facts:
+        await services.editor.change_facts(plant_id, **facts)
+        note_change(services, call, plant_id, "changed", fields=", ".join(facts))
+    if status not in (None, (await people.get_plant(plant_id)).status):
+        set_status = people.remove_plant if status is PlantStatus.REMOVED else people.restore_plant
         await set_status(plant_id, by=call.caller)
     return plant_out(await people.get_plant(plant_id))
 
@@ -153,3 +200,14 @@ async def change_member(services: ManagementServices, call: OperatorCall, body: 
 )
 async def withdraw_user(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.withdraw_user(call.id_of("plantId"), call.id_of("userId"), by=call.caller)
+
+
+async def _find_owner(services: ManagementServices, email: str) -> Member:
+    user = await services.store.find_user_by_email(email)
+    if user is None:
+        raise Invalid(f"There is no user {email!r}. Create the user first.")
+    return Member(user.id, user.email)
+
+
+def note_change(services: ManagementServices, call: OperatorCall, plant_id: Id, change: str, **detail: str) -> None:
+    services.people.note(AuditAction.PLANT_CHANGED, call.caller, plant_ref(plant_id), change=change, **detail)

@@ -1,10 +1,11 @@
 """The services that the operations of the management API use."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
+from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.people import Subscription
 from domogate.http_api.credentials import Operator
@@ -33,6 +34,7 @@ from domogate.services.events.hub import Hub
 from domogate.services.monitoring.monitor import Monitor
 from domogate.services.people import People
 from domogate.services.plants.control import Control
+from domogate.services.plants.editing import PlantEditor
 from domogate.services.plants.fault_injection import FaultInjector
 from domogate.services.plants.history import History
 from domogate.services.plants.read_model import ReadModel
@@ -103,6 +105,27 @@ class EstateFiles(Protocol):
         ...
 
 
+class DriverFacts(msgspec.Struct, frozen=True):
+    """What forms need to know about a driver."""
+
+    name: str
+    simulated: bool
+    kinds: tuple[DeviceKind, ...]
+    connection_option: str | None
+    """The name of the option that names a connection, such as a broker."""
+    connections: tuple[str, ...]
+    """The names of the connections in the settings."""
+
+
+class DriverCatalogue(Protocol):
+    """The drivers that modules can name. Both methods return None for a driver that does not exist."""
+
+    def find(self, driver: str) -> DriverFacts | None: ...
+    def options_schema(self, driver: str, kind: DeviceKind) -> dict[str, Any] | None:
+        """Return the JSON Schema of the options, or None if the driver cannot drive modules of this kind."""
+        ...
+
+
 class Devices(msgspec.Struct, frozen=True):
     """Services for plants and their devices."""
 
@@ -155,3 +178,5 @@ class ManagementServices(msgspec.Struct, frozen=True):
     status: Status
     estate: EstateFiles
     hub: Hub
+    editor: PlantEditor
+    drivers: DriverCatalogue

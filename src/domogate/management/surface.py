@@ -11,11 +11,13 @@ from domogate.management import (
     events,
     faults,
     keys,
+    module_changes,
     modules,
     orders,
     overview,
     plants,
     readings,
+    rooms,
     safety,
     users,
     webhooks,
@@ -28,8 +30,10 @@ _SUBJECTS = (
     users,
     clients,
     plants,
+    rooms,
     estate,
     modules,
+    module_changes,
     readings,
     orders,
     safety,
@@ -48,7 +52,7 @@ SURFACE = Surface(
     "No subscription key is needed.",
     operations=[operation for subject in _SUBJECTS for operation in subject.OPERATIONS],
     credentials=OperatorToken,
-    text_parameters=frozenset({"clientId", "email", "number", "orderId"}),
+    text_parameters=frozenset({"clientId", "driver", "email", "number", "orderId"}),
 )
 
 

@@ -37,7 +37,7 @@ from domogate.ports.stores.feed import FeedStore, Listener
 from domogate.ports.stores.figures import FigureStore
 from domogate.ports.stores.keys import SigningKey, SigningKeyStore, SubscriptionStore, Usage
 from domogate.ports.stores.people import ClientStore, ExternalAccountStore, PasskeyStore, PeopleStore
-from domogate.ports.stores.plants import FavouriteStore, MemberStore, PlantStore, StoredPlant, StoredState
+from domogate.ports.stores.plants import FavouriteStore, MemberStore, PlantEditStore, PlantStore, StoredPlant, StoredState
 from domogate.ports.stores.safety import LogbookStore, SparePartStore, StoredEntry
 from domogate.ports.stores.sealing import SecretKeyRotation, SecretKeyStore
 from domogate.ports.stores.store import Store, StoreTimeout
@@ -87,6 +87,7 @@ __all__ = [
     "PasskeyVerifier",
     "PeopleStore",
     "Picture",
+    "PlantEditStore",
     "PlantStore",
     "ReadingStore",
     "RecordChange",

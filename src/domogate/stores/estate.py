@@ -1,12 +1,11 @@
 """Imports and exports estates. A large estate is imported in parts, so that commands need not wait for the whole import."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from operator import itemgetter
 
 from domogate.common.disk_ids import DiskIds
 from domogate.domain.estate import Estate, EstatePlant
-from domogate.domain.ids import Id
 from domogate.ports import ImportDifference, ImportSummary
 from domogate.stores.engine import chunked
 from domogate.stores.estate_difference import find_difference
@@ -15,7 +14,7 @@ from domogate.stores.estate_history import SqlEstateHistory
 from domogate.stores.estate_import import import_estate, import_part
 from domogate.stores.estate_people import ImportedUsers
 from domogate.stores.estate_prune import count_modules, has_unlisted, list_sizes, remove_unlisted, remove_unlisted_users
-from domogate.stores.parts import split
+from domogate.stores.parts import ids_of, split
 from domogate.stores.subject import LONG, reads, writes
 
 _PAUSE = 0.02
@@ -52,7 +51,7 @@ class SqlEstate(SqlEstateHistory):
                 _, of_part = await self._import_part(Estate(plants=tuple(part)), users, prune=prune)
                 summary = _add(summary, of_part)
                 if prune:
-                    listed.add(one for plant in part for one in _ids(plant))
+                    listed.add(one for plant in part for one in ids_of(plant))
                 progress(sum(map(_count_modules, part)))
             return _add(summary, await self._prune(users, listed)) if prune else summary
 
@@ -70,12 +69,6 @@ class SqlEstate(SqlEstateHistory):
             await asyncio.sleep(_PAUSE)
             await self._write(remove_unlisted_users, user_ids)
         return summary
-
-
-def _ids(plant: EstatePlant) -> Iterator[Id]:
-    topology = plant.topology
-    for record in ([plant.plant], topology.floors, topology.every_ambient(), topology.every_module()):
-        yield from (one.id for one in record)
 
 
 def _count_modules(plant: EstatePlant) -> int:

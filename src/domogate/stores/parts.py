@@ -3,6 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from domogate.domain.estate import EstatePlant
+from domogate.domain.ids import Id
+
 T = TypeVar("T")
 
 MODULES_A_PART = 1_000
@@ -23,3 +26,10 @@ def split(plants: Iterable[T], count_modules: Callable[[T], int]) -> Iterator[li
             part, size = [], 0
     if part:
         yield part
+
+
+def ids_of(plant: EstatePlant) -> Iterator[Id]:
+    """Yield the ids of the plant, its floors, its ambients and its modules."""
+    topology = plant.topology
+    for record in ([plant.plant], topology.floors, topology.every_ambient(), topology.every_module()):
+        yield from (one.id for one in record)

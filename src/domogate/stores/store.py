@@ -23,6 +23,7 @@ from domogate.stores.orders import SqlOrders
 from domogate.stores.owned import SqlOwned
 from domogate.stores.passkeys import SqlPasskeys
 from domogate.stores.people import SqlPeople
+from domogate.stores.plant_edit import SqlPlantEdit
 from domogate.stores.plants import SqlPlants
 from domogate.stores.retention import SqlRetention
 from domogate.stores.sealing import find_secret_key_id, rotate_secret_key
@@ -35,6 +36,7 @@ from domogate.stores.webhooks import SqlWebhooks
 
 class SqlStore(
     SqlPlants,
+    SqlPlantEdit,
     SqlMembers,
     SqlFavourites,
     SqlRetention,

@@ -5,11 +5,16 @@ The names of models in answers end in `Out`; OpenAPI documents omit this ending.
 """
 
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import msgspec
 
-__all__ = ["InputModel", "OutputModel", "to_datetime"]
+__all__ = ["InputModel", "Line", "Name", "OutputModel", "to_datetime"]
+
+
+Line = Annotated[str, msgspec.Meta(pattern=r"^[^\x00-\x1f\x7f]*$")]
+"""A text on one line, in a request body."""
+Name = Annotated[str, msgspec.Meta(min_length=1, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
 class InputModel(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):

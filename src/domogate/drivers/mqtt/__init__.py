@@ -5,7 +5,7 @@ from typing import Annotated
 from domogate.drivers.declaration import Connections, DriverDeclaration, DriverSettings, Setting, unique_names
 from domogate.drivers.mqtt.broker import MqttBroker
 from domogate.drivers.mqtt.driver import Mqtt
-from domogate.drivers.mqtt.options import find_option_problems
+from domogate.drivers.mqtt.options import describe_options, find_option_problems
 
 __all__ = ["DRIVER", "Mqtt", "MqttBroker", "MqttSettings"]
 
@@ -23,4 +23,5 @@ DRIVER = DriverDeclaration(
     lambda clock, settings: Mqtt(clock, settings.brokers),
     find_option_problems,
     Connections("broker", lambda settings: [broker.name for broker in settings.brokers]),
+    describe_options,
 )

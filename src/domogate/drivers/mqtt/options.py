@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from functools import reduce
+from operator import or_
+from typing import Any, get_args
 
 import msgspec
 
 from domogate.domain.devices import DeviceKind
-from domogate.drivers.declaration import OptionProblem
+from domogate.drivers.declaration import OptionProblem, OptionSchema
 from domogate.drivers.mqtt.dialects import DIALECTS, Options
 
 _AT = re.compile(r" - at `\$(?P<path>.*)`$", re.DOTALL)
@@ -37,6 +39,12 @@ def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterat
     yield from read.find_common_problems(kind)
     if kind in read.kinds:
         yield from read.find_problems(kind)
+
+
+def describe_options(kind: DeviceKind) -> OptionSchema | None:
+    """The JSON Schema of the dialects that can drive modules of this kind. The option `dialect` selects one of them."""
+    dialects = [options for options in get_args(Options) if kind in options.kinds]
+    return msgspec.json.schema(reduce(or_, dialects)) if dialects else None
 
 
 def _explain(message: str) -> OptionProblem:

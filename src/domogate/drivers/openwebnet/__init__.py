@@ -5,7 +5,7 @@ from typing import Annotated
 from domogate.drivers.declaration import Connections, DriverDeclaration, DriverSettings, Setting, unique_names
 from domogate.drivers.openwebnet.driver import OpenWebNet
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
-from domogate.drivers.openwebnet.kinds import find_option_problems
+from domogate.drivers.openwebnet.kinds import describe_options, find_option_problems
 
 __all__ = ["DRIVER", "OpenWebNet", "OpenWebNetGateway", "OpenWebNetSettings"]
 
@@ -25,4 +25,5 @@ DRIVER = DriverDeclaration(
     lambda clock, settings: OpenWebNet(clock, settings.gateways),
     find_option_problems,
     Connections("gateway", lambda settings: [gateway.name for gateway in settings.gateways]),
+    describe_options,
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.states import State
-from domogate.drivers.declaration import OptionProblem
+from domogate.drivers.declaration import OptionProblem, OptionSchema
 from domogate.drivers.openwebnet import automation, energy, gateway_device, lighting, scenarios, thermoregulation
 from domogate.drivers.openwebnet.addresses import Scope, parse_meter, parse_where, parse_zone
 from domogate.drivers.openwebnet.device import Device
@@ -80,6 +80,23 @@ def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterat
         yield ("levels",), "a light with colours always has 100 levels: leave it out"
 
 
+def describe_options(kind: DeviceKind) -> OptionSchema | None:
+    if kind not in KINDS:
+        return None
+    entries = [_describe(it) for it in KINDS[kind]]
+    if len(entries) == 1:
+        return entries[0]
+    for entry in entries[1:]:  # The first entry is the default for options without `who`.
+        entry["required"].append("who")
+    return {"type": "object", "anyOf": entries}
+
+
+def _describe(it: Kind) -> OptionSchema:
+    properties = {name: _SCHEMAS[name] for name in sorted(it.takes - {"who"})}
+    properties["who"] = {"type": "integer", "const": it.who}
+    return {"type": "object", "properties": properties, "required": list(it.needs), "additionalProperties": False}
+
+
 def _check_where(who: int, value: Any) -> str | None:
     if not (isinstance(value, str) or type(value) is int):
         return "text is expected"
@@ -144,5 +161,20 @@ _CHECKS: Mapping[str, Callable[[int, Any], str | None]] = MappingProxyType(
         "travel": _within(1, 600),
         "seconds": _one_of(*lighting.PULSES),
         "scenario": _check_scenario,
+    }
+)
+
+_SCHEMAS: Mapping[str, OptionSchema] = MappingProxyType(
+    {
+        "where": {"type": "string", "description": 'The address on the bus, such as "11" or "11#4#02".'},
+        "gateway": {"type": "string", "minLength": 1, "description": "The name of a gateway in the settings."},
+        "groups": {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 255}},
+        "meter": {"type": "string", "description": 'The address of a meter such as "51".'},
+        "levels": {"type": "integer", "enum": [1, 10, 100]},
+        "color": {"type": "boolean"},
+        "position": {"type": "boolean"},
+        "travel": {"type": "number", "minimum": 1, "maximum": 600, "description": "Seconds."},
+        "seconds": {"type": "number", "enum": list(lighting.PULSES)},
+        "scenario": {"type": "integer", "minimum": min(scenarios.SCENARIOS), "maximum": max(scenarios.SCENARIOS)},
     }
 )

@@ -5,7 +5,7 @@ from typing import Annotated
 from domogate.common.checks import between, positive
 from domogate.drivers.declaration import DriverDeclaration, DriverSettings, Setting
 from domogate.drivers.simulator.day import DaySample, simulate_day_of
-from domogate.drivers.simulator.options import find_option_problems
+from domogate.drivers.simulator.options import describe_options, find_option_problems
 from domogate.drivers.simulator.simulator import Simulator
 
 __all__ = ["DRIVER", "DaySample", "Simulator", "SimulatorSettings", "simulate_day_of"]
@@ -27,5 +27,6 @@ DRIVER = DriverDeclaration(
     SimulatorSettings,
     lambda clock, settings: Simulator(clock, seed=settings.seed, tick=settings.tick, speed=settings.speed),
     find_option_problems,
+    describe_options=describe_options,
     simulated=True,
 )

@@ -1,49 +1,65 @@
 """The options of a simulated module. The check of estate files and the simulator use the same table."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from domogate.domain.devices import DeviceKind
-from domogate.drivers.declaration import OptionProblem, inside
+from domogate.drivers.declaration import OptionProblem, OptionSchema, inside
 from domogate.drivers.simulator.behaviour import Behaviour
 from domogate.drivers.simulator.power import LOADS
 
 
 class Option(msgspec.Struct, frozen=True):
-    """One option: the condition for its value, and the kinds that have it (empty means all)."""
+    """One option: the JSON Schema of its value, the same in words, and the kinds that have it (empty means all)."""
 
     wanted: str
-    allows: Callable[[Any], bool]
+    schema: OptionSchema
     kinds: frozenset[DeviceKind] = frozenset()
     each: bool = False
-    """The value is a list, and each item must meet the condition."""
+    """The value is a list, and the schema is for each item."""
 
     def is_of(self, kind: DeviceKind) -> bool:
         return not self.kinds or kind in self.kinds
 
+    def describe(self) -> OptionSchema:
+        whole = {"type": "array", "items": self.schema, "minItems": 1} if self.each else self.schema
+        return {**whole, "description": self.wanted}
+
     def find_problems(self, value: Any) -> Iterator[OptionProblem]:
         if not self.each:
-            if not self.allows(value):
+            if not _fits(self.schema, value):
                 yield (), f"must be {self.wanted}"
         elif not isinstance(value, list | tuple) or not value:
             yield (), f"must be a list, each item {self.wanted}"
         else:
-            yield from (((index,), f"must be {self.wanted}") for index, item in enumerate(value) if not self.allows(item))
+            yield from (
+                ((index,), f"must be {self.wanted}") for index, item in enumerate(value) if not _fits(self.schema, item)
+            )
 
 
-def _number(low: float, high: float, *, whole: bool = False) -> Callable[[Any], bool]:
-    types = (int,) if whole else (int, float)
-    return lambda value: isinstance(value, types) and not isinstance(value, bool) and low <= value <= high
+def _fits(schema: OptionSchema, value: Any) -> bool:
+    match schema["type"]:
+        case "string" if "enum" in schema:
+            return isinstance(value, str) and value in schema["enum"]
+        case "string":
+            return isinstance(value, str) and schema["minLength"] <= len(value) <= schema["maxLength"]
+        case kind:
+            types = (int,) if kind == "integer" else (int, float)
+            is_number = isinstance(value, types) and not isinstance(value, bool)
+            return is_number and schema["minimum"] <= value <= schema["maximum"]
 
 
-def _word(*words: str) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, str) and value in words
+def _number(low: float, high: float, *, whole: bool = False) -> OptionSchema:
+    return {"type": "integer" if whole else "number", "minimum": low, "maximum": high}
 
 
-def _text(value: Any) -> bool:
-    return isinstance(value, str) and 1 <= len(value) <= 50
+def _word(*words: str) -> OptionSchema:
+    return {"type": "string", "enum": [str(word) for word in words]}
+
+
+_TEXT: OptionSchema = {"type": "string", "minLength": 1, "maxLength": 50}
 
 
 def _of(*kinds: DeviceKind) -> frozenset[DeviceKind]:
@@ -57,7 +73,7 @@ OPTIONS: dict[str, Option] = {
     "simulate": Option(f"one of {', '.join(Behaviour)}", _word(*Behaviour)),
     "room": Option(
         "a text of 1 to 50 characters",
-        _text,
+        _TEXT,
         _of(_K.CHRONOTHERMOSTAT, _K.HEATER, _K.AUTOMATION, _K.PLUG, _K.MULTISOCKET, _K.LIGHT),
     ),
     "transition": Option("seconds within 0..3600", _number(0, 3600), _of(_K.LIGHT)),
@@ -82,3 +98,8 @@ def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterat
             yield from inside(option.find_problems(value), name)
     if "load" in options and "watts" in options:
         yield ("watts",), "give either 'load' or 'watts', not both"
+
+
+def describe_options(kind: DeviceKind) -> OptionSchema:
+    properties = {name: option.describe() for name, option in OPTIONS.items() if option.is_of(kind)}
+    return {"type": "object", "properties": properties, "additionalProperties": False}

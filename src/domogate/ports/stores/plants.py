@@ -1,10 +1,11 @@
 """Plants, and the people in them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
+from domogate.domain.estate import EstatePlant
 from domogate.domain.ids import Id
 from domogate.domain.injections import Injection
 from domogate.domain.limits import Limits
@@ -56,6 +57,18 @@ class PlantStore(Protocol):
     async def set_plant_status(self, plant_id: Id, status: PlantStatus, at: float) -> None: ...
     async def set_module_options(self, module_id: Id, options: dict[str, Any]) -> bool:
         """Replace the options of the module. Return False if it does not exist."""
+        ...
+
+
+class PlantEditStore(Protocol):
+    """Changes of plants by operators."""
+
+    async def edit_plant(self, plant_id: Id, edit: Callable[[EstatePlant], EstatePlant]) -> None:
+        """Replace the plant by the result of `edit`, in one transaction and on another thread.
+
+        Records that are not in the result are removed. Raises ValueError if there is no such plant, or if a new id is used
+        already.
+        """
         ...
 
 

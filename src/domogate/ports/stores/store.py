@@ -13,7 +13,7 @@ from domogate.ports.stores.feed import FeedStore
 from domogate.ports.stores.figures import FigureStore
 from domogate.ports.stores.keys import SigningKeyStore, SubscriptionStore
 from domogate.ports.stores.people import ClientStore, ExternalAccountStore, PasskeyStore, PeopleStore
-from domogate.ports.stores.plants import FavouriteStore, MemberStore, PlantStore
+from domogate.ports.stores.plants import FavouriteStore, MemberStore, PlantEditStore, PlantStore
 from domogate.ports.stores.safety import LogbookStore, SparePartStore
 from domogate.ports.stores.sealing import SecretKeyStore
 from domogate.ports.stores.tickets import TicketStore
@@ -26,6 +26,7 @@ class StoreTimeout(Exception):
 
 class Store(
     PlantStore,
+    PlantEditStore,
     MemberStore,
     FavouriteStore,
     StateStore,

@@ -1,0 +1,119 @@
+"""Creates, changes and deletes modules. A change answers with the former values, with which a client can undo it."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from domogate.domain.devices import Capability, DeviceKind, Metric
+from domogate.domain.ids import new_id
+from domogate.domain.plants import Module
+from domogate.http_api.operations import OperationTable
+from domogate.http_api.requests import read_optional_id
+from domogate.management.modules import ModuleOut, show_module
+from domogate.management.plants import note_change
+from domogate.management.services import ManagementServices, OperatorCall
+from domogate.services.plants.editing import TopologyDraft, internal_id_of
+from domogate.wire import InputModel, Line, Name, OutputModel
+
+OPERATIONS = OperationTable("modules")
+
+AmbientId = Annotated[str, Meta(description="null: the module is in no ambient.")]
+Options = Annotated[dict[str, Any], Meta(description="Options of the driver; getOptionsSchema describes them.")]
+
+
+class NewHardware(InputModel, frozen=True):
+    """Values of the hardware that are not those of its kind, as in the estate file."""
+
+    hw_type: str | None = None
+    device_type: str | None = None
+    metrics: tuple[Metric, ...] | None = None
+    capabilities: tuple[Capability, ...] | None = None
+
+
+class NewModule(InputModel, frozen=True):
+    name: Name
+    kind: DeviceKind
+    driver: Line
+    options: Options = {}
+    ambient_id: AmbientId | None = None
+    id: Annotated[str, Meta(description="A UUID that is not used yet. Default: a new one.")] | None = None
+    hardware: NewHardware = NewHardware()
+
+    def build(self) -> Module:
+        """Raises Problem if the id is not a UUID."""
+        identity = read_optional_id("body", "id", self.id) or new_id()
+        return Module(
+            identity,
+            internal_id_of(identity),
+            self.name,
+            self.kind,
+            self.driver,
+            options=self.options,
+            **msgspec.structs.asdict(self.hardware),
+        )
+
+
+class ModuleChange(InputModel, frozen=True, omit_defaults=True):
+    name: Name | UnsetType = UNSET
+    ambient_id: AmbientId | UnsetType | None = UNSET
+    driver: Line | UnsetType = UNSET
+    options: Options | UnsetType = UNSET
+
+
+class FormerModuleOut(OutputModel, frozen=True):
+    """The values before the change: the body of another change that undoes it."""
+
+    name: str
+    ambient_id: str | None
+    driver: str
+    options: dict[str, Any]
+
+
+class ChangedModuleOut(OutputModel, frozen=True):
+    module: ModuleOut
+    former: FormerModuleOut
+
+
+@OPERATIONS.add("POST", "/plants/{plantId}/modules", "Add a module", status=201, errors=(409, 422))
+async def create_module(services: ManagementServices, call: OperatorCall, body: NewModule) -> ModuleOut:
+    plant_id, module = call.id_of("plantId"), body.build()
+    ambient_id = read_optional_id("body", "ambientId", body.ambient_id)
+    await services.editor.change_content(plant_id, lambda draft: draft.add_module(module, ambient_id))
+    note_change(services, call, plant_id, "module added", module=module.id)
+    return await show_module(services, plant_id, module.id)
+
+
+@OPERATIONS.add(
+    "PATCH",
+    "/plants/{plantId}/modules/{moduleId}",
+    "Rename a module, move it to another ambient, or change its driver or options; the answer has the former values",
+    errors=(409, 422),
+)
+async def change_module(services: ManagementServices, call: OperatorCall, body: ModuleChange) -> ChangedModuleOut:
+    plant_id, module_id = call.id_of("plantId"), call.id_of("moduleId")
+    to_ambient = UNSET if body.ambient_id is UNSET else read_optional_id("body", "ambientId", body.ambient_id)
+    given = {"name": body.name, "driver": body.driver, "options": body.options}
+    fields = {name: value for name, value in given.items() if value is not UNSET}
+
+    def change(draft: TopologyDraft) -> FormerModuleOut:
+        before, in_ambient = draft.module(module_id)
+        after = msgspec.structs.replace(before, **fields)
+        draft.put_module(after, in_ambient if to_ambient is UNSET else to_ambient)
+        return FormerModuleOut(before.name, in_ambient, before.driver, before.options)
+
+    former = await services.editor.change_content(plant_id, change)
+    note_change(services, call, plant_id, "module changed", module=module_id)
+    return ChangedModuleOut(await show_module(services, plant_id, module_id), former)
+
+
+@OPERATIONS.add(
+    "DELETE",
+    "/plants/{plantId}/modules/{moduleId}",
+    "Delete a module with its state and its readings; refused while a scene or another module needs it",
+    errors=(409, 422),
+)
+async def delete_module(services: ManagementServices, call: OperatorCall) -> None:
+    plant_id, module_id = call.id_of("plantId"), call.id_of("moduleId")
+    await services.editor.change_content(plant_id, lambda draft: draft.remove_module(module_id))
+    note_change(services, call, plant_id, "module deleted", module=module_id)

@@ -1,0 +1,164 @@
+"""Changes that operators make to a plant: its name and owner, floors, ambients and modules."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, Self, TypeVar
+
+import msgspec
+
+from domogate.domain.estate import Estate, EstatePlant
+from domogate.domain.ids import Id, derived_id, new_id
+from domogate.domain.plants import Ambient, Floor, Member, Module, Plant, PlantType, Topology
+from domogate.ports import ImportSummary, PlantEditStore, PlantStore
+from domogate.services.refusals import Conflict, Invalid, NotFound
+
+T = TypeVar("T")
+
+PlantCheck = Callable[[EstatePlant | None, EstatePlant], Awaitable[Sequence[str]]]
+"""Takes a plant before and after a change, and returns the problems that the change causes."""
+
+
+class EditingStore(PlantStore, PlantEditStore, Protocol):
+    async def import_estate(self, estate: Estate, *, prune: bool) -> ImportSummary: ...
+
+
+class TopologyDraft:
+    """The content of a plant as tables, which are easier to change than a tree. Each row has the id of its container."""
+
+    def __init__(self) -> None:
+        self.floors: dict[Id, Floor] = {}
+        self.ambients: dict[Id, tuple[Ambient, Id | None]] = {}
+        self.modules: dict[Id, tuple[Module, Id | None]] = {}
+
+    @classmethod
+    def of(cls, topology: Topology) -> Self:
+        draft = cls()
+        for floor in (*topology.floors, None):
+            if floor is not None:
+                draft.floors[floor.id] = floor
+            for ambient in topology.ambients if floor is None else floor.ambients:
+                draft.ambients[ambient.id] = (ambient, None if floor is None else floor.id)
+                draft.modules |= {module.id: (module, ambient.id) for module in ambient.modules}
+        draft.modules |= {module.id: (module, None) for module in topology.modules}
+        return draft
+
+    def build(self) -> Topology:
+        def inside(table: dict[Id, tuple[T, Id | None]], container: Id | None) -> tuple[T, ...]:
+            return tuple(one for one, where in table.values() if where == container)
+
+        replace = msgspec.structs.replace
+        ambients = {
+            key: (replace(ambient, modules=inside(self.modules, key)), floor_id)
+            for key, (ambient, floor_id) in self.ambients.items()
+        }
+        return Topology(
+            floors=tuple(replace(floor, ambients=inside(ambients, key)) for key, floor in self.floors.items()),
+            ambients=inside(ambients, None),
+            modules=inside(self.modules, None),
+        )
+
+    def floor(self, floor_id: Id) -> Floor:
+        return _find(self.floors, floor_id, "floor")
+
+    def ambient(self, ambient_id: Id) -> tuple[Ambient, Id | None]:
+        return _find(self.ambients, ambient_id, "ambient")
+
+    def module(self, module_id: Id) -> tuple[Module, Id | None]:
+        return _find(self.modules, module_id, "module")
+
+    def put_ambient(self, ambient: Ambient, floor_id: Id | None) -> None:
+        if floor_id is not None:
+            self.floor(floor_id)
+        self.ambients[ambient.id] = (ambient, floor_id)
+
+    def put_module(self, module: Module, ambient_id: Id | None) -> None:
+        if ambient_id is not None:
+            self.ambient(ambient_id)
+        self.modules[module.id] = (module, ambient_id)
+
+    def add_module(self, module: Module, ambient_id: Id | None) -> None:
+        if module.id in self.modules:
+            raise Conflict(f"This plant has a module {module.id} already.")
+        self.put_module(module, ambient_id)
+
+    def remove_floor(self, floor_id: Id) -> None:
+        floor = self.floor(floor_id)
+        if any(where == floor_id for _, where in self.ambients.values()):
+            raise Conflict(f"{floor.name} still has ambients. Move or delete them first.")
+        del self.floors[floor_id]
+
+    def remove_ambient(self, ambient_id: Id) -> None:
+        ambient, _ = self.ambient(ambient_id)
+        if any(where == ambient_id for _, where in self.modules.values()):
+            raise Conflict(f"{ambient.name} still has modules. Move or delete them first.")
+        del self.ambients[ambient_id]
+
+    def remove_module(self, module_id: Id) -> None:
+        self.module(module_id)
+        del self.modules[module_id]
+
+
+def _find(table: dict[Id, T], key: Id, noun: str) -> T:
+    found = table.get(key)
+    if found is None:
+        raise NotFound(f"There is no {noun} {key} in this plant.")
+    return found
+
+
+def internal_id_of(identity: Id) -> Id:
+    return derived_id("internal", identity)
+
+
+def new_floor(name: str) -> Floor:
+    identity = new_id()
+    return Floor(identity, internal_id_of(identity), name)
+
+
+def new_ambient(name: str, kind: str) -> Ambient:
+    identity = new_id()
+    return Ambient(identity, internal_id_of(identity), name, kind)
+
+
+class PlantEditor:
+    """Each change is checked as the estate file would be, and then made in one transaction on the present plant."""
+
+    def __init__(self, store: EditingStore, check: PlantCheck) -> None:
+        self._store = store
+        self._check = check
+
+    async def create(self, name: str, kind: PlantType, owner: Member, **facts: str | None) -> Plant:
+        identity = new_id()
+        plant = Plant(identity, internal_id_of(identity), name, kind, owner, **facts)  # type: ignore[arg-type]  # texts
+        await self._refuse_problems(None, EstatePlant(plant, Topology()))
+        await self._store.import_estate(Estate(plants=(EstatePlant(plant, Topology()),)), prune=False)
+        return plant
+
+    async def change_facts(self, plant_id: Id, **facts: Any) -> None:
+        await self._edit(plant_id, lambda now: EstatePlant(msgspec.structs.replace(now.plant, **facts), now.topology))
+
+    async def change_content(self, plant_id: Id, change: Callable[[TopologyDraft], T]) -> T:
+        """Apply `change` to the content and return its result. It is called twice: for the check, and in the transaction."""
+        results: list[T] = []
+
+        def edit(now: EstatePlant) -> EstatePlant:
+            draft = TopologyDraft.of(now.topology)
+            results.append(change(draft))
+            return EstatePlant(now.plant, draft.build())
+
+        await self._edit(plant_id, edit)
+        return results[-1]
+
+    async def _edit(self, plant_id: Id, edit: Callable[[EstatePlant], EstatePlant]) -> None:
+        stored = await self._store.find_plant(plant_id)
+        if stored is None:
+            raise NotFound(f"There is no plant {plant_id}.")
+        before = EstatePlant(stored.plant, stored.topology)
+        await self._refuse_problems(before, edit(before))
+        try:
+            await self._store.edit_plant(plant_id, edit)
+        except ValueError as error:
+            raise Conflict(f"Nothing was changed: {error}.") from None
+
+    async def _refuse_problems(self, before: EstatePlant | None, after: EstatePlant) -> None:
+        problems = await self._check(before, after)
+        if problems:
+            raise Invalid("; ".join(problems) + ".")

@@ -1,0 +1,52 @@
+"""Changes one plant in one transaction, with the code that imports estates."""
+
+from collections.abc import Callable, Iterable
+
+from sqlalchemy import bindparam, select
+
+from domogate.common.disk_ids import DiskIds
+from domogate.domain.estate import Estate, EstatePlant
+from domogate.domain.ids import Id
+from domogate.stores.engine import Transaction, chunked
+from domogate.stores.estate_import import import_part
+from domogate.stores.estate_people import ImportedUsers
+from domogate.stores.estate_prune import remove_unlisted
+from domogate.stores.parts import ids_of
+from domogate.stores.plants import find_plant
+from domogate.stores.reconcile import Difference
+from domogate.stores.subject import SqlSubject, writes
+from domogate.stores.tables import ambients, floors, modules, plants
+
+
+def edit_plant(tx: Transaction, plant_id: Id, edit: Callable[[EstatePlant], EstatePlant]) -> None:
+    """Replace the plant by the result of `edit`. Records that are not in the result are removed.
+
+    Raises ValueError if there is no such plant, or if a new id is used already.
+    """
+    stored = find_plant(tx.connection, plant_id)
+    if stored is None:
+        raise ValueError(f"there is no plant {plant_id}")
+    before = EstatePlant(stored.plant, stored.topology)
+    after = edit(before)
+    _check_new_ids(tx, set(ids_of(after)) - set(ids_of(before)))
+    people = (after.plant.owner, *after.plant.allowed)
+    known = ImportedUsers(Difference(), {one.user_id: one.user_id for one in people}, {}, set(), set())
+    import_part(tx, Estate(plants=(after,)), known)
+    with DiskIds() as listed:
+        listed.add(ids_of(after))
+        remove_unlisted(tx, [plant_id], listed)
+
+
+def _check_new_ids(tx: Transaction, ids: Iterable[Id]) -> None:
+    """An import would move a record with a known id to this plant."""
+    for table in (plants, floors, ambients, modules):
+        used = select(table.c.id).where(table.c.id.in_(bindparam("ids", expanding=True)))
+        for some in chunked(ids):
+            if (found := tx.connection.execute(used, {"ids": some}).scalar()) is not None:
+                raise ValueError(f"the id {found} is used already")
+
+
+class SqlPlantEdit(SqlSubject):
+    """Implements PlantEditStore."""
+
+    edit_plant = writes(edit_plant)
