@@ -85,6 +85,7 @@ BODIES: dict[str, Any] = {
     "commandModule": {"do": "set light", "on": False},
     "injectFault": {"fault": "slow"},
     "replayDeadLetters": {},
+    "verifyAudit": {},
     "writeLogbook": {"kind": "note", "by": "Eve", "words": "all is well"},
 }
 

@@ -14,7 +14,7 @@ from support.sdk_calls import CALLS, NO_BODY
 from support.sdk_recording import operations_of
 
 BINARY = {"image/png", "application/pdf"}
-TEXTS = {"application/xml", "text/event-stream"}
+TEXTS = {"application/xml", "application/jsonl", "text/event-stream"}
 
 
 @pytest.fixture(scope="module", params=DOCUMENTS)

@@ -25,6 +25,7 @@ GENERATOR = "openapi_python_client"
 PACKAGE = "generated_clients"
 OVERRIDES = {
     "application/xml": "text/plain",
+    "application/jsonl": "text/plain",
     "image/png": "application/octet-stream",
     "image/jpeg": "application/octet-stream",
     "application/pdf": "application/octet-stream",

@@ -1,7 +1,7 @@
 """An audit log with a store in memory."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from domogate.domain.audit import GENESIS, AuditEntry, AuditRecord, chain
@@ -42,8 +42,8 @@ class MemoryAuditStore:
         self.questions += 1
         return [record for record in reversed(self.records) if record.number < before][:limit]
 
-    async def list_pseudonyms(self) -> dict[str, Id]:
-        return {pseudonym: user_id for user_id, pseudonym in self.pseudonyms.items()}
+    async def list_pseudonyms(self, among: Collection[str] | None = None) -> dict[str, Id]:
+        return {name: user_id for user_id, name in self.pseudonyms.items() if among is None or name in among}
 
     async def prune_audit(self, before: float) -> None:
         raise NotImplementedError  # the tests of the store prune

@@ -222,7 +222,9 @@ MANAGEMENT = (
     Call("management", "revokeSubscription", {"subscriptionId": "{keyId}"}, status=204),
     Call("management", "listSigningKeys"),
     Call("management", "rotateSigningKeys", body={"emergency": False}, status=201),
-    Call("management", "listAudit", query={"limit": 2}),
+    Call("management", "listAudit", query={"limit": 2, "order": "newest", "people": True}),
+    Call("management", "verifyAudit", body={}),
+    Call("management", "exportAudit"),
 )  # fmt: skip
 
 CALLS = (*FAMILIES, *OWN_SURFACES, *HOME, *MANAGEMENT)

@@ -84,6 +84,8 @@ def record(demo: SdkDemo) -> dict[str, dict[str, Any]]:
                 example["answer"] = answer
             elif media_type in ("application/xml", "text/event-stream"):
                 example["answer"] = content.decode()
+            elif media_type == "application/jsonl":
+                example["answer"] = "".join(content.decode().splitlines(keepends=True)[:_MOST_ITEMS])
             examples[call.document].setdefault(call.operation, cleaner.clean(example))
     return examples
 

@@ -1,22 +1,21 @@
-"""Subscription keys, signing keys, and the audit log."""
+"""Subscription keys and signing keys."""
 
 from datetime import datetime
 from typing import Annotated
 
 from msgspec import Meta
 
-from domogate.domain.audit import AuditRecord
 from domogate.domain.people import MOST_DAILY_QUOTA
 from domogate.http_api.operations import OperationTable
-from domogate.http_api.paging import Listing, Page, first_page, page_of
-from domogate.http_api.requests import read_optional_id, read_time
+from domogate.http_api.paging import Listing, Page, page_of
+from domogate.http_api.requests import read_time
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.audit import AuditAction, key_ref
 from domogate.services.people import check_name
 from domogate.services.refusals import Invalid, NotFound
 from domogate.wire import InputModel, OutputModel
 
-SUBSCRIPTIONS, SIGNING_KEYS, AUDIT = OperationTable("subscriptions"), OperationTable("signing keys"), OperationTable("audit")
+SUBSCRIPTIONS, SIGNING_KEYS = OperationTable("subscriptions"), OperationTable("signing keys")
 
 
 class SubscriptionOut(OutputModel, frozen=True):
@@ -66,29 +65,6 @@ class KeyRotation(InputModel, frozen=True):
 class RotatedKeysOut(OutputModel, frozen=True):
     kid: str
     keys: tuple[SigningKeyOut, ...]
-
-
-class AuditRecordOut(OutputModel, frozen=True):
-    """A record of the audit log. `who` is a pseudonym, a client, a subscription, the command line, the gateway, or nobody."""
-
-    number: int
-    at: datetime
-    action: str
-    who: str
-    what: str
-    result: str
-    address: str
-    detail: dict[str, str]
-    hash: str
-
-
-def _audit_record_out(record: AuditRecord) -> AuditRecordOut:
-    return AuditRecordOut.of(record, record.entry)
-
-
-class AuditPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    action: Annotated[str, Meta(description="Only entries of this action.")] | None = None
-    user_id: Annotated[str, Meta(description="Only entries by or about this user.")] | None = None
 
 
 @SUBSCRIPTIONS.add("GET", "/subscriptions", "The subscriptions, sorted by id, without their keys")
@@ -142,14 +118,4 @@ async def rotate_signing_keys(services: ManagementServices, call: OperatorCall, 
     return RotatedKeysOut(kid, tuple(SigningKeyOut.of(place) for place in await services.signing_keys.list_places()))
 
 
-@AUDIT.add("GET", "/audit", "The audit log; the oldest entry is first")
-async def list_audit(services: ManagementServices, _call: OperatorCall, query: AuditPage) -> Listing[AuditRecordOut]:
-    after, user_id = query.after_number, read_optional_id("query", "userId", query.user_id)
-    if user_id is not None and await services.store.find_user(user_id) is None:
-        return Listing([])  # The pseudonym of a deleted user is not known any more.
-    await services.audit.flush()
-    found = await services.audit.list(after=after, limit=query.limit + 1, action=query.action, user_id=user_id)
-    return first_page(found, query.limit, lambda record: str(record.number), _audit_record_out)
-
-
-OPERATIONS = (*SUBSCRIPTIONS, *SIGNING_KEYS, *AUDIT)
+OPERATIONS = (*SUBSCRIPTIONS, *SIGNING_KEYS)

@@ -1,6 +1,7 @@
 """The services that the operations of the management API use."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import msgspec
@@ -11,6 +12,7 @@ from domogate.domain.people import Subscription
 from domogate.http_api.credentials import Operator
 from domogate.http_api.operations import Call
 from domogate.ports import (
+    AuditStore,
     ClientStore,
     Clock,
     EstateStore,
@@ -39,6 +41,7 @@ from domogate.services.plants.fault_injection import FaultInjector
 from domogate.services.plants.history import History
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.plants.scenes import Scenes
+from domogate.services.refusals import Conflict
 
 OperatorCall = Call[Operator]
 
@@ -152,6 +155,7 @@ class ManagementStore(
     PeopleStore,
     ExternalAccountStore,
     PasskeyStore,
+    AuditStore,
     ClientStore,
     GrantStore,
     SessionStore,
@@ -167,6 +171,24 @@ class ManagementStore(
     """The parts of the store that operators see and change."""
 
 
+class LongTasks:
+    """Tasks that read the whole database. Only one of each kind runs at a time."""
+
+    def __init__(self) -> None:
+        self._running: set[str] = set()
+
+    @contextmanager
+    def run(self, kind: str) -> Iterator[None]:
+        """Raises Conflict if a task of this kind is running."""
+        if kind in self._running:
+            raise Conflict(f"Another {kind} is running. Try again when it has ended.")
+        self._running.add(kind)
+        try:
+            yield
+        finally:
+            self._running.discard(kind)
+
+
 class ManagementServices(msgspec.Struct, frozen=True):
     people: People
     store: ManagementStore
@@ -180,3 +202,4 @@ class ManagementServices(msgspec.Struct, frozen=True):
     hub: Hub
     editor: PlantEditor
     drivers: DriverCatalogue
+    long_tasks: LongTasks = msgspec.field(default_factory=LongTasks)

@@ -5,6 +5,7 @@ from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import Operator, OperatorToken
 from domogate.http_api.operations import Surface
 from domogate.management import (
+    audit,
     clients,
     drivers,
     estate,
@@ -42,6 +43,7 @@ _SUBJECTS = (
     faults,
     drivers,
     keys,
+    audit,
 )
 
 SURFACE = Surface(

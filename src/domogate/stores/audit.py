@@ -1,7 +1,7 @@
 """The audit log, and the pseudonyms of users in it. Records are added and never changed; old records are removed."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select
 from domogate.domain.audit import GENESIS, AuditEntry, AuditRecord, Removal, UnreadableRecord, chain
 from domogate.domain.ids import Id
 from domogate.stores.codec import to_json
-from domogate.stores.engine import Transaction, execute_many
+from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.grants import require_user
 from domogate.stores.subject import SqlSubject, reads, repeats, writes
 from domogate.stores.tables import audit, pseudonyms
@@ -49,8 +49,14 @@ def list_newest_audit(connection: Connection, before: int, limit: int) -> Sequen
     return [_record_from_row(row) for row in rows]
 
 
-def list_pseudonyms(connection: Connection) -> dict[str, Id]:
-    return {row.pseudonym: row.user_id for row in connection.execute(select(pseudonyms))}
+def list_pseudonyms(connection: Connection, among: Collection[str] | None = None) -> dict[str, Id]:
+    if among is None:
+        return {row.pseudonym: row.user_id for row in connection.execute(select(pseudonyms))}
+    found: dict[str, Id] = {}
+    for names in chunked(among):
+        rows = connection.execute(select(pseudonyms).where(pseudonyms.c.pseudonym.in_(names)))
+        found |= {row.pseudonym: row.user_id for row in rows}
+    return found
 
 
 def _record_from_row(row: Row[Any]) -> AuditRecord:

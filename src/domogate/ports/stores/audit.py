@@ -1,6 +1,6 @@
 """The audit log."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from domogate.domain.audit import AuditEntry, AuditRecord
@@ -25,8 +25,8 @@ class AuditStore(Protocol):
         """
         ...
 
-    async def list_pseudonyms(self) -> dict[str, Id]:
-        """Return the id of the user for each pseudonym."""
+    async def list_pseudonyms(self, among: Collection[str] | None = None) -> dict[str, Id]:
+        """Return the id of the user for each pseudonym; with `among`, only for these pseudonyms."""
         ...
 
     async def prune_audit(self, before: float) -> None:

@@ -56,6 +56,7 @@ class AuditAction(StrEnum):
     MANAGEMENT = "management"
     ESTATE_IMPORTED = "estate imported"
     ESTATE_EXPORTED = "estate exported"
+    AUDIT_EXPORTED = "audit exported"
     BACKUP = "backup"
     CLOCK_CONFIRMED = "clock confirmed"
     # the log itself

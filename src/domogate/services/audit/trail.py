@@ -10,11 +10,15 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 
 import msgspec
 
-from domogate.domain.audit import GENESIS, AuditRecord, Removal, UnreadableRecord, chain, find_removal
+from domogate.domain.audit import GENESIS, AuditEntry, AuditRecord, Removal, UnreadableRecord, chain, find_removal
 from domogate.domain.ids import Id
 from domogate.ports import AuditStore
 
 _PAGE = 500
+_PAGES_OF_A_SEARCH = 40
+"""The number of pages that one search reads at most."""
+_DISORDER = 86_400.0
+"""In seconds. A record may be this much older than the record before it, because the clock was set."""
 NEWEST = 2**62
 """A number that is larger than the number of every record."""
 
@@ -60,20 +64,53 @@ class AuditTrail:
 
         With `before`, return the last such records with numbers below it, the newest first.
         """
-        name = None if user_id is None else f"user:{await self._store.find_pseudonym(user_id)}"
+        criteria = await self._make_criteria(action, user_id, since, until)
         found: dict[int, AuditRecord] = {}
         async for record in self._read(after) if before is None else self._read_back(before, after):
-            entry = record.entry
-            if (
-                (action is None or entry.action == action)
-                and (name is None or name in " ".join((entry.who, entry.what, *entry.detail.values())))
-                and (since is None or entry.at >= since)
-                and (until is None or entry.at < until)
-            ):
+            if criteria.match(record.entry):
                 found[record.number] = record
             if len(found) >= limit:
                 break
         return tuple(found.values())[:limit]
+
+    async def search(
+        self,
+        cursor: int | None,
+        *,
+        limit: int,
+        newest_first: bool = False,
+        action: str | None = None,
+        user_id: Id | None = None,
+        since: float | None = None,
+        until: float | None = None,
+    ) -> tuple[Sequence[AuditRecord], int | None]:
+        """Return matching records after the record with the number `cursor`, and the cursor for the next records.
+
+        The cursor is None after the last record. One call reads a limited number of records, so it may return fewer than
+        `limit` records although there are more.
+        """
+        criteria = await self._make_criteria(action, user_id, since, until)
+        if cursor is None:
+            cursor = NEWEST if newest_first else 0
+        found: list[AuditRecord] = []
+        for _ in range(_PAGES_OF_A_SEARCH):
+            read = self._store.list_newest_audit if newest_first else self._store.list_audit
+            page = await read(cursor, _PAGE)
+            if not page or criteria.is_past(page[0].entry, newest_first=newest_first):
+                return found, None
+            for record in page:
+                if criteria.match(record.entry):
+                    if len(found) == limit:
+                        return found, found[-1].number
+                    found.append(record)
+            cursor = page[-1].number
+        return found, cursor
+
+    async def _make_criteria(
+        self, action: str | None, user_id: Id | None, since: float | None, until: float | None
+    ) -> "_Criteria":
+        name = None if user_id is None else f"user:{await self._store.find_pseudonym(user_id)}"
+        return _Criteria(action, name, since, until)
 
     async def find_newest(self) -> AuditRecord | None:
         return next(iter(await self._store.list_newest_audit(NEWEST, 1)), None)
@@ -118,6 +155,27 @@ class AuditTrail:
                     return
                 yield record
             before = page[-1].number
+
+
+class _Criteria(msgspec.Struct, frozen=True):
+    action: str | None
+    name: str | None
+    since: float | None
+    until: float | None
+
+    def match(self, entry: AuditEntry) -> bool:
+        return (
+            (self.action is None or entry.action == self.action)
+            and (self.name is None or self.name in " ".join((entry.who, entry.what, *entry.detail.values())))
+            and (self.since is None or entry.at >= self.since)
+            and (self.until is None or entry.at < self.until)
+        )
+
+    def is_past(self, entry: AuditEntry, *, newest_first: bool) -> bool:
+        """Whether the records from this one on are outside the period. Records are nearly in the order of their times."""
+        if newest_first:
+            return self.since is not None and entry.at < self.since - _DISORDER
+        return self.until is not None and entry.at > self.until + _DISORDER
 
 
 def verify_export(lines: Iterable[bytes], *, last_hash: str | None = None) -> Verification:
