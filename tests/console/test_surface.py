@@ -13,7 +13,7 @@ from domogate.app import pages
 from domogate.app.pages import build_pages
 from domogate.auth.pages.rendering import STYLE_PATH
 from domogate.console.files import accepted_codings, load_build
-from domogate.console.shell import DemoUser, Identity, Logo, read_logo
+from domogate.console.shell import NO_DEMO, Demo, DemoUser, Identity, Logo, read_logo
 from domogate.console.surface import PagesApp
 from domogate.edge.stack import nothing_here
 from domogate.settings import Settings
@@ -78,13 +78,14 @@ class TestTheShell:
 
     async def test_a_name_cannot_end_the_script_element(self, tmp_path: Path) -> None:
         users = (DemoUser("x@example.com", "</script><script>alert(1)</script>", "secret"),)
-        app = PagesApp(load_build(write_build(tmp_path)), identity(demo=users), nothing_here)
+        app = PagesApp(load_build(write_build(tmp_path)), identity(demo=Demo(users, "public-key")), nothing_here)
         async with client_of(app) as web:
             page = (await web.get("/")).text
         assert "<title>Hotel &lt;Aurora&gt;</title>" in page
         assert page.count("</script>") == 2
         config = json.loads(page.split('id="config">')[1].split("</script>")[0])
         assert config["demo"][0]["name"] == users[0].name
+        assert config["demoKey"] == "public-key"
         assert config["origin"] == "https://home.example"
 
     async def test_it_is_checked_again_at_each_load(self, web: httpx.AsyncClient) -> None:
@@ -157,7 +158,7 @@ class TestWithoutABuild:
     def test_the_log_says_once_that_they_are_not_built(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def count_warnings(settings: Settings) -> int:
             with capture_logs() as logs:
-                build_pages(settings, ())
+                build_pages(settings, NO_DEMO)
             return sum("the pages are not built" in line["event"] for line in logs)
 
         monkeypatch.setattr(pages, "load_build", lambda: None)

@@ -1,7 +1,6 @@
 """The gateway: builds all parts, and starts and stops them in order."""
 
 import asyncio
-from collections.abc import Sequence
 from datetime import date
 
 from domogate import __version__, auth
@@ -24,7 +23,7 @@ from domogate.auth.pages import Pages
 from domogate.backends.echo import EmbeddedEcho, HttpEchoBackend
 from domogate.backends.webhook_sender import HttpWebhookSender
 from domogate.common.memory import finish_start_up
-from domogate.console.shell import DemoUser
+from domogate.console.shell import NO_DEMO, Demo
 from domogate.domain.webhooks import WebhookFormat
 from domogate.drivers import build_drivers
 from domogate.edge.metrics import Metrics
@@ -75,9 +74,9 @@ class UnnamedDriversError(Exception):
 class Gateway:
     """All parts of a gateway: one store, one read model, nine families and the other surfaces."""
 
-    def __init__(self, settings: Settings, demo_users: Sequence[DemoUser] = ()) -> None:
+    def __init__(self, settings: Settings, demo: Demo = NO_DEMO) -> None:
         self.settings = settings
-        self._demo_users = demo_users
+        self._demo = demo
         self.clock: Clock = SystemClock()
         self.store = open_store(settings, self.clock, gateway=True)
         self.store.on_damage = self._note_damage
@@ -281,7 +280,7 @@ class Gateway:
         surfaces |= build_own_apis(self)
         others = {surface.name: surface.document for surface in SURFACES}
         surfaces[b"openapi"] = build_documents(FAMILIES, others, base_url=settings.base_url, version=__version__)
-        pages = build_pages(settings, self._demo_users)
+        pages = build_pages(settings, self._demo)
         return Edge(
             Surfaces(pages | surfaces),
             is_allowed_origin=self.origins.is_allowed,

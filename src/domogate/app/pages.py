@@ -1,12 +1,10 @@
 """Builds the pages for people, and registers their client."""
 
-from collections.abc import Sequence
-
 import structlog
 
 from domogate import __version__
 from domogate.console.files import load_build
-from domogate.console.shell import DemoUser, Identity, read_logo
+from domogate.console.shell import Demo, Identity, read_logo
 from domogate.console.surface import PATHS, PagesApp
 from domogate.edge.stack import ASGIApp, nothing_here
 from domogate.ports import Store
@@ -24,11 +22,8 @@ async def register_client(settings: Settings, store: Store) -> None:
     await register_pages_client(store, settings.base_url, _name(settings), enabled=settings.serves_pages)
 
 
-def build_pages(settings: Settings, demo_users: Sequence[DemoUser]) -> dict[bytes, ASGIApp]:
-    """Return the app for each first path segment that belongs to the pages.
-
-    `demo_users` are the people of the demo: the pages log them in with one click, because their passwords are public.
-    """
+def build_pages(settings: Settings, demo: Demo) -> dict[bytes, ASGIApp]:
+    """Return the app for each first path segment that belongs to the pages."""
     if not settings.serves_pages:
         return {}
     identity = Identity(
@@ -36,7 +31,7 @@ def build_pages(settings: Settings, demo_users: Sequence[DemoUser]) -> dict[byte
         version=__version__,
         base_url=settings.base_url,
         logo=None if settings.operator_logo is None else read_logo(settings.operator_logo),
-        demo=tuple(demo_users),
+        demo=demo,
     )
     build = load_build()
     if build is None:

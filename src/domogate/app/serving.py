@@ -1,14 +1,14 @@
 """Runs a gateway until it is stopped."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 import msgspec
 import structlog
 
 from domogate.app.gateway import Gateway
 from domogate.app.single_gateway import only_gateway
-from domogate.console.shell import DemoUser
+from domogate.console.shell import NO_DEMO, Demo
 from domogate.edge import server
 from domogate.edge.files import count_allowed_connections
 from domogate.edge.logs import setup_logs
@@ -22,7 +22,7 @@ async def serve(
     on_ready: Callable[[Gateway], Awaitable[None]] | None = None,
     *,
     named_drivers: bool = False,
-    demo_users: Sequence[DemoUser] = (),
+    demo: Demo = NO_DEMO,
 ) -> None:
     """Run until SIGTERM or SIGINT, then drain. `on_ready` is called as soon as requests are accepted.
 
@@ -34,7 +34,7 @@ async def serve(
     connections = server.Connections(settings.connections_most, settings.connections_most_per_address, settings.trusted_proxies)
     async with server.listen(settings.host, settings.port, settings.metrics_host, settings.metrics_port) as listening:
         # The port is part of the issuer of every token, so it must be known before the gateway is built.
-        gateway = Gateway(msgspec.structs.replace(settings, port=listening.port), demo_users)
+        gateway = Gateway(msgspec.structs.replace(settings, port=listening.port), demo)
         gateway.metrics.gauge("domogate_connections", "Connections that are open", lambda: len(connections))
         gateway.metrics.counter(
             "domogate_refused_connections",

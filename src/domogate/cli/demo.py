@@ -16,7 +16,7 @@ from domogate.cli._greeting import greeting
 from domogate.cli._ready import Ready, ReadyClient, ReadyFile, ReadyUser, withdraw, write_credentials, write_ready
 from domogate.cli.token import DEMO_CLIENT, add_grant
 from domogate.common.secrets import hash_secret, new_secret
-from domogate.console.shell import DemoUser
+from domogate.console.shell import Demo, DemoUser
 from domogate.domain.authorization import RefreshToken
 from domogate.domain.people import Client, Grant, IdentityScope, Scope, Subscription, TokenKind, User
 from domogate.estate import EstateFile, build_estate, demo_terms, demo_text, read_estate
@@ -54,16 +54,21 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
     settings = _show_terms(_allow_own_receivers(_allow_self_service(settings, given), given))
     with _data_folder(settings, given) as placed, withdraw(ready_file):
         await _import_once(placed, file)
-        await serve_gateway(placed, on_ready, demo_users=_list_demo_users(file))
+        await serve_gateway(placed, on_ready, demo=_publish(file))
 
 
-def _list_demo_users(file: EstateFile) -> list[DemoUser]:
-    """Return the people whom the first page logs in with one click. This command prints their passwords anyway."""
-    return [
+def _publish(file: EstateFile) -> Demo:
+    """Return the passwords and the key that the pages may show. This command prints them anyway."""
+    users = tuple(
         DemoUser(user.email, user.name, file.passwords[user.id], user.operator)
         for user in file.estate.users
         if user.id in file.passwords
-    ]
+    )
+    return Demo(users, _find_key(file))
+
+
+def _find_key(file: EstateFile) -> str:
+    return next(file.keys[one.id] for one in file.estate.subscriptions if _is_unlimited(one))
 
 
 def _allow_own_receivers(settings: Settings, given: frozenset[str]) -> Settings:
@@ -126,7 +131,7 @@ async def _make_ready(gateway: "Gateway", file: EstateFile) -> Ready:
     return Ready(
         base_url=gateway.settings.base_url,
         auth_url=gateway.settings.auth_url,
-        subscription_key=next(file.keys[one.id] for one in file.estate.subscriptions if _is_unlimited(one)),
+        subscription_key=_find_key(file),
         users=tuple(sorted(users, key=lambda user: order.index(user.email))),
         clients=tuple(ReadyClient(one.id, file.secrets.get(one.id), one.redirect_uris) for one in file.estate.clients),
     )

@@ -79,6 +79,16 @@ class DemoUser(msgspec.Struct, frozen=True):
     operator: bool = False
 
 
+class Demo(msgspec.Struct, frozen=True):
+    """The public credentials of the demo. The pages log its users in with one click and use its key for calls."""
+
+    users: tuple[DemoUser, ...] = ()
+    subscription_key: str | None = None
+
+
+NO_DEMO = Demo()
+
+
 class Logo(msgspec.Struct, frozen=True):
     media_type: str
     content: bytes
@@ -91,7 +101,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     base_url: str
     logo: Logo | None = None
-    demo: tuple[DemoUser, ...] = ()
+    demo: Demo = NO_DEMO
 
     @property
     def origin(self) -> str:
@@ -99,7 +109,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
         return f"{parts.scheme}://{parts.netloc}"
 
 
-class _Config(msgspec.Struct, frozen=True):
+class _Config(msgspec.Struct, frozen=True, rename="camel"):
     """The configuration that the script in `web/src/app/config.ts` reads."""
 
     name: str
@@ -107,6 +117,7 @@ class _Config(msgspec.Struct, frozen=True):
     version: str
     origin: str
     demo: tuple[DemoUser, ...]
+    demo_key: str | None
 
 
 class _WebIcon(msgspec.Struct, frozen=True):
@@ -149,7 +160,14 @@ def read_logo(path: Path) -> Logo:
 
 
 def make_shell(build: Build, identity: Identity, area: str) -> File:
-    config = _Config(identity.name, None if identity.logo is None else LOGO, identity.version, identity.origin, identity.demo)
+    config = _Config(
+        name=identity.name,
+        logo=None if identity.logo is None else LOGO,
+        version=identity.version,
+        origin=identity.origin,
+        demo=identity.demo.users,
+        demo_key=identity.demo.subscription_key,
+    )
     # A name must not be able to end the script element.
     text = msgspec.json.encode(config).decode().replace("<", "\\u003c")
     page = _SHELL.format(

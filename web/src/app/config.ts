@@ -17,6 +17,8 @@ export interface Config {
   readonly origin: string;
   /** The users of the demo with their public passwords. Empty for every other gateway. */
   readonly demo: readonly DemoUser[];
+  /** The public subscription key of the demo. Null for every other gateway. */
+  readonly demoKey: string | null;
 }
 
 function read(): Config {

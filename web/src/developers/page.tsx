@@ -1,6 +1,8 @@
 /** The portal of developers: everybody may read it. Calls need a person who is logged in. */
 
 import { SidePages, type Routes, type SidePage } from "../kit/side_pages";
+import { OperationPage } from "./operation";
+import { Api, Reference } from "./reference";
 import { Start } from "./start";
 
 export const texts = {
@@ -10,10 +12,16 @@ export const texts = {
   it: () => import("./texts/it.toml"),
 };
 
-const PAGES: readonly SidePage[] = [["start", "home"]];
+const PAGES: readonly SidePage[] = [
+  ["start", "home"],
+  ["reference", "code"],
+];
 
 const ROUTES: Routes = {
   start: () => <Start />,
+  reference: () => <Reference />,
+  "reference/:api": ({ api = "" }) => <Api key={api} api={api} />,
+  "reference/:api/:id": ({ api = "", id = "" }) => <OperationPage key={`${api} ${id}`} api={api} id={id} />,
 };
 
 export function Page() {

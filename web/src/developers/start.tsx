@@ -1,17 +1,161 @@
-/** Getting started: from nothing to the first call. */
+/** Getting started: a key, a token, and the first calls with the reader's own homes. */
 
-import { t } from "../app/i18n";
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { api } from "../app/api";
+import { config } from "../app/config";
+import { formatTime, t } from "../app/i18n";
+import { readClaims } from "../app/oauth";
 import { person } from "../app/session";
+import type { Home, Module } from "../homes/model";
 import { Head } from "../kit/parts";
+import { Button } from "../parts/button";
+import { Select } from "../parts/field";
+import { Show, useLoad } from "../parts/loaded";
+import { Notice } from "../parts/notice";
+import { AnswerView } from "./answer";
+import { KEY_HEADER, sendAsPerson, subscriptionKey, type Answer, type Call } from "./call";
+import { CallCode, Code, shownToken, TokenButton } from "./code";
+import { listHomes, modulesOf, readHome } from "./lists";
 import { LoginFirst } from "./login_first";
+import { KeyField } from "./try_it";
 
 export function Start() {
   return (
     <>
       <Head title={t("developers.start.title")} about={t("developers.start.about")} />
       <LoginFirst why={t("developers.start.why_login")}>
-        <p>{t("developers.start.hello", { name: person.value?.name ?? "" })}</p>
+        <ol class="steps">
+          <Step title={t("developers.start.key")}>
+            <KeyStep />
+          </Step>
+          <Step title={t("developers.start.token")}>
+            <p>{t("developers.start.token_about", { name: person.value?.name ?? "" })}</p>
+            <TokenStep />
+          </Step>
+          <Step title={t("developers.start.call")}>
+            <CallStep />
+          </Step>
+        </ol>
       </LoginFirst>
     </>
   );
+}
+
+function Step({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <li class="panel step">
+      <h2>{title}</h2>
+      {children}
+    </li>
+  );
+}
+
+function TokenStep() {
+  const token = shownToken.value;
+  const end = token ? Number(readClaims(token)["exp"]) : 0;
+  return (
+    <>
+      {token && <Code label={t("developers.start.token_label", { time: formatTime(new Date(end * 1000)) })} text={token} />}
+      <TokenButton />
+    </>
+  );
+}
+
+function KeyStep() {
+  const [issued, setIssued] = useState("");
+  const offer = useLoad("self-service", () => api.get<{ enabled: boolean }>("/developer/v1/self-service"));
+  const key = subscriptionKey.value;
+  const issue = async (): Promise<void> => {
+    const created = await api.post<{ key: string }>("/developer/v1/keys", { name: t("developers.start.key_name") });
+    setIssued(created.key);
+    subscriptionKey.value = created.key;
+  };
+  return (
+    <>
+      <p>{key && key === config.demoKey ? t("developers.start.key_demo") : t("developers.start.key_about")}</p>
+      {key && key === config.demoKey && <Code label={KEY_HEADER} text={key} />}
+      {issued && <Notice title={t("developers.start.key_once")} />}
+      {issued && <Code label={KEY_HEADER} text={issued} />}
+      {!config.demoKey && !issued && <KeyField />}
+      {!issued && offer.data?.enabled && (
+        <Button look={key ? "plain" : "primary"} icon="key" onClick={issue}>
+          {t("developers.start.key_get")}
+        </Button>
+      )}
+    </>
+  );
+}
+
+function CallStep() {
+  const homes = useLoad("homes", listHomes);
+  const [chosen, setChosen] = useState("");
+  const id = chosen || (homes.data?.[0]?.id ?? "");
+  const home = useLoad(id, async () => (id ? readHome(id) : null));
+  return (
+    <Show of={homes}>
+      {(found) => (
+        <>
+          {found.length > 0 && <Select label={t("developers.start.home")} value={id} options={found.map((one) => [one.id, one.name] as const)} onChange={setChosen} />}
+          {!found.length && <Notice kind="info" title={t("developers.start.no_home")} />}
+          <Show of={{ ...home, data: home.data ?? (id ? null : EMPTY) }}>{(open) => <Calls key={open.id} home={open} />}</Show>
+        </>
+      )}
+    </Show>
+  );
+}
+
+const EMPTY: Home = { id: "", name: "", type: "", role: "owner", site: false, until: null, floors: [], rooms: [], modules: [] };
+
+function Calls({ home }: { home: Home }) {
+  const first = home.modules.find(({ kind }) => kind === "light") ?? home.modules[0];
+  const [moduleId, setModule] = useState(first?.id ?? "");
+  const [index, setIndex] = useState(0);
+  const [answer, setAnswer] = useState<Answer | null>(null);
+  const module = home.modules.find((one) => one.id === moduleId);
+  const calls = listCalls(home, module);
+  const chosen = calls[index] ?? calls[0];
+  const choose = (next: number): void => {
+    setIndex(next);
+    setAnswer(null);
+  };
+  if (!chosen) return null;
+  return (
+    <>
+      {module && <Select label={t("developers.start.module")} value={moduleId} options={modulesOf(home).map((one) => [one.id, one.name] as const)} onChange={setModule} />}
+      <div class="choice" role="group" aria-label={t("developers.start.which")}>
+        {calls.map(([name], at) => (
+          <Button key={name} pressed={calls[at] === chosen} onClick={() => choose(at)}>
+            {t(`developers.start.${name}`, { module: module?.name ?? "" })}
+          </Button>
+        ))}
+      </div>
+      <CallCode call={chosen[1]} />
+      <div class="buttons">
+        <Button look="primary" onClick={async () => setAnswer(await sendAsPerson(chosen[1]))}>
+          {t("developers.try.send")}
+        </Button>
+      </div>
+      {answer && <AnswerView answer={answer} />}
+      {answer && answer.status < 300 && <Notice title={t("developers.start.done")} />}
+    </>
+  );
+}
+
+/** The calls that fit the home and the module: list, read, switch. A light is read and set in the family of home automation. */
+function listCalls(home: Home, module: Module | undefined): readonly (readonly ["list" | "read" | "switch_on", Call])[] {
+  const headers = subscriptionKey.value ? { [KEY_HEADER]: subscriptionKey.value } : {};
+  const call = (path: string, body: unknown = null): Call => ({
+    method: body === null ? "GET" : "POST",
+    url: config.origin + path,
+    headers: body === null ? headers : { ...headers, "Content-Type": "application/json" },
+    body: body === null ? null : JSON.stringify(body),
+  });
+  const list = ["list", call("/homeauto/v1.0/plants")] as const;
+  if (!module) return [list];
+  const light = `/homeauto/v1.0/light/lighting/addressLocation/plants/${home.id}/modules/parameter/id/value/${module.id}`;
+  if (module.kind === "light") return [list, ["read", call(light)], ["switch_on", call(light, { status: "on" })]];
+  const own = `/home/v1/homes/${home.id}/modules/${module.id}`;
+  const switches = module.command === "switch plug" || module.command === "switch heater";
+  return [list, ["read", call(own)], ...(switches ? [["switch_on", call(`${own}/commands`, { do: module.command, on: true })] as const] : [])];
 }

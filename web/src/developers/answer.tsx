@@ -1,0 +1,47 @@
+/** What the gateway answered: status, time, headers and body. */
+
+import { formatNumber, t } from "../app/i18n";
+import type { Answer } from "./call";
+import { Code } from "./code";
+
+export function AnswerView({ answer }: { answer: Answer }) {
+  const good = answer.status < 400;
+  return (
+    <section class="answer" aria-label={t("developers.answer.title")} aria-live="polite">
+      <p class="answer-head">
+        <strong class={`tag ${good ? "" : "alarm"}`}>{answer.status}</strong>{" "}
+        <span class="soft">{t("developers.answer.time", { number: formatNumber(answer.milliseconds, { maximumFractionDigits: 0 }) })}</span>
+      </p>
+      <Body answer={answer} />
+      {answer.cut && <p class="soft">{t(`developers.answer.cut_${answer.cut}`)}</p>}
+      <details>
+        <summary>{t("developers.answer.headers", { number: answer.headers.length })}</summary>
+        <Code label={t("developers.answer.header_list")} text={answer.headers.map(([name, value]) => `${name}: ${value}`).join("\n")} />
+      </details>
+    </section>
+  );
+}
+
+function Body({ answer: { body } }: { answer: Answer }) {
+  if ("url" in body) {
+    return (
+      <p>
+        {body.type.startsWith("image/") && <img class="answer-image" src={body.url} alt={t("developers.answer.image")} />}
+        <a href={body.url} download>
+          {t("developers.answer.download", { type: body.type, number: formatNumber(body.bytes) })}
+        </a>
+      </p>
+    );
+  }
+  if (!body.text) return <p class="soft">{t("developers.answer.empty")}</p>;
+  return <Code label={t("developers.answer.body")} text={pretty(body.text)} />;
+}
+
+/** JSON with line breaks; other texts as they are. */
+export function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

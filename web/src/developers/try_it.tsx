@@ -1,0 +1,139 @@
+/** Try an operation: fill in its parameters from lists, send it as the person who is logged in, and see everything. */
+
+import { useEffect, useState } from "preact/hooks";
+import { config } from "../app/config";
+import { t } from "../app/i18n";
+import { person } from "../app/session";
+import { Section } from "../kit/parts";
+import { Button } from "../parts/button";
+import { Field, Select } from "../parts/field";
+import { useLoad } from "../parts/loaded";
+import { Notice } from "../parts/notice";
+import { AnswerView } from "./answer";
+import { KEY_HEADER, send, sendAsPerson, subscriptionKey, type Answer, type Call } from "./call";
+import { CallCode } from "./code";
+import { fitId, isHome, sourceFor, type Option } from "./lists";
+import { LoginFirst } from "./login_first";
+import { needsOf, resolve, type Entry, type Parameter } from "./openapi";
+
+type Values = Readonly<Record<string, string>>;
+
+const idOf = ({ in: place, name }: Parameter): string => `${place} ${name}`;
+
+export function TryIt({ entry }: { entry: Entry }) {
+  const { operation, path, method } = entry;
+  const needs = needsOf(entry);
+  const example = operation.requestBody?.content?.["application/json"]?.example;
+  const [values, setValues] = useState<Values>({});
+  const [body, setBody] = useState(example === undefined ? "" : JSON.stringify(example, null, 2));
+  const [other, setOther] = useState("");
+  const [answer, setAnswer] = useState<Answer | null>(null);
+  const parameters = operation.parameters ?? [];
+  const home = parameters.find(({ name }) => isHome(name));
+  const call = makeCall(entry, values, operation.requestBody ? body : null, needs.other ? other : "");
+  if (path.startsWith("/manage/") && person.value && !person.value.operator) return <Notice title={t("developers.try.operators")} />;
+  const run = async (): Promise<void> => setAnswer(await (needs.token ? sendAsPerson(call) : send(call)));
+  return (
+    <Section title={t("developers.try.title")} about={method === "GET" ? t("developers.try.about") : t("developers.try.changes")}>
+      <div class="panel try-it">
+        {parameters.map((parameter) => (
+          <ParameterField
+            key={idOf(parameter)}
+            parameter={parameter}
+            entry={entry}
+            home={home ? (values[idOf(home)] ?? "") : ""}
+            value={values[idOf(parameter)] ?? ""}
+            onInput={(value) => setValues((last) => ({ ...last, [idOf(parameter)]: value }))}
+          />
+        ))}
+        {needs.key && !config.demoKey && <KeyField />}
+        {needs.other && <Field label={t("developers.try.other_token", { name: needs.other })} value={other} onInput={setOther} autocomplete="off" />}
+        {operation.requestBody && <BodyField value={body} onInput={setBody} />}
+        <CallCode call={call} authorized={needs.token} />
+        {needs.token && !person.value ? (
+          <LoginFirst why={t("developers.try.why_login")}>{null}</LoginFirst>
+        ) : (
+          <div class="buttons">
+            <Button look="primary" onClick={run}>
+              {t("developers.try.send")}
+            </Button>
+          </div>
+        )}
+        {answer && <AnswerView answer={answer} />}
+      </div>
+    </Section>
+  );
+}
+
+export function KeyField() {
+  return <Field label={t("developers.key")} hint={t("developers.key_about")} value={subscriptionKey.value} onInput={(value) => void (subscriptionKey.value = value.trim())} autocomplete="off" />;
+}
+
+function BodyField({ value, onInput }: { value: string; onInput: (value: string) => void }) {
+  return (
+    <div class="field">
+      <label for="try-body">{t("developers.try.body")}</label>
+      <textarea id="try-body" class="code-input" rows={Math.min(14, value.split("\n").length + 1)} spellcheck={false} value={value} onInput={(event) => onInput(event.currentTarget.value)} />
+    </div>
+  );
+}
+
+function makeCall({ document, method, path, operation }: Entry, values: Values, body: string | null, token: string): Call {
+  const given = (operation.parameters ?? []).flatMap((parameter) => {
+    const value = values[idOf(parameter)] ?? "";
+    return value || parameter.in === "path" ? [{ ...parameter, value }] : [];
+  });
+  let address = path;
+  const query = new URLSearchParams();
+  const headers: Record<string, string> = {};
+  for (const { in: place, name, schema, value } of given) {
+    if (place === "path") address = address.replace(`{${name}}`, value ? encodeURIComponent(value) : `{${name}}`);
+    else if (place === "header") headers[name] = value;
+    else for (const one of schema.type === "array" ? value.split(",") : [value]) query.append(name, one.trim());
+  }
+  if (needsKey(document, operation) && subscriptionKey.value) headers[KEY_HEADER] = subscriptionKey.value;
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (body !== null) headers["Content-Type"] = "application/json";
+  const server = document.servers[0]?.url ?? config.origin;
+  return { method, url: `${server}${address}${query.size ? `?${query}` : ""}`, headers, body };
+}
+
+function needsKey(document: Entry["document"], operation: Entry["operation"]): boolean {
+  return needsOf({ document, operation } as Entry).key;
+}
+
+interface ParameterProps {
+  readonly parameter: Parameter;
+  readonly entry: Entry;
+  /** The id of the chosen home. */
+  readonly home: string;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+}
+
+const OTHER = "\u0000other";
+
+/** A parameter: a choice if the gateway has a list for it, otherwise a field. */
+function ParameterField({ parameter, entry, home, value, onInput }: ParameterProps) {
+  const source = person.value && sourceFor(parameter.name, entry.path, home);
+  const options = useLoad<readonly Option[]>(source?.key ?? "", async () => (source ? source.load() : []));
+  const [typed, setTyped] = useState(false);
+  const [schema] = resolve(parameter.schema, entry.document);
+  const fitted = (options.data ?? []).map(({ id, name }) => ({ id: fitId(id, schema), name }));
+  useEffect(() => {
+    const known = fitted.some(({ id }) => id === value);
+    if (parameter.required && !typed && !known && fitted[0]) onInput(fitted[0].id);
+    if (!typed && value && !known && source && options.data && !fitted.length) onInput("");
+  }, [options.data]);
+  const label = parameter.required ? parameter.name : `${parameter.name} (${t("developers.try.optional")})`;
+  const empty: readonly (readonly [string, string])[] = parameter.required ? [] : [["", "–"]];
+  const fixed = schema.type === "boolean" ? [true, false] : (schema.enum ?? (schema.items?.enum || undefined));
+  if (fixed) return <Select label={label} value={value} options={[["", "–"], ...fixed.map((one) => [String(one), String(one)] as const)]} onChange={onInput} />;
+  if (source && !options.data && !options.problem) return <Select label={label} value="" options={[["", t("common.loading")]]} onChange={() => undefined} />;
+  if (fitted.length && !typed) {
+    const all = [...empty, ...fitted.map(({ id, name }) => [id, name] as const), [OTHER, t("developers.try.other")] as const];
+    return <Select label={label} value={value} options={all} onChange={(next) => (next === OTHER ? setTyped(true) : onInput(next))} />;
+  }
+  const placeholder = parameter.example === undefined ? "" : String(parameter.example);
+  return <Field label={label} hint={parameter.description} value={value} onInput={onInput} placeholder={placeholder} autocomplete="off" />;
+}
