@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from domogate.domain.devices import DeviceKind
@@ -22,6 +23,10 @@ def toml(tmp_path: Path) -> Path:
     return tmp_path / "domogate.toml"
 
 
+def without_sources(settings: Settings) -> Settings:
+    return msgspec.structs.replace(settings, sources={})
+
+
 class TestPrecedence:
     def test_nothing_given_is_the_defaults(self) -> None:
         assert load_settings({}, {}, None) == Settings()
@@ -38,7 +43,20 @@ class TestPrecedence:
         assert load_settings({"port": None}, {"DOMOGATE_HOST": ""}, None) == Settings()
 
     def test_a_flag_may_be_spelled_with_dashes(self) -> None:
-        assert load_settings({"max-body": "5", "--drain": 2}, {}, None) == Settings(max_body=5, drain=2.0)
+        settings = load_settings({"max-body": "5", "--drain": 2}, {}, None)
+        assert (settings.max_body, settings.drain) == (5, 2.0)
+
+    def test_the_place_of_each_given_setting_is_known(self, toml: Path) -> None:
+        toml.write_text("\nmax_body = 2\nport = 1\n")
+        password = toml.with_name("password")
+        password.write_text("a password\n")
+        environ = {"DOMOGATE_PORT": "20", "DOMOGATE_SMTP_PASSWORD_FILE": str(password)}
+        assert load_settings({"drain": "3"}, environ, toml).sources == {
+            "max_body": "domogate.toml line 2",
+            "port": "variable DOMOGATE_PORT",
+            "smtp_password": "variable DOMOGATE_SMTP_PASSWORD_FILE",
+            "drain": "flag --drain",
+        }
 
     def test_the_file_may_be_named_by_a_variable(self, toml: Path) -> None:
         toml.write_text("port = 1\n")
@@ -62,7 +80,7 @@ class TestValues:
             "DOMOGATE_LOG_LEVEL": "DEBUG",
             "DOMOGATE_METRICS_PORT": "9100",
         }
-        assert load_settings({}, environ, None) == Settings(
+        assert without_sources(load_settings({}, environ, None)) == Settings(
             port=0,
             drain=2.5,
             access_log=True,
@@ -84,7 +102,7 @@ class TestValues:
             'trusted_proxies = ["10.0.0.0/8"]\nkeep_alive = 5\n[state_max_ages]\nlight = 30\n"audiovideo unit" = 1.5\n'
             "[sunset]\nE11 = 2027-01-01\ntouchpanel = '2027-01-02'\n"
         )
-        assert load_settings({}, {}, toml) == Settings(
+        assert without_sources(load_settings({}, {}, toml)) == Settings(
             trusted_proxies=("10.0.0.0/8",),
             keep_alive=5.0,
             state_max_ages={DeviceKind.LIGHT: 30.0, DeviceKind.AUDIOVIDEO_UNIT: 1.5},

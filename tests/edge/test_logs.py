@@ -10,7 +10,7 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domogate.edge.logs import REDACTED, redact, redact_text, setup_logs
+from domogate.edge.logs import REDACTED, recent_lines, redact, redact_text, setup_logs
 
 JWT = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJl-_x"
 
@@ -93,6 +93,7 @@ class TestSetup:
         assert "p1" in lines[0]
         assert REDACTED in lines[1]
         assert JWT not in stream.getvalue()
+        assert [line.text for line in recent_lines.list()[-3:]] == lines
         if format == "json":
             first = json.loads(lines[0])
             assert (first["level"], first["logger"], first["plant"]) == ("info", "domogate.x", "p1")

@@ -7,9 +7,11 @@ from pathlib import Path
 from domogate import management
 from domogate.app.driver_catalogue import DriverCatalogue
 from domogate.app.estate_files import EstateFiles
+from domogate.app.settings_in_force import list_settings
 from domogate.domain.ids import new_id
 from domogate.domain.people import MANAGE_SCOPE, Client, Subscription, User
 from domogate.drivers import check_options
+from domogate.edge.logs import RecentLines
 from domogate.edge.metrics import BOUNDS
 from domogate.fabric.in_process import InProcessFabric
 from domogate.identity.admission import KeyAdmission
@@ -26,6 +28,7 @@ from domogate.services.plants.fault_injection import FaultInjector
 from domogate.services.plants.history import History
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.plants.scenes import Scenes
+from domogate.settings import Settings
 from support.devices import FakeDriver
 from support.people_setup import BASE_URL, PeopleSetup, open_people
 from support.token_api import TokenApi
@@ -106,8 +109,18 @@ class ManagementApi(TokenApi):
         self.counters = Counters({}, 0, {}, 0)
         """The counters of the gateway. A test may replace them."""
         self.clock_problem: str | None = None
+        self.settings = Settings()
+        self.log = RecentLines()
         monitor = Monitor(of.store, of.clock, read_counters=lambda: self.counters, count_streams=lambda: 3)
-        self.status = management.Status("1", monitor, BOUNDS, lambda: of.store.is_reachable, lambda: self.clock_problem)
+        self.status = management.Status(
+            "1",
+            monitor,
+            BOUNDS,
+            lambda: of.store.is_reachable,
+            lambda: self.clock_problem,
+            lambda: list_settings(self.settings),
+            self.log.list,
+        )
         estate = EstateFiles(of.store, of.hasher, check_options({}))
         self.app = management.build(
             management.ManagementServices(

@@ -6,7 +6,9 @@ from domogate import __version__, management
 from domogate.app.driver_catalogue import DriverCatalogue
 from domogate.app.estate_files import EstateFiles
 from domogate.app.parts import SigningKeyAdministration, new_subscription
+from domogate.app.settings_in_force import list_settings
 from domogate.drivers import check_options
+from domogate.edge.logs import recent_lines
 from domogate.edge.metrics import BOUNDS
 from domogate.edge.stack import ASGIApp
 from domogate.services.plants.editing import PlantEditor
@@ -41,6 +43,8 @@ def build_management_api(gateway: "Gateway") -> ASGIApp:
                 duration_bounds=BOUNDS,
                 is_database_reachable=lambda: gateway.store.is_reachable,
                 find_clock_problem=lambda: gateway.clock_check.problem,
+                list_settings=lambda: list_settings(settings),
+                list_log_lines=recent_lines.list,
             ),
             estate=estate,
             editor=PlantEditor(gateway.store, estate.check_plant),

@@ -8,8 +8,10 @@ import atexit
 import logging
 import re
 import sys
-from collections.abc import Mapping, MutableMapping
-from typing import Any, TextIO
+import threading
+from collections import deque
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Any, NamedTuple, TextIO
 
 import structlog
 
@@ -39,6 +41,9 @@ _SECRET_TEXT = (
     (re.compile(r"(://[^\s/:@]*:)[^\s/@]+@"), rf"\1{REDACTED}@"),
 )
 
+_TERMINAL = re.compile(r"\x1b\[[0-9;]*m")
+"""The colours that a terminal shows."""
+
 EventDict = MutableMapping[str, Any]
 
 
@@ -48,7 +53,8 @@ def redact_text(text: str) -> str:
     return text
 
 
-def _redact(value: Any, depth: int = 0) -> Any:
+def redact_value(value: Any, depth: int = 0) -> Any:
+    """Return the value without secrets: fields with the name of a secret, and texts that look like one."""
     if isinstance(value, str):
         return redact_text(value)
     if isinstance(value, bool | int | float | None):
@@ -56,9 +62,9 @@ def _redact(value: Any, depth: int = 0) -> Any:
     if depth > 5:
         return redact_text(repr(value))
     if isinstance(value, Mapping):
-        return {key: REDACTED if _is_secret(key) else _redact(item, depth + 1) for key, item in value.items()}
+        return {key: REDACTED if _is_secret(key) else redact_value(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_redact(item, depth + 1) for item in value]
+        return [redact_value(item, depth + 1) for item in value]
     return redact_text(value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value))
 
 
@@ -70,7 +76,7 @@ def redact(_logger: Any, _method: str, event: EventDict) -> EventDict:
     """A structlog processor. It runs last, so it sees the whole line, including tracebacks."""
     for name, value in event.items():
         if not name.startswith("_"):
-            event[name] = REDACTED if _is_secret(name) and value is not None else _redact(value)
+            event[name] = REDACTED if _is_secret(name) and value is not None else redact_value(value)
     return event
 
 
@@ -79,6 +85,50 @@ def add_request_id(_logger: Any, _method: str, event: EventDict) -> EventDict:
     if request_id is not None:
         event.setdefault("request_id", request_id)
     return event
+
+
+class LogLine(NamedTuple):
+    at: float
+    level: str
+    text: str
+
+
+class RecentLines:
+    """The last lines of the log after redaction, for operators. Their number and their size are bounded."""
+
+    def __init__(self, most: int = 500, most_bytes: int = 262_144, longest: int = 4_000) -> None:
+        self._most, self._most_bytes, self._longest = most, most_bytes, longest
+        self._lines: deque[LogLine] = deque()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def add(self, record: logging.LogRecord, text: str) -> None:
+        text = _TERMINAL.sub("", text)
+        if len(text) > self._longest:
+            text = f"{text[: self._longest]}…"
+        with self._lock:
+            self._lines.append(LogLine(record.created, record.levelname.lower(), text))
+            self._bytes += len(text.encode("utf-8", "replace"))
+            while len(self._lines) > self._most or self._bytes > self._most_bytes:
+                self._bytes -= len(self._lines.popleft().text.encode("utf-8", "replace"))
+
+    def list(self) -> Sequence[LogLine]:
+        """Return the lines, the oldest first."""
+        with self._lock:
+            return tuple(self._lines)
+
+
+recent_lines = RecentLines()
+"""The last lines of this process."""
+
+
+class _KeepingHandler(logging.StreamHandler[TextIO]):
+    """Writes each line to a stream, and keeps it. The line is formatted once."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = super().format(record)
+        recent_lines.add(record, text)
+        return text
 
 
 def setup_logs(level: str = "info", format: str = "text", stream: TextIO | None = None) -> None:
@@ -97,7 +147,7 @@ def setup_logs(level: str = "info", format: str = "text", stream: TextIO | None 
         if format == "json"
         else structlog.dev.ConsoleRenderer(colors=stream.isatty(), pad_event_to=0)
     )
-    handler = logging.StreamHandler(stream)
+    handler = _KeepingHandler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*origin, *content],

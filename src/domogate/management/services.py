@@ -11,6 +11,7 @@ from domogate.domain.ids import Id
 from domogate.domain.people import Subscription
 from domogate.http_api.credentials import Operator
 from domogate.http_api.operations import Call
+from domogate.management.status import Status
 from domogate.ports import (
     AuditStore,
     ClientStore,
@@ -33,7 +34,6 @@ from domogate.ports import (
 from domogate.services.audit import AuditLog
 from domogate.services.driving.supervisor import DriverHealth
 from domogate.services.events.hub import Hub
-from domogate.services.monitoring.monitor import Monitor
 from domogate.services.people import People
 from domogate.services.plants.control import Control
 from domogate.services.plants.editing import PlantEditor
@@ -138,17 +138,6 @@ class Devices(msgspec.Struct, frozen=True):
     fault_injector: FaultInjector
     history: History
     list_drivers: Callable[[], Sequence[DriverHealth]]
-
-
-class Status(msgspec.Struct, frozen=True):
-    """The state of the gateway that answers."""
-
-    version: str
-    monitor: Monitor
-    duration_bounds: tuple[float, ...]
-    """The upper bounds of the buckets of durations, in seconds."""
-    is_database_reachable: Callable[[], bool]
-    find_clock_problem: Callable[[], str | None]
 
 
 class ManagementStore(

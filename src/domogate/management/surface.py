@@ -20,6 +20,7 @@ from domogate.management import (
     readings,
     rooms,
     safety,
+    settings,
     users,
     webhooks,
 )
@@ -44,6 +45,7 @@ _SUBJECTS = (
     drivers,
     keys,
     audit,
+    settings,
 )
 
 SURFACE = Surface(

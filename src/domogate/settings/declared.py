@@ -18,7 +18,7 @@ def _declare() -> dict[str, DeclaredSetting]:
     }
     own = {}
     for field in msgspec.structs.fields(Settings):
-        if field.name != "drivers":
+        if field.name not in ("drivers", "sources"):
             default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
             kind = _without_none(field.type)
             own[field.name] = DeclaredSetting(field.name, field.name, kind, default, described.pop(field.name))

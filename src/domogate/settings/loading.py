@@ -87,7 +87,7 @@ def load_settings(
     if mistakes:
         raise BadSettings(mistakes)
     own = {name: value for name, value in values.items() if name not in SETTINGS}
-    return Settings(**own, drivers=make_settings(values))
+    return Settings(**own, drivers=make_settings(values), sources={name: one.source for name, one in given.items()})
 
 
 _PREFIX = "DOMOGATE_"

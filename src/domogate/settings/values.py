@@ -113,6 +113,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_format: str = "text"
     access_log: bool = False
 
+    sources: dict[str, str] = {}
+    """The place from which each given setting came, for operators: `flag --port`, `variable DOMOGATE_PORT` or a file."""
+
     @property
     def base_url(self) -> str:
         if self.public_url is not None:
