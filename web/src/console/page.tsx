@@ -4,6 +4,7 @@ import { SidePages, type Routes, type SidePage } from "../kit/side_pages";
 import { ApplicationPage, Applications } from "./applications";
 import { Audit } from "./audit";
 import { Drivers } from "./drivers";
+import { Estate } from "./estate/estate";
 import { Keys } from "./keys";
 import { ModulePage } from "./module";
 import { Orders } from "./orders";
@@ -28,9 +29,10 @@ const PAGES: readonly SidePage[] = [
   ["overview", "check", "now"],
   ["plants", "home", "homes"],
   ["drivers", "plug", "homes"],
+  ["estate", "code", "homes"],
   ["safety", "exit", "homes"],
   ["people", "people", "access"],
-  ["applications", "code", "access"],
+  ["applications", "remote", "access"],
   ["keys", "key", "access"],
   ["orders", "right", "traffic"],
   ["webhooks", "bell", "traffic"],
@@ -52,6 +54,7 @@ const ROUTES: Routes = {
   orders: () => <Orders />,
   webhooks: () => <Webhooks />,
   "webhooks/:id": ({ id = "" }) => <WebhookPage key={id} id={id} />,
+  estate: () => <Estate />,
   safety: () => <Safety />,
   "safety/:id": ({ id = "" }) => <SafetyPage key={id} id={id} />,
   audit: () => <Audit />,

@@ -1,0 +1,88 @@
+"""The editor of the estate file in the console, in a real browser against a running demo."""
+
+import re
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from support.gateway import Gateway
+from support.pages import visit
+
+pytestmark = pytest.mark.slow
+
+LUCIA = "lucia@example.com"
+ZOE = "users:\n  - {email: zoe@example.com, name: Zoe Zanetti}\n"
+
+
+async def test_a_document_is_edited_compared_and_imported(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        page = walk.page
+        editors: list[str] = []
+        page.on("request", lambda request: editors.append(request.url) if "/assets/editor-" in request.url else None)
+        await walk.open("/console/people")
+        await page.get_by_role("table").wait_for()
+        assert editors == []
+        await page.get_by_role("navigation", name="Console").get_by_role("link", name="Estate file").click()
+        assert await walk.shows("The text has no mistakes.")
+        assert len(editors) == 1
+
+        async def choose(text: str) -> None:
+            file = {"name": "estate.yaml", "mimeType": "application/yaml", "buffer": text.encode()}
+            await page.locator("input[type=file]").set_input_files(file)  # type: ignore[arg-type]  # a dict is a FilePayload
+
+        # Mistakes are shown while the person types, each with its line. The schema completes words.
+        await choose("users:\n  - {email: zoe@example.com}\nplants:\n  - name: House\n    type: ")
+        await expect(page.get_by_text("'id' is missing")).to_be_visible()
+        await page.get_by_role("button", name="Line 5").first.click()
+        await page.keyboard.press("End")
+        await page.keyboard.type("hot")
+        await page.get_by_role("option", name="hotel").click()
+        await expect(page.get_by_text("type: hotel")).to_be_visible()
+        await page.keyboard.press("Enter")
+        await page.keyboard.type("zip")
+        await expect(page.get_by_role("option", name="zipCode")).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_text("a ':' is missing after a key")).to_be_visible()
+        await expect(page.get_by_role("button", name="Show the difference")).to_be_disabled()
+
+        # A correct document is compared, and then imported.
+        await choose(ZOE)
+        await expect(page.get_by_text("The text has no mistakes.")).to_be_visible()
+        await page.get_by_role("button", name="Show the difference").click()
+        difference = page.get_by_role("region", name="Difference")
+        await expect(difference).to_contain_text("Added 1 · Changed 0 · Removed 0")
+        await expect(difference.get_by_role("row").nth(1)).to_contain_text("zoe@example.com")
+        await difference.get_by_role("button", name="Import").click()
+        await expect(page.locator(".toast")).to_contain_text("Imported. Added 1")
+        await expect(page.get_by_text("Bruno Conti")).to_be_visible()  # the editor has the whole estate again
+        await expect(page.get_by_text("The text has no mistakes.")).to_be_visible()
+        imported = page.get_by_role("table", name="Imports").get_by_role("row").nth(1)
+        await expect(imported).to_contain_text(LUCIA)
+
+        # An earlier document is opened, and the changes are undone. Removing asks first.
+        await imported.get_by_role("button", name="Open in the editor").click()
+        await expect(page.get_by_text("Bruno Conti")).to_have_count(0)
+        await page.get_by_role("button", name="Undo all changes").click()
+        await expect(page.get_by_text("Bruno Conti")).to_be_visible()
+        async with page.expect_download() as waiting:
+            await page.get_by_role("link", name="Download").click()
+        text = (await (await waiting.value).path()).read_text()
+        await choose(re.sub(r"(?m)^.*zoe@example.com.*\n", "", text))
+        await page.get_by_role("switch", name="Also remove what is not in the text").click()
+        await expect(page.get_by_text("The text has no mistakes.")).to_be_visible()
+        await page.get_by_role("button", name="Show the difference").click()
+        await expect(difference).to_contain_text("Added 0 · Changed 0 · Removed 1")
+        await difference.get_by_role("button", name="Import").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Import").click()
+        await expect(page.locator(".toast").last).to_contain_text("Removed 1")
+
+
+async def test_the_page_says_why_a_document_cannot_be_checked(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=LUCIA) as walk:
+        problem = {"title": "Unavailable", "status": 503, "detail": "Too many documents are checked now."}
+        await walk.page.route(re.compile("/estate/check$"), lambda route: route.fulfill(status=503, json=problem))
+        await walk.open("/console/estate")
+        await expect(walk.page.get_by_role("alert")).to_contain_text("Too many documents are checked now.")
+        await expect(walk.page.get_by_role("button", name="Show the difference")).to_be_disabled()
+        assert all("503" in complaint for complaint in walk.complaints)
+        walk.complaints.clear()

@@ -1,0 +1,24 @@
+"""How the pages of the console look: no barriers, and not wider than the window."""
+
+import pytest
+from playwright.async_api import Browser
+
+from support.gateway import Gateway
+from support.pages import LOOKS, Scheme, visit
+
+pytestmark = pytest.mark.slow
+
+PAGES = {
+    "orders": "Commands and their results.",
+    "estate": "The text has no mistakes.",
+}
+"""The pages that other tests do not look at, and words that are there when the page is complete."""
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo: Gateway, width: int, scheme: Scheme) -> None:
+    async with visit(chromium, demo, who="lucia@example.com", width=width, scheme=scheme) as walk:
+        for name, words in PAGES.items():
+            await walk.open(f"/console/{name}")
+            assert await walk.shows(words)
+            assert await walk.find_problems(f"console-{name}") == []
