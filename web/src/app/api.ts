@@ -2,7 +2,7 @@
 
 import { t } from "./i18n";
 import { lose, reachable } from "./reachable";
-import { accessToken, renew } from "./session";
+import { accessToken, checkOperator, renew } from "./session";
 
 const TIMEOUT = 15_000;
 const PAUSES = [300, 1_000, 3_000];
@@ -99,6 +99,7 @@ export async function request(method: string, path: string, options: Options = {
     }
     reachable.value = true;
     if (response.ok) return response;
+    if (response.status === 403 && path.startsWith("/manage/")) void checkOperator().catch(() => undefined);
     throw new ApiError(response.status, await problemOf(response), response.headers.get("x-request-id"), path);
   }
 }

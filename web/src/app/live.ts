@@ -33,8 +33,8 @@ export function listen(query: Readonly<Record<string, string | readonly string[]
   return { liveness, close: () => closing.abort() };
 }
 
-function setLive(liveness: Signal<Liveness>, live: boolean): void {
-  if (liveness.value.live !== live) liveness.value = { live, since: new Date() };
+function setLive(liveness: Signal<Liveness>, live: boolean, since: Date = new Date()): void {
+  if (liveness.value.live !== live) liveness.value = { live, since };
 }
 
 async function run(
@@ -46,6 +46,7 @@ async function run(
   const parameters = new URLSearchParams();
   for (const [name, values] of Object.entries(query)) for (const value of [values].flat()) parameters.append(name, value);
   let lastId = "";
+  let heard = new Date();
   let pause = SHORTEST_PAUSE;
   while (!closed.aborted) {
     const connection = new AbortController();
@@ -53,7 +54,7 @@ async function run(
     closed.addEventListener("abort", stop, { once: true });
     addEventListener("offline", stop, { once: true });
     try {
-      for await (const { id, event, data } of read(`/events?${parameters}`, lastId, connection)) {
+      for await (const { id, event, data } of read(`/events?${parameters}`, lastId, connection, () => (heard = new Date()))) {
         if (id) lastId = id;
         if (event === "end") break;
         setLive(liveness, true);
@@ -68,7 +69,7 @@ async function run(
       removeEventListener("offline", stop);
     }
     if (closed.aborted) return;
-    setLive(liveness, false);
+    setLive(liveness, false, heard);
     await wait(pause * (0.5 + Math.random()), closed);
     pause = Math.min(pause * 2, LONGEST_PAUSE);
   }
@@ -80,7 +81,7 @@ interface Block {
   readonly data: string;
 }
 
-async function* read(url: string, lastId: string, connection: AbortController): AsyncGenerator<Block> {
+async function* read(url: string, lastId: string, connection: AbortController, onPiece: () => void): AsyncGenerator<Block> {
   const headers: Record<string, string> = { authorization: `Bearer ${await accessToken()}`, accept: "text/event-stream" };
   if (lastId) headers["last-event-id"] = lastId;
   let watch = setTimeout(() => connection.abort(), SILENCE);
@@ -94,6 +95,7 @@ async function* read(url: string, lastId: string, connection: AbortController): 
     for (;;) {
       const { done, value: piece = "" } = await reader.read();
       if (done) return;
+      onPiece();
       clearTimeout(watch);
       watch = setTimeout(() => connection.abort(), SILENCE);
       const blocks = (rest + piece).split(/\r?\n\r?\n/);

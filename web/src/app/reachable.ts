@@ -23,7 +23,8 @@ export function untilReachable(): Promise<void> {
 
 async function probe(): Promise<void> {
   try {
-    await fetch("/readyz", { signal: AbortSignal.timeout(TIMEOUT), cache: "no-store" });
+    const { ok } = await fetch("/readyz", { signal: AbortSignal.timeout(TIMEOUT), cache: "no-store" });
+    if (!ok) throw new Error("the gateway starts or stops");
     reachable.value = true;
   } catch {
     setTimeout(() => void probe(), PROBE_EVERY);

@@ -129,6 +129,15 @@ async function renewNow(): Promise<void> {
   throw new Error("the login ended");
 }
 
+/** The gateway refused the person something that only operators may do. If the right was withdrawn, the pages do not offer it any more. */
+export async function checkOperator(): Promise<void> {
+  if (!person.value?.operator) return;
+  const former = tokens?.refresh;
+  const found = await findLogin(language.value);
+  if (found) keep(found);
+  if (found && former) revoke(former);
+}
+
 /** An access token that holds for a while. Throws if there is none. */
 export async function accessToken(): Promise<string> {
   const now = performance.now();

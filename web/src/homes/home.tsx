@@ -71,7 +71,14 @@ export function HomePage({ open, only }: { open: OpenHome; only?: string }) {
       {!only && !search && <Favourites open={open} />}
       {found.length ? (
         found.map((place, index) => (
-          <Room key={place.room?.id ?? "none"} home={home.id} place={place} shown={shown[index] ?? []} floor={place.floor !== found[index - 1]?.floor ? place.floor : null} titled={!only} />
+          <Room
+            key={place.room?.id ?? "none"}
+            home={home.id}
+            place={place}
+            shown={shown[index] ?? []}
+            floor={place.floor !== found[index - 1]?.floor ? place.floor : null}
+            title={only ? null : home.floors.length ? "h3" : "h2"}
+          />
         ))
       ) : (
         <Empty title={search ? t("homes.nothing_found") : t("homes.empty")} />
@@ -115,19 +122,20 @@ interface RoomProps {
   readonly shown: readonly Device[];
   /** The name of the floor, if this is the first room of it. */
   readonly floor: string | null;
-  readonly titled: boolean;
+  /** The heading of the room. In a home without floors nothing is between it and the heading of the page. */
+  readonly title: "h2" | "h3" | null;
 }
 
-function Room({ home, place, shown, floor, titled }: RoomProps) {
+function Room({ home, place, shown, floor, title: Title }: RoomProps) {
   const { room, devices } = place;
   return (
     <section class="room" aria-label={room?.name ?? t("homes.without_room")}>
       {floor && <h2 class="floor">{floor}</h2>}
-      {titled && (
-        <h3>
+      {Title && (
+        <Title class="room-title">
           {room ? <a href={`/homes/${home}/rooms/${room.id}`}>{room.name}</a> : t("homes.without_room")}
           <span class="soft">{count("homes.devices", devices.length)}</span>
-        </h3>
+        </Title>
       )}
       {devices.length ? <Cards home={home} devices={shown} /> : <p class="soft">{t("homes.empty_room")}</p>}
     </section>

@@ -3,23 +3,33 @@
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { wordsFor } from "../app/api";
-import { t } from "../app/i18n";
+import { formatTime, t } from "../app/i18n";
+import { reachable } from "../app/reachable";
 import { Button } from "./button";
 import { Loading, Notice } from "./notice";
 
 export interface Loaded<T> {
   readonly data: T | null;
-  /** A sentence for the person, if the last request failed. */
+  /** A sentence for the person, if the last request failed. Then the data is older. */
   readonly problem: string;
+  /** When the data was loaded. */
+  readonly at?: Date | null;
   readonly reload: () => Promise<void>;
+}
+
+interface State<T> {
+  readonly key: string;
+  readonly data: T | null;
+  readonly problem: string;
+  readonly at: Date | null;
 }
 
 /**
  * Load data when `key` changes, and again when one of the inputs changes or on `reload`. Data of another key is never shown; with the same
- * key, the former data stays until the answer is there.
+ * key, the former data stays until the answer is there. If the gateway could not be reached, it is asked again when it is back.
  */
 export function useLoad<T>(key: string, load: (closing: AbortSignal) => Promise<T>, inputs: readonly unknown[] = []): Loaded<T> {
-  const [state, setState] = useState<{ key: string; data: T | null; problem: string }>({ key, data: null, problem: "" });
+  const [state, setState] = useState<State<T>>({ key, data: null, problem: "", at: null });
   const shown = useRef(key);
   shown.current = key;
   const running = useRef<AbortController | null>(null);
@@ -29,15 +39,20 @@ export function useLoad<T>(key: string, load: (closing: AbortSignal) => Promise<
     const { signal } = (running.current = new AbortController());
     try {
       const data = await load(signal);
-      if (!signal.aborted) setState({ key, data, problem: "" });
+      if (!signal.aborted) setState({ key, data, problem: "", at: new Date() });
     } catch (error) {
-      if (!signal.aborted) setState((last) => ({ key, data: last.key === key ? last.data : null, problem: wordsFor(error) }));
+      const empty = { key, data: null, at: null };
+      if (!signal.aborted) setState((last) => ({ ...(last.key === key ? last : empty), problem: wordsFor(error) }));
     }
   }, [key, ...inputs]);
   useEffect(() => {
     void reload();
     return () => running.current?.abort();
   }, [reload]);
+  const reached = reachable.value;
+  useEffect(() => {
+    if (reached && state.problem) void reload();
+  }, [reached]);
   return state.key === key ? { ...state, reload } : { data: null, problem: "", reload };
 }
 
@@ -47,6 +62,7 @@ export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) =
     <>
       {of.problem && (
         <Notice kind="alarm" title={of.problem}>
+          {of.data !== null && of.at && <p>{t("common.as_of", { time: formatTime(of.at) })}</p>}
           <Button look="quiet" icon="refresh" onClick={of.reload}>
             {t("common.again")}
           </Button>
