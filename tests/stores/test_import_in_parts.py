@@ -16,7 +16,6 @@ from domogate.domain.events import PlantChanged, StateChanged
 from domogate.domain.plants import Ambient, Member, Module, Plant, PlantType, Topology
 from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore, estate, parts, sqlite_url
-from domogate.stores.parts import MODULES_A_PART
 from support.clocks import NOW
 from support.stores import ANNA, APP, BRUNO, HOUSE, LAMP, SMALL, ChangeRecorder, OpenStore, an_id, record_changes
 
@@ -70,7 +69,7 @@ class TestInParts:
         store, other = await open_store(database_url), await open_store(sqlite_url(tmp_path / "other.db"))
 
         def breaking_off() -> Iterator[EstatePlant]:
-            yield from PLANTS[:12]
+            yield from PLANTS[:21]
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
@@ -109,7 +108,8 @@ class TestInParts:
             await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=next(writes)))])
 
         monkeypatch.setattr(estate, "asyncio", SimpleNamespace(sleep=write_in_pause))
-        many = [a_plant(number, MODULES_A_PART) for number in range(4)]
+        monkeypatch.setattr(parts, "MODULES_A_PART", 100)
+        many = [a_plant(number, 100) for number in range(4)]
         async with asyncio.timeout(60):  # much longer than a write without a lock takes
             await importer.import_in_parts(Estate(users=SMALL.users), many)
         written = [event.plant_id for event in changes.events if isinstance(event, StateChanged | PlantChanged)]

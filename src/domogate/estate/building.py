@@ -13,7 +13,7 @@ from domogate.domain.ids import Id, derived_id
 from domogate.domain.people import Client, Subscription, User
 from domogate.domain.plants import Ambient, Detail, Floor, Invitation, Member, Module, SceneDetail, Topology
 from domogate.estate import format as words
-from domogate.estate.records import driver_of
+from domogate.estate.records import KINDS, driver_of
 from domogate.estate.shapes import IDENTITY
 
 Record = dict[str, Any]
@@ -127,7 +127,7 @@ def _modules(holder: Record, driver: str | None, states: list[FirstState]) -> tu
     """`driver` is for modules that name no driver. A scene that names no driver belongs to the gateway and needs no driver."""
     modules = []
     for record in holder.get("modules", ()):
-        kind = DeviceKind(record["kind"])
+        kind = KINDS[record["kind"]]
         controller = IDENTITY.read(record["controller"]) if "controller" in record else None
         of_kind = {} if driver is None or kind is DeviceKind.SCENE else {"driver": driver}
         modules.append(_module(of_kind | record, kind, controller, states))

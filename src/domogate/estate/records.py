@@ -8,7 +8,7 @@ from domogate.estate.mistakes import Path
 
 Record = dict[str, Any]
 
-_KINDS: dict[str | None, DeviceKind] = {str(kind): kind for kind in DeviceKind}
+KINDS: dict[str | None, DeviceKind] = {str(kind): kind for kind in DeviceKind}
 
 
 def records(parent: Record, key: str, path: Path = ()) -> Iterator[tuple[Path, Record]]:
@@ -53,7 +53,7 @@ def kind_of(path: Path, module: Record) -> DeviceKind | None:
     """The kind of the module at the path, or None if it is not valid. A unit under its controller may leave its kind out."""
     if path[-2] == "units":
         return DeviceKind.EMERGENCY_UNIT
-    return _KINDS.get(text(module, "kind"))
+    return KINDS.get(text(module, "kind"))
 
 
 def driver_of(plant: Record, module: Record) -> str | None:

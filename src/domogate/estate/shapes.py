@@ -31,6 +31,9 @@ class Shape(Generic[T]):
     def __init__(self, cls: type[T], keys: Mapping[str, str] = {}, /, **codecs: Codec) -> None:
         self._cls = cls
         self._fields = {keys.get(attribute) or _camel_case(attribute): (attribute, codecs[attribute]) for attribute in codecs}
+        self._readers = [
+            (key, attribute, None if codec is AS_IS else codec.read) for key, (attribute, codec) in self._fields.items()
+        ]
         self._defaults = {field.name: _default(field) for field in msgspec.structs.fields(cls)}
 
     @property
@@ -38,8 +41,10 @@ class Shape(Generic[T]):
         return tuple(self._fields)
 
     def read(self, record: dict[str, Any], **more: Any) -> T:
-        values = {attribute: codec.read(record[key]) for key, (attribute, codec) in self._fields.items() if key in record}
-        return self._cls(**values, **more)
+        for key, attribute, read in self._readers:
+            if key in record:
+                more[attribute] = record[key] if read is None else read(record[key])
+        return self._cls(**more)
 
     def write(self, value: T) -> dict[str, Any]:
         record = {}

@@ -8,7 +8,8 @@ parser must read the whole file.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, TextIO, TypeAlias
 
 from domogate.estate.nodes import MAX_DEPTH, PLANTS
@@ -17,19 +18,32 @@ Raw: TypeAlias = Any
 """A plain value is a str, a quoted value a tuple with one str. A list and a mapping are a list and a dict of raw values."""
 
 _BLOCK = 64 * 1024
+_SHORT, _MOST_VALUES = 200, 1_000
+"""The length of values that are cached while a file is read, and their number."""
 _KEY = "[A-Za-z_][A-Za-z0-9_-]*"
 _USUAL = r"[\w ./@+()&'-]"
 _PLAIN = rf"-?\w{_USUAL}*(?::\w{_USUAL}*)*(?<! )"
-_QUOTED = r'"(?:[^"\\]|\\["\\bfnrt]|\\u(?![dD][89a-fA-F]|0000)[0-9a-fA-F]{4})*"' + "|'(?:[^']|'')*'"
+_QUOTED = r'"(?:[^"\\\n]|\\["\\bfnrt]|\\u(?![dD][89a-fA-F]|0000)[0-9a-fA-F]{4})*"' + r"|'(?:[^'\n]|'')*'"
 _SCALAR = rf"({_PLAIN})|({_QUOTED})"
+_KEY_AT_START = "^(?:[^ #\n-]|-(?! ))"
 
-_line = re.compile(rf"( *)(- )?(?:({_KEY}):(?: (\S.*))?|(\S.*))").fullmatch
+# Indent, the dash of a list item, key, plain value, quoted value, other value, and the value of an item without a key. All
+# lines of a plant are split in one call, which takes a fraction of the time of a call for each line.
+_split_lines = re.compile(
+    rf"^( *)(?!#)(- )?(?:({_KEY}):(?: (?:(?!null$)({_PLAIN})|({_QUOTED})|(\S.*)))?|(\S.*))$", re.MULTILINE
+).findall
+_key_of = re.compile(rf"({_KEY}):(?: |\n)").match
+_find_key = re.compile(_KEY_AT_START, re.MULTILINE).search
+_find_content = re.compile("^ *[^ #\n]", re.MULTILINE).search
 _scalar = re.compile(_SCALAR).fullmatch
 _flow_scalar = re.compile(_SCALAR).match
 _flow_key = re.compile(rf"({_KEY}): +").match
 _flow_next = re.compile(r" *([,\]}]) *").match
 # Characters that YAML refuses or takes as line breaks, and tabs.
 _odd = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]").search
+
+_Row = tuple[str, str, str, str, str, str, str]
+"""The groups of _split_lines. A group that is not there is empty."""
 
 
 class NotSimple(Exception):
@@ -38,51 +52,84 @@ class NotSimple(Exception):
 
 def read_parts(text: TextIO) -> Iterator[tuple[str, Raw]]:
     """Yield the top-level keys with their values. Each plant is yielded alone, with the key `plants`. Raises NotSimple."""
-    seen: set[str] = set()
-    key, begin_of_plant = "", ""
-    lines: list[str] = []
-    for line in _lines(text):
-        if line[0] != " " and not line.startswith("- "):
-            if seen:
-                yield key, _read_part(key, lines)
-            found = _line(line)
-            if found is None or found[3] is None or found[3] in seen:
-                raise NotSimple
-            key, lines, begin_of_plant = found[3], [line], ""
-            seen.add(key)
-        elif not seen:
+    seen = False
+    # Many modules have the same values in brackets, such as {on: true, level: 60}.
+    read_short = lru_cache(_MOST_VALUES)(_read_value)
+    for key, part in _split_parts(text):
+        rows = _read_rows(part)
+        if key:
+            seen = True
+            yield key, _read_part(key, _Block(rows, read_short).read())
+        elif rows:
             raise NotSimple
-        elif key == PLANTS and not begin_of_plant:
-            begin_of_plant = line[: len(line) - len(line.lstrip())] + "- "
-            lines.append(line)
-        elif key == PLANTS and line.startswith(begin_of_plant):
-            yield key, _read_part(key, lines)
-            lines = [lines[0], line]
-        else:
-            lines.append(line)
     if not seen:
         raise NotSimple
-    yield key, _read_part(key, lines)
 
 
-def _lines(text: TextIO) -> Iterator[str]:
-    """The lines that are neither empty nor comments."""
+def _split_parts(text: TextIO) -> Iterator[tuple[str, str]]:
+    """Yield the top-level keys with their lines. Each plant is yielded alone, below the line of the key `plants`.
+
+    The text before the first key is yielded with an empty key.
+    """
+    seen: set[str] = set()
+    key = line_of_key = ""
+    pieces: list[str] = []
+    find = _find_key
+    for block in _blocks(text):
+        begin = at = 0
+        while (found := find(block, at)) is not None:
+            line = found.start()
+            at = found.end()
+            is_key = block[line] != " " and not block.startswith("- ", line)
+            if find is _find_content and not is_key:  # the first line of the first plant
+                indent = block[line : at - 1]
+                find = re.compile(f"{_KEY_AT_START}|^{indent}- ", re.MULTILINE).search
+                continue
+            yield key, "".join([*pieces, block[begin:line]])
+            begin = line
+            if is_key:
+                named = _key_of(block, line)
+                if named is None or named[1] in seen:
+                    raise NotSimple
+                key, pieces = named[1], []
+                seen.add(key)
+                line_of_key = block[line : block.index("\n", line) + 1]
+                find = _find_content if key == PLANTS else _find_key
+                at = line + len(line_of_key)
+            else:
+                pieces = [line_of_key]
+        pieces.append(block[begin:])
+    yield key, "".join(pieces)
+
+
+def _blocks(text: TextIO) -> Iterator[str]:
+    """The text in blocks of whole lines."""
     rest = ""
     while block := text.read(_BLOCK):
         if len(rest) > _BLOCK or (not block.replace("\n", "").isprintable() and _odd(block)):
             raise NotSimple
-        lines = (rest + block).split("\n")
-        rest = lines.pop()
-        for line in lines:
-            if (content := line.lstrip(" ")) and content[0] != "#":
-                yield line
-    if (content := rest.lstrip(" ")) and content[0] != "#":
-        yield rest
+        lines, newline, after = block.rpartition("\n")
+        if newline:
+            yield f"{rest}{lines}\n"
+            rest = after
+        else:
+            rest += block
+    if rest:
+        yield f"{rest}\n"
 
 
-def _read_part(key: str, lines: list[str]) -> Raw:
-    """The value under the key in the first line. Under `plants`, the only plant in the lines."""
-    found = _Block(lines).read()
+def _read_rows(part: str) -> list[_Row]:
+    """The lines that are neither empty nor comments."""
+    rows = _split_lines(part)
+    if len(rows) != part.count("\n"):
+        contents = [line for line in part.split("\n") if (content := line.lstrip(" ")) and content[0] != "#"]
+        if len(rows) != len(contents):
+            raise NotSimple
+    return rows
+
+
+def _read_part(key: str, found: Raw) -> Raw:
+    """The value under the key. Under `plants`, the only plant."""
     value = found.get(key) if isinstance(found, dict) else None
     if key != PLANTS:
         return value
@@ -92,21 +139,13 @@ def _read_part(key: str, lines: list[str]) -> Raw:
 
 
 class _Block:
-    """Lines of block lists and mappings."""
+    """Lines of block lists and mappings. `read_short` reads short values in brackets. It may return the same object again."""
 
-    def __init__(self, lines: list[str]) -> None:
-        self._rows = [self._split(line) for line in lines]
+    def __init__(self, rows: list[_Row], read_short: Callable[[str], Raw]) -> None:
+        self._rows = rows
+        self._read_short = read_short
         self._at = 0
         self._depth = 0
-
-    @staticmethod
-    def _split(line: str) -> tuple[int, bool, str | None, str | None]:
-        """Return the indent, whether a list item begins, the key, and the value."""
-        found = _line(line)
-        if found is None:
-            raise NotSimple
-        indent, dash, key, value, item = found.groups()
-        return len(indent), dash is not None, key, value if item is None else item
 
     def read(self) -> Raw:
         try:
@@ -119,50 +158,56 @@ class _Block:
 
     def _read_under(self, column: int) -> Raw:
         """Read the list or mapping below a key at the column. A list may have the same column as the key."""
-        indent, is_item, _, _ = self._rows[self._at]
+        indent, dash, *_ = self._rows[self._at]
+        begin = len(indent)
         self._depth += 1
-        if self._depth > MAX_DEPTH // 2 or indent < column or (indent == column and not is_item):
+        if self._depth > MAX_DEPTH // 2 or begin < column or (begin == column and not dash):
             raise NotSimple
-        value = self._read_list(indent) if is_item else self._read_mapping(indent)
+        value = self._read_list(begin) if dash else self._read_mapping(begin)
         self._depth -= 1
         return value
 
     def _read_list(self, column: int) -> list[Raw]:
         items: list[Raw] = []
         while self._at < len(self._rows):
-            indent, is_item, key, value = self._rows[self._at]
-            if indent < column or (indent == column and not is_item):
+            indent, dash, key, _, _, _, item = self._rows[self._at]
+            begin = len(indent)
+            if begin < column or (begin == column and not dash):
                 break
-            if indent > column:
+            if begin > column:
                 raise NotSimple
-            if key is not None:
+            if key:
                 items.append(self._read_mapping(column + 2))
-            elif value is not None:
-                items.append(_read_value(value))
+            else:
+                items.append(_read_value(item))
                 self._at += 1
         return items
 
     def _read_mapping(self, column: int) -> dict[str, Raw]:
         """The first line may begin a list item, whose other lines are at the column."""
         entries: dict[str, Raw] = {}
-        rows, at = self._rows, self._at
+        rows, at, spaces = self._rows, self._at, " " * column
         while True:
-            _, _, key, value = rows[at]
-            if key is None or key in entries:
+            _, _, key, plain, quoted, other, _ = rows[at]
+            if not key or key in entries:
                 raise NotSimple
-            if value is not None:
-                entries[key] = _read_value(value)
-                at += 1
+            at += 1
+            if plain:
+                entries[key] = plain
+            elif quoted:
+                entries[key] = _unquote(quoted)
+            elif other:
+                entries[key] = self._read_short(other) if len(other) <= _SHORT else _read_value(other)
             else:
-                self._at = at + 1
+                self._at = at
                 entries[key] = self._read_under(column)
                 at = self._at
             if at == len(rows):
                 break
-            indent, is_item, _, _ = rows[at]
-            if indent < column:
-                break
-            if indent > column or is_item:
+            indent, dash, _, _, _, _, _ = rows[at]
+            if indent != spaces or dash:
+                if len(indent) < column:
+                    break
                 raise NotSimple
         self._at = at
         return entries
@@ -186,6 +231,10 @@ def _read_scalar(found: re.Match[str]) -> Raw:
         if plain == "null":
             raise NotSimple
         return plain
+    return _unquote(quoted)
+
+
+def _unquote(quoted: str) -> Raw:
     return (json.loads(quoted),) if quoted[0] == '"' else (quoted[1:-1].replace("''", "'"),)
 
 

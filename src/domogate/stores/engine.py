@@ -18,11 +18,14 @@ from typing import Any, TypeVar, cast
 
 import structlog
 from sqlalchemy import (
+    JSON,
+    ColumnElement,
     Connection,
     Dialect,
     Engine,
     Insert,
     Table,
+    bindparam,
     create_engine,
     event,
     func,
@@ -48,6 +51,7 @@ _log = structlog.get_logger(__name__)
 _STEPS_BETWEEN_CHECKS = 100_000
 # Errors are logged, and parameters contain hashes and keys.
 ENGINE_OPTIONS: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
+_WRITER_CACHE_KIB = 16 * 1024
 _WRITER_BUSY_SECONDS = 1.0
 """The seconds that SQLite waits for a lock of another process. Then the writer tries again if a caller still waits."""
 
@@ -106,6 +110,13 @@ class Bulk:
         given: Any = rows if order is None else [tuple([row[name] for name in order]) for row in rows]
         connection.exec_driver_sql(self._text, given)
 
+    def execute_tuples(self, connection: Connection, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+        """Execute it with rows whose values have the order of the names."""
+        if rows and self._order == names and not self._constants:
+            connection.exec_driver_sql(self._text, rows)
+        else:
+            self.execute(connection, [dict(zip(names, row, strict=True)) for row in rows])
+
 
 class Database(ABC):
     """An opened database."""
@@ -138,6 +149,13 @@ class Database(ABC):
     @abstractmethod
     def insert(self, table: Table) -> Any:
         """Return an INSERT that supports ON CONFLICT."""
+
+    @abstractmethod
+    def is_listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
+        """Return whether the column is in the list that the parameter `name` holds.
+
+        The list is one parameter. For long lists this takes a fraction of the time of an expanding IN.
+        """
 
     def upsert(self, table: Table) -> Insert:
         """Return an INSERT that replaces all columns of a row with the same key."""
@@ -227,6 +245,7 @@ class SqliteDatabase(Database):
 
     def prepare_writer(self, connection: Connection) -> None:
         _driver_of(connection).execute(f"PRAGMA busy_timeout = {_WRITER_BUSY_SECONDS * 1000:.0f}")
+        _driver_of(connection).execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}")
 
     def is_busy(self, error: Exception) -> bool:
         cause = error.orig if isinstance(error, DBAPIError) else None
@@ -246,6 +265,10 @@ class SqliteDatabase(Database):
 
     def insert(self, table: Table) -> Any:
         return sqlite.insert(table)
+
+    def is_listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
+        listed = func.json_each(bindparam(name, type_=JSON)).table_valued("value")
+        return column.in_(select(listed.c.value))
 
 
 def _driver_of(connection: Connection) -> sqlite3.Connection:

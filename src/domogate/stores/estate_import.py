@@ -32,9 +32,9 @@ from domogate.stores.estate_people import (
 from domogate.stores.keys import remove_subscriptions
 from domogate.stores.members import list_plants_of_user, people_of, take_up_invitations
 from domogate.stores.people import remove_users
-from domogate.stores.reconcile import Difference, RowValues, collect, compare, remove, values_of, write, write_rows
+from domogate.stores.reconcile import Difference, RowValues, collect, compare, insert_rows, remove, values_of, write
 from domogate.stores.recorder import state_to_json
-from domogate.stores.rows import module_to_row, plant_to_row
+from domogate.stores.rows import module_to_values, plant_to_row
 from domogate.stores.tables import ambients, floors, injections, modules, plants, series, spare_parts, states
 
 _COLUMN = {name: index for index, name in enumerate(modules.columns.keys())}
@@ -155,7 +155,7 @@ def _module_rows(estate: Estate) -> Iterator[RowValues]:
         ]
         for ambient_id, in_room in [*rooms, (None, each.topology.modules)]:
             for module in in_room:
-                yield values_of(modules, module_to_row(module, each.plant.id, ambient_id, position))
+                yield module_to_values(module, each.plant.id, ambient_id, position)
                 position += 1
 
 
@@ -188,8 +188,7 @@ def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowVal
         {"of_module": new[0]} for old, new in difference.updated if (old[driver], old[options]) != (new[driver], new[options])
     ]
     execute_many(tx.connection, update(states).where(states.c.module_id == bindparam("of_module")).values(at=0.0), unconfirmed)
-    of_modules = states.c.module_id.in_(bindparam("ids", expanding=True))
-    has_state = select(states.c.module_id, states.c.state.is_not(None)).where(of_modules)
+    has_state = select(states.c.module_id, states.c.state.is_not(None)).where(tx.database.is_listed(states.c.module_id, "ids"))
     given_for = [given.module_id for each in estate.plants for given in each.states]
     stored = {id: has for ids in chunked(given_for) for id, has in tx.connection.execute(has_state, {"ids": ids})}
     changed_plants: set[Id] = set()
@@ -204,12 +203,13 @@ def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowVal
                 continue  # an export wrote the invented state
             if given.module_id not in stored:
                 first.append((given.module_id, text, given.reachable, 0.0, None))
+                stored[given.module_id] = text is not None
             elif text is not None and not stored[given.module_id]:
                 filled.append({"of_module": given.module_id, "given": text})
             else:
                 continue
             changed_plants.add(module_rows[given.module_id][PLANT_ID])
-    write_rows(tx, states, first)
+    insert_rows(tx, states, first)
     fill = update(states).where(states.c.module_id == bindparam("of_module")).values(state=bindparam("given"))
     execute_many(tx.connection, fill, filled)
     return changed_plants

@@ -8,7 +8,7 @@ from domogate.domain.ids import Id
 
 T = TypeVar("T")
 
-MODULES_A_PART = 1_000
+MODULES_A_PART = 2_000
 """A part ends when it has this number of modules or more; a plant is never split.
 
 To import a part takes tens of milliseconds.

@@ -5,7 +5,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine, Table, create_engine, event, func, select
+from sqlalchemy import ColumnElement, Connection, Engine, String, Table, any_, bindparam, create_engine, event, func, select
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import URL
 
@@ -66,6 +66,9 @@ class PostgresDatabase(Database):
 
     def insert(self, table: Table) -> Any:
         return postgresql.insert(table)
+
+    def is_listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
+        return column == any_(bindparam(name, type_=postgresql.ARRAY(String)))
 
 
 @cache

@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, Table, bindparam, delete, select
+from sqlalchemy import Insert, Row, Table, bindparam, delete, insert, select
 
 from domogate.stores.engine import Transaction, chunked
 
@@ -71,19 +71,30 @@ def _read_all(tx: Transaction, table: Table) -> Iterator[Row[Any]]:
 
 def _read_some(tx: Transaction, table: Table, keys: Iterable[Any]) -> Iterator[Row[Any]]:
     key = next(iter(table.primary_key))
-    some = select(table).where(key.in_(bindparam("keys", expanding=True)))
-    for chunk in chunked(keys):
+    some = select(table).where(tx.database.is_listed(key, "keys"))
+    for chunk in chunked(keys, _ROWS_A_STATEMENT):
         yield from tx.connection.execute(some, {"keys": chunk})
 
 
 def write(tx: Transaction, table: Table, difference: Difference) -> None:
-    write_rows(tx, table, [*difference.added, *(new for _, new in difference.updated)])
+    insert_rows(tx, table, difference.added)
+    _write_rows(tx, table, tx.upsert(table), [new for _, new in difference.updated])
 
 
-def write_rows(tx: Transaction, table: Table, rows: Sequence[RowValues]) -> None:
-    names = table.columns.keys()
+def insert_rows(tx: Transaction, table: Table, rows: Sequence[RowValues]) -> None:
+    """Insert rows whose keys are not stored. With foreign keys, SQLite needs more time for an upsert."""
+    _write_rows(tx, table, _insert(table), rows)
+
+
+@cache
+def _insert(table: Table) -> Insert:
+    return insert(table)
+
+
+def _write_rows(tx: Transaction, table: Table, statement: Insert, rows: Sequence[RowValues]) -> None:
+    bulk = tx.database.bulk(statement)
     for chunk in chunked(rows, _ROWS_A_STATEMENT):
-        tx.execute_bulk(tx.upsert(table), [dict(zip(names, row, strict=True)) for row in chunk])
+        bulk.execute_tuples(tx.connection, table.columns.keys(), chunk)
 
 
 def remove(tx: Transaction, table: Table, difference: Difference) -> None:

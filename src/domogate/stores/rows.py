@@ -80,19 +80,27 @@ def limits_from_row(row: Row[Any]) -> Limits | None:
     return None if row.limits is None else decode_limits(row.limits)
 
 
-def module_to_row(module: Module, plant_id: Id, ambient_id: Id | None, position: int) -> dict[str, Any]:
-    return to_row(
-        module,
-        plant_id=plant_id,
-        ambient_id=ambient_id,
-        position=position,
-        kind=module.kind.value,
-        metrics=to_json_or_none(module.metrics),
-        capabilities=to_json_or_none(module.capabilities),
-        detail=to_json_or_none(module.detail),
-        options=to_json(module.options),
-        reference=module.detail.reference if isinstance(module.detail, UnitDetail) else None,
-        driver_named=True,
+def module_to_values(module: Module, plant_id: Id, ambient_id: Id | None, position: int) -> tuple[Any, ...]:
+    """Return the values of the row, in the order of the columns."""
+    return (
+        module.id,
+        plant_id,
+        ambient_id,
+        position,
+        module.internal_id,
+        module.name,
+        module.kind.value,
+        module.driver,
+        module.type,
+        module.hw_type,
+        module.device_type,
+        to_json_or_none(module.metrics),
+        to_json_or_none(module.capabilities),
+        to_json_or_none(module.detail),
+        to_json(module.options),
+        module.controller_id,
+        module.detail.reference if isinstance(module.detail, UnitDetail) else None,
+        True,
     )
 
 
