@@ -29,6 +29,7 @@ OVERRIDES = {
     "image/png": "application/octet-stream",
     "image/jpeg": "application/octet-stream",
     "application/pdf": "application/octet-stream",
+    "application/vnd.sqlite3": "application/octet-stream",
 }
 """The generator knows JSON, texts and files. These media types are one of them."""
 

@@ -16,7 +16,7 @@ from support.sdk_recording import documents_of, place_of
 pytestmark = pytest.mark.slow
 
 SOURCE = Path(__file__).parent / "node"
-NOT_JSON = {"listen", "picture", "getPicture", "getSafetyReport", "createResource", "exportAudit"}
+NOT_JSON = {"listen", "picture", "getPicture", "getSafetyReport", "createResource", "exportAudit", "createBackup"}
 COMPILER = ["--strict", "--noUncheckedIndexedAccess", "--module", "nodenext", "--target", "es2022", "--lib", "es2022,dom"]
 
 PROGRAM = """// @ts-ignore: the types of Node are not installed

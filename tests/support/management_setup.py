@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from domogate import management
+from domogate.app.backups import make_backup
 from domogate.app.driver_catalogue import DriverCatalogue
 from domogate.app.estate_files import EstateFiles
 from domogate.app.settings_in_force import list_settings
@@ -91,7 +92,8 @@ class DeviceBackend:
 class ManagementApi(TokenApi):
     """The API of one gateway, and the operator Olga who calls it with the client `console`."""
 
-    def __init__(self, of: PeopleSetup) -> None:
+    def __init__(self, of: PeopleSetup, folder: Path) -> None:
+        self.folder = folder
         client = Client("console", "Console", redirect_uris=("https://console.example/back",), scopes=(MANAGE_SCOPE,))
         super().__init__(of, "/manage/v1", client)
         self.backend = DeviceBackend(of)
@@ -133,6 +135,7 @@ class ManagementApi(TokenApi):
                 devices=self.backend.devices,
                 status=self.status,
                 hub=self.hub,
+                make_backup=lambda: make_backup(of.store, self.folder),
                 estate=estate,
                 editor=PlantEditor(of.store, estate.check_plant),
                 drivers=DriverCatalogue({}),
@@ -155,7 +158,7 @@ class ManagementApi(TokenApi):
 @asynccontextmanager
 async def open_api(folder: Path) -> AsyncIterator[ManagementApi]:
     async with open_people(folder, gateway=True) as opened:
-        built = ManagementApi(opened)
+        built = ManagementApi(opened, folder)
         await built.open()
         try:
             async with built.http:

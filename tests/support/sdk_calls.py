@@ -225,6 +225,7 @@ MANAGEMENT = (
     Call("management", "listAudit", query={"limit": 2, "order": "newest", "people": True}),
     Call("management", "verifyAudit", body={}),
     Call("management", "exportAudit"),
+    Call("management", "createBackup"),
     Call("management", "listSettings"),
     Call("management", "listLogs", query={"level": "info"}),
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from domogate import __version__, management
+from domogate.app.backups import make_backup
 from domogate.app.driver_catalogue import DriverCatalogue
 from domogate.app.estate_files import EstateFiles
 from domogate.app.parts import SigningKeyAdministration, new_subscription
@@ -37,6 +38,7 @@ def build_management_api(gateway: "Gateway") -> ASGIApp:
                 gateway.driving.list_drivers,
             ),
             hub=gateway.hub,
+            make_backup=lambda: make_backup(gateway.store, settings.data),
             status=management.Status(
                 version=__version__,
                 monitor=gateway.monitor,

@@ -1,8 +1,8 @@
 """The services that the operations of the management API use."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import msgspec
 
@@ -160,6 +160,14 @@ class ManagementStore(
     """The parts of the store that operators see and change."""
 
 
+class Backup(msgspec.Struct, frozen=True):
+    """A backup in an open file, its size in bytes, and the id of the secret key that a restore needs."""
+
+    file: BinaryIO
+    size: int
+    key_id: str | None
+
+
 class LongTasks:
     """Tasks that read the whole database. Only one of each kind runs at a time."""
 
@@ -191,4 +199,6 @@ class ManagementServices(msgspec.Struct, frozen=True):
     hub: Hub
     editor: PlantEditor
     drivers: DriverCatalogue
+    make_backup: Callable[[], Awaitable[Backup]]
+    """Raises ValueError if the database is not SQLite."""
     long_tasks: LongTasks = msgspec.field(default_factory=LongTasks)

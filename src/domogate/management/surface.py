@@ -6,6 +6,7 @@ from domogate.http_api.credentials import Operator, OperatorToken
 from domogate.http_api.operations import Surface
 from domogate.management import (
     audit,
+    backups,
     clients,
     drivers,
     estate,
@@ -45,6 +46,7 @@ _SUBJECTS = (
     drivers,
     keys,
     audit,
+    backups,
     settings,
 )
 

@@ -1,0 +1,29 @@
+"""Makes a backup for a download. The file has no name any more when its download begins, so it cannot be left behind."""
+
+import asyncio
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from domogate import management
+from domogate.ports import Store
+
+_NAME = "backup-for-download"
+
+
+async def make_backup(store: Store, folder: Path) -> management.Backup:
+    """Back up the store into a file in the data folder, which only the owner can read. Raises ValueError for PostgreSQL."""
+    # The task goes on if the caller is cancelled. Otherwise the thread would leave the file behind.
+    return await asyncio.shield(asyncio.create_task(_make(store, folder / _NAME), name="backup for a download"))
+
+
+async def _make(store: Store, path: Path) -> management.Backup:
+    key_id = await store.backup(path, replace_larger=True)
+    return await asyncio.to_thread(_take, path, key_id)
+
+
+def _take(path: Path, key_id: str | None) -> management.Backup:
+    file = path.open("rb")
+    with suppress(PermissionError):  # Windows does not remove an open file. The next backup replaces it.
+        path.unlink()
+    return management.Backup(file, os.fstat(file.fileno()).st_size, key_id)
