@@ -9,7 +9,7 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from domogate.cli import cli
-from domogate.cli._placing import parse_pattern
+from domogate.services.plants.placing import parse_pattern
 from support.command_line import CommandLine
 from support.mosquitto import DeviceClient, mosquitto
 

@@ -13,7 +13,7 @@ from domogate.settings import Settings
 from support.sdk_calls import CALLS, NO_BODY
 from support.sdk_recording import operations_of
 
-BINARY = {"image/png", "application/pdf", "application/vnd.sqlite3"}
+BINARY = {"image/png", "application/pdf", "application/vnd.sqlite3", "application/yaml", "application/schema+json"}
 TEXTS = {"application/xml", "application/jsonl", "text/event-stream"}
 
 

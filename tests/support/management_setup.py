@@ -12,6 +12,7 @@ from domogate.app.settings_in_force import list_settings
 from domogate.domain.ids import new_id
 from domogate.domain.people import MANAGE_SCOPE, Client, Subscription, User
 from domogate.drivers import check_options
+from domogate.drivers.declaration import DriverSettings
 from domogate.edge.logs import RecentLines
 from domogate.edge.metrics import BOUNDS
 from domogate.fabric.in_process import InProcessFabric
@@ -123,6 +124,7 @@ class ManagementApi(TokenApi):
             lambda: list_settings(self.settings),
             self.log.list,
         )
+        self.driver_settings: dict[str, DriverSettings] = {}
         estate = EstateFiles(of.store, of.hasher, check_options({}))
         self.app = management.build(
             management.ManagementServices(
@@ -138,7 +140,7 @@ class ManagementApi(TokenApi):
                 make_backup=lambda: make_backup(of.store, self.folder),
                 estate=estate,
                 editor=PlantEditor(of.store, estate.check_plant),
-                drivers=DriverCatalogue({}),
+                drivers=DriverCatalogue(self.driver_settings),
             ),
             self.verifier,
             base_url=BASE_URL,

@@ -150,6 +150,14 @@ HOME = (
     Call("home", "leaveHome", OF_HOME, status=204, who=BRUNO),
 )  # fmt: skip
 
+IN_VILLA = {"plantId": "{newPlantId}"}
+ESTATE = """\
+users:
+  - {email: sofia@example.com, name: Sofia Ricci}
+plants:
+  - {id: 0dfe0001-0000-4000-8000-000000000000, name: Casa Ricci, type: house, owner: sofia@example.com}
+"""
+
 MANAGEMENT = (
     Call("management", "getOverview"),
     Call("management", "listen", query={"plantId": HOUSE, "kind": ["state"]}),
@@ -195,6 +203,42 @@ MANAGEMENT = (
         "limits": {"ambients": [KITCHEN], "validUntil": "2099-12-31T12:00:00Z"},
     }),
     Call("management", "withdrawUser", {**IN_HOUSE, **OF_FABIO}, status=204),
+    Call("management", "createPlant", status=201, keep={"newPlantId": "id"}, body={
+        "name": "Villa Ricci", "type": "house", "owner": ANNA, "country": "Italia",
+    }),
+    Call("management", "createFloor", IN_VILLA, body={"name": "Ground floor"}, status=201, keep={"floorId": "id"}),
+    Call("management", "changeFloor", {**IN_VILLA, "floorId": "{floorId}"}, body={"name": "First floor"}),
+    Call("management", "createAmbient", IN_VILLA, status=201, keep={"ambientId": "id"},
+         body={"name": "Kitchen", "type": "kitchen", "floorId": "{floorId}"}),
+    Call("management", "changeAmbient", {**IN_VILLA, "ambientId": "{ambientId}"}, body={"name": "Pantry", "floorId": None}),
+    Call("management", "getContent", IN_VILLA),
+    Call("management", "createModule", IN_VILLA, status=201, keep={"newModuleId": "id"}, body={
+        "name": "Lamp", "kind": "light", "driver": "simulator", "options": {"transition": 2}, "ambientId": "{ambientId}",
+    }),
+    Call("management", "changeModule", {**IN_VILLA, "moduleId": "{newModuleId}"}, body={"name": "Ceiling lamp", "options": {}}),
+    Call("management", "discover", body={"driver": "simulator", "seconds": 1}),
+    Call("management", "createPlacement", IN_VILLA, body={"pattern": "{room}_*", "modules": [
+        {"name": "pantry_lamp", "kind": "light", "driver": "simulator"},
+        {"name": "garage_lamp", "kind": "light", "driver": "simulator"},
+    ]}),
+    Call("management", "listAllModules", query={"text": "lamp pantry", "limit": 2}, keep={"foundId": "items.0.id"}),
+    Call("management", "deleteModules", IN_VILLA, body={"ids": ["{foundId}"]}, status=204),
+    Call("management", "createModule", IN_VILLA, status=201, keep={"newModuleId": "id"}, body={
+        "name": "Spot", "kind": "light", "driver": "simulator",
+    }),
+    Call("management", "deleteModule", {**IN_VILLA, "moduleId": "{newModuleId}"}, status=204),
+    Call("management", "createAmbient", IN_VILLA, body={"name": "Cellar"}, status=201, keep={"ambientId": "id"}),
+    Call("management", "deleteAmbient", {**IN_VILLA, "ambientId": "{ambientId}"}, status=204),
+    Call("management", "deleteFloor", {**IN_VILLA, "floorId": "{floorId}"}, status=204),
+    Call("management", "getEstateSchema"),
+    Call("management", "checkEstate", body={"document": ESTATE.replace("house", "castle")}),
+    Call("management", "compareEstate", body={"document": ESTATE}),
+    Call("management", "importEstate", body={"document": ESTATE}),
+    Call("management", "listEstateImports", query={"limit": 1}, keep={"importNumber": "items.0.number"}),
+    Call("management", "getEstateImport", {"number": "{importNumber}"}),
+    Call("management", "exportEstate"),
+    Call("management", "getDriver", {"driver": "simulator"}),
+    Call("management", "getOptionsSchema", {"driver": "simulator"}, {"kind": "light"}),
     Call("management", "listModules", IN_HOUSE, {"kind": "light", "limit": 2}),
     Call("management", "getModule", {**IN_HOUSE, "moduleId": LAMP}),
     Call("management", "commandModule", {**IN_HOUSE, "moduleId": LAMP}, body={"do": "set light", "on": True, "level": 40},

@@ -26,7 +26,8 @@ class SdkDemo:
 
     def __init__(self, gateway: Gateway, receiver: ThreadedReceiver) -> None:
         self.gateway = gateway
-        self.known: dict[str, str] = {"receiver": receiver.url}
+        # A pattern for rooms has a name in braces, too. It stays as it is.
+        self.known: dict[str, str] = {"receiver": receiver.url, "room": "{room}"}
         self._tokens = run_with_tools(gateway, self._prepare)
 
     @staticmethod
@@ -71,7 +72,7 @@ class SdkDemo:
     def fill(self, value: Any) -> Any:
         """The value with the names in braces replaced."""
         if isinstance(value, str):
-            return _NAME.sub(lambda name: self.known[name[1]], value)
+            return _NAME.sub(lambda name: str(self.known[name[1]]), value)
         if isinstance(value, Mapping):
             return {name: self.fill(inner) for name, inner in value.items()}
         return [self.fill(inner) for inner in value] if isinstance(value, list) else value

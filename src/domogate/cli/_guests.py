@@ -5,10 +5,11 @@ from typing import Annotated, Any
 
 from domogate.app import Tools
 from domogate.cli._command import FlagGroup, WrongUsage
-from domogate.cli._names import choose, match_names, parse_either_id
+from domogate.cli._names import choose, parse_either_id
 from domogate.cli._options import option
 from domogate.cli._output import iso
 from domogate.cli._words import TIME_HELP, optional_local_time
+from domogate.common.names import match_names
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
 from domogate.domain.plants import Ambient, Floor, Module, Plant, Topology

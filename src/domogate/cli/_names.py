@@ -1,6 +1,5 @@
 """Finds users, plants and modules that the command line names by e-mail, by id, or by name."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, TypeVar
 
@@ -100,23 +99,8 @@ def choose(matching: Sequence[T], wanted: str, noun: str, hint: str, describe: C
     return matching[0]
 
 
-def match_names(wanted: str, names: Sequence[str]) -> list[int]:
-    """Return the indexes of the names that are equal to `wanted`, otherwise of those that end with its words.
-
-    Upper and lower case, and spaces, dashes, dots and slashes, are the same: `203` and `room_203` mean `Room 203`.
-    """
-    words, every = split_words(wanted).casefold(), [split_words(name).casefold() for name in names]
-    equal = [index for index, name in enumerate(every) if name == words]
-    return equal or [index for index, name in enumerate(every) if words and name.endswith(f" {words}")]
-
-
 def parse_either_id(text: str) -> Id | None:
     return DASHED_UUID.parse_id(text) or HEX32.parse_id(text)
-
-
-def split_words(name: str) -> str:
-    """Return the words of a name, with one space between them."""
-    return " ".join(re.split(r"[\s_./-]+", name)).strip()
 
 
 async def module_names(tools: Tools, plant_ids: Iterable[Id]) -> dict[Id, Target]:

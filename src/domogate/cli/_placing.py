@@ -2,16 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import count
 
 import msgspec
 import yaml
 
-from domogate.cli._names import match_names, split_words
 from domogate.domain.devices import DeviceKind
-from domogate.drivers.mqtt.discovery import Found
-
-PLACE = "{room}"
+from domogate.domain.discovery import FoundModule
+from domogate.services.plants.placing import choose_room, name_in_room
 
 
 class Placed(msgspec.Struct, frozen=True):
@@ -21,21 +18,12 @@ class Placed(msgspec.Struct, frozen=True):
     added: int
     known: int
     """The number of modules that were in the file before."""
-    left: Sequence[tuple[Found, str]]
+    left: Sequence[tuple[FoundModule, str]]
 
 
-def parse_pattern(pattern: str) -> re.Pattern[str]:
-    """Return a regular expression that finds the room in the name of a device: `{room}_*` finds the room 101 in `101_lamp`.
-
-    Raises ValueError if the pattern does not contain {room} exactly once.
-    """
-    if pattern.count(PLACE) != 1:
-        raise ValueError(f"a pattern contains {PLACE} once, where the names of devices have the room, such as '{PLACE}_*'")
-    before, after = (re.escape(part).replace(r"\*", "(.*)") for part in pattern.split(PLACE))
-    return re.compile(f"{before}(?P<room>.+?){after}", re.IGNORECASE)
-
-
-def place_modules(text: str, pattern: re.Pattern[str], found: Sequence[Found], describe: Callable[[Found, int], str]) -> Placed:
+def place_modules(
+    text: str, pattern: re.Pattern[str], found: Sequence[FoundModule], describe: Callable[[FoundModule, int], str]
+) -> Placed:
     """Add the modules to the rooms that their names contain. In its room, a module has the rest of its name.
 
     A module that is already in the file is not added again. A bridge without a room is left out: it serves the whole plant.
@@ -45,17 +33,17 @@ def place_modules(text: str, pattern: re.Pattern[str], found: Sequence[Found], d
     names = [_names_in(room) for _, room in rooms]
     lower = text.lower()
     new = [one for one in found if one.id not in lower]
-    chosen: dict[int, list[Found]] = {}
-    left: list[tuple[Found, str]] = []
+    chosen: dict[int, list[FoundModule]] = {}
+    left: list[tuple[FoundModule, str]] = []
     for one in new:
-        index = _choose_room([name for name, _ in rooms], pattern, one.name)
+        index = choose_room([name for name, _ in rooms], pattern, one.name)
         if isinstance(index, str):
             if one.kind is not DeviceKind.GATEWAY:
                 left.append((one, index))
         elif _is_in_braces(rooms[index][1]):
             left.append((one, f"the room {rooms[index][0]} is written in braces: write each of its keys on its own line"))
         else:
-            name = _name_in_room(pattern, one.name, names[index])
+            name = name_in_room(pattern, one.name, names[index])
             names[index].add(name.casefold())
             chosen.setdefault(index, []).append(msgspec.structs.replace(one, name=name))
     lines = text.splitlines(keepends=True)
@@ -64,27 +52,6 @@ def place_modules(text: str, pattern: re.Pattern[str], found: Sequence[Found], d
     for index in sorted(chosen, key=lambda index: -_last_line(rooms[index][1])):
         _insert(lines, rooms[index][1], chosen[index], describe)
     return Placed("".join(lines), sum(map(len, chosen.values())), len(found) - len(new), left)
-
-
-def _choose_room(names: Sequence[str], pattern: re.Pattern[str], device: str) -> int | str:
-    """Return the index of the room, or the reason why no room was found."""
-    match = pattern.fullmatch(device)
-    if match is None:
-        return "its name does not match the pattern"
-    matching = match_names(match["room"], names)
-    if len(matching) == 1:
-        return matching[0]
-    return f"{'several rooms are' if matching else 'no room is'} named {match['room']}"
-
-
-def _name_in_room(pattern: re.Pattern[str], device: str, taken: set[str]) -> str:
-    """The device's name without the room: "Reading lamp" for `101_reading_lamp`. A number keeps equal names apart."""
-    match = pattern.fullmatch(device)
-    parts, place = match.groups() if match else (), pattern.groupindex["room"]
-    rest = split_words(" ".join(parts[place:])) or split_words(" ".join(parts[: place - 1]))
-    name = rest[:1].upper() + rest[1:] or device
-    numbered = (f"{name} {number}" for number in count(2))
-    return name if name.casefold() not in taken else next(one for one in numbered if one.casefold() not in taken)
 
 
 def _find_rooms(node: yaml.Node | None) -> Iterator[tuple[str, yaml.MappingNode]]:
@@ -124,7 +91,9 @@ def _last_line(node: yaml.Node) -> int:
     return int(mark.line - 1 if mark.column == 0 and mark.line > node.start_mark.line else mark.line)
 
 
-def _insert(lines: list[str], room: yaml.MappingNode, modules: Sequence[Found], describe: Callable[[Found, int], str]) -> None:
+def _insert(
+    lines: list[str], room: yaml.MappingNode, modules: Sequence[FoundModule], describe: Callable[[FoundModule, int], str]
+) -> None:
     present = _get(room, "modules")
     column = room.value[0][0].start_mark.column
     if present is None:

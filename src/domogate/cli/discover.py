@@ -13,13 +13,14 @@ from domogate.cli._estate_input import open_input
 from domogate.cli._files import Force, check_free, write_file
 from domogate.cli._options import option
 from domogate.cli._output import AsJson, note, print_json
-from domogate.cli._placing import parse_pattern, place_modules
+from domogate.cli._placing import place_modules
+from domogate.domain.discovery import FoundModule, SkippedDevice
 from domogate.drivers import check_options, mqtt
 from domogate.drivers.mqtt import MqttBroker
 from domogate.drivers.mqtt.broker_connection import explain_error
-from domogate.drivers.mqtt.connection import BrokerRefused, ConnectionLost
-from domogate.drivers.mqtt.discovery import Found, Skipped, collect_announcements, find_modules
+from domogate.drivers.mqtt.discovery import FAILURES, choose_broker, collect_announcements, find_modules
 from domogate.estate import EstateMistakes, read_estate
+from domogate.services.plants.placing import parse_pattern
 from domogate.settings import Settings
 
 commands = group("discover", "Devices that are found, as lines for the estate file")
@@ -64,7 +65,7 @@ async def discover_mqtt(
         note(f"Listening to {chosen.url} for {seconds:g} seconds …")
     try:
         messages = await collect_announcements(chosen, seconds, base)
-    except (BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError) as error:
+    except FAILURES as error:
         raise Mistake(f"the broker {chosen.url} cannot be used: {explain_error(error)}.") from None
     found, passed = find_modules(messages, chosen.name if len(known) > 1 and url is None else None)
     if target is not None:
@@ -102,7 +103,9 @@ def _find_target(settings: Settings, estate: Path | None, into: str | None, as_j
     return _Target(estate, text, pattern)
 
 
-def _write_placed(settings: Settings, target: _Target, found: list[Found], passed: list[Skipped], out: Path | None) -> None:
+def _write_placed(
+    settings: Settings, target: _Target, found: list[FoundModule], passed: list[SkippedDevice], out: Path | None
+) -> None:
     placed = place_modules(target.text, target.pattern, found, _entry)
     try:
         read_estate(placed.text, "the new file", drivers=check_options(settings.drivers))
@@ -132,22 +135,18 @@ def _from_flags(url: str, username: str | None, password_file: str | None, ca_fi
 
 
 def _from_settings(known: tuple[MqttBroker, ...], name: str | None) -> MqttBroker:
-    named = ", ".join(one.name for one in known)
-    if not known:
-        raise WrongUsage("no MQTT broker is set; use --url URL, or --config FILE with mqtt_brokers in it.")
-    if name is None and len(known) > 1:
-        raise WrongUsage(f"there are several MQTT brokers ({named}); choose one with --broker.")
-    for one in known:
-        if name in (None, one.name):
-            return one
-    raise WrongUsage(f"there is no MQTT broker {name!r} in the settings; there are {named}.")
+    try:
+        return choose_broker(known, name)
+    except ValueError as wrong:
+        hint = "choose one with --broker" if known else "use --url URL, or --config FILE with mqtt_brokers in it"
+        raise WrongUsage(f"{wrong}; {hint}.") from None
 
 
-def _line(one: Found) -> dict[str, Any]:
+def _line(one: FoundModule) -> dict[str, Any]:
     return {"id": one.id, "name": one.name, "kind": one.kind.value, **one.hardware, "driver": "mqtt", "options": one.options}
 
 
-def _yaml(found: list[Found], passed: list[Skipped]) -> str:
+def _yaml(found: list[FoundModule], passed: list[SkippedDevice]) -> str:
     """Lines for the `modules` of a plant or an ambient; skipped devices are comments with the reason."""
     lines = ["modules:\n" if found else "modules: []\n"]
     lines += [_entry(one, 2) for one in found]
@@ -157,7 +156,7 @@ def _yaml(found: list[Found], passed: list[Skipped]) -> str:
     return "".join(lines)
 
 
-def _entry(one: Found, indent: int) -> str:
+def _entry(one: FoundModule, indent: int) -> str:
     """The lines of a module, indented by this number of spaces."""
     about = [f"# {_in_a_comment(one.about)}"] if one.about else []
     entry = yaml.safe_dump([_line(one)], allow_unicode=True, sort_keys=False, width=120).splitlines()

@@ -1,11 +1,12 @@
 """The declaration of a driver: its name, its settings, the check of module options, and how the driver is built."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Generic, NamedTuple, Protocol, TypeVar, get_args, get_origin
 
 import msgspec
 
 from domogate.domain.devices import DeviceKind
+from domogate.domain.discovery import Discovery
 from domogate.ports import Clock, Driver
 
 OptionProblem = tuple[tuple[str | int, ...], str]
@@ -88,6 +89,11 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     connections: Connections[S] | None = None
     describe_options: Callable[[DeviceKind], OptionSchema | None] = lambda _: {"type": "object"}
     """Returns the JSON Schema of the options of a module, or None if the driver cannot drive modules of this kind."""
+    discover: Callable[[S, str | None, float, str | None], Awaitable[Discovery]] | None = None
+    """Searches for devices. It takes the settings, the name of a connection, the seconds to listen, and a base topic.
+
+    Raises DiscoveryFailed. None if the driver cannot find devices.
+    """
     simulated: bool = False
     """Its devices do not exist: states and readings of its modules are marked as simulated everywhere."""
 

@@ -66,6 +66,7 @@ class DriverFactsOut(OutputModel, frozen=True):
     kinds: tuple[DeviceKind, ...]
     connection_option: str | None
     connections: tuple[str, ...]
+    can_discover: bool
 
 
 class OptionsQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

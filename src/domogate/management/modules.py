@@ -10,10 +10,13 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import ValueOutOfRange
 from domogate.domain.ids import Id
 from domogate.domain.plants import Ambient, PlantStatus
+from domogate.domain.reachability import AbsenceReason
 from domogate.http_api.operations import OperationTable, RequestHeader
-from domogate.http_api.paging import Listing, Page, page_of
+from domogate.http_api.paging import Listing, Page, first_page, page_of
+from domogate.http_api.requests import read_optional_id
 from domogate.management.orders import OrderOut, order_out
 from domogate.management.services import ManagementServices, OperatorCall
+from domogate.ports import ModuleFilter, PlacedModule
 from domogate.services.audit import AuditAction, AuditResult
 from domogate.services.plants.read_model import ModuleView, PlantView
 from domogate.services.refusals import Conflict, NotFound
@@ -63,6 +66,37 @@ def module_out(view: ModuleView, ambient: Ambient | None) -> ModuleOut:
     )
 
 
+class ModuleInPlantOut(ModuleOut, frozen=True):
+    """A module of any plant."""
+
+    plant_id: str
+    plant: str
+
+
+def _in_plant_out(found: PlacedModule) -> ModuleInPlantOut:
+    stored = found.stored
+    return ModuleInPlantOut.of(
+        found.module,
+        found.place,
+        stored,
+        simulated=found.module.is_simulated,
+        state=None if stored.state is None else state_out(stored.state),
+        reported_at=stored.at or None,
+    )
+
+
+class ModuleSearch(Page, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    text: Annotated[
+        str, Meta(max_length=200, description="Every word must be in the name of the module, its ambient or its plant.")
+    ] = ""
+    plant_id: Annotated[str, Meta(description="Only modules of this plant.")] | None = None
+    ambient_id: Annotated[str, Meta(description="Only modules in this ambient.")] | None = None
+    kind: Annotated[DeviceKind, Meta(description="Only modules of this kind.")] | None = None
+    driver: Annotated[str, Meta(max_length=50, description="Only modules of this driver.")] | None = None
+    reachable: Annotated[bool, Meta(description="Only modules that can be reached, or only those that cannot.")] | None = None
+    reason: Annotated[AbsenceReason, Meta(description="Only modules that cannot be reached for this reason.")] | None = None
+
+
 class ModulePage(Page, frozen=True, forbid_unknown_fields=True):
     kind: Annotated[DeviceKind, Meta(description="Only modules of this kind.")] | None = None
     reachable: Annotated[bool, Meta(description="Only modules that can be reached, or only those that cannot.")] | None = None
@@ -82,6 +116,22 @@ async def list_modules(services: ManagementServices, call: OperatorCall, query: 
         if query.kind in (None, view.module.kind) and query.reachable in (None, view.reachable)
     ]
     return page_of(wanted, query, lambda view: view.module.id, lambda view: module_out(view, ambient_of.get(view.module.id)))
+
+
+@OPERATIONS.add("GET", "/modules", "The modules of all plants, sorted by id, with their places and states; with filters")
+async def list_all_modules(services: ManagementServices, _call: OperatorCall, query: ModuleSearch) -> Listing[ModuleInPlantOut]:
+    wanted = ModuleFilter(
+        query.text,
+        read_optional_id("query", "plantId", query.plant_id),
+        read_optional_id("query", "ambientId", query.ambient_id),
+        query.kind,
+        query.driver,
+        query.reachable,
+        query.reason,
+    )
+    after = read_optional_id("query", "after", query.after)
+    found = await services.store.search_modules(wanted, after, query.limit + 1)
+    return first_page(found, query.limit, lambda one: one.module.id, _in_plant_out)
 
 
 @OPERATIONS.add("GET", "/plants/{plantId}/modules/{moduleId}", "One module and its last known state")

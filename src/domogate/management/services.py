@@ -7,6 +7,7 @@ from typing import Any, BinaryIO, Protocol
 import msgspec
 
 from domogate.domain.devices import DeviceKind
+from domogate.domain.discovery import Discovery
 from domogate.domain.ids import Id
 from domogate.domain.people import Subscription
 from domogate.http_api.credentials import Operator
@@ -22,6 +23,7 @@ from domogate.ports import (
     ImportDifference,
     ImportSummary,
     LogbookStore,
+    ModuleSearchStore,
     OrderStore,
     PasskeyStore,
     PeopleStore,
@@ -118,14 +120,22 @@ class DriverFacts(msgspec.Struct, frozen=True):
     """The name of the option that names a connection, such as a broker."""
     connections: tuple[str, ...]
     """The names of the connections in the settings."""
+    can_discover: bool
 
 
 class DriverCatalogue(Protocol):
-    """The drivers that modules can name. Both methods return None for a driver that does not exist."""
+    """The drivers that modules can name."""
 
-    def find(self, driver: str) -> DriverFacts | None: ...
+    def find(self, driver: str) -> DriverFacts | None:
+        """Return None if there is no such driver."""
+        ...
+
     def options_schema(self, driver: str, kind: DeviceKind) -> dict[str, Any] | None:
-        """Return the JSON Schema of the options, or None if the driver cannot drive modules of this kind."""
+        """Return the JSON Schema of the options, or None if no such driver drives modules of this kind."""
+        ...
+
+    async def discover(self, driver: str, connection: str | None, seconds: float, base: str | None) -> Discovery:
+        """Search for devices, one search at a time. Raises Refused, DiscoveryFailed."""
         ...
 
 
@@ -155,6 +165,7 @@ class ManagementStore(
     LogbookStore,
     SparePartStore,
     EstateStore,
+    ModuleSearchStore,
     Protocol,
 ):
     """The parts of the store that operators see and change."""

@@ -40,6 +40,7 @@ from domogate.ports.stores.people import ClientStore, ExternalAccountStore, Pass
 from domogate.ports.stores.plants import FavouriteStore, MemberStore, PlantEditStore, PlantStore, StoredPlant, StoredState
 from domogate.ports.stores.safety import LogbookStore, SparePartStore, StoredEntry
 from domogate.ports.stores.sealing import SecretKeyRotation, SecretKeyStore
+from domogate.ports.stores.search import ModuleFilter, ModulePlace, ModuleSearchStore, PlacedModule
 from domogate.ports.stores.store import Store, StoreTimeout
 from domogate.ports.stores.tickets import TicketStore
 from domogate.ports.stores.webhooks import WebhookStore
@@ -79,6 +80,9 @@ __all__ = [
     "Mail",
     "MailKind",
     "MemberStore",
+    "ModuleFilter",
+    "ModulePlace",
+    "ModuleSearchStore",
     "NewCredential",
     "OrderStore",
     "OutgoingMail",
@@ -87,6 +91,7 @@ __all__ = [
     "PasskeyVerifier",
     "PeopleStore",
     "Picture",
+    "PlacedModule",
     "PlantEditStore",
     "PlantStore",
     "ReadingStore",

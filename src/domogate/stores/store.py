@@ -19,6 +19,7 @@ from domogate.stores.injections import SqlFaults
 from domogate.stores.keys import SqlKeys
 from domogate.stores.logbook import SqlLogbook
 from domogate.stores.members import SqlMembers
+from domogate.stores.module_search import SqlModuleSearch
 from domogate.stores.orders import SqlOrders
 from domogate.stores.owned import SqlOwned
 from domogate.stores.passkeys import SqlPasskeys
@@ -37,6 +38,7 @@ from domogate.stores.webhooks import SqlWebhooks
 class SqlStore(
     SqlPlants,
     SqlPlantEdit,
+    SqlModuleSearch,
     SqlMembers,
     SqlFavourites,
     SqlRetention,

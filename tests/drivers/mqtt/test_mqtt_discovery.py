@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from domogate.domain.devices import HARDWARE
 from domogate.domain.devices import DeviceKind as Kind
+from domogate.domain.discovery import FoundModule
 from domogate.drivers.mqtt.announcements import from_tasmota, from_zigbee2mqtt
-from domogate.drivers.mqtt.discovery import Found, find_modules
+from domogate.drivers.mqtt.discovery import find_modules
 from domogate.drivers.mqtt.options import find_option_problems
 from domogate.drivers.mqtt.payloads import Unreadable
 
@@ -76,7 +77,7 @@ def tasmota_config(relays: list[int], **more: Any) -> dict[str, Any]:
     }
 
 
-def shown_hardware(found: Found) -> tuple[str, list[str]]:
+def shown_hardware(found: FoundModule) -> tuple[str, list[str]]:
     default = HARDWARE[found.kind]
     metrics = found.hardware.get("metrics", msgspec.to_builtins(default.metrics))
     return found.hardware.get("deviceType", default.device_type), [one["label"] for one in metrics]

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from domogate.drivers.declaration import Connections, DriverDeclaration, DriverSettings, Setting, unique_names
 from domogate.drivers.mqtt.broker import MqttBroker
+from domogate.drivers.mqtt.discovery import discover
 from domogate.drivers.mqtt.driver import Mqtt
 from domogate.drivers.mqtt.options import describe_options, find_option_problems
 
@@ -24,4 +25,5 @@ DRIVER = DriverDeclaration(
     find_option_problems,
     Connections("broker", lambda settings: [broker.name for broker in settings.brokers]),
     describe_options,
+    lambda settings, name, seconds, base: discover(settings.brokers, name, seconds, base),
 )

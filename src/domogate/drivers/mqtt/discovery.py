@@ -2,17 +2,14 @@
 
 import asyncio
 import uuid
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
-import msgspec
-
-from domogate.domain.devices import DeviceKind
+from domogate.domain.discovery import Discovery, DiscoveryFailed, FoundModule, SkippedDevice
 from domogate.domain.ids import Id
 from domogate.drivers.mqtt.announcements import Candidate, from_tasmota, from_zigbee2mqtt
 from domogate.drivers.mqtt.broker import MqttBroker
-from domogate.drivers.mqtt.broker_connection import open_connection
-from domogate.drivers.mqtt.connection import BrokerRefused, Connection
+from domogate.drivers.mqtt.broker_connection import explain_error, open_connection
+from domogate.drivers.mqtt.connection import BrokerRefused, Connection, ConnectionLost
 from domogate.drivers.mqtt.options import find_option_problems
 from domogate.drivers.mqtt.packets import FAILURE, V5, V311, words_for
 from domogate.drivers.mqtt.payloads import Unreadable, read_json
@@ -25,26 +22,34 @@ _DEVICES, _CONFIG = "/bridge/devices", "/config"
 _ANNOUNCED = (f"+{_DEVICES}", f"tasmota/discovery/+{_CONFIG}", "tasmota/discovery/+/sensors")
 _LONGEST_NAME = 50
 _UNSUPPORTED_VERSION = 0x84
+FAILURES = (BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError)
+"""The reasons why a broker cannot be used."""
 
 
-class Found(msgspec.Struct, frozen=True):
-    """A module that was found. Its id is made from the device, so it is the same each time."""
+def choose_broker(known: Sequence[MqttBroker], name: str | None) -> MqttBroker:
+    """Return the broker with this name, or the only broker. Raises ValueError; its message names the brokers."""
+    named = ", ".join(one.name for one in known)
+    if not known:
+        raise ValueError("no MQTT broker is set")
+    if name is None and len(known) > 1:
+        raise ValueError(f"there are several MQTT brokers ({named})")
+    for one in known:
+        if name in (None, one.name):
+            return one
+    raise ValueError(f"there is no MQTT broker {name!r} in the settings; there are {named}")
 
-    id: Id
-    name: str
-    kind: DeviceKind
-    options: dict[str, Any]
-    about: str = ""
-    """How the device describes itself, for the operator."""
-    hardware: dict[str, Any] = {}
-    """The keys of the estate file for hardware that is not the default of its kind: a lamp without colours."""
 
-
-class Skipped(msgspec.Struct, frozen=True):
-    """An announced device that cannot be a module, and why."""
-
-    name: str
-    why: str
+async def discover(brokers: Sequence[MqttBroker], name: str | None, seconds: float, base: str | None) -> Discovery:
+    """Find the devices that a broker of the settings announces. Raises DiscoveryFailed."""
+    try:
+        chosen = choose_broker(brokers, name)
+    except ValueError as wrong:
+        raise DiscoveryFailed(f"{wrong}.") from None
+    try:
+        received = await collect_announcements(chosen, seconds, base)
+    except FAILURES as error:
+        raise DiscoveryFailed(f"The broker {chosen.name} cannot be used: {explain_error(error)}.") from None
+    return Discovery(*find_modules(received, chosen.name if len(brokers) > 1 else None))
 
 
 async def collect_announcements(broker: MqttBroker, seconds: float, base: str | None = None) -> dict[str, bytes]:
@@ -80,19 +85,19 @@ async def collect_announcements(broker: MqttBroker, seconds: float, base: str | 
     return received
 
 
-def find_modules(received: Mapping[str, bytes], broker: str | None = None) -> tuple[list[Found], list[Skipped]]:
+def find_modules(received: Mapping[str, bytes], broker: str | None = None) -> tuple[list[FoundModule], list[SkippedDevice]]:
     """The modules in the announcements. `broker` is the name for their options, if there are several brokers."""
-    found: list[Found] = []
-    skipped: list[Skipped] = []
+    found: list[FoundModule] = []
+    skipped: list[SkippedDevice] = []
     for candidate in _every_candidate(received):
         options = {**candidate.options, **({} if broker is None else {"broker": broker})}
         problem = candidate.why or next((words for _, words in find_option_problems(candidate.kind, options)), "")
         if problem:
-            skipped.append(Skipped(candidate.name, problem))
+            skipped.append(SkippedDevice(candidate.name, problem))
         else:
             identity = Id(str(uuid.uuid5(_NAMESPACE, candidate.key)))
             name = candidate.name[:_LONGEST_NAME]
-            found.append(Found(identity, name, candidate.kind, options, candidate.about, candidate.hardware))
+            found.append(FoundModule(identity, name, candidate.kind, options, candidate.about, candidate.hardware))
     return found, skipped
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from domogate.common.checks import between, positive
 from domogate.drivers.declaration import DriverDeclaration, DriverSettings, Setting
 from domogate.drivers.simulator.day import DaySample, simulate_day_of
+from domogate.drivers.simulator.found import discover
 from domogate.drivers.simulator.options import describe_options, find_option_problems
 from domogate.drivers.simulator.simulator import Simulator
 
@@ -28,5 +29,6 @@ DRIVER = DriverDeclaration(
     lambda clock, settings: Simulator(clock, seed=settings.seed, tick=settings.tick, speed=settings.speed),
     find_option_problems,
     describe_options=describe_options,
+    discover=lambda _settings, _name, _seconds, _base: discover(),
     simulated=True,
 )

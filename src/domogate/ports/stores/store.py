@@ -16,6 +16,7 @@ from domogate.ports.stores.people import ClientStore, ExternalAccountStore, Pass
 from domogate.ports.stores.plants import FavouriteStore, MemberStore, PlantEditStore, PlantStore
 from domogate.ports.stores.safety import LogbookStore, SparePartStore
 from domogate.ports.stores.sealing import SecretKeyStore
+from domogate.ports.stores.search import ModuleSearchStore
 from domogate.ports.stores.tickets import TicketStore
 from domogate.ports.stores.webhooks import WebhookStore
 
@@ -27,6 +28,7 @@ class StoreTimeout(Exception):
 class Store(
     PlantStore,
     PlantEditStore,
+    ModuleSearchStore,
     MemberStore,
     FavouriteStore,
     StateStore,

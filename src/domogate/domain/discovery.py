@@ -1,0 +1,39 @@
+"""Devices that a driver found, as modules that an operator can place into rooms."""
+
+from typing import Any
+
+import msgspec
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.ids import Id
+
+
+class FoundModule(msgspec.Struct, frozen=True):
+    """A module that was found. Its id is made from the device, so it is the same each time."""
+
+    id: Id
+    name: str
+    kind: DeviceKind
+    options: dict[str, Any]
+    about: str = ""
+    """How the device describes itself, for the operator."""
+    hardware: dict[str, Any] = {}
+    """The keys of the estate file for hardware that is not the default of its kind: a lamp without colours."""
+
+
+class SkippedDevice(msgspec.Struct, frozen=True):
+    """An announced device that cannot be a module, and why."""
+
+    name: str
+    why: str
+
+
+class Discovery(msgspec.Struct, frozen=True):
+    """The result of a search for devices."""
+
+    found: list[FoundModule]
+    skipped: list[SkippedDevice]
+
+
+class DiscoveryFailed(Exception):
+    """The search was not possible. The message says why."""

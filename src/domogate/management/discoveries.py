@@ -1,0 +1,159 @@
+"""Finds devices with a driver, and places them into the rooms of a plant."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.discovery import DiscoveryFailed
+from domogate.http_api.operations import OperationTable
+from domogate.http_api.problems import Problem
+from domogate.http_api.requests import not_as_expected, read_id, read_optional_id
+from domogate.management.module_changes import NewModule
+from domogate.management.plants import note_change
+from domogate.management.services import ManagementServices, OperatorCall
+from domogate.services.plants.editing import TopologyDraft
+from domogate.services.plants.placing import parse_pattern, place_modules
+from domogate.wire import InputModel, Line, OutputModel
+
+OPERATIONS = OperationTable("discovery")
+
+MOST_MODULES = 1_000
+"""The greatest number of modules in an answer or a body."""
+_MAX_BODY = 4 * 1024 * 1024
+
+
+class DiscoveryRequest(InputModel, frozen=True):
+    driver: Line = "mqtt"
+    connection: Annotated[str, Meta(description="The name of a broker in the settings. Default: the only one.")] | None = None
+    seconds: Annotated[float, Meta(ge=0.1, le=30, description="How long to listen.")] = 3.0
+    base: Annotated[str, Meta(max_length=200, description="The base topic of Zigbee2MQTT, if it contains a slash.")] | None = (
+        None
+    )
+
+
+class ModulePlaceOut(OutputModel, frozen=True):
+    plant_id: str
+    plant: str
+    ambient_id: str | None
+    ambient: str | None
+
+
+class FoundModuleOut(OutputModel, frozen=True):
+    """A device that was found. `place` says where it already is a module; `about` is how the device describes itself."""
+
+    id: str
+    name: str
+    kind: DeviceKind
+    driver: str
+    options: dict[str, Any]
+    hardware: dict[str, Any]
+    about: str
+    place: ModulePlaceOut | None
+
+
+class SkippedDeviceOut(OutputModel, frozen=True):
+    name: str
+    why: str
+
+
+class DiscoveryOut(OutputModel, frozen=True):
+    """The first 1000 devices that were found, those that cannot be modules, and the number of all found devices."""
+
+    found: tuple[FoundModuleOut, ...]
+    skipped: tuple[SkippedDeviceOut, ...]
+    total: int
+
+
+class NewPlacement(InputModel, frozen=True):
+    modules: Annotated[tuple[NewModule, ...], Meta(min_length=1, max_length=MOST_MODULES)]
+    pattern: (
+        Annotated[
+            str,
+            Meta(
+                max_length=200,
+                description="Chooses rooms for modules without ambientId: '{room}_*' puts 101_lamp into Room 101, as Lamp.",
+            ),
+        ]
+        | None
+    ) = None
+
+
+class ModuleInRoomOut(OutputModel, frozen=True):
+    id: str
+    name: str
+    ambient_id: str | None
+
+
+class UnplacedModuleOut(OutputModel, frozen=True):
+    id: str
+    name: str
+    why: str
+
+
+class PlacementOut(OutputModel, frozen=True):
+    """The added modules, the ids that the plant had before, and the modules without a room, with the reason."""
+
+    placed: tuple[ModuleInRoomOut, ...]
+    known: tuple[str, ...]
+    left: tuple[UnplacedModuleOut, ...]
+
+
+class ModuleDeletion(InputModel, frozen=True):
+    ids: Annotated[tuple[str, ...], Meta(min_length=1, max_length=MOST_MODULES)]
+
+
+@OPERATIONS.add(
+    "POST",
+    "/discoveries",
+    "Search for devices with a driver, for example those that an MQTT broker announces",
+    errors={409: "Another search is running", 422: "", 502: "The broker cannot be used"},
+)
+async def discover(services: ManagementServices, _call: OperatorCall, body: DiscoveryRequest) -> DiscoveryOut:
+    try:
+        result = await services.drivers.discover(body.driver, body.connection, body.seconds, body.base)
+    except DiscoveryFailed as failed:
+        raise Problem(502, str(failed)) from None
+    shown = result.found[:MOST_MODULES]
+    places = await services.store.find_places([one.id for one in shown])
+    found = [FoundModuleOut.of(one, driver=body.driver, place=places.get(one.id)) for one in shown]
+    return DiscoveryOut(tuple(found), tuple(map(SkippedDeviceOut.of, result.skipped[:MOST_MODULES])), len(result.found))
+
+
+@OPERATIONS.add(
+    "POST",
+    "/plants/{plantId}/placements",
+    "Add several modules to a plant, in the given ambients or in those that their names contain",
+    errors=(409, 422),
+    max_body=_MAX_BODY,
+)
+async def create_placement(services: ManagementServices, call: OperatorCall, body: NewPlacement) -> PlacementOut:
+    plant_id = call.id_of("plantId")
+    try:
+        pattern = None if body.pattern is None else parse_pattern(body.pattern)
+    except ValueError as wrong:
+        raise not_as_expected("body", wrong) from None
+    modules = [(one.build(), read_optional_id("body", "ambientId", one.ambient_id)) for one in body.modules]
+    placement = await services.editor.change_content(plant_id, lambda draft: place_modules(draft, modules, pattern))
+    if placement.placed:
+        note_change(services, call, plant_id, "modules placed", count=str(len(placement.placed)))
+    return PlacementOut.of(placement)
+
+
+@OPERATIONS.add(
+    "POST",
+    "/plants/{plantId}/module-deletions",
+    "Delete several modules, for example to undo a placement; ids that the plant does not have are ignored",
+    status=204,
+    errors=(409, 422),
+)
+async def delete_modules(services: ManagementServices, call: OperatorCall, body: ModuleDeletion) -> None:
+    plant_id = call.id_of("plantId")
+    ids = [read_id("body", "ids", text) for text in body.ids]
+
+    def remove(draft: TopologyDraft) -> None:
+        for module_id in ids:
+            draft.modules.pop(module_id, None)
+
+    await services.editor.change_content(plant_id, remove)
+    note_change(services, call, plant_id, "modules deleted", count=str(len(ids)))

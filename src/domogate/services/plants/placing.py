@@ -1,0 +1,99 @@
+"""Puts modules into the rooms that the names of their devices contain."""
+
+import re
+from collections.abc import Collection, Sequence
+from itertools import count
+
+import msgspec
+
+from domogate.common.names import match_names, split_words
+from domogate.domain.ids import Id
+from domogate.domain.plants import Module
+from domogate.services.plants.editing import TopologyDraft
+
+PLACE = "{room}"
+_MOST_WILDCARDS, _LONGEST_NAME = 2, 60
+"""More wildcards, or longer names, could make the search for a match very slow."""
+
+
+class ModuleInRoom(msgspec.Struct, frozen=True):
+    id: Id
+    name: str
+    ambient_id: Id | None
+
+
+class UnplacedModule(msgspec.Struct, frozen=True):
+    id: Id
+    name: str
+    why: str
+
+
+class Placement(msgspec.Struct, frozen=True):
+    """The modules that were placed, the ids that the plant had before, and the modules without a room, with the reason."""
+
+    placed: list[ModuleInRoom]
+    known: list[Id]
+    left: list[UnplacedModule]
+
+
+def parse_pattern(pattern: str) -> re.Pattern[str]:
+    """Return a regular expression that finds the room in the name of a device: `{room}_*` finds the room 101 in `101_lamp`.
+
+    Raises ValueError if the pattern does not contain {room} exactly once, or has too many wildcards.
+    """
+    if pattern.count("*") > _MOST_WILDCARDS:
+        raise ValueError(f"a pattern contains * at most {_MOST_WILDCARDS} times")
+    if pattern.count(PLACE) != 1:
+        raise ValueError(f"a pattern contains {PLACE} once, where the names of devices have the room, such as '{PLACE}_*'")
+    before, after = (re.escape(part).replace(r"\*", "(.*)") for part in pattern.split(PLACE))
+    return re.compile(f"{before}(?P<room>.+?){after}", re.IGNORECASE)
+
+
+def choose_room(rooms: Sequence[str], pattern: re.Pattern[str], device: str) -> int | str:
+    """Return the index of the room, or the reason why no room was found."""
+    match = pattern.fullmatch(device) if len(device) <= _LONGEST_NAME else None
+    if match is None:
+        return "its name does not match the pattern"
+    matching = match_names(match["room"], rooms)
+    if len(matching) == 1:
+        return matching[0]
+    return f"{'several rooms are' if matching else 'no room is'} named {match['room']}"
+
+
+def name_in_room(pattern: re.Pattern[str], device: str, taken: Collection[str]) -> str:
+    """The device's name without the room: "Reading lamp" for `101_reading_lamp`. A number keeps equal names apart."""
+    match = pattern.fullmatch(device)
+    parts, place = match.groups() if match else (), pattern.groupindex["room"]
+    rest = split_words(" ".join(parts[place:])) or split_words(" ".join(parts[: place - 1]))
+    name = rest[:1].upper() + rest[1:] or device
+    numbered = (f"{name} {number}" for number in count(2))
+    return name if name.casefold() not in taken else next(one for one in numbered if one.casefold() not in taken)
+
+
+def place_modules(
+    draft: TopologyDraft, modules: Sequence[tuple[Module, Id | None]], pattern: re.Pattern[str] | None
+) -> Placement:
+    """Add the modules to the plant. The pattern chooses rooms for modules without an ambient; without it, they get none.
+
+    In the room that the pattern chose, a module has the rest of its name.
+    """
+    rooms = [ambient for ambient, _ in draft.ambients.values()]
+    taken = {room.id: {module.name.casefold() for module in room.modules} for room in rooms}
+    placement = Placement([], [], [])
+    for module, ambient_id in modules:
+        if module.id in draft.modules:
+            placement.known.append(module.id)
+            continue
+        if ambient_id is None and pattern is not None:
+            index = choose_room([room.name for room in rooms], pattern, module.name)
+            if isinstance(index, str):
+                placement.left.append(UnplacedModule(module.id, module.name, index))
+                continue
+            ambient_id = rooms[index].id
+            module = msgspec.structs.replace(module, name=name_in_room(pattern, module.name, taken[ambient_id]))
+        if ambient_id is not None:
+            draft.ambient(ambient_id)
+            taken[ambient_id].add(module.name.casefold())
+        draft.put_module(module, ambient_id)
+        placement.placed.append(ModuleInRoom(module.id, module.name, ambient_id))
+    return placement

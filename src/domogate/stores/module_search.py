@@ -1,0 +1,69 @@
+"""Finds modules of all plants by name, room, kind, driver, and why they cannot be reached."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, func, or_, true
+
+from domogate.domain.ids import Id
+from domogate.ports import ModuleFilter, ModulePlace, PlacedModule, StoredState
+from domogate.stores.codec import NUL
+from domogate.stores.plants import SELECT_MODULES, state_from_row
+from domogate.stores.rows import module_from_row
+from domogate.stores.subject import SqlSubject, reads
+from domogate.stores.tables import ambients, modules, plants, states
+
+_NOTHING_YET = StoredState(state=None, reachable=True, at=0.0)
+_MODULES = (
+    SELECT_MODULES.add_columns(plants.c.name.label("plant_name"), ambients.c.name.label("ambient_name"))
+    .join(plants, plants.c.id == modules.c.plant_id)
+    .outerjoin(ambients, ambients.c.id == modules.c.ambient_id)
+    .order_by(None)
+)
+
+
+def search_modules(connection: Connection, wanted: ModuleFilter, after: Id | None, limit: int) -> Sequence[PlacedModule]:
+    """Return modules after this id, ordered by id."""
+    if NUL in f"{wanted.text}{wanted.driver}":
+        return []
+    query = _MODULES.where(_condition(wanted)).order_by(modules.c.id).limit(limit)
+    if after is not None:
+        query = query.where(modules.c.id > after)
+    return [
+        PlacedModule(module_from_row(row), _place(row), _NOTHING_YET if row.reported is None else state_from_row(row))
+        for row in connection.execute(query)
+    ]
+
+
+def find_places(connection: Connection, module_ids: Sequence[Id]) -> dict[Id, ModulePlace]:
+    """Return where these modules are. Unknown modules are not in the result."""
+    these = _MODULES.where(modules.c.id.in_(bindparam("ids", expanding=True)))
+    return {row.id: _place(row) for row in connection.execute(these, {"ids": module_ids})}
+
+
+def _place(row: Row[Any]) -> ModulePlace:
+    return ModulePlace(row.plant_id, row.plant_name, row.ambient_id, row.ambient_name)
+
+
+def _condition(wanted: ModuleFilter) -> ColumnElement[bool]:
+    found: list[ColumnElement[bool]] = [true()]
+    for word in wanted.text.split():
+        # Every word must be in the name of the module, its room or its plant.
+        # SQLite changes the case of ASCII letters only, so the word is also searched for as it is written.
+        names = (modules.c.name, ambients.c.name, plants.c.name)
+        lower = (func.lower(name).contains(word.lower(), autoescape=True) for name in names)
+        found.append(or_(*lower, *(name.contains(word, autoescape=True) for name in names)))
+    equal = {modules.c.plant_id: wanted.plant_id, modules.c.ambient_id: wanted.ambient_id, modules.c.kind: wanted.kind}
+    found += [column == value for column, value in {**equal, modules.c.driver: wanted.driver}.items() if value is not None]
+    if wanted.reachable is not None:
+        found.append(func.coalesce(states.c.reachable, true()).is_(wanted.reachable))
+    if wanted.reason is not None:
+        found.append(states.c.absence.startswith(f'{{"why":"{wanted.reason}"'))
+    return and_(*found)
+
+
+class SqlModuleSearch(SqlSubject):
+    """Implements ModuleSearchStore."""
+
+    search_modules = reads(search_modules)
+    find_places = reads(find_places)
