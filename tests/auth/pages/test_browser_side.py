@@ -19,6 +19,8 @@ class TestReturnTo:
             "/auth/authorize",
             "/auth/authorize?client_id=a&redirect_uri=https%3A%2F%2Fapp.example%2Fback&scope=a+b",
             "/auth/account",
+            "/homes",
+            "/console",
         ],
     )
     def test_may_be_a_path_of_ours(self, path: str) -> None:
@@ -33,6 +35,8 @@ class TestReturnTo:
             "/auth",
             "auth/account",
             "//evil.example/auth/",
+            "/homes.evil.example",
+            "/homes/../x",
             "/\\evil.example",
             "/auth\\..\\x",
             "https://evil.example/auth/",

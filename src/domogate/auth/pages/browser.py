@@ -32,7 +32,7 @@ LONGEST_EMAIL = 254
 
 _PATH = "/auth"
 _LONGEST_FORM = 65_536
-_LOCAL_PATH = re.compile(r"/auth/[A-Za-z0-9_/-]*(\?[!$-;=?-\[\]_a-z~]*)?", re.ASCII).fullmatch
+_LOCAL_PATH = re.compile(r"/homes|/console|/auth/[A-Za-z0-9_/-]*(\?[!$-;=?-\[\]_a-z~]*)?", re.ASCII).fullmatch
 
 
 class Form:
@@ -64,7 +64,7 @@ def is_own_form(form: Form | Mapping[str, Any], token: str) -> bool:
 
 
 def parse_return_to(text: str | None) -> str | None:
-    """A path under /auth/ with its query, or None for every value that could lead to another site."""
+    """An area of the pages, or a path under /auth/ with its query; None for every value that could lead to another site."""
     return text if text and _LOCAL_PATH(text) else None
 
 

@@ -58,7 +58,7 @@ class PasswordLinkPages(PageGroup):
         await self._context.end_webhooks(request, user.id, form, "The user chose a new password.")
         await self._context.people.remember_page_language(changed, self._context.language_for(request).code)
         # A session with the old password has ended.
-        response = self._context.render(request, "password_is_set.html", email=user.email)
+        response = self._context.render(request, "password_is_set.html", user=changed)
         self._context.cookies.remove(response, COOKIE)
         return response
 
