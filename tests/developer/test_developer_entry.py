@@ -13,6 +13,8 @@ from support.developer_setup import DeveloperApi
 from support.stores import ANNA, BRUNO, HOUSE, LAMP, an_id
 from support.token_api import problem
 
+pytestmark = pytest.mark.slow
+
 OPERATIONS = SURFACE.operations
 APPLICATION = {"name": "Lamps", "confidential": True, "redirectUris": ["https://lamps.example/back"], "scopes": ["light.read"]}
 BODIES: dict[str, Any] = {

@@ -1,8 +1,12 @@
 """The OpenAPI document and the page docs/developer-api.md: in agreement with the operations that are served."""
 
+import pytest
+
 from domogate.developer.surface import SURFACE
 from support.developer_setup import DeveloperApi
 from support.surface_docs import check_document, check_page, document_of
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_page_has_every_operation_as_it_is_declared() -> None:

@@ -16,6 +16,8 @@ from support.clocks import NOW
 from support.developer_setup import KEY_LIMITS, DeveloperApi
 from support.stores import ANNA, APP, BRUNO, HOUSE, KEY, LAMP
 
+pytestmark = pytest.mark.slow
+
 APPLICATION: dict[str, Any] = {
     "name": "Lamps",
     "confidential": True,

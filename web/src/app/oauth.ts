@@ -41,8 +41,8 @@ export function leaveForLogin(target: string, language: string): void {
 }
 
 /** The tokens of the person who is logged in in this browser, or null. The page stays. Throws if the gateway cannot be reached. */
-export async function findLogin(language: string): Promise<TokenAnswer | null> {
-  const [pending, address] = beginLogin("/", language);
+export async function findLogin(language: string, scope: string = SCOPES): Promise<TokenAnswer | null> {
+  const [pending, address] = beginLogin("/", language, scope);
   // With `prompt=none` the gateway shows no page. The answer is a redirect to this page. Its address has the code, or an error.
   const answer = await fetch(`${address}&prompt=none`, { signal: AbortSignal.timeout(15_000) });
   throwIfBroken(answer);
@@ -50,13 +50,13 @@ export async function findLogin(language: string): Promise<TokenAnswer | null> {
   return outcome && "tokens" in outcome ? outcome.tokens : null;
 }
 
-function beginLogin(target: string, language: string): [PendingLogin, string] {
+function beginLogin(target: string, language: string, scope: string = SCOPES): [PendingLogin, string] {
   const pending: PendingLogin = { state: random(), verifier: random(), target };
   const request = new URLSearchParams({
     client_id: CLIENT_ID,
     response_type: "code",
     redirect_uri: `${location.origin}/signed-in`,
-    scope: SCOPES,
+    scope,
     state: pending.state,
     code_challenge: base64url(sha256(new TextEncoder().encode(pending.verifier))),
     code_challenge_method: "S256",

@@ -13,7 +13,7 @@ import type { Client } from "./model";
 
 const SCOPES = [
   "plug.read", "plug.write", "topology.read", "scene.launch", "scene.write", "light.read", "light.write", "comfort.read", "comfort.write",
-  "audiovideoterminal.read", "safety.read", "home.use", "gateway.manage",
+  "audiovideoterminal.read", "safety.read", "home.use", "developer.use", "gateway.manage",
 ] as const;
 const GRANTS = ["authorization_code", "refresh_token", "implicit"] as const;
 

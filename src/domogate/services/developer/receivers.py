@@ -58,11 +58,11 @@ class Receivers:
         self._by_url: dict[str, Receiver] = {}
 
     def open(self, user_id: Id) -> Receiver:
-        """Make a receiver. Raises Conflict if there are too many."""
+        """Make a receiver. It ends the oldest receiver of a person who has too many. Raises Conflict if all are in use."""
         self._forget_expired()
-        own = sum(receiver.user_id == user_id for receiver in self._by_url.values())
-        if own >= MOST_PER_PERSON:
-            raise Conflict(f"You have {MOST_PER_PERSON} receivers already, which is the limit. Close one first.")
+        own = [url for url, receiver in self._by_url.items() if receiver.user_id == user_id]
+        if len(own) >= MOST_PER_PERSON:
+            del self._by_url[own[0]]
         if len(self._by_url) >= MOST:
             raise Conflict("All receivers of this gateway are in use. Try again in some minutes.")
         receiver = Receiver(user_id, self._base_url, self._clock.now() + LIFETIME)

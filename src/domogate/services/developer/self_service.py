@@ -1,6 +1,7 @@
 """Applications and subscription keys that people register for themselves, if the operator allows it (Decision 0081)."""
 
 import math
+import secrets
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
@@ -9,7 +10,7 @@ import msgspec
 
 from domogate.common.window_limiter import WindowLimiter
 from domogate.domain.faults import TooManyRequests
-from domogate.domain.ids import Id, new_id
+from domogate.domain.ids import Id
 from domogate.domain.people import DEVELOPER_SCOPE, KNOWN_SCOPES, MANAGE_SCOPE, Client, Subscription
 from domogate.ports import Clock, DeveloperStore, SubscriptionStore
 from domogate.services.audit import AuditAction, key_ref
@@ -80,7 +81,7 @@ class SelfService:
         Raises Forbidden, Invalid, Conflict, TooManyRequests.
         """
         self._admit(by)
-        client = msgspec.structs.replace(client, id=f"app-{new_id()}")
+        client = msgspec.structs.replace(client, id=f"app-{secrets.token_hex(8)}")
         _check(client)
         added = await self._people.clients.add_own(client, confidential=confidential, most=MOST_APPLICATIONS, by=by)
         self._count(by)

@@ -1,0 +1,203 @@
+"""The tools of the portal in a real browser: own applications and keys, errors, event stream, tokens, webhooks."""
+
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.async_api import Browser, Route, expect
+
+from support.gateway import Gateway
+from support.markdown import section, tables
+from support.pages import LOOKS, Scheme, Walk, visit
+from support.spec_operations import E6
+
+pytestmark = pytest.mark.slow
+
+ANNA = "anna@example.com"
+ERRORS = Path(__file__).parents[2] / "docs" / "errors.md"
+PAGES = ("applications", "errors", "stream", "webhooks", "token")
+
+
+def forget_refusals(walk: Walk) -> None:
+    """The browser reports every refused request, also those that a test causes on purpose."""
+    refusal = "Failed to load resource: the server responded with a status of 4"
+    walk.complaints[:] = [text for text in walk.complaints if not text.startswith((refusal, refusal.replace("4", "5")))]
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS[1:4])
+async def test_the_tools_look_right_and_have_no_barriers(chromium: Browser, demo: Gateway, width: int, scheme: Scheme) -> None:
+    async with visit(chromium, demo, who=ANNA, width=width, scheme=scheme) as walk:
+        await walk.open("/developers/start")
+        for name in PAGES:
+            await walk.page.goto(f"{demo.base_url}/developers/{name}")
+            await expect(walk.page.locator("main .panel, main .table-box, main textarea").first).to_be_visible()
+            if name == "webhooks":
+                await walk.page.get_by_role("button", name="Make a receiver").click()
+                await walk.page.get_by_role("button", name="Send a test event").click()
+                assert await walk.shows("The signature is right")
+            if name == "token":
+                await walk.page.get_by_role("button", name="Use my own token").click()
+                assert await walk.shows("The token is valid")
+            assert await walk.find_problems(f"developers-{name}") == []
+
+
+async def test_a_developer_gets_an_application_and_a_key(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        page = walk.page
+        await walk.open("/developers/applications")
+        await page.get_by_role("button", name="Register an application").click()
+        form = page.get_by_role("dialog")
+        await form.get_by_label("Name").fill("Evening lights")
+        await form.get_by_role("checkbox", name="light.read").check()
+        await form.get_by_label("It can keep a secret").check()
+        await form.get_by_role("button", name="Register an application").click()
+        await expect(form.get_by_role("alert")).to_contain_text("redirect URI")
+        forget_refusals(walk)
+        await form.get_by_label("Redirect URIs").fill("https://lights.example/back")
+        await form.get_by_role("button", name="Register an application").click()
+        secret = await page.get_by_role("dialog", name="Secret of the application").locator("code").inner_text()
+        await page.keyboard.press("Escape")
+        row = page.get_by_role("row", name="Evening lights")
+        client_id = await row.locator("code").inner_text()
+        with httpx.Client(base_url=demo.base_url) as web:
+            refused = web.post(
+                "/auth/token", data={"grant_type": "refresh_token", "refresh_token": "x"}, auth=(client_id, secret)
+            )
+            assert refused.json()["error"] == "invalid_grant", "the client and its secret are accepted"
+
+        await page.get_by_role("button", name="Get a key").click()
+        await page.get_by_role("dialog").get_by_label("Name").fill("Laptop")
+        await page.get_by_role("dialog").get_by_role("button", name="Get a key").click()
+        key = await page.get_by_role("dialog", name="Subscription key").locator("code").inner_text()
+        await page.keyboard.press("Escape")
+        assert demo.send(E6, token=demo.people[ANNA].token_for(E6), key=key).status_code == 200
+        usage = page.get_by_role("row", name="Laptop")
+        while "1 of" not in await usage.inner_text():
+            await page.get_by_role("button", name="Count again").click()
+            await page.wait_for_timeout(200)
+
+        await usage.get_by_role("button", name="Revoke").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+        assert await walk.shows("You have no key yet.")
+        assert demo.send(E6, token=demo.people[ANNA].token_for(E6), key=key).status_code == 401
+        await row.get_by_role("button", name="Delete").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        assert await walk.shows("You have not registered an application yet.")
+
+
+async def test_without_self_service_nothing_is_offered(chromium: Browser, demo: Gateway) -> None:
+    async def answer(route: Route) -> None:
+        allowed = await (await route.fetch()).json()
+        await route.fulfill(json={**allowed, "enabled": False})
+
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await walk.page.route(re.compile("/developer/v1/self-service"), answer)
+        await walk.open("/developers/applications")
+        assert await walk.shows("does not allow self-service")
+        await expect(walk.page.get_by_role("button", name="Get a key")).to_have_count(0)
+        await expect(walk.page.get_by_role("button", name="Register an application")).to_have_count(0)
+
+
+async def test_each_error_is_caused_by_its_button(chromium: Browser, demo: Gateway) -> None:
+    (documented,) = tables(section(ERRORS.read_text(), "Faults and their statuses"))
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await walk.open("/developers/errors")
+        await walk.page.get_by_role("button", name="Cause KeyRefused").wait_for()
+        shown = await walk.page.locator("li.error h3").all_inner_texts()
+        assert [text.split() for text in shown] == [[row["fault"].strip("`"), row["code"]] for row in documented]
+        for row in documented:
+            error = walk.page.locator(f"#error-{row['code']}")
+            assert await error.locator(".error-statuses .tag").all_inner_texts() == row["ladder"].split(", ")
+            button = error.get_by_role("button", name=re.compile("^Cause "))
+            if row["code"] in ("5001", "5002"):
+                await expect(button).to_have_count(0)
+                continue
+            await button.click()
+            answer = error.get_by_role("region", name="Answer")
+            await expect(answer.locator(".answer-head .tag")).to_have_text(re.compile(row["ladder"].replace(", ", "|")))
+            request = await error.get_by_role("group", name="Request").inner_text()
+            assert demo.subscription_key not in request
+            assert "eyJ" not in request, "the token is not shown"
+        headers = {"authorization": f"Bearer {demo.people[ANNA].access_token}"}
+        assert (await walk.page.request.get(f"{demo.base_url}/developer/v1/keys", headers=headers)).status == 403
+        forget_refusals(walk)
+
+
+async def test_the_event_stream_resumes_after_a_pause(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        page = walk.page
+        await walk.open("/developers/stream")
+        await page.get_by_label("Kind").select_option("state")
+        await page.get_by_role("button", name="Connect").click()
+        await expect(page.get_by_role("listitem").filter(has_text="ready")).to_have_count(1)
+        switch_lamp(demo, on=True)
+        lamp = page.get_by_role("listitem").filter(has_text="Ceiling lamp")
+        await expect(lamp).not_to_have_count(0)
+        await lamp.first.locator("summary").click()
+        await expect(lamp.first).to_contain_text('"type": "domogate.state"')
+
+        await page.get_by_role("button", name="Pause").click()
+        assert await walk.shows("Paused")
+        await page.get_by_role("button", name="Clear the list").click()
+        switch_lamp(demo, on=False)
+        await expect(lamp).to_have_count(0)
+        await page.get_by_role("button", name="Resume after").click()
+        await expect(lamp).not_to_have_count(0)
+
+
+def switch_lamp(gateway: Gateway, *, on: bool) -> None:
+    person = gateway.people[ANNA]
+    path = (
+        "/homeauto/v1.0/light/lighting/addressLocation/plants/ca5a0001-0000-4000-8000-000000000000"
+        "/modules/parameter/id/value/ca5a0001-0001-4000-8000-000000000001"
+    )
+    headers = {"authorization": f"Bearer {person.id_token}", "ocp-apim-subscription-key": gateway.subscription_key}
+    answer = httpx.post(f"{gateway.base_url}{path}", json={"status": "on" if on else "off"}, headers=headers)
+    assert answer.status_code == 200, answer.text
+
+
+async def paste(walk: Walk, token: str) -> None:
+    await walk.page.get_by_label("Token", exact=True).fill(token)
+
+
+async def test_a_token_is_inspected_without_leaving_the_page(chromium: Browser, demo: Gateway) -> None:
+    token = demo.people[ANNA].access_token
+    header, claims, signature = token.split(".")
+    sent: list[str] = []
+    async with visit(chromium, demo) as walk:
+        walk.page.on("request", lambda request: sent.append(f"{request.url} {request.headers} {request.post_data}"))
+        await walk.open("/developers/token")
+        await paste(walk, token)
+        assert await walk.shows("The token is valid")
+        assert await walk.shows(f"{demo.base_url}/auth")
+        await paste(walk, f"{header}.{claims}.{signature[:-4]}AAAA")
+        assert await walk.shows("Wrong signature")
+        await paste(walk, "eyJhbGciOiJub25lIn0.e30.")
+        for words in ("Another issuer", "Wrong algorithm", "expired"):
+            assert await walk.shows(words)
+        await paste(walk, demo.subscription_key)
+        assert await walk.shows("This is not a signed token")
+        assert sent
+        assert not [request for request in sent if signature[:20] in request or demo.subscription_key in request]
+
+
+async def test_a_webhook_is_received_and_its_signature_verified(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        page = walk.page
+        await walk.open("/developers/webhooks")
+        await page.get_by_label("Home").select_option(label="Casa Bianchi")
+        await page.get_by_role("button", name="Make a receiver and register a webhook").click()
+        await page.get_by_role("button", name="Switch a lamp or plug").click()
+        delivery = (
+            page.get_by_role("list", name="Look at the delivery").get_by_role("listitem").filter(has_text="domogate.state")
+        )
+        await expect(delivery.first).to_contain_text("The signature is right")
+        await expect(delivery.first).to_contain_text("webhook-signature: v1,")
+        await page.get_by_label("Secret of the webhook").fill("whsec_AAAA")
+        await expect(delivery.first).to_contain_text("The signature is wrong")
+        async with page.expect_response(
+            lambda answer: answer.request.method == "DELETE" and "/receivers/" in answer.url
+        ) as closed:
+            await page.get_by_role("link", name="Errors").click()
+        assert (await closed.value).status == 204
