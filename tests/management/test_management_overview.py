@@ -45,7 +45,7 @@ class TestNow:
     async def test_each_problem_is_listed_with_what_it_concerns(self, api: ManagementApi) -> None:
         absence = Absence(AbsenceReason.SILENT, NOW)
         await api.env.store.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=absence)])
-        api.clock_problem = "the clock is 400 days ahead"
+        api.clock_check.problem = "the clock is 400 days ahead"
         api.counters = msgspec.structs.replace(api.counters, requests={"homeauto": requests(2, failed=1)})
         found = await api.ok("GET", "/overview")
         problems = {(problem["kind"], problem["name"]): problem for problem in found["problems"]}
@@ -53,7 +53,7 @@ class TestNow:
             ("clock", None), ("driver", "simulator"), ("driver", "mqtt"), ("modules", None), ("server errors", None),
         }  # fmt: skip
         assert problems["modules", None]["count"] == 1
-        assert problems["clock", None]["detail"] == api.clock_problem
+        assert problems["clock", None]["detail"] == "the clock is 400 days ahead"
         assert found["modules"]["absent"] == {"silent": 1}
 
     async def test_a_module_that_is_offline_on_purpose_is_no_problem(self, driven: ManagementApi) -> None:

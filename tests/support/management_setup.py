@@ -20,6 +20,7 @@ from domogate.identity.admission import KeyAdmission
 from domogate.identity.rotation import KeyPlace, list_key_places, rotate_keys
 from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as keep_subscription
+from domogate.services.clock_check import ClockCheck
 from domogate.services.driving import Driving
 from domogate.services.events.hub import Hub
 from domogate.services.monitoring.counters import Counters
@@ -111,7 +112,7 @@ class ManagementApi(TokenApi):
         )
         self.counters = Counters({}, 0, {}, 0)
         """The counters of the gateway. A test may replace them."""
-        self.clock_problem: str | None = None
+        self.clock_check = ClockCheck(of.store, of.clock)
         self.settings = Settings()
         self.log = RecentLines()
         monitor = Monitor(of.store, of.clock, read_counters=lambda: self.counters, count_streams=lambda: 3)
@@ -120,7 +121,7 @@ class ManagementApi(TokenApi):
             monitor,
             BOUNDS,
             lambda: of.store.is_reachable,
-            lambda: self.clock_problem,
+            self.clock_check,
             lambda: list_settings(self.settings),
             self.log.list,
         )

@@ -186,6 +186,7 @@ MANAGEMENT = (
         "scopes": ["openid", "topology.read", "light.read"],
     }),
     Call("management", "listClients", query={"limit": 2}),
+    Call("management", "listGrantsOfClient", {"clientId": "demo-app"}, {"limit": 2}),
     Call("management", "getClient", {"clientId": "lobby-display"}),
     Call("management", "changeClient", {"clientId": "lobby-display"}, body={"name": "Display in the lobby"}),
     Call("management", "rotateClientSecret", {"clientId": "lobby-display"}, status=201),
@@ -270,6 +271,9 @@ MANAGEMENT = (
     Call("management", "verifyAudit", body={}),
     Call("management", "exportAudit"),
     Call("management", "createBackup"),
+    Call("management", "getClock"),
+    Call("management", "confirmClock"),
+    Call("management", "getSecretKey"),
     Call("management", "listSettings"),
     Call("management", "listLogs", query={"level": "info"}),
 )  # fmt: skip

@@ -44,7 +44,7 @@ def build_management_api(gateway: "Gateway") -> ASGIApp:
                 monitor=gateway.monitor,
                 duration_bounds=BOUNDS,
                 is_database_reachable=lambda: gateway.store.is_reachable,
-                find_clock_problem=lambda: gateway.clock_check.problem,
+                clock_check=gateway.clock_check,
                 list_settings=lambda: list_settings(settings),
                 list_log_lines=recent_lines.list,
             ),

@@ -1,11 +1,14 @@
 """Clients: the applications that people can give access to."""
 
+from datetime import datetime
+
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from domogate.domain.people import Client, GrantType
+from domogate.domain.people import Client, Grant, GrantType
 from domogate.http_api.operations import OperationTable
-from domogate.http_api.paging import Listing, Page, page_of
+from domogate.http_api.paging import Listing, Page, first_page, page_of
+from domogate.http_api.requests import read_optional_id
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.wire import InputModel, OutputModel
 
@@ -62,6 +65,22 @@ class ClientSecretOut(OutputModel, frozen=True):
     secret: str
 
 
+class ClientGrantOut(OutputModel, frozen=True):
+    """The consent of a person to an application. `plants` are the plants that the person chose; null means all plants."""
+
+    id: str
+    user_id: str
+    email: str
+    scopes: tuple[str, ...]
+    flow: GrantType
+    created_at: datetime
+    plants: tuple[str, ...] | None
+
+
+def _client_grant_out(grant: Grant, email: str) -> ClientGrantOut:
+    return ClientGrantOut.of(grant, email=email, plants=None if grant.plants is None else sorted(grant.plants))
+
+
 @OPERATIONS.add("GET", "/clients", "The registered applications, sorted by id")
 async def list_clients(services: ManagementServices, _call: OperatorCall, query: Page) -> Listing[ClientOut]:
     return page_of(await services.store.list_clients(), query, lambda client: client.id, ClientOut.of)
@@ -100,6 +119,16 @@ async def change_client(services: ManagementServices, call: OperatorCall, body: 
 )
 async def rotate_client_secret(services: ManagementServices, call: OperatorCall) -> ClientSecretOut:
     return ClientSecretOut(await services.people.clients.rotate_secret(call.path["clientId"], by=call.caller))
+
+
+@OPERATIONS.add(
+    "GET", "/clients/{clientId}/grants", "The grants that people gave to the application, sorted by id; revoke them by user"
+)
+async def list_grants_of_client(services: ManagementServices, call: OperatorCall, query: Page) -> Listing[ClientGrantOut]:
+    client = await services.people.clients.get(call.path["clientId"])
+    after = read_optional_id("query", "after", query.after)
+    found = await services.store.list_grants_of_client(client.id, after, query.limit + 1)
+    return first_page(found, query.limit, lambda one: one[0].id, lambda one: _client_grant_out(*one))
 
 
 @OPERATIONS.add("DELETE", "/clients/{clientId}", "Delete an application and all grants that people gave to it")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from domogate.domain.people import MOST_DAILY_QUOTA
+from domogate.domain.people import MOST_DAILY_QUOTA, Subscription
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, page_of
 from domogate.http_api.requests import read_time
@@ -13,20 +13,31 @@ from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.audit import AuditAction, key_ref
 from domogate.services.people import check_name
 from domogate.services.refusals import Invalid, NotFound
-from domogate.wire import InputModel, OutputModel
+from domogate.wire import InputModel, OutputModel, to_datetime
 
 SUBSCRIPTIONS, SIGNING_KEYS = OperationTable("subscriptions"), OperationTable("signing keys")
 
 
 class SubscriptionOut(OutputModel, frozen=True):
+    """A subscription without its key.
+
+    `usedToday` is the number of requests of this UTC day, at most a second old. It is null without a daily quota: these
+    requests are not counted.
+    """
+
     id: str
     name: str
     hint: str
     rate: str | None
     daily_quota: int | None
+    used_today: int | None
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
+
+
+def _subscription_out(subscription: Subscription, used: int) -> SubscriptionOut:
+    return SubscriptionOut.of(subscription, used_today=None if subscription.daily_quota is None else used)
 
 
 class NewSubscription(InputModel, frozen=True):
@@ -67,9 +78,11 @@ class RotatedKeysOut(OutputModel, frozen=True):
     keys: tuple[SigningKeyOut, ...]
 
 
-@SUBSCRIPTIONS.add("GET", "/subscriptions", "The subscriptions, sorted by id, without their keys")
+@SUBSCRIPTIONS.add("GET", "/subscriptions", "The subscriptions, sorted by id, without their keys, with their usage of today")
 async def list_subscriptions(services: ManagementServices, _call: OperatorCall, query: Page) -> Listing[SubscriptionOut]:
-    return page_of(await services.store.list_subscriptions(), query, lambda one: one.id, SubscriptionOut.of)
+    usages = await services.store.list_usages(to_datetime(services.clock.now()).date().isoformat())
+    found = await services.store.list_subscriptions()
+    return page_of(found, query, lambda one: one.id, lambda one: _subscription_out(one, usages.get(one.id, 0)))
 
 
 @SUBSCRIPTIONS.add("POST", "/subscriptions", "Issue a subscription key; it is shown only once", status=201, errors=(422,))
@@ -87,7 +100,7 @@ async def create_subscription(
         raise Invalid(f"{error}.") from None
     await services.store.add_subscription(subscription)
     services.people.note(AuditAction.KEY_ISSUED, call.caller, key_ref(subscription.id))
-    return CreatedSubscriptionOut(SubscriptionOut.of(subscription), key)
+    return CreatedSubscriptionOut(_subscription_out(subscription, 0), key)
 
 
 @SUBSCRIPTIONS.add(

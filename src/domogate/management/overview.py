@@ -120,7 +120,7 @@ async def get_overview(services: ManagementServices, _call: OperatorCall) -> Ove
     assert figures is not None, "the present sample always has counts of the store"
     drivers = services.devices.list_drivers()
     reachable = status.is_database_reachable()
-    problems = find_problems(drivers, figures, activity.total, status.find_clock_problem(), reachable=reachable)
+    problems = find_problems(drivers, figures, activity.total, status.clock_check.problem, reachable=reachable)
     total, bounds = activity.total, status.duration_bounds
     return OverviewOut(
         at=to_datetime(services.clock.now()),

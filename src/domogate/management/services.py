@@ -17,6 +17,7 @@ from domogate.ports import (
     AuditStore,
     ClientStore,
     Clock,
+    ClockStore,
     EstateStore,
     ExternalAccountStore,
     GrantStore,
@@ -28,6 +29,7 @@ from domogate.ports import (
     PasskeyStore,
     PeopleStore,
     PlantStore,
+    SecretKeyStore,
     SessionStore,
     SparePartStore,
     SubscriptionStore,
@@ -166,6 +168,8 @@ class ManagementStore(
     SparePartStore,
     EstateStore,
     ModuleSearchStore,
+    ClockStore,
+    SecretKeyStore,
     Protocol,
 ):
     """The parts of the store that operators see and change."""

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import msgspec
 
+from domogate.services.clock_check import ClockCheck
 from domogate.services.monitoring.monitor import Monitor
 
 
@@ -41,7 +42,7 @@ class Status(msgspec.Struct, frozen=True):
     duration_bounds: tuple[float, ...]
     """The upper bounds of the buckets of durations, in seconds."""
     is_database_reachable: Callable[[], bool]
-    find_clock_problem: Callable[[], str | None]
+    clock_check: ClockCheck
     list_settings: Callable[[], Sequence[SettingInForce]]
     list_log_lines: Callable[[], Sequence[LogLine]]
     """Returns the last lines of the log, the oldest first."""

@@ -14,6 +14,7 @@ from domogate.management import (
     events,
     faults,
     keys,
+    maintenance,
     module_changes,
     modules,
     orders,
@@ -49,6 +50,7 @@ _SUBJECTS = (
     keys,
     audit,
     backups,
+    maintenance,
     settings,
 )
 

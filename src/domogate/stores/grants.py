@@ -22,11 +22,18 @@ _GRANT = select(grants).where(grants.c.id == bindparam("grant_id"))
 _USER = select(users.c.id).where(users.c.id == bindparam("user_id"))
 _CLIENT = select(clients.c.id).where(clients.c.id == bindparam("client_id"))
 _CODE_IS_NOT_REDEEMED = select(codes.c.code_hash).where(codes.c.grant_id == grants.c.id, codes.c.used_at.is_(None)).exists()
+_IS_VALID = grants.c.revoked_at.is_(None) & ~_CODE_IS_NOT_REDEEMED
 _VALID = (
     select(grants)
-    .where(grants.c.user_id == bindparam("user_id"), grants.c.client_id != PAGES_CLIENT)
-    .where(grants.c.revoked_at.is_(None), ~_CODE_IS_NOT_REDEEMED)
+    .where(grants.c.user_id == bindparam("user_id"), grants.c.client_id != PAGES_CLIENT, _IS_VALID)
     .order_by(grants.c.created_at.desc(), grants.c.id)
+)
+_OF_CLIENT = (
+    select(grants, users.c.email)
+    .join(users, users.c.id == grants.c.user_id)
+    .where(grants.c.client_id == bindparam("client_id"), grants.c.id > bindparam("after"), _IS_VALID)
+    .order_by(grants.c.id)
+    .limit(bindparam("limit"))
 )
 
 
@@ -75,6 +82,11 @@ def list_grants(connection: Connection, user_id: Id) -> Sequence[Grant]:
     return [grant_from_row(row) for row in connection.execute(_VALID, {"user_id": user_id})]
 
 
+def list_grants_of_client(connection: Connection, client_id: str, after: Id | None, limit: int) -> Sequence[tuple[Grant, str]]:
+    rows = connection.execute(_OF_CLIENT, {"client_id": client_id, "after": after or "", "limit": limit})
+    return [(grant_from_row(row), row.email) for row in rows]
+
+
 def revoke_grant(tx: Transaction, grant_id: Id, at: float) -> bool:
     """Revoke the grant. Return False if it does not exist.
 
@@ -115,5 +127,6 @@ class SqlGrants(SqlSubject):
     add_grant = writes(add_grant)
     find_grant = reads(find_grant)
     list_grants = reads(list_grants)
+    list_grants_of_client = reads(list_grants_of_client)
     revoke_grant = writes(revoke_grant)
     revoke_grants = writes(revoke_grants)

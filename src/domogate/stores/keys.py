@@ -82,6 +82,11 @@ def find_usage(connection: Connection, subscription_id: Id, day: str) -> int:
     return connection.execute(_USAGE, {"subscription_id": subscription_id, "day": day}).scalar() or 0
 
 
+def list_usages(connection: Connection, day: str) -> dict[Id, int]:
+    rows = connection.execute(select(usages.c.subscription_id, usages.c.count).where(usages.c.day == day))
+    return {row.subscription_id: row[1] for row in rows}
+
+
 def list_signing_keys(connection: Connection) -> Sequence[SigningKey]:
     """Return all keys. The oldest is first."""
     rows = connection.execute(select(signing_keys).order_by(signing_keys.c.created_at, signing_keys.c.kid))
@@ -108,5 +113,6 @@ class SqlKeys(SqlSubject):
     revoke_subscription = writes(revoke_subscription)
     add_usage = writes(add_usage)
     find_usage = reads(find_usage)
+    list_usages = reads(list_usages)
     list_signing_keys = reads(list_signing_keys)
     add_signing_key = writes(add_signing_key)

@@ -22,6 +22,10 @@ class GrantStore(Protocol):
         """
         ...
 
+    async def list_grants_of_client(self, client_id: str, after: Id | None, limit: int) -> Sequence[tuple[Grant, str]]:
+        """Return the valid grants to the application, sorted by id, each with the e-mail address of its user."""
+        ...
+
     async def revoke_grant(self, grant_id: Id, at: float) -> bool: ...
     async def revoke_grants(self, user_id: Id, client_id: str | None, at: float) -> int:
         """Revoke the user's grants to the client (None means every client). Return their number."""

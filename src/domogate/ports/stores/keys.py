@@ -39,6 +39,9 @@ class SubscriptionStore(Protocol):
         ...
 
     async def find_usage(self, subscription_id: Id, day: str) -> int: ...
+    async def list_usages(self, day: str) -> dict[Id, int]:
+        """Return the number of requests of each subscription on this day. Only subscriptions with a quota are counted."""
+        ...
 
 
 class SigningKeyStore(Protocol):
