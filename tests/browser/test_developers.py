@@ -89,10 +89,19 @@ async def test_a_copied_call_has_the_token(chromium: Browser, demo: Gateway) -> 
         assert "200" in (await run(copied, "curl")).split("\n")[0]
 
 
-async def test_a_developer_without_a_home_can_call_too(chromium: Browser, demo: Gateway) -> None:
-    async with visit(chromium, demo, who=FABIO) as walk:
+async def test_a_developer_without_a_home_gets_a_key_and_can_call_too(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=FABIO) as walk:
         await walk.open("/developers")
         assert await walk.shows("You have no home yet.")
+        await walk.page.get_by_role("button", name="Get a key of your own").click()
+        assert await walk.shows("This is your new key.")
+        key = await walk.page.get_by_role("group", name="Ocp-Apim-Subscription-Key").inner_text()
+        assert key != workshop.subscription_key
+        assert key in await read_code(walk, "curl")
         await walk.page.get_by_role("button", name="Send").click()
         await expect(walk.page.get_by_role("region", name="Answer", exact=True)).to_contain_text("204")
         assert await walk.shows("The answer has no body.")
+        await walk.page.get_by_role("link", name="see and try all calls").click()
+        await walk.page.get_by_role("link", name="Getting started").click()
+        assert await walk.shows(key)
+    workshop.domogate("key", "revoke", "First steps")

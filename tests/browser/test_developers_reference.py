@@ -86,6 +86,9 @@ async def test_operations_are_tried_with_ids_from_lists(chromium: Browser, works
         await choose(walk, "homeId", HOUSE)
         await choose(walk, "moduleId", "Ceiling lamp · Kitchen · light")
         assert '"outcome": "confirmed"' in await send(walk)
+        await choose(walk, "moduleId", "Dishwasher · Kitchen · plug")
+        await choose(walk, "Form of the body", "SwitchPlug")
+        assert '"do": "switch plug"' in await send(walk)
 
         await open_operation(walk, "doorentry-b", "openLock")
         await choose(walk, "plantId", HOUSE)

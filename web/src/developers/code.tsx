@@ -54,7 +54,6 @@ export function TokenButton() {
   return (
     <Button
       look="quiet"
-      pressed={shown}
       onClick={async () => {
         shownToken.value = shown ? null : await accessToken();
       }}

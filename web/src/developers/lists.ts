@@ -1,7 +1,7 @@
 /** Lists from which the reader picks an id for a parameter, instead of pasting it. */
 
 import { api } from "../app/api";
-import type { Home, HomeSummary } from "../homes/model";
+import type { Home, HomeSummary, Room } from "../homes/model";
 import type { Schema } from "./openapi";
 
 export interface Option {
@@ -38,7 +38,7 @@ export function readHome(id: string): Promise<Home> {
 }
 
 /** All rooms of a home with their floors, as options. */
-export function roomsOf(home: Home): readonly Option[] {
+function roomsOf(home: Pick<Home, "floors" | "rooms">): readonly Option[] {
   const upstairs = home.floors.flatMap((floor) => floor.rooms.map(({ id, name }) => ({ id, name: `${floor.name} · ${name}` })));
   return [...upstairs, ...home.rooms.map(({ id, name }) => ({ id, name }))];
 }
@@ -69,6 +69,7 @@ const SOURCES: readonly (readonly [string, Readonly<Record<string, Source>>])[] 
       clientid: listOf("/manage/v1/clients?limit=200", named),
       subscriptionid: listOf("/manage/v1/subscriptions?limit=200", named),
       webhookid: listOf("/manage/v1/webhooks?limit=200", byUrl),
+      driver: listOf("/manage/v1/drivers", ({ name }: { name: string }) => ({ id: name, name })),
       orderid: listOf("/manage/v1/orders?limit=200", ({ id, state }: { id: string; state: string }) => ({ id, name: `${id.slice(0, 8)} · ${state}` })),
     },
   ],
@@ -94,9 +95,21 @@ export function isHome(parameter: string): boolean {
 export function sourceFor(parameter: string, path: string, chosen: string): Source | null {
   const name = parameter.toLowerCase();
   const home = chosen.replace(/^(.{8})(.{4})(.{4})(.{4})([^-]{12})$/, "$1-$2-$3-$4-$5");
-  if (name === "ambientid") return home ? { key: `rooms ${home}`, load: async () => roomsOf(await readHome(home)) } : null;
-  if (name === "moduleid" || name === "deviceid") return home ? moduleSource(path, home) : null;
+  if (home && (name === "ambientid" || name === "floorid")) return { key: `${name} ${path} ${home}`, load: () => listPlaces(path, home, name) };
+  if (home && (name === "moduleid" || name === "deviceid")) return moduleSource(path, home);
   return SOURCES.find(([beginning]) => path.startsWith(beginning))?.[1][name] ?? null;
+}
+
+/** Floors or rooms as the management API lists them. */
+interface Content {
+  readonly floors: readonly (Option & { readonly ambients: readonly Room[] })[];
+  readonly ambients: readonly Room[];
+}
+
+async function listPlaces(path: string, home: string, parameter: string): Promise<readonly Option[]> {
+  if (!path.startsWith("/manage/")) return roomsOf(await readHome(home));
+  const { floors, ambients } = await api.get<Content>(`/manage/v1/plants/${home}/content`);
+  return parameter === "floorid" ? floors : roomsOf({ floors: floors.map((floor) => ({ ...floor, rooms: floor.ambients })), rooms: ambients });
 }
 
 function moduleSource(path: string, home: string): Source {

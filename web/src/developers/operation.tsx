@@ -6,7 +6,7 @@ import { Show, useLoad } from "../parts/loaded";
 import { Notice } from "../parts/notice";
 import { Code } from "./code";
 import { listEntries, needsOf, readDocument, titleOf, type Body, type Entry, type Media } from "./openapi";
-import { Prose } from "./prose";
+import { inline, Prose } from "./prose";
 import { Address, REFERENCE } from "./reference";
 import { SchemaView } from "./schema";
 import { TryIt } from "./try_it";
@@ -49,7 +49,7 @@ function OperationView({ entry }: { entry: Entry }) {
           {Object.entries(operation.responses).map(([status, body]) => (
             <details key={status} open={status.startsWith("2")}>
               <summary>
-                <span class={`tag ${status.startsWith("2") ? "" : "warn"}`}>{status}</span> <span>{(body.description ?? "").split("\n")[0]}</span>
+                <span class={`tag ${status.startsWith("2") ? "" : "warn"}`}>{status}</span> <span>{inline((body.description ?? "").split("\n")[0] ?? "")}</span>
               </summary>
               {body.description?.includes("\n") && <Prose text={body.description.slice(body.description.indexOf("\n"))} />}
               <Content body={body} entry={entry} />

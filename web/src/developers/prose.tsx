@@ -11,7 +11,8 @@ export function Prose({ text }: { text: string }) {
   );
 }
 
-function inline(text: string) {
+/** A line with `code` between backquotes. */
+export function inline(text: string) {
   return text.split("`").map((part, index) => (index % 2 ? <code key={index}>{part}</code> : part));
 }
 

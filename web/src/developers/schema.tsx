@@ -73,6 +73,25 @@ function innerOf(schema: Schema, document: ApiDocument): readonly Schema[] {
   });
 }
 
+/** A body that fits the schema, as a start for the reader. */
+export function sampleOf(schema: Schema, document: ApiDocument): unknown {
+  const [found] = resolve(schema, document);
+  if (found.enum) return found.enum[0];
+  if (found.const !== undefined) return found.const;
+  // An empty text is rarely allowed, so a text that may be missing is null.
+  if (found.anyOf) return sampleOf(found.anyOf[0] ?? {}, document) || (found.anyOf.some(({ type }) => type === "null") ? null : "");
+  if (found.properties) return Object.fromEntries(Object.entries(found.properties).map(([name, field]) => [name, sampleOf(field, document)]));
+  if (found.items) return [sampleOf(found.items, document)];
+  if (found.type === "boolean") return true;
+  if (found.type === "integer" || found.type === "number") return sampleNumber(found);
+  return found.type === "null" ? null : "";
+}
+
+/** A value in the middle of a small range, such as a level; otherwise the least value. */
+function sampleNumber({ minimum = 0, maximum = Infinity }: Schema): number {
+  return maximum - minimum <= 500 ? Math.round((minimum + maximum) / 2) : minimum;
+}
+
 /** `array of Plant`, `"on" | "off"`, `string or null`. */
 export function typeWords(schema: Schema, document: ApiDocument): string {
   const [found, name] = resolve(schema, document);

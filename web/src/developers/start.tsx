@@ -1,5 +1,6 @@
 /** Getting started: a key, a token, and the first calls with the reader's own homes. */
 
+import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { api } from "../app/api";
@@ -62,19 +63,22 @@ function TokenStep() {
   );
 }
 
+/** The key that this page got for the reader. The gateway shows it only once. */
+const issuedKey = signal("");
+
 function KeyStep() {
-  const [issued, setIssued] = useState("");
+  const issued = issuedKey.value;
   const offer = useLoad("self-service", () => api.get<{ enabled: boolean }>("/developer/v1/self-service"));
   const key = subscriptionKey.value;
   const issue = async (): Promise<void> => {
     const created = await api.post<{ key: string }>("/developer/v1/keys", { name: t("developers.start.key_name") });
-    setIssued(created.key);
+    issuedKey.value = created.key;
     subscriptionKey.value = created.key;
   };
   return (
     <>
-      <p>{key && key === config.demoKey ? t("developers.start.key_demo") : t("developers.start.key_about")}</p>
-      {key && key === config.demoKey && <Code label={KEY_HEADER} text={key} />}
+      <p>{config.demoKey && !issued ? t("developers.start.key_demo") : t("developers.start.key_about")}</p>
+      {config.demoKey && !issued && <Code label={KEY_HEADER} text={config.demoKey} />}
       {issued && <Notice title={t("developers.start.key_once")} />}
       {issued && <Code label={KEY_HEADER} text={issued} />}
       {!config.demoKey && !issued && <KeyField />}
@@ -120,6 +124,10 @@ function Calls({ home }: { home: Home }) {
     setAnswer(null);
   };
   if (!chosen) return null;
+  const run = async (): Promise<void> => {
+    setAnswer(null);
+    setAnswer(await sendAsPerson(chosen[1]));
+  };
   return (
     <>
       {module && <Select label={t("developers.start.module")} value={moduleId} options={modulesOf(home).map((one) => [one.id, one.name] as const)} onChange={setModule} />}
@@ -132,15 +140,28 @@ function Calls({ home }: { home: Home }) {
       </div>
       <CallCode call={chosen[1]} />
       <div class="buttons">
-        <Button look="primary" onClick={async () => setAnswer(await sendAsPerson(chosen[1]))}>
+        <Button look="primary" onClick={run}>
           {t("developers.try.send")}
         </Button>
       </div>
       {answer && <AnswerView answer={answer} />}
-      {answer && answer.status < 300 && <Notice title={t("developers.start.done")} />}
+      {answer && answer.status < 300 && (
+        <Notice title={t("developers.start.done")}>
+          <ul class="next">
+            {NEXT.map((page) => (
+              <li key={page}>
+                <a href={`/developers/${page}`}>{t(`developers.start.next_${page}`)}</a>
+              </li>
+            ))}
+          </ul>
+        </Notice>
+      )}
     </>
   );
 }
+
+/** The pages to go on with. */
+const NEXT = ["reference", "stream", "webhooks", "applications"] as const;
 
 /** The calls that fit the home and the module: list, read, switch. A light is read and set in the family of home automation. */
 function listCalls(home: Home, module: Module | undefined): readonly (readonly ["list" | "read" | "switch_on", Call])[] {

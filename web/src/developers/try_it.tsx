@@ -15,6 +15,7 @@ import { CallCode } from "./code";
 import { fitId, isHome, sourceFor, type Option } from "./lists";
 import { LoginFirst } from "./login_first";
 import { needsOf, resolve, type Entry, type Parameter } from "./openapi";
+import { sampleOf } from "./schema";
 
 type Values = Readonly<Record<string, string>>;
 
@@ -32,7 +33,10 @@ export function TryIt({ entry }: { entry: Entry }) {
   const home = parameters.find(({ name }) => isHome(name));
   const call = makeCall(entry, values, operation.requestBody ? body : null, needs.other ? other : "");
   if (path.startsWith("/manage/") && person.value && !person.value.operator) return <Notice title={t("developers.try.operators")} />;
-  const run = async (): Promise<void> => setAnswer(await (needs.token ? sendAsPerson(call) : send(call)));
+  const run = async (): Promise<void> => {
+    setAnswer(null);
+    setAnswer(await (needs.token ? sendAsPerson(call) : send(call)));
+  };
   return (
     <Section title={t("developers.try.title")} about={method === "GET" ? t("developers.try.about") : t("developers.try.changes")}>
       <div class="panel try-it">
@@ -48,13 +52,13 @@ export function TryIt({ entry }: { entry: Entry }) {
         ))}
         {needs.key && !config.demoKey && <KeyField />}
         {needs.other && <Field label={t("developers.try.other_token", { name: needs.other })} value={other} onInput={setOther} autocomplete="off" />}
-        {operation.requestBody && <BodyField value={body} onInput={setBody} />}
+        {operation.requestBody && <BodyField entry={entry} value={body} onInput={setBody} />}
         <CallCode call={call} authorized={needs.token} />
         {needs.token && !person.value ? (
           <LoginFirst why={t("developers.try.why_login")}>{null}</LoginFirst>
         ) : (
           <div class="buttons">
-            <Button look="primary" onClick={run}>
+            <Button look="primary" disabled={call.url.includes("{")} onClick={run}>
               {t("developers.try.send")}
             </Button>
           </div>
@@ -69,16 +73,38 @@ export function KeyField() {
   return <Field label={t("developers.key")} hint={t("developers.key_about")} value={subscriptionKey.value} onInput={(value) => void (subscriptionKey.value = value.trim())} autocomplete="off" />;
 }
 
-function BodyField({ value, onInput }: { value: string; onInput: (value: string) => void }) {
+/** The body as JSON. If it can have several forms, the reader picks one. */
+function BodyField({ entry, value, onInput }: { entry: Entry; value: string; onInput: (value: string) => void }) {
+  const { document, operation } = entry;
+  const forms = (operation.requestBody?.content?.["application/json"]?.schema?.anyOf ?? []).map((form) => [resolve(form, document)[1], form] as const);
+  const [form, setForm] = useState("");
+  const choose = (name: string): void => {
+    setForm(name);
+    const chosen = forms.find(([one]) => one === name)?.[1];
+    if (chosen) onInput(JSON.stringify(sampleOf(chosen, document), null, 2));
+  };
   return (
-    <div class="field">
-      <label for="try-body">{t("developers.try.body")}</label>
-      <textarea id="try-body" class="code-input" rows={Math.min(14, value.split("\n").length + 1)} spellcheck={false} value={value} onInput={(event) => onInput(event.currentTarget.value)} />
-    </div>
+    <>
+      {forms.length > 1 && <Select label={t("developers.try.form")} value={form} options={[["", t("developers.try.example")], ...forms.map(([name]) => [name, name] as const)]} onChange={choose} />}
+      <div class="field">
+        <label for="try-body">{t("developers.try.body")}</label>
+        <textarea id="try-body" class="code-input" rows={Math.min(14, value.split("\n").length + 1)} spellcheck={false} value={value} onInput={(event) => onInput(event.currentTarget.value)} />
+      </div>
+    </>
   );
 }
 
-function makeCall({ document, method, path, operation }: Entry, values: Values, body: string | null, token: string): Call {
+/** JSON on one line; other texts as they are, because the gateway says what is wrong with them. */
+function compact(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+function makeCall(entry: Entry, values: Values, body: string | null, token: string): Call {
+  const { document, method, path, operation } = entry;
   const given = (operation.parameters ?? []).flatMap((parameter) => {
     const value = values[idOf(parameter)] ?? "";
     return value || parameter.in === "path" ? [{ ...parameter, value }] : [];
@@ -91,15 +117,11 @@ function makeCall({ document, method, path, operation }: Entry, values: Values, 
     else if (place === "header") headers[name] = value;
     else for (const one of schema.type === "array" ? value.split(",") : [value]) query.append(name, one.trim());
   }
-  if (needsKey(document, operation) && subscriptionKey.value) headers[KEY_HEADER] = subscriptionKey.value;
+  if (needsOf(entry).key && subscriptionKey.value) headers[KEY_HEADER] = subscriptionKey.value;
   if (token) headers.Authorization = `Bearer ${token}`;
   if (body !== null) headers["Content-Type"] = "application/json";
   const server = document.servers[0]?.url ?? config.origin;
-  return { method, url: `${server}${address}${query.size ? `?${query}` : ""}`, headers, body };
-}
-
-function needsKey(document: Entry["document"], operation: Entry["operation"]): boolean {
-  return needsOf({ document, operation } as Entry).key;
+  return { method, url: `${server}${address}${query.size ? `?${query}` : ""}`, headers, body: body === null ? null : compact(body) };
 }
 
 interface ParameterProps {
@@ -128,11 +150,11 @@ function ParameterField({ parameter, entry, home, value, onInput }: ParameterPro
   const label = parameter.required ? parameter.name : `${parameter.name} (${t("developers.try.optional")})`;
   const empty: readonly (readonly [string, string])[] = parameter.required ? [] : [["", "–"]];
   const fixed = schema.type === "boolean" ? [true, false] : (schema.enum ?? (schema.items?.enum || undefined));
-  if (fixed) return <Select label={label} value={value} options={[["", "–"], ...fixed.map((one) => [String(one), String(one)] as const)]} onChange={onInput} />;
-  if (source && !options.data && !options.problem) return <Select label={label} value="" options={[["", t("common.loading")]]} onChange={() => undefined} />;
+  if (fixed) return <Select label={label} value={value} options={[["", "–"], ...fixed.map((one) => [String(one), String(one)] as const)]} onChange={onInput} hint={parameter.description} />;
+  if (source && !options.data && !options.problem) return <Select label={label} value="" options={[["", t("common.loading")]]} onChange={() => undefined} hint={parameter.description} />;
   if (fitted.length && !typed) {
     const all = [...empty, ...fitted.map(({ id, name }) => [id, name] as const), [OTHER, t("developers.try.other")] as const];
-    return <Select label={label} value={value} options={all} onChange={(next) => (next === OTHER ? setTyped(true) : onInput(next))} />;
+    return <Select label={label} value={value} options={all} onChange={(next) => (next === OTHER ? setTyped(true) : onInput(next))} hint={parameter.description} />;
   }
   const placeholder = parameter.example === undefined ? "" : String(parameter.example);
   return <Field label={label} hint={parameter.description} value={value} onInput={onInput} placeholder={placeholder} autocomplete="off" />;

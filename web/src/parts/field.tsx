@@ -52,14 +52,20 @@ interface SelectProps<T extends string> {
   readonly value: T;
   readonly options: readonly (readonly [T, string])[];
   readonly onChange: (value: T) => void;
+  readonly hint?: string | undefined;
 }
 
-export function Select<T extends string>({ label, value, options, onChange }: SelectProps<T>) {
+export function Select<T extends string>({ label, value, options, onChange, hint }: SelectProps<T>) {
   const id = useId();
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value as T)}>
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      <select id={id} value={value} aria-describedby={hint && `${id}-hint`} onChange={(event) => onChange(event.currentTarget.value as T)}>
         {options.map(([code, words]) => (
           <option key={code} value={code}>
             {words}
