@@ -9,6 +9,7 @@ from domogate.domain.events import Change, StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.states import LightState
 from domogate.domain.webhooks import PendingDelivery
+from domogate.ports import Undelivered
 from support.clocks import NOW
 from support.management_setup import ManagementApi
 from support.stores import APP, BRUNO, HOUSE, LAMP, a_webhook, an_id
@@ -85,3 +86,36 @@ class TestRemoving:
         await with_webhooks.refused("DELETE", f"/webhooks/{an_id(700)}", status=404)
         await with_webhooks.refused("GET", f"/webhooks/{an_id(700)}/dead-letters", status=404)
         assert "webhook removed" in await with_webhooks.env.noted()
+
+
+class TestDeliveries:
+    async def test_a_test_event_is_signed_sent_and_listed(self, with_webhooks: ManagementApi) -> None:
+        api, webhook = with_webhooks, f"/webhooks/{an_id(700)}"
+        assert await api.ok("POST", f"{webhook}/test") == {"taken": True, "status": 200, "problem": ""}
+        ((url, body, headers),) = api.sender.got
+        assert url == "https://receiver.example/700"
+        assert msgspec.json.decode(body)["type"] == "domogate.test"
+        assert headers["webhook-signature"]
+        api.sender.answer = Undelivered("The receiver did not answer.")
+        api.env.clock.at += 1
+        refused = await api.ok("POST", f"{webhook}/test")
+        assert (refused["taken"], refused["status"], refused["problem"]) == (False, None, "The receiver did not answer.")
+        found = (await api.ok("GET", f"{webhook}/deliveries"))["items"]
+        assert [(one["status"], one["problem"], one["attempt"]) for one in found] == [
+            (None, "The receiver did not answer.", 1), (200, "", 1),
+        ]  # fmt: skip
+        assert found[1]["eventId"] == headers["webhook-id"]
+        assert found[1]["milliseconds"] >= 0
+        assert (await api.ok("GET", f"/webhooks/{an_id(701)}/deliveries"))["items"] == []
+
+    async def test_test_events_are_limited_and_refused_for_an_ended_webhook(self, with_webhooks: ManagementApi) -> None:
+        api, webhook = with_webhooks, f"/webhooks/{an_id(700)}"
+        for _ in range(10):
+            await api.ok("POST", f"{webhook}/test")
+        limited = await api.send("POST", f"{webhook}/test")
+        assert (limited.status_code, int(limited.headers["retry-after"])) == (429, 60)
+        await api.env.store.end_webhook(an_id(701), "It is over.", NOW)
+        assert "It is over." in await api.refused("POST", f"/webhooks/{an_id(701)}/test", status=409)
+        for path in ("test", "deliveries"):
+            method = "POST" if path == "test" else "GET"
+            await api.refused(method, f"/webhooks/{an_id(999)}/{path}", status=404)

@@ -31,7 +31,12 @@ from domogate.services.plants.fault_injection import FaultInjector
 from domogate.services.plants.history import History
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.plants.scenes import Scenes
+from domogate.services.rights.identity_cache import IdentityCache
+from domogate.services.webhooks.dispatcher import Dispatcher
+from domogate.services.webhooks.formats import WebhookFormats
+from domogate.services.webhooks.registration import Webhooks
 from domogate.settings import Settings
+from support.delivery_setup import RecordingSender
 from support.devices import FakeDriver
 from support.people_setup import BASE_URL, PeopleSetup, open_people
 from support.token_api import TokenApi
@@ -110,9 +115,16 @@ class ManagementApi(TokenApi):
             most_per_user=2,
             most_per_key=2,
         )
+        self.clock_check = ClockCheck(of.store, of.clock)
+        self.sender = RecordingSender()
+        read_model, formats = self.backend.devices.read_model, WebhookFormats(BASE_URL)
+        dispatcher = Dispatcher(
+            of.store, IdentityCache(of.store), read_model, self.sender, of.clock, formats, of.audit,
+            given_up=DAY, dead_kept=DAY, may_prune=self.clock_check.check,
+        )  # fmt: skip
+        self.webhooks = Webhooks(of.store, read_model, self.sender, of.clock, of.audit, formats, dispatcher)
         self.counters = Counters({}, 0, {}, 0)
         """The counters of the gateway. A test may replace them."""
-        self.clock_check = ClockCheck(of.store, of.clock)
         self.settings = Settings()
         self.log = RecentLines()
         monitor = Monitor(of.store, of.clock, read_counters=lambda: self.counters, count_streams=lambda: 3)
@@ -138,6 +150,7 @@ class ManagementApi(TokenApi):
                 devices=self.backend.devices,
                 status=self.status,
                 hub=self.hub,
+                webhooks=self.webhooks,
                 make_backup=lambda: make_backup(of.store, self.folder),
                 estate=estate,
                 editor=PlantEditor(of.store, estate.check_plant),

@@ -109,6 +109,8 @@ OWN_SURFACES = (
     Call("webhooks", "replayDeadLetters", OF_WEBHOOK, body={}),
     Call("management", "listWebhooks", query={"plantId": HOUSE}),
     Call("management", "getWebhook", OF_WEBHOOK),
+    Call("management", "testWebhook", OF_WEBHOOK),
+    Call("management", "listDeliveries", OF_WEBHOOK),
     Call("management", "listDeadLetters", OF_WEBHOOK, {"limit": 10}),
     Call("management", "replayDeadLetters", OF_WEBHOOK, body={}),
     Call("webhooks", "removeWebhook", OF_WEBHOOK, status=204),

@@ -38,6 +38,7 @@ def build_management_api(gateway: "Gateway") -> ASGIApp:
                 gateway.driving.list_drivers,
             ),
             hub=gateway.hub,
+            webhooks=gateway.webhooks,
             make_backup=lambda: make_backup(gateway.store, settings.data),
             status=management.Status(
                 version=__version__,

@@ -46,6 +46,7 @@ from domogate.services.plants.history import History
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.plants.scenes import Scenes
 from domogate.services.refusals import Conflict
+from domogate.services.webhooks.registration import Webhooks
 
 OperatorCall = Call[Operator]
 
@@ -212,6 +213,7 @@ class ManagementServices(msgspec.Struct, frozen=True):
     status: Status
     estate: EstateFiles
     hub: Hub
+    webhooks: Webhooks
     editor: PlantEditor
     drivers: DriverCatalogue
     make_backup: Callable[[], Awaitable[Backup]]

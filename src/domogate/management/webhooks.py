@@ -1,5 +1,6 @@
 """Webhooks of all applications: their URLs, their health, and events that could not be delivered."""
 
+from datetime import datetime
 from typing import Annotated
 
 from msgspec import Meta
@@ -9,13 +10,36 @@ from domogate.http_api.paging import Listing, Page, first_page, page_of
 from domogate.http_api.requests import read_optional_id
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.webhooks.administration import WebhookAdministration
-from domogate.wire.webhooks import DeadLetterOut, ReplayedOut, ReplayRequest, WebhookOut, dead_letter_out, webhook_out
+from domogate.wire import OutputModel
+from domogate.wire.webhooks import (
+    DeadLetterOut,
+    PingOut,
+    ReplayedOut,
+    ReplayRequest,
+    WebhookOut,
+    dead_letter_out,
+    webhook_out,
+)
 
 OPERATIONS = OperationTable("webhooks")
 
 
 class WebhookPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel"):
     plant_id: Annotated[str, Meta(description="Only webhooks for this plant.")] | None = None
+
+
+class DeliveryOut(OutputModel, frozen=True):
+    """An attempt to deliver. `status` is null if the receiver did not answer; `problem` then says why.
+
+    `eventId` is the id of the event; the id of a test event begins with `test_`.
+    """
+
+    at: datetime
+    event_id: str
+    attempt: int
+    milliseconds: float
+    status: int | None
+    problem: str
 
 
 def _administration(services: ManagementServices) -> WebhookAdministration:
@@ -37,6 +61,24 @@ async def get_webhook(services: ManagementServices, call: OperatorCall) -> Webho
 @OPERATIONS.add("DELETE", "/webhooks/{webhookId}", "Remove a webhook and its pending deliveries")
 async def remove_webhook(services: ManagementServices, call: OperatorCall) -> None:
     await _administration(services).remove(call.id_of("webhookId"), who=call.caller.user_id, address=call.address)
+
+
+@OPERATIONS.add(
+    "GET", "/webhooks/{webhookId}/deliveries", "The last attempts to deliver, of the gateway that answers; the newest is first"
+)
+async def list_deliveries(services: ManagementServices, call: OperatorCall) -> Listing[DeliveryOut]:
+    found = await services.webhooks.list_attempts(call.id_of("webhookId"))
+    return Listing([DeliveryOut.of(attempt, milliseconds=round(attempt.seconds * 1000, 1)) for attempt in found])
+
+
+@OPERATIONS.add(
+    "POST",
+    "/webhooks/{webhookId}/test",
+    "Post a test event now, and show the receiver's answer",
+    errors={409: "The webhook has ended", 429: "The operator sent too many test events; see Retry-After"},
+)
+async def test_webhook(services: ManagementServices, call: OperatorCall) -> PingOut:
+    return PingOut.of(await services.webhooks.ping_as_operator(call.id_of("webhookId"), call.caller.user_id))
 
 
 @OPERATIONS.add("GET", "/webhooks/{webhookId}/dead-letters", "Dead letters, sorted by id: events whose delivery was given up")

@@ -10,10 +10,11 @@ from domogate.http_api.requests import read_id
 from domogate.services.events.cloud_events import MEDIA_TYPE as CLOUD_EVENT
 from domogate.services.rights.access import Caller
 from domogate.services.webhooks.registration import Webhooks
-from domogate.webhooks.wire import DeadLetterPage, NewWebhook, PingOut, WebhookSecretOut, WebhooksOut
+from domogate.webhooks.wire import DeadLetterPage, NewWebhook, WebhookSecretOut, WebhooksOut
 from domogate.wire.webhooks import (
     CreatedWebhookOut,
     DeadLetterOut,
+    PingOut,
     ReplayedOut,
     ReplayRequest,
     WebhookOut,

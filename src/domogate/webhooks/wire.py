@@ -22,14 +22,6 @@ class WebhookSecretOut(OutputModel, frozen=True):
     secret: str
 
 
-class PingOut(OutputModel, frozen=True):
-    """The receiver's answer. `status` is null if it did not answer; `problem` then says why."""
-
-    taken: bool
-    status: int | None
-    problem: str
-
-
 class WebhooksOut(OutputModel, frozen=True):
     items: list[WebhookOut]
 

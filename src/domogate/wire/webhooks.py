@@ -83,3 +83,11 @@ class ReplayRequest(InputModel, frozen=True):
 
 class ReplayedOut(OutputModel, frozen=True):
     replayed: int
+
+
+class PingOut(OutputModel, frozen=True):
+    """The receiver's answer. `status` is null if it did not answer; `problem` then says why."""
+
+    taken: bool
+    status: int | None
+    problem: str

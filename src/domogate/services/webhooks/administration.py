@@ -8,11 +8,14 @@ from domogate.domain.webhooks import PendingDelivery, Webhook
 from domogate.ports import Audit, Clock, WebhookStore
 from domogate.services.audit import COMMAND_LINE, AuditAction, AuditResult, client_ref
 from domogate.services.refusals import Conflict, NotFound
+from domogate.services.webhooks.delivery_log import DeliveryLog
 
 
 class WebhookDispatcher(Protocol):
     """The dispatcher of this process, which learns of changes at once. Other processes notice changes within seconds."""
 
+    @property
+    def log(self) -> DeliveryLog: ...
     def add(self, webhook: Webhook) -> None: ...
     def remove(self, webhook_id: Id) -> None: ...
     def wake(self, webhook_id: Id) -> None: ...

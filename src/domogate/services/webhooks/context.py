@@ -6,6 +6,7 @@ import msgspec
 
 from domogate.ports import Clock, FeedStore, WebhookSender, WebhookStore
 from domogate.services.webhooks.counters import DeliveryCounters
+from domogate.services.webhooks.delivery_log import DeliveryLog
 from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.rights import WebhookRights
 
@@ -23,6 +24,7 @@ class DeliveryContext(msgspec.Struct, frozen=True):
     rights: WebhookRights
     formats: WebhookFormats
     counters: DeliveryCounters
+    log: DeliveryLog
     holder: str
     """The name of this process in leases."""
     lease_duration: float

@@ -20,6 +20,7 @@ from domogate.services.webhooks.administration import webhook_ref
 from domogate.services.webhooks.backoff import is_ahead
 from domogate.services.webhooks.context import DeliveryContext, DeliveryStore
 from domogate.services.webhooks.counters import DeliveryCounters
+from domogate.services.webhooks.delivery_log import DeliveryLog
 from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.lease import RETRY
 from domogate.services.webhooks.rights import WebhookEnded, WebhookRights
@@ -65,6 +66,7 @@ class Dispatcher:
         self._poll = poll
         self._may_prune = may_prune
         self.counters = DeliveryCounters()
+        self.log = DeliveryLog(clock)
         self._context = DeliveryContext(
             store=store,
             sender=sender,
@@ -72,6 +74,7 @@ class Dispatcher:
             rights=WebhookRights(identities, read_model, clock),
             formats=formats,
             counters=self.counters,
+            log=self.log,
             holder=new_id(),
             lease_duration=_LEASE,
             given_up=given_up,
@@ -138,6 +141,7 @@ class Dispatcher:
         if worker is None:
             return
         worker.stop()
+        self.log.forget(webhook_id)
         self._timer_of.pop(webhook_id, None)
         self._run_again.discard(webhook_id)
         of_plant = self._by_plant[worker.webhook.plant_id]

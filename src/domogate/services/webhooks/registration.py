@@ -19,6 +19,7 @@ from domogate.services.plants.read_model import ReadModel
 from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
 from domogate.services.rights.access import Access, get_access
 from domogate.services.webhooks.administration import WebhookAdministration, WebhookDispatcher, check_not_ended
+from domogate.services.webhooks.delivery_log import DeliveryAttempt
 from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.signing import new_webhook_secret, sign_delivery
 
@@ -26,7 +27,7 @@ MOST = 20
 """The number of webhooks that an application may have for one user and plant. Ended webhooks are not counted."""
 
 TESTS, TESTS_SPAN = 10, 60.0
-"""The number of test events that an application may send for one user in a span, for all its webhooks together."""
+"""The number of test events that an application may send for one user, or an operator, in a span, for all webhooks."""
 
 EVENT_SCOPES = tuple(sorted(scopes_for(())))
 """All scopes that show at least one kind of event."""
@@ -150,15 +151,29 @@ class Webhooks:
     async def ping(self, principal: Principal, webhook_id: Id) -> Ping:
         """Send a test event now. Raises NotFound, Conflict, NoSuchPlant, NotYourPlant, TooManyRequests."""
         webhook = await self._get_active(principal, webhook_id)
+        return await self._ping(webhook, f"{principal.user_id} {principal.client_id}")
+
+    async def ping_as_operator(self, webhook_id: Id, operator_id: Id) -> Ping:
+        """Send a test event to a webhook of any application. Raises NotFound, Conflict, TooManyRequests."""
+        webhook = await self._administration.get(webhook_id)
+        check_not_ended(webhook)
+        return await self._ping(webhook, operator_id)
+
+    async def list_attempts(self, webhook_id: Id) -> Sequence[DeliveryAttempt]:
+        """Return the last attempts of this process, the newest first. Raises NotFound."""
+        webhook = await self._administration.get(webhook_id)
+        return self._dispatcher.log.list(webhook.id)
+
+    async def _ping(self, webhook: Webhook, tester: str) -> Ping:
         message, now = f"test_{new_id()}", self._clock.now()
-        tester = f"{principal.user_id} {principal.client_id}"
         if wait := self._tests.wait(tester, now):
-            raise TooManyRequests(f"an application may send {TESTS} test events in {TESTS_SPAN:.0f} s", math.ceil(wait))
+            raise TooManyRequests(f"{TESTS} test events may be sent in {TESTS_SPAN:.0f} s", math.ceil(wait))
         self._tests.count(tester, now)
         printed = self._formats.print_ping(webhook, message, now)
         signed = sign_delivery(webhook, message, now, printed.body)
         try:
-            answer = await self._sender.post(webhook.url, printed.body, {**printed.headers, **signed})
+            post = self._sender.post(webhook.url, printed.body, {**printed.headers, **signed})
+            answer = await self._dispatcher.log.record(webhook.id, message, 1, post)
         except Undelivered as failure:
             return Ping(None, str(failure))
         return Ping(answer.status)

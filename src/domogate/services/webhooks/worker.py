@@ -317,7 +317,8 @@ class WebhookWorker:
             return None
         message = message_id(self.webhook.id, delivery.cursor)
         signed = sign_delivery(self.webhook, message, self._context.clock.now(), printed.body)
-        answer = await self._context.sender.post(self.webhook.url, printed.body, {**printed.headers, **signed})
+        post = self._context.sender.post(self.webhook.url, printed.body, {**printed.headers, **signed})
+        answer = await self._context.log.record(self.webhook.id, str(delivery.cursor), delivery.attempts + 1, post)
         if 200 <= answer.status < 300:
             self._handled.add(delivery.cursor)
         return answer
