@@ -209,7 +209,7 @@ class TestPlants:
             time.tzset()
             said = small.run("plant", "invite", PLANT, "dora@example.com", *period).stderr
         time.tzset()
-        assert "(from 2099-12-31T23:00:00+00:00; until 2100-01-03T23:00:00+00:00)" in said
+        assert "(from 2100-01-01T00:00:00+01:00; until 2100-01-04T00:00:00+01:00)" in said
         assert "too late" in small.refused("plant", "limit", PLANT, "dora@example.com", "--until", "9999-12-31")
 
     def test_a_room_may_be_named_by_the_end_of_its_name(self, domogate: CommandLine, tmp_path: Path) -> None:
@@ -220,6 +220,8 @@ class TestPlants:
         said = domogate.run("plant", "invite", "Hotel", "guest@example.com", "--room", "203", "--floor", "floor-1").stderr
         assert "guest@example.com is invited to Hotel (Floor 1, Room 203)." in said
         assert "there is no room '3'" in domogate.refused("plant", "limit", "Hotel", "guest@example.com", "--room", "3")
+        near = domogate.refused("plant", "limit", "Hotel", "guest@example.com", "--room", "Rom 203")
+        assert "did you mean 'Room 203'?" in near
 
     def test_the_end_of_several_names_is_not_enough(self, domogate: CommandLine) -> None:
         hotel = ("--name", "Hotel", "--type", "hotel", "--owner", "anna@example.com", "--floors", "1", "--rooms", "2")

@@ -1,12 +1,21 @@
 """`domogate estate …`."""
 
 import json
+import os
+import pty
+import re
 import stat
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
+from sqlalchemy import Connection
 
+from domogate.app import estate_files
+from domogate.stores import SqlStore
 from support.command_line import CommandLine
 from support.small_estate import EMAIL, SMALL_ESTATE
 
@@ -238,6 +247,34 @@ class TestLargeEstates:
         file.write_text(f"{SMALL_ESTATE}{lamps}  - {{id: ca5a0002-0000-4000-8000-000000000000, name: x}}\n")
         assert "nothing was imported" in domogate.refused("estate", "import", str(file))
         assert "Lamp 2000" not in domogate.good("estate", "export")
+
+    def test_they_are_imported_in_several_transactions(
+        self, domogate: CommandLine, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        commits: list[Connection] = []
+
+        def commit(store: SqlStore, connection: Connection, commit: Callable[..., None] = SqlStore.commit) -> None:
+            commits.append(connection)
+            commit(store, connection)
+
+        monkeypatch.setattr(SqlStore, "commit", commit)
+        domogate.good("estate", "import", str(file))
+        at_once = len(commits)
+        monkeypatch.setattr(estate_files, "AT_ONCE", 2)
+        CommandLine(tmp_path / "other").good("estate", "import", str(file))
+        assert len(commits) == 2 * at_once + 1, "one for the people and one for the plant"
+
+    @pytest.mark.slow
+    def test_a_terminal_shows_the_progress_and_a_file_does_not(self, file: Path, tmp_path: Path) -> None:
+        command = [sys.executable, "-m", "domogate.cli", "estate", "import", str(file), "--data", str(tmp_path / "data")]
+        terminal, inside = pty.openpty()
+        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=inside, check=True, timeout=60)
+        shown = os.read(terminal, 100_000)
+        os.close(inside)
+        os.close(terminal)
+        assert re.search(rb"Importing .*100%", shown, re.DOTALL)
+        again = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True, timeout=60)
+        assert b"Importing" not in again.stderr
 
     def test_users_may_follow_the_plants_on_standard_input(self, domogate: CommandLine) -> None:
         document = yaml.safe_load(SMALL_ESTATE)

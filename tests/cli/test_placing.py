@@ -15,7 +15,7 @@ from support.mosquitto import DeviceClient, mosquitto
 
 DIMMER = [{"type": "binary", "name": "state"}, {"type": "numeric", "name": "brightness"}]
 BULB: dict[str, Any] = {"model": "M", "vendor": "V", "description": "bulb", "exposes": [{"type": "light", "features": DIMMER}]}
-NAMES = ("101_lamp", "101_reading_lamp", "203_lamp", "203_Lamp", "305_lamp", "lobby")
+NAMES = ("101_lamp", "101_reading_lamp", "203_lamp", "203_Lamp", "305_lamp", "lobby", "rom-203_lamp")
 BRIDGE = {"ieee_address": "0x99", "type": "Coordinator", "friendly_name": "Coordinator", "definition": None}
 ESTATE = """\
 # The hotel by the sea.
@@ -67,11 +67,12 @@ def test_modules_get_into_the_rooms_that_their_names_contain(tmp_path: Path, dom
         third = run(*flags, "--into", "{room}")
     assert first.exit_code == 0, first.output
     assert "4 modules added, 0 already in" in first.stderr
-    assert "2 without a room" in first.stderr
+    assert "3 without a room" in first.stderr
     assert "Coordinator" not in first.stderr
     assert "Zigbee2MQTT" not in first.stderr, "the bridge belongs to no room"
     assert "add a room with that name to the file" in first.stderr
     assert "Without a room: 305_lamp: no room is named 305." in first.stderr
+    assert "Without a room: rom-203_lamp: no room is named rom-203 (did you mean 'Room 203'?)." in first.stderr
     assert "Without a room: lobby: its name does not match the pattern." in first.stderr
     written = file.read_text()
     rooms = {room["name"]: room for room in yaml.safe_load(written)["plants"][0]["floors"][0]["ambients"]}

@@ -7,7 +7,7 @@ from domogate.app import Tools
 from domogate.cli._command import FlagGroup, WrongUsage
 from domogate.cli._names import choose, parse_either_id
 from domogate.cli._options import option
-from domogate.cli._output import iso
+from domogate.cli._output import iso, local_iso
 from domogate.cli._words import TIME_HELP, optional_local_time
 from domogate.common.names import match_names
 from domogate.domain.ids import Id
@@ -55,7 +55,8 @@ def _find(noun: str, wanted: list[str] | None, places: Sequence[Floor | Ambient 
         matching = [place for place in places if place.id == identity or place.name == one]
         matching = matching or [places[index] for index in match_names(one, [place.name for place in places])]
         hint = "`domogate estate export` shows all of the plant"
-        return choose(matching, one, noun, hint, lambda place: f"{place.id}  {place.name}").id
+        names = [place.name for place in places]
+        return choose(matching, one, noun, hint, lambda place: f"{place.id}  {place.name}", names).id
 
     return tuple(map(find, wanted or ()))
 
@@ -73,7 +74,7 @@ def limits_as_json(limits: Limits | None) -> dict[str, Any] | None:
 
 
 def describe_limits(limits: Limits | None, topology: Topology) -> str:
-    """Return the limits as text, for example ' (Room 203; from 2026-11-20T14:00:00+00:00)'. Empty without limits."""
+    """Return the limits as text, for example ' (Room 203; from 2026-11-20T14:00:00+01:00)'. Empty without limits."""
     parts = "" if limits is None else "; ".join(_parts(limits, topology))
     return f" ({parts})" if parts else ""
 
@@ -84,6 +85,6 @@ def _parts(limits: Limits, topology: Topology) -> Iterator[str]:
     if not limits.everywhere:
         yield ", ".join(names.get(place, place) for group in limits.places for place in group)
     if limits.valid_from is not None:
-        yield f"from {iso(limits.valid_from)}"
+        yield f"from {local_iso(limits.valid_from)}"
     if limits.valid_until is not None:
-        yield f"until {iso(limits.valid_until)}"
+        yield f"until {local_iso(limits.valid_until)}"

@@ -8,6 +8,7 @@ import msgspec
 from domogate.app import Tools
 from domogate.cli._command import Mistake
 from domogate.cli._options import argument, option
+from domogate.common.names import find_near
 from domogate.domain.estate import Estate
 from domogate.domain.ids import DASHED_UUID, HEX32, Id
 from domogate.domain.people import User
@@ -89,10 +90,13 @@ async def find_target(tools: Tools, wanted: str) -> Target:
     return _choose_target(every, wanted, "plant or module", "`domogate plant list` and `domogate module list PLANT` show them")
 
 
-def choose(matching: Sequence[T], wanted: str, noun: str, hint: str, describe: Callable[[T], str]) -> T:
+def choose(
+    matching: Sequence[T], wanted: str, noun: str, hint: str, describe: Callable[[T], str], names: Iterable[str] = ()
+) -> T:
     """Return the only match. Raises Mistake if there is no match or more than one; the message says what to do."""
     if not matching:
-        raise Mistake(f"there is no {noun} {wanted!r}; {hint}.")
+        near = find_near(wanted, names)
+        raise Mistake(f"there is no {noun} {wanted!r}; {f'{hint}.' if near is None else f'did you mean {near!r}?'}")
     if len(matching) > 1:
         listed = "\n".join(f"  {describe(one)}" for one in matching[:20])
         raise Mistake(f"{wanted!r} is not unique; use the id of one of these:\n{listed}")

@@ -75,6 +75,11 @@ def iso(moment: float | None) -> str | None:
     return None if moment is None else datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
 
 
+def local_iso(moment: float) -> str:
+    """Return the time in the time zone of this machine, with its offset."""
+    return datetime.fromtimestamp(moment, UTC).astimezone().isoformat(timespec="seconds")
+
+
 def yes_or_no(value: bool) -> str:
     return "yes" if value else "no"
 

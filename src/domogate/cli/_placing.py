@@ -36,7 +36,7 @@ def place_modules(
     chosen: dict[int, list[FoundModule]] = {}
     left: list[tuple[FoundModule, str]] = []
     for one in new:
-        index = choose_room([name for name, _ in rooms], pattern, one.name)
+        index = choose_room([name for name, _ in rooms], pattern, one.name, suggest=True)
         if isinstance(index, str):
             if one.kind is not DeviceKind.GATEWAY:
                 left.append((one, index))

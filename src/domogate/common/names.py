@@ -1,7 +1,11 @@
 """Compares names that people and devices write differently."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+_LONGEST_WANTED = 60
+"""For a longer text no near name is searched, because the search takes long."""
 
 
 def split_words(name: str) -> str:
@@ -17,3 +21,12 @@ def match_names(wanted: str, names: Sequence[str]) -> list[int]:
     words, every = split_words(wanted).casefold(), [split_words(name).casefold() for name in names]
     equal = [index for index, name in enumerate(every) if name == words]
     return equal or [index for index, name in enumerate(every) if words and name.endswith(f" {words}")]
+
+
+def find_near(wanted: str, names: Iterable[str], similarity: float = 0.6) -> str | None:
+    """Return the name that is most similar to `wanted`, or None if no name is similar enough."""
+    if len(wanted) > _LONGEST_WANTED:
+        return None
+    by_fold = {name.casefold(): name for name in names}
+    near = get_close_matches(wanted.casefold(), by_fold, n=1, cutoff=similarity)
+    return by_fold[near[0]] if near else None

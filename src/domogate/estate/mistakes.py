@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 import msgspec
+
+from domogate.common.names import find_near
 
 Path = tuple[str | int, ...]
 
@@ -71,8 +72,5 @@ def listed(words: Iterable[object]) -> str:
 
 def did_you_mean(word: object, candidates: Iterable[str], similarity: float = 0.6) -> str:
     """A question such as "Did you mean 'light'?" if one of the candidates is similar to the word; otherwise empty."""
-    if not isinstance(word, str) or len(word) > _LONGEST_QUOTE:
-        return ""
-    by_fold = {candidate.casefold(): candidate for candidate in candidates}
-    near = get_close_matches(word.casefold(), by_fold, n=1, cutoff=similarity)
-    return f"Did you mean {by_fold[near[0]]!r}?" if near else ""
+    near = find_near(word, candidates, similarity) if isinstance(word, str) else None
+    return f"Did you mean {near!r}?" if near is not None else ""

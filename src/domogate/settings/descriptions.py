@@ -174,7 +174,9 @@ PANELS: dict[str, dict[str, Setting]] = {
         ),
         "smtp_user": Setting("NAME", "User name at the mail server."),
         "smtp_password": Setting("TEXT", "Password at the mail server.", secret=True),
-        "smtp_sender": Setting("E-MAIL", "Sender address of the mails.", check_mailbox),
+        "smtp_sender": Setting(
+            "E-MAIL", "Sender address of the mails. Without it, the sender is domogate@ and the mail server.", check_mailbox
+        ),
         "operator_name": Setting(
             "NAME",
             "Name of the person, company or building that runs the gateway. It is on the pages for people and in mails.",

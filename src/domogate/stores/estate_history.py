@@ -22,6 +22,7 @@ _DOCUMENTS = (
     select(estate_imports.c.number, estate_imports.c.document)
     .where(estate_imports.c.document.is_not(None))
     .order_by(estate_imports.c.number.desc())
+    .limit(MOST_DOCUMENTS + 1)
 )
 _DROP = update(estate_imports).where(estate_imports.c.number == bindparam("of_number")).values(document=None)
 _HAS_DOCUMENT = estate_imports.c.document.is_not(None).label("has_document")

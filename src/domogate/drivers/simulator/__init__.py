@@ -14,7 +14,7 @@ __all__ = ["DRIVER", "DaySample", "Simulator", "SimulatorSettings", "simulate_da
 
 class SimulatorSettings(DriverSettings, frozen=True):
     seed: Annotated[int, Setting("NUMBER", "The same seed gives the same simulated behaviour.", between(0, (1 << 63) - 1))] = 1
-    tick: Annotated[float, Setting("SECONDS", "How often simulated devices change.", positive)] = 5.0
+    tick: Annotated[float, Setting("SECONDS", "Seconds between two changes of simulated devices.", positive)] = 5.0
     speed: Annotated[
         float,
         Setting(

@@ -6,7 +6,7 @@ from itertools import count
 
 import msgspec
 
-from domogate.common.names import match_names, split_words
+from domogate.common.names import find_near, match_names, split_words
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
 from domogate.services.plants.editing import TopologyDraft
@@ -49,15 +49,20 @@ def parse_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(f"{before}(?P<room>.+?){after}", re.IGNORECASE)
 
 
-def choose_room(rooms: Sequence[str], pattern: re.Pattern[str], device: str) -> int | str:
-    """Return the index of the room, or the reason why no room was found."""
+def choose_room(rooms: Sequence[str], pattern: re.Pattern[str], device: str, *, suggest: bool = False) -> int | str:
+    """Return the index of the room, or the reason why no room was found.
+
+    With `suggest`, the reason names a room with a similar name. That takes milliseconds.
+    """
     match = pattern.fullmatch(device) if len(device) <= _LONGEST_NAME else None
     if match is None:
         return "its name does not match the pattern"
     matching = match_names(match["room"], rooms)
     if len(matching) == 1:
         return matching[0]
-    return f"{'several rooms are' if matching else 'no room is'} named {match['room']}"
+    near = None if matching or not suggest else find_near(split_words(match["room"]), rooms)
+    question = "" if near is None else f" (did you mean {near!r}?)"
+    return f"{'several rooms are' if matching else 'no room is'} named {match['room']}{question}"
 
 
 def name_in_room(pattern: re.Pattern[str], device: str, taken: Collection[str]) -> str:
