@@ -86,7 +86,7 @@ async def test_a_developer_gets_an_application_and_a_key(chromium: Browser, demo
         assert await walk.shows("You have not registered an application yet.")
 
 
-async def test_without_self_service_nothing_is_offered(chromium: Browser, demo: Gateway) -> None:
+async def test_without_self_service_nothing_is_offered_and_a_failure_is_shown(chromium: Browser, demo: Gateway) -> None:
     async def answer(route: Route) -> None:
         allowed = await (await route.fetch()).json()
         await route.fulfill(json={**allowed, "enabled": False})
@@ -97,6 +97,10 @@ async def test_without_self_service_nothing_is_offered(chromium: Browser, demo: 
         assert await walk.shows("does not allow self-service")
         await expect(walk.page.get_by_role("button", name="Get a key")).to_have_count(0)
         await expect(walk.page.get_by_role("button", name="Register an application")).to_have_count(0)
+        await walk.page.route(re.compile("/developer/v1/keys"), lambda route: route.fulfill(status=500, json={}))
+        await walk.page.get_by_role("button", name="Count again").click()
+        assert await walk.shows("The gateway failed on this request")
+        forget_refusals(walk)
 
 
 async def test_each_error_is_caused_by_its_button(chromium: Browser, demo: Gateway) -> None:

@@ -20,7 +20,15 @@ USUALLY = {"X6": 400, "X7": 204, "X8": 404}
 
 class TestTheIndex:
     def test_it_lists_the_nine_documents_and_those_of_our_own_surfaces(self, demo: Gateway) -> None:
-        assert list(list_documents(demo.base_url)) == [*SLUGS, "home", "events", "webhooks", "tickets", "management"]
+        assert list(list_documents(demo.base_url)) == [
+            *SLUGS,
+            "home",
+            "events",
+            "webhooks",
+            "tickets",
+            "developer",
+            "management",
+        ]
         assert len(SLUGS) == 9
 
     def test_it_answers_with_and_without_a_slash(self, demo: Gateway) -> None:

@@ -152,6 +152,32 @@ HOME = (
     Call("home", "leaveHome", OF_HOME, status=204, who=BRUNO),
 )  # fmt: skip
 
+OF_APPLICATION = {"clientId": "{applicationId}"}
+
+DEVELOPER = (
+    Call("developer", "getSelfService"),
+    Call("developer", "createApplication", status=201, keep={"applicationId": "application.id"}, body={
+        "name": "Evening lights", "confidential": True, "redirectUris": ["https://lights.example/callback"],
+        "scopes": ["openid", "light.read", "light.write"],
+    }),
+    Call("developer", "listApplications"),
+    Call("developer", "changeApplication", OF_APPLICATION, body={"name": "Lights in the evening"}),
+    Call("developer", "rotateApplicationSecret", OF_APPLICATION, status=201),
+    Call("developer", "deleteApplication", OF_APPLICATION, status=204),
+    Call("developer", "createKey", body={"name": "My laptop"}, status=201, keep={"keyId": "subscription.id"}),
+    Call("developer", "listKeys"),
+    Call("developer", "revokeKey", {"keyId": "{keyId}"}, status=204),
+    Call("developer", "createReceiver", status=201, keep={"receiverId": "id", "receiverUrl": "url"}),
+    Call("webhooks", "registerWebhook", status=201, keep={"webhookId": "id"},
+         body={"plantId": HOUSE, "url": "{receiverUrl}", "kinds": ["state"]}),
+    Call("webhooks", "testWebhook", OF_WEBHOOK),
+    Call("developer", "getReceiver", {"receiverId": "{receiverId}"}),
+    Call("developer", "closeReceiver", {"receiverId": "{receiverId}"}, status=204),
+    Call("developer", "injectFault", {**OF_HOME, "moduleId": LAMP}, body={"fault": "offline", "seconds": 30}, status=201),
+    Call("developer", "clearFaults", {**OF_HOME, "moduleId": LAMP}, status=204),
+    Call("webhooks", "removeWebhook", OF_WEBHOOK, status=204),
+)  # fmt: skip
+
 IN_VILLA = {"plantId": "{newPlantId}"}
 ESTATE = """\
 users:
@@ -280,4 +306,4 @@ MANAGEMENT = (
     Call("management", "listLogs", query={"level": "info"}),
 )  # fmt: skip
 
-CALLS = (*FAMILIES, *OWN_SURFACES, *HOME, *MANAGEMENT)
+CALLS = (*FAMILIES, *OWN_SURFACES, *HOME, *DEVELOPER, *MANAGEMENT)

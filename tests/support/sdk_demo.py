@@ -10,7 +10,7 @@ from domogate.app import Tools
 from domogate.domain.authorization import Session
 from domogate.domain.ids import new_id
 from domogate.domain.passkeys import Passkey, UsedChallenge
-from domogate.domain.people import HOME_SCOPE, MANAGE_SCOPE, Client, Grant, Scope, TokenKind, User
+from domogate.domain.people import DEVELOPER_SCOPE, HOME_SCOPE, MANAGE_SCOPE, Client, Grant, Scope, TokenKind, User
 from support.gateway import Gateway
 from support.http import KEY_HEADER
 from support.receivers import ThreadedReceiver
@@ -18,7 +18,7 @@ from support.sdk_calls import ANNA, BRUNO, ELENA, FABIO, Call
 from support.store_access import run_with_tools
 
 _NAME = re.compile(r"\{(\w+)\}")
-_CONSOLE = Client("console", "Console", None, scopes=(MANAGE_SCOPE, HOME_SCOPE, Scope.AUDIOVIDEO_READ))
+_CONSOLE = Client("console", "Console", None, scopes=(MANAGE_SCOPE, HOME_SCOPE, DEVELOPER_SCOPE, Scope.AUDIOVIDEO_READ))
 
 
 class SdkDemo:
@@ -61,7 +61,7 @@ class SdkDemo:
     def headers_for(self, call: Call) -> dict[str, str]:
         if call.document == "management":
             return {"Authorization": f"Bearer {self._tokens[ELENA]}"}
-        if call.document == "home":
+        if call.document in ("home", "developer"):
             return {"Authorization": f"Bearer {self._tokens[call.who]}"}
         if call.document == "tickets":
             return {"Authorization": f"Bearer {self.known['pictureToken']}"} if call.operation == "picture" else {}
