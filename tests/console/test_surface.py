@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from domogate.app import pages
-from domogate.app.pages import build_pages
+from domogate.app.pages import FirstStart, build_pages
 from domogate.auth.pages.rendering import STYLE_PATH
 from domogate.console.files import accepted_codings, load_build
 from domogate.console.shell import NO_DEMO, Demo, DemoUser, Identity, Logo, read_logo
@@ -42,6 +42,18 @@ def identity(**changes: object) -> Identity:
 
 def client_of(app: PagesApp) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="https://home.example")
+
+
+class Operators:
+    """Counts how often the store is asked. `has` becomes the answer."""
+
+    def __init__(self, has: bool = False) -> None:
+        self.has = has
+        self.asked = 0
+
+    async def has_active_operator(self) -> bool:
+        self.asked += 1
+        return self.has
 
 
 @pytest.fixture
@@ -142,6 +154,23 @@ class TestFiles:
         assert accepted_codings(header) == codings
 
 
+class TestANewGateway:
+    async def test_only_its_door_says_that_nobody_operates_it(self, tmp_path: Path) -> None:
+        store = Operators()
+        app = PagesApp(load_build(write_build(tmp_path)), identity(), nothing_here, FirstStart(store).is_new)
+        async with client_of(app) as web:
+            for _ in range(5):
+                assert '"isNew":true' in (await web.get("/")).text
+            assert '"isNew":false' in (await web.get("/console")).text
+        assert store.asked == 1, "the store is asked at most once a second"
+
+    async def test_a_gateway_with_an_operator_does_not_ask_again(self) -> None:
+        store = Operators(has=True)
+        first = FirstStart(store)
+        assert not any([await first.is_new() for _ in range(3)])
+        assert store.asked == 1
+
+
 class TestWithoutABuild:
     async def test_the_page_says_how_to_build_it(self, tmp_path: Path) -> None:
         assert load_build(tmp_path) is None
@@ -158,7 +187,7 @@ class TestWithoutABuild:
     def test_the_log_says_once_that_they_are_not_built(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def count_warnings(settings: Settings) -> int:
             with capture_logs() as logs:
-                build_pages(settings, NO_DEMO)
+                build_pages(settings, NO_DEMO, Operators())
             return sum("the pages are not built" in line["event"] for line in logs)
 
         monkeypatch.setattr(pages, "load_build", lambda: None)

@@ -280,7 +280,7 @@ class Gateway:
         surfaces |= build_own_apis(self)
         others = {surface.name: surface.document for surface in SURFACES}
         surfaces[b"openapi"] = build_documents(FAMILIES, others, base_url=settings.base_url, version=__version__)
-        pages = build_pages(settings, self._demo)
+        pages = build_pages(settings, self._demo, self.store)
         return Edge(
             Surfaces(pages | surfaces),
             is_allowed_origin=self.origins.is_allowed,

@@ -1,5 +1,7 @@
 """Builds the pages for people, and registers their client."""
 
+import time
+
 import structlog
 
 from domogate import __version__
@@ -7,11 +9,32 @@ from domogate.console.files import load_build
 from domogate.console.shell import Demo, Identity, read_logo
 from domogate.console.surface import PATHS, PagesApp
 from domogate.edge.stack import ASGIApp, nothing_here
-from domogate.ports import Store
+from domogate.ports import OperatorStore, Store, StoreTimeout
 from domogate.services.people.pages_client import register_pages_client
 from domogate.settings import Settings
 
+_CHECK_SECONDS = 1.0
+
 _log = structlog.get_logger(__name__)
+
+
+class FirstStart:
+    """Finds out whether nobody can operate the gateway yet."""
+
+    def __init__(self, store: OperatorStore) -> None:
+        self._store = store
+        self._has_operator = False
+        self._checked_at = -_CHECK_SECONDS
+
+    async def is_new(self) -> bool:
+        """The store is asked at most once a second, and not any more after an operator was found."""
+        if not self._has_operator and time.monotonic() - self._checked_at >= _CHECK_SECONDS:
+            self._checked_at = time.monotonic()
+            try:
+                self._has_operator = await self._store.has_active_operator()
+            except StoreTimeout:
+                return False
+        return not self._has_operator
 
 
 def _name(settings: Settings) -> str:
@@ -22,7 +45,7 @@ async def register_client(settings: Settings, store: Store) -> None:
     await register_pages_client(store, settings.base_url, _name(settings), enabled=settings.serves_pages)
 
 
-def build_pages(settings: Settings, demo: Demo) -> dict[bytes, ASGIApp]:
+def build_pages(settings: Settings, demo: Demo, store: OperatorStore) -> dict[bytes, ASGIApp]:
     """Return the app for each first path segment that belongs to the pages."""
     if not settings.serves_pages:
         return {}
@@ -36,5 +59,5 @@ def build_pages(settings: Settings, demo: Demo) -> dict[bytes, ASGIApp]:
     build = load_build()
     if build is None:
         _log.warning("the pages are not built, so / answers 503; run ./dev web in the checkout, then install and start again")
-    pages = PagesApp(build, identity, nothing_here)
+    pages = PagesApp(build, identity, nothing_here, FirstStart(store).is_new)
     return {path.encode(): pages for path in PATHS}

@@ -118,6 +118,8 @@ class _Config(msgspec.Struct, frozen=True, rename="camel"):
     origin: str
     demo: tuple[DemoUser, ...]
     demo_key: str | None
+    is_new: bool
+    """Nobody can operate the gateway yet. The door asks for the link of `domogate init`."""
 
 
 class _WebIcon(msgspec.Struct, frozen=True):
@@ -159,7 +161,7 @@ def read_logo(path: Path) -> Logo:
     return Logo(media_type, content)
 
 
-def make_shell(build: Build, identity: Identity, area: str) -> File:
+def make_shell(build: Build, identity: Identity, area: str, *, is_new: bool = False) -> File:
     config = _Config(
         name=identity.name,
         logo=None if identity.logo is None else LOGO,
@@ -167,6 +169,7 @@ def make_shell(build: Build, identity: Identity, area: str) -> File:
         origin=identity.origin,
         demo=identity.demo.users,
         demo_key=identity.demo.subscription_key,
+        is_new=is_new,
     )
     # A name must not be able to end the script element.
     text = msgspec.json.encode(config).decode().replace("<", "\\u003c")

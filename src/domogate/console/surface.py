@@ -20,6 +20,8 @@ from domogate.console.shell import (
 
 ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 
+IsNew = Callable[[], Awaitable[bool]]
+
 PAGE_PATHS = frozenset(("", "homes", "console", "developers", "signed-in"))
 """The first segment of the paths that show a page. The script chooses the page: `web/src/app/router.ts`."""
 PATHS = PAGE_PATHS | {path.strip("/") for path in (ASSETS, LOGO, ICON, WEB_MANIFEST, *PNG_ICONS)}
@@ -45,9 +47,11 @@ _IMAGE_POLICY = {"content-security-policy": "default-src 'none'; style-src 'unsa
 class PagesApp:
     """Serves the pages. Every other path goes to `otherwise`."""
 
-    def __init__(self, build: Build | None, identity: Identity, otherwise: ASGIApp) -> None:
-        """If `build` is None, every page says how to build the pages."""
+    def __init__(self, build: Build | None, identity: Identity, otherwise: ASGIApp, is_new: IsNew | None = None) -> None:
+        """If `build` is None, every page says how to build the pages. `is_new`: whether nobody can operate the gateway yet."""
         self._shells = {} if build is None else {path: make_shell(build, identity, path) for path in PAGE_PATHS}
+        self._door_of_new = None if build is None else make_shell(build, identity, "", is_new=True)
+        self._is_new = is_new
         self._not_built = make_not_built(identity)
         self._assets = {} if build is None else build.files
         self._files = make_identity_files(identity)
@@ -64,6 +68,8 @@ class PagesApp:
             await Response(status_code=405, headers={"allow": "GET, HEAD"})(scope, receive, send)
             return
         file, headers = answer
+        if scope["path"] == "/" and self._is_new is not None and await self._is_new():
+            file = self._door_of_new
         response = _unavailable(self._not_built) if file is None else _serve(request, file, headers)
         await response(scope, receive, send)
 

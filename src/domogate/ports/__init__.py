@@ -36,7 +36,7 @@ from domogate.ports.stores.estate import (
 from domogate.ports.stores.feed import FeedStore, Listener
 from domogate.ports.stores.figures import FigureStore
 from domogate.ports.stores.keys import SigningKey, SigningKeyStore, SubscriptionStore, Usage
-from domogate.ports.stores.people import ClientStore, ExternalAccountStore, PasskeyStore, PeopleStore
+from domogate.ports.stores.people import ClientStore, ExternalAccountStore, OperatorStore, PasskeyStore, PeopleStore
 from domogate.ports.stores.plants import FavouriteStore, MemberStore, PlantEditStore, PlantStore, StoredPlant, StoredState
 from domogate.ports.stores.safety import LogbookStore, SparePartStore, StoredEntry
 from domogate.ports.stores.sealing import SecretKeyRotation, SecretKeyStore
@@ -84,6 +84,7 @@ __all__ = [
     "ModulePlace",
     "ModuleSearchStore",
     "NewCredential",
+    "OperatorStore",
     "OrderStore",
     "OutgoingMail",
     "PasskeyRefused",

@@ -30,6 +30,8 @@ _OTHER_TERMS = select(users.c.id, users.c.standing).where(
 _EXPIRED_AT_ONCE = 500
 _OPERATORS = select(users.c.id).where(users.c.operator.is_(True), users.c.id != bindparam("but")).limit(1)
 
+_ACTIVE_OPERATOR = select(users.c.id).where(users.c.operator.is_(True), users.c.password_hash.is_not(None)).limit(1)
+
 
 def user_to_row(tx: Transaction, user: User) -> dict[str, Any]:
     totp_secret = seal(tx, users.c.totp_secret, user.id, user.totp_secret)
@@ -53,6 +55,10 @@ def find_user_by_email(connection: Connection, email: str) -> User | None:
         return None
     row = connection.execute(_USER_BY_EMAIL, {"key": email_key(email)}).first()
     return None if row is None else _from_row(connection, row)
+
+
+def has_active_operator(connection: Connection) -> bool:
+    return connection.execute(_ACTIVE_OPERATOR).first() is not None
 
 
 def list_users(connection: Connection) -> Sequence[User]:
@@ -164,6 +170,7 @@ class SqlPeople(SqlSubject):
 
     find_user = reads(find_user)
     find_user_by_email = reads(find_user_by_email)
+    has_active_operator = reads(has_active_operator)
     list_users = reads(list_users)
     save_user = writes(save_user)
     add_user = writes(add_user)

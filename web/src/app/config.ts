@@ -19,6 +19,8 @@ export interface Config {
   readonly demo: readonly DemoUser[];
   /** The public subscription key of the demo. Null for every other gateway. */
   readonly demoKey: string | null;
+  /** Nobody can operate the gateway yet: the door asks for the link of `domogate init`. */
+  readonly isNew: boolean;
 }
 
 function read(): Config {

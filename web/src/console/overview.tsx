@@ -1,9 +1,10 @@
 /** Is all well? The problems, the most important numbers, and the last hour. Each number leads to its list. */
 
 import type { ComponentChildren } from "preact";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { api } from "../app/api";
 import { formatAgo, formatDate, formatNumber, formatTime, t } from "../app/i18n";
+import { go } from "../app/router";
 import { MANAGE } from "../kit/load";
 import { Head, Section, useRepeat } from "../kit/parts";
 import { Table } from "../kit/table";
@@ -28,6 +29,12 @@ const PLACES: Readonly<Partial<Record<ProblemKind, string>>> = {
 export function Overview() {
   const loaded = useLoad("overview", () => api.get<OverviewData>(`${MANAGE}/overview`));
   useRepeat(loaded.reload, REFRESH);
+  const plants = loaded.data?.plants;
+  const isEmpty = plants !== undefined && plants.active + plants.removed === 0;
+  // There is nothing to overview yet, so an operator begins with the first home.
+  useEffect(() => {
+    if (isEmpty) go("/console/start", { replace: true });
+  }, [isEmpty]);
   return (
     <>
       <Head title={t("console.overview.title")} about={loaded.data && t("console.overview.about", { version: loaded.data.version, time: formatTime(new Date(loaded.data.at)) })} />

@@ -15,6 +15,7 @@ import { PlantPage } from "./plant";
 import { Plants } from "./plants";
 import { Safety, SafetyPage } from "./safety";
 import { SigningKeys } from "./signing_keys";
+import { Start } from "./start/start";
 import { WebhookPage, Webhooks } from "./webhooks";
 
 export const texts = {
@@ -42,6 +43,7 @@ const PAGES: readonly SidePage[] = [
 
 const ROUTES: Routes = {
   overview: () => <Overview />,
+  start: () => <Start />,
   plants: () => <Plants />,
   "plants/:id": ({ id = "" }) => <PlantPage key={id} id={id} />,
   "plants/:plant/modules/:id": ({ plant = "", id = "" }) => <ModulePage key={id} plant={plant} id={id} />,

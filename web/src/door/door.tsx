@@ -10,6 +10,7 @@ import { Icon, type IconName } from "../parts/icons";
 import { Notice } from "../parts/notice";
 import { toast } from "../parts/toast";
 import { logInAs } from "./demo";
+import { FirstLink } from "./first_link";
 
 export function Door() {
   return (
@@ -18,6 +19,7 @@ export function Door() {
         <h1>{config.name}</h1>
         <p class="lead">{person.value ? t("door.hello", { name: person.value.name }) : t("door.about")}</p>
       </header>
+      {config.isNew && <FirstLink />}
       <LoginNeeded />
       <nav class="ways" aria-label={t("door.ways")}>
         {AREAS.filter((area) => mayUse(area, person.value)).map((area) => (

@@ -111,3 +111,11 @@ class ClientStore(Protocol):
     async def delete_client(self, client_id: str) -> bool:
         """Delete the client and all its grants. Return False if the client does not exist."""
         ...
+
+
+class OperatorStore(Protocol):
+    """Whether somebody can operate the gateway."""
+
+    async def has_active_operator(self) -> bool:
+        """Return whether an operator has set a password."""
+        ...

@@ -12,7 +12,7 @@ from domogate.ports.stores.estate import EstateStore
 from domogate.ports.stores.feed import FeedStore
 from domogate.ports.stores.figures import FigureStore
 from domogate.ports.stores.keys import SigningKeyStore, SubscriptionStore
-from domogate.ports.stores.people import ClientStore, ExternalAccountStore, PasskeyStore, PeopleStore
+from domogate.ports.stores.people import ClientStore, ExternalAccountStore, OperatorStore, PasskeyStore, PeopleStore
 from domogate.ports.stores.plants import FavouriteStore, MemberStore, PlantEditStore, PlantStore
 from domogate.ports.stores.safety import LogbookStore, SparePartStore
 from domogate.ports.stores.sealing import SecretKeyStore
@@ -36,6 +36,7 @@ class Store(
     OrderStore,
     FaultStore,
     PeopleStore,
+    OperatorStore,
     ExternalAccountStore,
     PasskeyStore,
     ClientStore,

@@ -1,0 +1,59 @@
+/** Register the first application and issue its subscription key. The secret and the key are shown once. */
+
+import { useState } from "preact/hooks";
+import { api } from "../../app/api";
+import { t } from "../../app/i18n";
+import { MANAGE } from "../../kit/load";
+import { Facts } from "../../kit/parts";
+import { Button } from "../../parts/button";
+import { Field } from "../../parts/field";
+import type { Client } from "../model";
+import { StepForm } from "./step_form";
+
+const SCOPES = ["openid", "profile", "offline_access", "topology.read", "light.read", "light.write", "plug.read", "plug.write", "scene.launch", "comfort.read", "comfort.write"];
+
+interface Registered {
+  readonly client: Client;
+  readonly secret: string | null;
+  readonly key: string;
+}
+
+function idOf(name: string): string {
+  const plain = name.normalize("NFKD").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
+  return plain || "application";
+}
+
+export function ApplicationStep({ onDone }: { onDone: () => void }) {
+  const [name, setName] = useState("");
+  const [redirect, setRedirect] = useState("");
+  const [registered, setRegistered] = useState<Registered | null>(null);
+  const register = async (): Promise<void> => {
+    const body = { id: idOf(name), name: name.trim(), confidential: true, redirectUris: redirect.trim() ? [redirect.trim()] : [], scopes: SCOPES };
+    const { client, secret } = await api.post<{ client: Client; secret: string | null }>(`${MANAGE}/clients`, body);
+    const { key } = await api.post<{ key: string }>(`${MANAGE}/subscriptions`, { name: name.trim() });
+    setRegistered({ client, secret, key });
+  };
+  if (!registered) {
+    return (
+      <StepForm submit={t("console.start.application.register")} onSubmit={register}>
+        <Field label={t("console.name")} hint={t("console.applications.name_about")} value={name} onInput={setName} required maxLength={100} />
+        <Field label={t("console.start.application.redirect")} hint={t("console.start.application.redirect_about")} type="url" value={redirect} onInput={setRedirect} />
+      </StepForm>
+    );
+  }
+  return (
+    <>
+      <p>{t("console.once")}</p>
+      <Facts
+        facts={[
+          [t("console.applications.id"), <code>{registered.client.id}</code>],
+          [t("console.applications.secret"), <code>{registered.secret}</code>],
+          [t("console.keys.key"), <code>{registered.key}</code>],
+        ]}
+      />
+      <Button look="primary" onClick={onDone}>
+        {t("common.stored")}
+      </Button>
+    </>
+  );
+}

@@ -1,0 +1,69 @@
+/** The first home: by its name and rooms, or from an estate file that is checked while the person types. */
+
+import { useId, useState } from "preact/hooks";
+import { api } from "../../app/api";
+import { t } from "../../app/i18n";
+import { person } from "../../app/session";
+import { MANAGE, readList } from "../../kit/load";
+import { Field, Select } from "../../parts/field";
+import { CodeField } from "../estate/code_field";
+import type { Plant } from "../model";
+import { valueWords } from "../values";
+import { StepForm } from "./step_form";
+
+const TYPES = ["house", "hotel", "office", "hospital"] as const;
+
+export function HomeStep({ onDone }: { onDone: (home: string) => void }) {
+  const [way, setWay] = useState<"rooms" | "file">("rooms");
+  return (
+    <>
+      <Select label={t("console.start.home.way")} value={way} options={(["rooms", "file"] as const).map((one) => [one, t(`console.start.home.${one}`)] as const)} onChange={setWay} />
+      {way === "rooms" ? <ByRooms onDone={onDone} /> : <FromFile onDone={onDone} />}
+    </>
+  );
+}
+
+function ByRooms({ onDone }: { onDone: (home: string) => void }) {
+  const [name, setName] = useState("");
+  const [type, setType] = useState<(typeof TYPES)[number]>("house");
+  const [owner, setOwner] = useState(person.value?.email ?? "");
+  const [rooms, setRooms] = useState(t("console.start.home.first_rooms"));
+  const id = useId();
+  const create = async (): Promise<void> => {
+    const plant = await api.post<Plant>(`${MANAGE}/plants`, { name: name.trim(), type, owner: owner.trim() });
+    for (const room of new Set(rooms.split("\n").map((line) => line.trim()).filter(Boolean))) {
+      await api.post(`${MANAGE}/plants/${plant.id}/ambients`, { name: room });
+    }
+    onDone(plant.id);
+  };
+  return (
+    <StepForm submit={t("console.start.home.create")} onSubmit={create}>
+      <Field label={t("console.name")} value={name} onInput={setName} required maxLength={50} />
+      <Select label={t("console.plants.type")} value={type} options={TYPES.map((one) => [one, valueWords("planttype", one)] as const)} onChange={setType} />
+      <Field label={t("console.start.home.owner")} hint={t("console.start.home.owner_about")} type="email" value={owner} onInput={setOwner} required />
+      <div class="field">
+        <label for={id}>{t("console.start.home.room_names")}</label>
+        <p class="hint" id={`${id}-hint`}>
+          {t("common.one_per_line")}
+        </p>
+        <textarea id={id} rows={5} aria-describedby={`${id}-hint`} value={rooms} onInput={(event) => setRooms(event.currentTarget.value)} />
+      </div>
+    </StepForm>
+  );
+}
+
+function FromFile({ onDone }: { onDone: (home: string) => void }) {
+  const [first] = useState({ text: "" });
+  const [text, setText] = useState("");
+  const [mistakes, setMistakes] = useState<number | null>(null);
+  const importIt = async (): Promise<void> => {
+    await api.post(`${MANAGE}/estate/import`, { document: text }, { timeout: 60_000 });
+    const { items } = await readList<Plant>("/plants");
+    onDone(items[0]?.id ?? "");
+  };
+  return (
+    <StepForm submit={t("console.estate.import")} disabled={mistakes !== 0} onSubmit={importIt}>
+      <CodeField document={first} onChange={setText} onChecked={setMistakes} />
+    </StepForm>
+  );
+}

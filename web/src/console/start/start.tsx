@@ -1,0 +1,75 @@
+/** The first steps of an operator: the first home, its devices, people and application. Each step can be left out. */
+
+import { t } from "../../app/i18n";
+import { go, query } from "../../app/router";
+import { Head } from "../../kit/parts";
+import { ApplicationStep } from "./application_step";
+import { DevicesStep } from "./devices_step";
+import { HomeStep } from "./home_step";
+import { PeopleStep } from "./people_step";
+
+const STEPS = ["home", "devices", "people", "application", "done"] as const;
+type Step = (typeof STEPS)[number];
+
+function pathOf(step: Step, home: string): string {
+  return `/console/start?${new URLSearchParams({ step, ...(home ? { home } : {}) })}`;
+}
+
+export function Start() {
+  const home = query.value.get("home") ?? "";
+  const asked = STEPS.find((step) => step === query.value.get("step")) ?? "home";
+  // Devices and people belong to a home.
+  const step: Step = !home && (asked === "devices" || asked === "people") ? "home" : asked;
+  const next = (of: string = home): void => go(pathOf(following(step, of), of));
+  return (
+    <>
+      <Head title={t("console.start.title")} about={t("console.start.about")} />
+      <ol class="wizard-steps">
+        {STEPS.slice(0, -1).map((one) => (
+          <li key={one} aria-current={one === step ? "step" : undefined} class={STEPS.indexOf(one) < STEPS.indexOf(step) ? "past" : ""}>
+            {t(`console.start.step.${one}`)}
+          </li>
+        ))}
+      </ol>
+      <section class="panel wizard" aria-label={t(`console.start.step.${step}`)}>
+        <h2>{t(`console.start.${step}.title`)}</h2>
+        <p class="soft">{t(`console.start.${step}.about`)}</p>
+        {step === "home" && <HomeStep onDone={next} />}
+        {step === "devices" && <DevicesStep key={home} home={home} onDone={() => next()} />}
+        {step === "people" && <PeopleStep home={home} onDone={() => next()} />}
+        {step === "application" && <ApplicationStep onDone={() => next()} />}
+        {step === "done" && <Done home={home} />}
+        {step !== "done" && (
+          <p class="skip-step">
+            <a href={pathOf(following(step, home), home)}>{t("console.start.skip")}</a>
+          </p>
+        )}
+      </section>
+    </>
+  );
+}
+
+function following(step: Step, home: string): Step {
+  if (step === "home" && !home) return "application";
+  return STEPS[STEPS.indexOf(step) + 1] ?? "done";
+}
+
+function Done({ home }: { home: string }) {
+  return (
+    <div class="buttons">
+      {home && (
+        <a class="button primary" href={`/homes/${home}`}>
+          {t("console.start.done.home")}
+        </a>
+      )}
+      {home && (
+        <a class="button" href={`/console/plants/${home}`}>
+          {t("console.start.done.plant")}
+        </a>
+      )}
+      <a class="button" href="/console/plants">
+        {t("console.start.done.console")}
+      </a>
+    </div>
+  );
+}
