@@ -142,6 +142,8 @@ class TestPseudonyms:
     async def test_each_user_has_one_that_stays_and_tells_nothing(self, filled_store: SqlStore) -> None:
         anna, bruno = await filled_store.find_pseudonym(ANNA.id), await filled_store.find_pseudonym(BRUNO.id)
         assert await filled_store.find_pseudonym(ANNA.id) == anna != bruno
+        assert await filled_store.list_pseudonyms({anna, "nobody"}) == {anna: ANNA.id}
+        assert await filled_store.list_pseudonyms() == {anna: ANNA.id, bruno: BRUNO.id}
         assert len(anna) == 32
         assert ANNA.id.replace("-", "") != anna
 

@@ -72,6 +72,10 @@ class TestGrants:
             await filled_store.add_grant(grant)
         await filled_store.revoke_grant(new.id, NOW + 3)
         assert await filled_store.list_grants(ANNA.id) == [newest, old]
+        of_client = [(old, ANNA.email), (newest, ANNA.email), (a_grant(53, BRUNO), BRUNO.email)]
+        assert await filled_store.list_grants_of_client(APP.id, None, 10) == of_client
+        assert await filled_store.list_grants_of_client(APP.id, old.id, 10) == of_client[1:]
+        assert await filled_store.list_grants_of_client("nobody", None, 10) == []
         assert await filled_store.list_grants(CARLA.id) == []
 
     async def test_all_of_a_user_to_one_client_or_to_any_are_revoked(self, filled_store: SqlStore) -> None:

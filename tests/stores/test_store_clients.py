@@ -134,3 +134,4 @@ class TestSubscriptions:
         assert await filled_store.find_usage(KEY.id, "2026-11-16") == 1
         assert await filled_store.find_usage(KEY.id, "2026-11-17") == 0
         assert await filled_store.find_usage(an_id(404), "2026-11-15") == 0
+        assert await filled_store.list_usages("2026-11-15") == {KEY.id: 9}

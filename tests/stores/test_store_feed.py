@@ -38,6 +38,7 @@ class TestTheChangesOfSomePlants:
         assert list(await filled_store.list_changes_of({HOUSE.id}, ours[1].cursor, 2)) == ours[2:4]
         assert list(await filled_store.list_changes_of({HOUSE.id}, ours[-1].cursor, 2)) == []
         assert list(await filled_store.list_changes_of((), 0, 10)) == []
+        assert list(await filled_store.list_changes_of(None, start, 100)) == recorded.changes, "None means all plants"
 
     async def test_are_in_order_for_more_plants_than_one_statement_takes(self, filled_store: SqlStore) -> None:
         await filled_store.import_estate(TWO, prune=False)

@@ -13,23 +13,34 @@ from domogate.settings import Settings
 from domogate.settings.declared import DECLARED, print_default
 
 
-def list_settings(settings: Settings) -> Sequence[management.SettingInForce]:
+def list_settings(settings: Settings) -> Sequence[management.SettingOut]:
     """Return all settings in the order of the documentation."""
     return [_describe(settings, declared) for declared in DECLARED.values()]
 
 
-def _describe(settings: Settings, declared: DeclaredSetting) -> management.SettingInForce:
+def _describe(settings: Settings, declared: DeclaredSetting) -> management.SettingOut:
     value = _find_value(settings, declared)
-    return management.SettingInForce(
+    source, place = _find_source(settings, declared, is_default=value == declared.default)
+    return management.SettingOut(
         name=declared.name,
         panel=declared.setting.panel,
         help=declared.setting.help,
         secret=declared.setting.secret,
         value=None if declared.setting.secret else _print(value),
         default=_print(declared.default),
-        source=settings.sources.get(declared.name),
-        is_default=value == declared.default,
+        source=source,
+        place=place,
     )
+
+
+def _find_source(settings: Settings, declared: DeclaredSetting, *, is_default: bool) -> tuple[management.SettingSource, str]:
+    given = settings.sources.get(declared.name)
+    if given is None:
+        return "default" if is_default else "gateway", ""
+    kind, _, place = given.partition(" ")
+    if kind == "flag":
+        return "command line", place
+    return ("environment", place) if kind == "variable" else ("file", given)
 
 
 def _find_value(settings: Settings, declared: DeclaredSetting) -> Any:

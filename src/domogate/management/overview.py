@@ -24,12 +24,16 @@ class ProblemOut(OutputModel, frozen=True):
 
 
 class DatabaseOut(OutputModel, frozen=True):
+    """The database: `sqlite` or `postgresql`, and its size. `reachable` says whether it answered when it was last asked."""
+
     kind: str
     bytes: int
     reachable: bool
 
 
 class PlantCountsOut(OutputModel, frozen=True):
+    """Plants that are in use, and plants that were removed and can be brought back."""
+
     active: int
     removed: int
 

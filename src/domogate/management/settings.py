@@ -10,34 +10,10 @@ from msgspec import Meta
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing
 from domogate.management.services import ManagementServices, OperatorCall
-from domogate.management.status import SettingInForce
+from domogate.management.status import SettingOut
 from domogate.wire import OutputModel, to_datetime
 
 SETTINGS, LOGS = OperationTable("settings"), OperationTable("logs")
-
-
-class SettingSource(StrEnum):
-    """Where the value of a setting came from."""
-
-    DEFAULT = "default"
-    FILE = "file"
-    ENVIRONMENT = "environment"
-    COMMAND_LINE = "command line"
-    GATEWAY = "gateway"
-    """The gateway chose the value, for example a free port, or a setting of the demo."""
-
-
-class SettingOut(OutputModel, frozen=True):
-    """A setting in force. `value` is null for a secret. `place` names the flag, the variable, or the file with its line."""
-
-    name: str
-    panel: str
-    help: str
-    secret: bool
-    value: str | None
-    default: str
-    source: SettingSource
-    place: str
 
 
 class LogLevel(StrEnum):
@@ -62,7 +38,7 @@ class LogLineOut(OutputModel, frozen=True):
 
 @SETTINGS.add("GET", "/settings", "The settings in force, and where each came from; secrets are not shown")
 async def list_settings(services: ManagementServices, _call: OperatorCall) -> Listing[SettingOut]:
-    return Listing([_setting_out(setting) for setting in services.status.list_settings()])
+    return Listing(services.status.list_settings())
 
 
 @LOGS.add("GET", "/logs", "The last lines of the log of the gateway that answers; the oldest is first")
@@ -70,20 +46,7 @@ async def list_logs(services: ManagementServices, _call: OperatorCall, query: Lo
     levels = list(LogLevel)
     wanted = levels[levels.index(query.level) :]
     lines = services.status.list_log_lines()
-    return Listing([LogLineOut(to_datetime(line.at), line.level, line.text) for line in lines if line.level in wanted])
-
-
-def _setting_out(setting: SettingInForce) -> SettingOut:
-    kind, _, place = (setting.source or "").partition(" ")
-    if setting.source is None:
-        source, place = SettingSource.DEFAULT if setting.is_default else SettingSource.GATEWAY, ""
-    elif kind == "flag":
-        source = SettingSource.COMMAND_LINE
-    elif kind == "variable":
-        source = SettingSource.ENVIRONMENT
-    else:
-        source, place = SettingSource.FILE, setting.source
-    return SettingOut.of(setting, source=source, place=place)
+    return Listing([LogLineOut(to_datetime(at), level, text) for at, level, text in lines if level in wanted])
 
 
 OPERATIONS = (*SETTINGS, *LOGS)

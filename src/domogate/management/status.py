@@ -1,16 +1,23 @@
 """The state of the gateway that answers, as the composition root gives it to the management API."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Literal
 
 import msgspec
 
 from domogate.services.clock_check import ClockCheck
 from domogate.services.monitoring.monitor import Monitor
+from domogate.wire import OutputModel
+
+SettingSource = Literal["default", "file", "environment", "command line", "gateway"]
+"""Where a value came from. `gateway`: the gateway chose it, for example a free port, or a setting of the demo."""
+
+LogLine = tuple[float, str, str]
+"""The time, the level and the text of one line of the log, after redaction."""
 
 
-class SettingInForce(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting and its value. `value` is None for a secret."""
+class SettingOut(OutputModel, frozen=True):
+    """A setting in force. `value` is null for a secret. `place` names the flag, the variable, or the file with its line."""
 
     name: str
     panel: str
@@ -18,20 +25,8 @@ class SettingInForce(msgspec.Struct, frozen=True, kw_only=True):
     secret: bool
     value: str | None
     default: str
-    source: str | None
-    """The place from which the value came: `flag --port`, `variable DOMOGATE_PORT` or a file. None if it was not given."""
-    is_default: bool
-
-
-class LogLine(Protocol):
-    """One line of the log, after redaction."""
-
-    @property
-    def at(self) -> float: ...
-    @property
-    def level(self) -> str: ...
-    @property
-    def text(self) -> str: ...
+    source: SettingSource
+    place: str
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -43,6 +38,6 @@ class Status(msgspec.Struct, frozen=True):
     """The upper bounds of the buckets of durations, in seconds."""
     is_database_reachable: Callable[[], bool]
     clock_check: ClockCheck
-    list_settings: Callable[[], Sequence[SettingInForce]]
+    list_settings: Callable[[], Sequence[SettingOut]]
     list_log_lines: Callable[[], Sequence[LogLine]]
     """Returns the last lines of the log, the oldest first."""

@@ -1,8 +1,7 @@
 """Drivers of devices, and the fabric that carries orders and questions to them."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -31,15 +30,8 @@ class Picture(msgspec.Struct, frozen=True):
     content: bytes
 
 
-class ConnectionState(StrEnum):
-    """The state of a connection of a driver."""
-
-    CONNECTED = "connected"
-    CONNECTING = "connecting"
-    LOST = "lost"
-    """The connection is lost or refused. The driver opens it again."""
-    UNUSED = "unused"
-    """No module needs the connection."""
+ConnectionState = Literal["connected", "connecting", "lost", "unused"]
+"""A driver opens a lost connection again. An unused connection is closed, because no module needs it."""
 
 
 class ConnectionHealth(msgspec.Struct, frozen=True):

@@ -11,7 +11,6 @@ from domogate.domain.faults import DeviceOffline, DeviceTimeout
 from domogate.domain.reachability import AbsenceReason
 from domogate.domain.states import LightState
 from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, command_session, event_session
-from domogate.ports import ConnectionState
 from support.clocks import LoopClock
 from support.devices import make_attached
 from support.openwebnet_bus import BusLight
@@ -40,10 +39,10 @@ class TestTroubleWithTheGateway:
             await asyncio.sleep(0.1)
             assert gateway.wrong_passwords == 1
             (refused,) = setup.driver.list_connections()
-            assert (refused.name, refused.state) == ("home", ConnectionState.LOST)
+            assert (refused.name, refused.state) == ("home", "lost")
             assert "refused the password" in refused.problem
             await setup.driver.detach(PLANT)
-            assert setup.driver.list_connections()[0].state is ConnectionState.UNUSED
+            assert setup.driver.list_connections()[0].state == "unused"
 
     async def test_let_in_at_last_it_says_what_is_wrong_with_each_module_and_no_more_with_the_password(
         self, monkeypatch: pytest.MonkeyPatch

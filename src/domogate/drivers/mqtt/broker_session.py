@@ -19,7 +19,7 @@ from domogate.drivers.mqtt.module import DrivenModule
 from domogate.drivers.mqtt.packets import FAILURE, words_for
 from domogate.drivers.mqtt.payloads import Unreadable
 from domogate.drivers.mqtt.warning_counter import WarningCounter
-from domogate.ports import Clock, ConnectionHealth, ConnectionState
+from domogate.ports import Clock, ConnectionHealth
 
 READ_EVERY = 0.05
 """Messages are collected for this number of seconds before they are read. Of most topics only the newest message is read."""
@@ -114,9 +114,9 @@ class BrokerSession:
     def health(self) -> ConnectionHealth:
         broker = self._broker_connection.broker
         problem = "" if self._problem is None else self._problem[1]
-        waiting = ConnectionState.LOST if problem else ConnectionState.CONNECTING
-        state = waiting if self.connection is None else ConnectionState.CONNECTED
-        return ConnectionHealth(broker.name, broker.url, state, self._since, problem)
+        if self.connection is not None:
+            return ConnectionHealth(broker.name, broker.url, "connected", self._since)
+        return ConnectionHealth(broker.name, broker.url, "lost" if problem else "connecting", self._since, problem)
 
     async def _serve(self, connection: Connection) -> None:
         self.connection, self._problem, self._since = connection, None, self.clock.now()

@@ -17,7 +17,7 @@ from domogate.drivers.openwebnet.frames import DimensionReading, DimensionReques
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
 from domogate.drivers.openwebnet.module import DrivenModule, OnChange
 from domogate.drivers.openwebnet.poller import NackReceived, Poller
-from domogate.ports import Clock, ConnectionHealth, ConnectionState
+from domogate.ports import Clock, ConnectionHealth
 
 _log = structlog.get_logger(__name__)
 
@@ -70,10 +70,10 @@ class Bus:
     def health(self) -> ConnectionHealth:
         name, address = self.gateway.name, self.gateway.address
         if self._absence is not None:
-            return ConnectionHealth(name, address, ConnectionState.LOST, self._absence.since, self._absence.evidence)
+            return ConnectionHealth(name, address, "lost", self._absence.since, self._absence.evidence)
         if self._gateway_known.is_set():
-            return ConnectionHealth(name, address, ConnectionState.CONNECTED, self._opened_at)
-        return ConnectionHealth(name, address, ConnectionState.CONNECTING if self._tasks else ConnectionState.UNUSED)
+            return ConnectionHealth(name, address, "connected", self._opened_at)
+        return ConnectionHealth(name, address, "connecting" if self._tasks else "unused")
 
     def start(self) -> None:
         if not self._tasks:

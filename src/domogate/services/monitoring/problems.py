@@ -1,28 +1,19 @@
 """What needs the attention of an operator."""
 
 from collections.abc import Iterable, Iterator
-from enum import StrEnum
+from typing import Literal
 
 import msgspec
 
 from domogate.domain.figures import StoreFigures
 from domogate.domain.reachability import AbsenceReason
-from domogate.ports import ConnectionState
 from domogate.services.driving.supervisor import DriverCondition, DriverHealth
 from domogate.services.monitoring.counters import Counters
 
 _ON_PURPOSE = frozenset({AbsenceReason.INJECTED, AbsenceReason.SIMULATED})
 
 
-class ProblemKind(StrEnum):
-    DATABASE = "database"
-    CLOCK = "clock"
-    DRIVER = "driver"
-    CONNECTION = "connection"
-    MODULES = "modules"
-    WEBHOOKS = "webhooks"
-    DEAD_LETTERS = "dead letters"
-    SERVER_ERRORS = "server errors"
+ProblemKind = Literal["database", "clock", "driver", "connection", "modules", "webhooks", "dead letters", "server errors"]
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -39,25 +30,25 @@ def find_problems(
 ) -> Iterator[Problem]:
     """Yield the present problems. `clock` is the problem of the clock; `last_hour` has the answers of the last hour."""
     if not reachable:
-        yield Problem(ProblemKind.DATABASE, "The database does not answer.")
+        yield Problem("database", "The database does not answer.")
     if clock is not None:
-        yield Problem(ProblemKind.CLOCK, clock)
+        yield Problem("clock", clock)
     for driver in drivers:
         if driver.condition is not DriverCondition.RUNNING:
-            yield Problem(ProblemKind.DRIVER, driver.last_error or f"The driver is {driver.condition}.", driver.name)
+            yield Problem("driver", driver.last_error or f"The driver is {driver.condition}.", driver.name)
         for connection in driver.connections:
-            if connection.state is ConnectionState.LOST:
-                yield Problem(ProblemKind.CONNECTION, connection.problem, connection.name)
+            if connection.state == "lost":
+                yield Problem("connection", connection.problem, connection.name)
     absent = sum(count for why, count in figures.absent.items() if why not in _ON_PURPOSE)
     if absent:
-        yield Problem(ProblemKind.MODULES, f"{absent} modules cannot be reached.", count=absent)
+        yield Problem("modules", f"{absent} modules cannot be reached.", count=absent)
     if failing := figures.failing_webhooks:
-        yield Problem(ProblemKind.WEBHOOKS, f"The receivers of {failing} webhooks do not answer.", count=failing)
+        yield Problem("webhooks", f"The receivers of {failing} webhooks do not answer.", count=failing)
     if dead := figures.dead_letters:
-        yield Problem(ProblemKind.DEAD_LETTERS, f"{dead} events could not be delivered.", count=dead)
+        yield Problem("dead letters", f"{dead} events could not be delivered.", count=dead)
     if failed := _count_server_errors(last_hour):
         detail = f"{failed} requests of the last hour ended with status 500; the log says why."
-        yield Problem(ProblemKind.SERVER_ERRORS, detail, count=failed)
+        yield Problem("server errors", detail, count=failed)
 
 
 def _count_server_errors(counters: Counters) -> int:
