@@ -65,7 +65,7 @@ async def test_a_document_is_edited_compared_and_imported(chromium: Browser, wor
         await page.get_by_role("button", name="Undo all changes").click()
         await expect(page.get_by_text("Bruno Conti")).to_be_visible()
         async with page.expect_download() as waiting:
-            await page.get_by_role("link", name="Download").click()
+            await page.get_by_role("button", name="Download").click()
         text = (await (await waiting.value).path()).read_text()
         await choose(re.sub(r"(?m)^.*zoe@example.com.*\n", "", text))
         await page.get_by_role("switch", name="Also remove what is not in the text").click()

@@ -10,7 +10,13 @@ pytestmark = pytest.mark.slow
 
 PAGES = {
     "orders": "Commands and their results.",
+    "modules": "The modules of all plants.",
+    "discovery": "Search for devices first.",
     "estate": "The text has no mistakes.",
+    "events": "Live",
+    "settings": "state_max_age",
+    "backup": "The file contains secrets",
+    "logs": "The last lines of this gateway",
 }
 """The pages that other tests do not look at, and words that are there when the page is complete."""
 

@@ -16,6 +16,8 @@ export interface Liveness {
   readonly since: Date;
 }
 
+type Query = Readonly<Record<string, string | readonly string[]>>;
+
 export interface LiveStream {
   readonly liveness: Signal<Liveness>;
   close(): void;
@@ -26,10 +28,10 @@ const SHORTEST_PAUSE = 500;
 const LONGEST_PAUSE = 20_000;
 
 /** Listen until `close` is called. After a loss it connects again and gets the events that it missed. */
-export function listen(query: Readonly<Record<string, string | readonly string[]>>, onEvent: (event: LiveEvent) => void): LiveStream {
+export function listen(query: Query, onEvent: (event: LiveEvent) => void, path = "/events"): LiveStream {
   const liveness = signal<Liveness>({ live: false, since: new Date() });
   const closing = new AbortController();
-  void run(query, onEvent, liveness, closing.signal);
+  void run(addressOf(path, query), onEvent, liveness, closing.signal);
   return { liveness, close: () => closing.abort() };
 }
 
@@ -37,14 +39,18 @@ function setLive(liveness: Signal<Liveness>, live: boolean, since: Date = new Da
   if (liveness.value.live !== live) liveness.value = { live, since };
 }
 
+function addressOf(path: string, query: Query): string {
+  const parameters = new URLSearchParams();
+  for (const [name, values] of Object.entries(query)) for (const value of [values].flat()) parameters.append(name, value);
+  return `${path}?${parameters}`;
+}
+
 async function run(
-  query: Readonly<Record<string, string | readonly string[]>>,
+  address: string,
   onEvent: (event: LiveEvent) => void,
   liveness: Signal<Liveness>,
   closed: AbortSignal,
 ): Promise<void> {
-  const parameters = new URLSearchParams();
-  for (const [name, values] of Object.entries(query)) for (const value of [values].flat()) parameters.append(name, value);
   let lastId = "";
   let heard = new Date();
   let pause = SHORTEST_PAUSE;
@@ -54,7 +60,7 @@ async function run(
     closed.addEventListener("abort", stop, { once: true });
     addEventListener("offline", stop, { once: true });
     try {
-      for await (const { id, event, data } of read(`/events?${parameters}`, lastId, connection, () => (heard = new Date()))) {
+      for await (const { id, event, data } of read(address, lastId, connection, () => (heard = new Date()))) {
         if (id) lastId = id;
         if (event === "end") break;
         setLive(liveness, true);

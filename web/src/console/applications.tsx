@@ -6,10 +6,12 @@ import { t } from "../app/i18n";
 import { go } from "../app/router";
 import { lines, text, type FormField, type Values } from "../kit/form";
 import { MANAGE, useList } from "../kit/load";
-import { ConfirmButton, Facts, FormButton, Head, SecretDialog, type Secret } from "../kit/parts";
+import { ConfirmButton, Facts, FormButton, Head, SecretDialog, Section, type Secret } from "../kit/parts";
 import { Table } from "../kit/table";
+import { Button } from "../parts/button";
 import { Show, useLoad } from "../parts/loaded";
-import type { Client } from "./model";
+import { grantColumns } from "./grants";
+import type { Client, ClientGrant } from "./model";
 
 const SCOPES = [
   "plug.read", "plug.write", "topology.read", "scene.launch", "scene.write", "light.read", "light.write", "comfort.read", "comfort.write",
@@ -127,10 +129,28 @@ export function ApplicationPage({ id }: { id: string }) {
               [t("console.applications.no_pkce"), yesNo(client.pkceExempt)],
             ]}
           />
+          <Consents id={client.id} />
           {secret && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
         </>
       )}
     </Show>
+  );
+}
+
+/** The people who let the application in. */
+function Consents({ id }: { id: string }) {
+  const grants = useList<ClientGrant>(`/clients/${encodeURIComponent(id)}/grants`);
+  return (
+    <Section title={t("console.applications.consents")} about={t("console.applications.consents_about")}>
+      <Table
+        label={t("console.applications.consents")}
+        list={grants}
+        id={(grant) => grant.id}
+        columns={grantColumns<ClientGrant>({ title: t("console.orders.person"), value: ({ email }) => email, cell: ({ email, userId }) => <a href={`/console/people/${userId}`}>{email}</a> })}
+        actions={(grant) => <Button look="quiet" onClick={() => api.delete(`${MANAGE}/users/${grant.userId}/grants/${grant.id}`).then(grants.reload)}>{t("console.revoke")}</Button>}
+        empty={t("console.applications.no_consents")}
+      />
+    </Section>
   );
 }
 

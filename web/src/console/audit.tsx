@@ -1,35 +1,33 @@
-/** The audit log: who did what, when, and with which result. The oldest entry is first, as it is written. */
+/** The audit log: search by person, action and time, verify the chain of hashes, and export. The newest entry is first. */
 
 import { useState } from "preact/hooks";
 import { api } from "../app/api";
-import { t } from "../app/i18n";
-import { Notice } from "../parts/notice";
-import { text, type Values } from "../kit/form";
-import { MANAGE, useList, type Listing } from "../kit/load";
+import { count, t } from "../app/i18n";
+import { toLocal } from "../app/local_time";
+import { query, setQuery } from "../app/router";
+import { Download } from "../kit/download";
+import { text, time, type Values } from "../kit/form";
+import { MANAGE, useList } from "../kit/load";
 import { FormButton, Head, when } from "../kit/parts";
 import { Table } from "../kit/table";
-import type { AuditRecord, User } from "./model";
+import { Notice } from "../parts/notice";
+import { AUDIT_ACTIONS, type AuditRecord, type Verification } from "./model";
 import { Tag, valueWords } from "./values";
 
-interface Wanted {
-  readonly action?: string;
-  readonly userId?: string;
-  /** The e-mail address of the person, as it was typed. */
-  readonly email?: string;
-}
+const LONGEST = 600_000;
 
 export function Audit() {
-  const [wanted, setWanted] = useState<Wanted>({});
-  const [unknown, setUnknown] = useState("");
-  const list = useList<AuditRecord>("/audit", { action: wanted.action, userId: wanted.userId });
+  const wanted = Object.fromEntries(["email", "action", "since", "until"].map((name) => [name, query.value.get(name) ?? ""]));
+  const list = useList<AuditRecord>("/audit", { order: "newest", people: true, ...Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, value || undefined])) });
+  const [verified, setVerified] = useState<Verification | null>(null);
   const search = async (values: Values): Promise<void> => {
-    const action = text(values, "action");
-    const email = text(values, "email");
-    const user = email ? (await api.get<Listing<User>>(`${MANAGE}/users`, { query: { email } })).items[0] : undefined;
-    setUnknown(email && !user ? email : "");
-    if (email && !user) return;
-    setWanted({ ...(action ? { action } : {}), ...(user ? { userId: user.id, email } : {}) });
+    for (const name of ["email", "action"]) setQuery(name, text(values, name));
+    for (const name of ["since", "until"]) setQuery(name, time(values, name) ?? "");
   };
+  const verify = async (values: Values): Promise<void> => {
+    setVerified(await api.post<Verification>(`${MANAGE}/audit/verification`, { lastHash: text(values, "lastHash") || null }, { timeout: LONGEST }));
+  };
+  const chosen = [wanted.email, wanted.action, wanted.since && `${t("console.plants.from")} ${when(wanted.since)}`, wanted.until && `${t("console.plants.until")} ${when(wanted.until)}`].filter(Boolean);
   return (
     <>
       <Head title={t("console.audit.title")} about={t("console.audit.about")}>
@@ -39,13 +37,22 @@ export function Audit() {
           look="primary"
           fields={[
             { kind: "text", name: "email", label: t("console.email"), hint: t("console.audit.email_about"), type: "email", value: wanted.email ?? "" },
-            { kind: "text", name: "action", label: t("console.audit.action"), hint: t("console.audit.action_about"), value: wanted.action ?? "" },
+            { kind: "choice", name: "action", label: t("console.audit.action"), value: wanted.action ?? "", options: [["", t("common.all")], ...AUDIT_ACTIONS.map((one) => [one, one] as const)] },
+            { kind: "text", name: "since", label: t("console.plants.from"), type: "datetime-local", value: toLocal(wanted.since) },
+            { kind: "text", name: "until", label: t("console.plants.until"), type: "datetime-local", value: toLocal(wanted.until) },
           ]}
           onSubmit={search}
         />
+        <FormButton
+          label={t("console.audit.verify")}
+          about={t("console.audit.verify_about")}
+          fields={[{ kind: "text", name: "lastHash", label: t("console.audit.last_hash"), hint: t("console.audit.last_hash_about") }]}
+          onSubmit={verify}
+        />
+        <Download label={t("console.audit.export")} path={`${MANAGE}/audit/export`} name="audit.jsonl" />
       </Head>
-      {unknown && <Notice kind="warn" title={t("console.audit.no_person", { email: unknown })} />}
-      {(wanted.action || wanted.email) && <p class="soft">{t("console.audit.only", { what: [wanted.email, wanted.action].filter(Boolean).join(", ") })}</p>}
+      {verified && <Verified of={verified} />}
+      {chosen.length > 0 && <p class="soft">{t("console.audit.only", { what: chosen.join(", ") })}</p>}
       <Table
         label={t("console.audit.title")}
         list={list}
@@ -55,8 +62,8 @@ export function Audit() {
           { title: t("console.audit.number"), value: ({ number }) => number },
           { title: t("console.orders.queued"), value: ({ at }) => at, cell: ({ at }) => when(at) },
           { title: t("console.audit.action"), value: ({ action }) => action },
-          { title: t("console.audit.who"), value: ({ who }) => who, cell: ({ who }) => <code class="who">{who || "–"}</code> },
-          { title: t("console.audit.what"), value: ({ what, detail }) => [what, ...Object.entries(detail).map(([name, value]) => `${name}: ${value}`)].join(" · "), cell: (record) => <What record={record} /> },
+          { title: t("console.audit.who"), value: (record) => nameOf(record, record.who), cell: (record) => <Who record={record} /> },
+          { title: t("console.audit.what"), value: (record) => [record.what, ...detailsOf(record)].join(" · "), cell: (record) => <What record={record} /> },
           { title: t("console.audit.result"), value: ({ result }) => valueWords("result", result), cell: ({ result }) => <Tag group="result" value={result} kind={result === "ok" ? "" : "warn"} /> },
           { title: t("console.address"), value: ({ address }) => address },
         ]}
@@ -66,13 +73,38 @@ export function Audit() {
   );
 }
 
-function What({ record: { what, detail } }: { record: AuditRecord }) {
+function Verified({ of: { records, lastHash, broken } }: { of: Verification }) {
+  return (
+    <Notice kind={broken ? "alarm" : "info"} title={broken ? t("console.audit.broken", { number: broken.number }) : count("console.audit.unchanged", records)}>
+      {broken && <p>{broken.problem}</p>}
+      <p>
+        {t("console.audit.last_hash")}: <code>{lastHash}</code>
+      </p>
+    </Notice>
+  );
+}
+
+/** The log has pseudonyms of people. The API names the people who still exist. */
+function nameOf({ people }: AuditRecord, words: string): string {
+  return people.reduce((known, { pseudonym, email }) => known.replaceAll(`user:${pseudonym}`, email), words);
+}
+
+function detailsOf(record: AuditRecord): readonly string[] {
+  return Object.entries(record.detail).map(([name, value]) => `${name}: ${nameOf(record, value)}`);
+}
+
+function Who({ record }: { record: AuditRecord }) {
+  const person = record.people.find(({ pseudonym }) => record.who === `user:${pseudonym}`);
+  return person ? <a href={`/console/people/${person.userId}`}>{person.email}</a> : <code class="who">{record.who || "–"}</code>;
+}
+
+function What({ record }: { record: AuditRecord }) {
   return (
     <>
-      <code>{what}</code>
-      {Object.entries(detail).map(([name, value]) => (
-        <span key={name} class="soft detail">
-          {name}: {value}
+      <code>{nameOf(record, record.what)}</code>
+      {detailsOf(record).map((words) => (
+        <span key={words} class="soft detail">
+          {words}
         </span>
       ))}
     </>

@@ -46,6 +46,7 @@ export function Keys() {
           { title: t("console.keys.begins"), value: ({ hint }) => hint, cell: ({ hint }) => <code>{hint} …</code> },
           { title: t("console.keys.rate"), value: ({ rate }) => rate },
           { title: t("console.keys.quota"), value: ({ dailyQuota }) => dailyQuota, cell: ({ dailyQuota }) => (dailyQuota === null ? "–" : formatNumber(dailyQuota)) },
+          { title: t("console.keys.used"), value: ({ usedToday }) => usedToday, cell: (key) => <Used subscription={key} /> },
           { title: t("console.created"), value: ({ createdAt }) => createdAt, cell: ({ createdAt }) => when(createdAt) },
           { title: t("console.keys.expires"), value: ({ expiresAt }) => expiresAt, cell: ({ expiresAt }) => when(expiresAt) || "–" },
           { title: t("console.state"), value: (key) => valueWords("keystate", stateOf(key)), cell: (key) => <Tag group="keystate" value={stateOf(key)} kind={stateOf(key) === "active" ? "" : "warn"} /> },
@@ -58,6 +59,15 @@ export function Keys() {
         empty={t("console.keys.none")}
       />
       {secret && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
+    </>
+  );
+}
+
+function Used({ subscription: { usedToday, dailyQuota } }: { subscription: Subscription }) {
+  if (usedToday === null || dailyQuota === null) return <>–</>;
+  return (
+    <>
+      {formatNumber(usedToday)} <meter class="usage" max={dailyQuota} value={usedToday} aria-label={t("console.keys.used")} />
     </>
   );
 }

@@ -41,12 +41,23 @@ export interface ExternalAccount {
   readonly boundAt: string;
 }
 
-export interface Grant {
+export interface GrantFacts {
   readonly id: string;
-  readonly clientId: string;
   readonly scopes: readonly string[];
   readonly createdAt: string;
+  /** The chosen plants; null: all plants of the person. */
   readonly plants: readonly string[] | null;
+}
+
+/** A grant of a person. */
+export interface Grant extends GrantFacts {
+  readonly clientId: string;
+}
+
+/** A grant to an application. */
+export interface ClientGrant extends GrantFacts {
+  readonly userId: string;
+  readonly email: string;
 }
 
 export interface Client {
@@ -68,6 +79,8 @@ export interface Subscription {
   readonly hint: string;
   readonly rate: string | null;
   readonly dailyQuota: number | null;
+  /** Requests of this UTC day; null without a daily quota. */
+  readonly usedToday: number | null;
   readonly createdAt: string;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
@@ -112,11 +125,14 @@ export const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
+export const ABSENCES = ["never seen", "silent", "said so", "connection lost", "refused", "misconfigured", "injected", "simulated"] as const;
+
 export interface Module {
   readonly id: string;
   readonly name: string;
   readonly kind: Kind;
   readonly driver: string;
+  readonly options: Readonly<Record<string, unknown>>;
   readonly simulated: boolean;
   readonly ambientId: string | null;
   readonly ambient: string | null;
@@ -171,6 +187,12 @@ export interface Driver {
   readonly leftBehind: number;
 }
 
+export interface DriverFacts {
+  readonly name: string;
+  readonly connections: readonly string[];
+  readonly canDiscover: boolean;
+}
+
 export interface Webhook {
   readonly id: string;
   readonly clientId: string;
@@ -198,6 +220,17 @@ export interface DeadLetter {
   readonly deadAt: string | null;
 }
 
+export const AUDIT_ACTIONS = [
+  "login", "second factor", "second factor changed", "logout", "session ended", "link issued",
+  "password set", "terms accepted", "consent", "grant", "refresh", "refusal",
+  "revocation", "user added", "user changed", "user deleted", "client saved", "client deleted",
+  "invited", "allowed", "withdrawn", "left", "plant changed", "key issued",
+  "key revoked", "signing keys rotated", "secret key rotated", "ticket issued", "ticket redeemed", "picture taken",
+  "webhook added", "webhook changed", "webhook removed", "webhook ended", "dead letters replayed", "command",
+  "logbook written", "management", "estate imported", "estate exported", "audit exported", "backup",
+  "clock confirmed", "entries dropped",
+] as const;
+
 export interface AuditRecord {
   readonly number: number;
   readonly at: string;
@@ -207,6 +240,31 @@ export interface AuditRecord {
   readonly result: string;
   readonly address: string;
   readonly detail: Readonly<Record<string, string>>;
+  readonly people: readonly { readonly pseudonym: string; readonly userId: string; readonly email: string }[];
+}
+
+export interface Verification {
+  readonly records: number;
+  readonly lastHash: string;
+  readonly broken: { readonly number: number; readonly problem: string } | null;
+}
+
+export interface Setting {
+  readonly name: string;
+  readonly help: string;
+  readonly secret: boolean;
+  readonly value: string | null;
+  readonly default: string;
+  readonly source: string;
+  readonly place: string;
+}
+
+export const LOG_LEVELS = ["debug", "info", "warning", "error", "critical"] as const;
+
+export interface LogLine {
+  readonly at: string;
+  readonly level: string;
+  readonly text: string;
 }
 
 export interface SigningKey {

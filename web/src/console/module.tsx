@@ -11,9 +11,11 @@ import { MANAGE, readList } from "../kit/load";
 import { Facts, Head, Section, useRepeat, when } from "../kit/parts";
 import { Show, useLoad } from "../parts/loaded";
 import type { Measurement, Module, Plant } from "./model";
+import { ModuleChange } from "./module_change";
 import { OrderTable, useOrders } from "./orders";
-import { Reach } from "./plant";
+import { Reach } from "./modules";
 import { stateFacts } from "./state";
+import { UndoNotice, useUndo } from "./undo";
 import { valueWords } from "./values";
 
 const REFRESH = 5;
@@ -24,6 +26,7 @@ export function ModulePage({ plant, id }: { plant: string; id: string }) {
   const home = useLoad(plant, () => api.get<Plant>(`${MANAGE}/plants/${plant}`));
   const loaded = useLoad(`${plant} ${id}`, () => api.get<Module>(`${MANAGE}/plants/${plant}/modules/${id}`));
   const orders = useOrders(plant, id);
+  const undo = useUndo(loaded.reload);
   useRepeat(loaded.reload, REFRESH);
   return (
     <Show of={loaded}>
@@ -37,8 +40,10 @@ export function ModulePage({ plant, id }: { plant: string; id: string }) {
             ]}
             about={<Reach module={{ ...module, absence: null }} />}
           >
+            <ModuleChange plant={plant} module={module} undo={undo} />
             {home.data?.status === "active" && <Command plant={plant} module={module} onEnded={() => Promise.all([loaded.reload(), orders.reload()])} />}
           </Head>
+          <UndoNotice of={undo} />
           {module.absence && (
             <Notice kind="warn" title={`${valueWords("absence", module.absence.why)} ${t("console.modules.since", { time: when(module.absence.since), ago: formatAgo(new Date(module.absence.since)) })}`}>
               {module.absence.evidence && (

@@ -18,12 +18,15 @@ import { valueWords } from "./values";
 const REFRESH = 5;
 
 /** Where an operator looks at a problem. */
-const PLACES: Readonly<Partial<Record<ProblemKind, string>>> = {
+const PLACES: Readonly<Record<ProblemKind, string>> = {
   driver: "/console/drivers",
   connection: "/console/drivers",
-  modules: "/console/plants",
+  modules: "/console/modules?reachable=offline",
   webhooks: "/console/webhooks?health=failing",
   "dead letters": "/console/webhooks",
+  database: "/console/logs",
+  clock: "/console/logs",
+  "server errors": "/console/logs?level=error",
 };
 
 export function Overview() {
@@ -59,7 +62,7 @@ function Problems({ of: { problems } }: { of: OverviewData }) {
       {problems.map(({ kind, name, detail }) => (
         <Notice key={`${kind} ${name}`} kind="warn" title={[valueWords("problem", kind), name].filter(Boolean).join(": ")}>
           <p>
-            {detail} {PLACES[kind] && <a href={PLACES[kind]}>{t("console.overview.look")}</a>}
+            {detail} <a href={PLACES[kind]}>{t("console.overview.look")}</a>
           </p>
         </Notice>
       ))}
@@ -77,14 +80,14 @@ function Tiles({ of: { problems, drivers, database, plants, modules, webhooks, o
       <Tile title={t("console.plants.title")} value={plants.active} href="/console/plants?state=active" bad={false}>
         {plants.removed > 0 && <TileLink href="/console/plants?state=removed" words={valueWords("plantstate", "removed")} number={plants.removed} />}
       </Tile>
-      <Tile title={t("console.overview.absent")} value={absent} of={modules.total} href="/console/plants" bad={problems.some(({ kind }) => kind === "modules")}>
+      <Tile title={t("console.overview.absent")} value={absent} of={modules.total} href="/console/modules?reachable=offline" bad={problems.some(({ kind }) => kind === "modules")}>
         {Object.entries(modules.absent).map(([why, number]) => (
-          <TileLink key={why} href="/console/plants" words={valueWords("absence_short", why)} number={number} />
+          <TileLink key={why} href={`/console/modules?reason=${encodeURIComponent(why)}`} words={valueWords("absence_short", why)} number={number} />
         ))}
       </Tile>
       <Tile title={t("console.overview.drivers")} value={running} of={drivers.length} href="/console/drivers" bad={running < drivers.length} />
       <Tile title={t("console.overview.requests")} value={requests.reduce((total, one) => total + one.total, 0)} href="#requests" bad={failed > 0}>
-        {failed > 0 && <TileLink href="#requests" words={t("console.overview.failed")} number={failed} />}
+        {failed > 0 && <TileLink href="/console/logs?level=error" words={t("console.overview.failed")} number={failed} />}
       </Tile>
       <Tile title={t("console.overview.orders")} value={sum(lastHour.orders)} href="/console/orders" bad={false}>
         {openOrders > 0 && <TileLink href="/console/orders?state=sent" words={t("console.overview.open")} number={openOrders} />}
@@ -92,18 +95,16 @@ function Tiles({ of: { problems, drivers, database, plants, modules, webhooks, o
           <TileLink key={state} href={`/console/orders?state=${state}`} words={valueWords("orderstate", state)} number={number} />
         ))}
       </Tile>
-      <Tile title={t("console.overview.streams")} value={openStreams} bad={false}>
-        <li>
-          {t("console.overview.events")} <b>{formatNumber(lastHour.events)}</b>
-        </li>
+      <Tile title={t("console.overview.streams")} value={openStreams} href="/console/events" bad={false}>
+        <TileLink href="/console/events" words={t("console.overview.events")} number={lastHour.events} />
       </Tile>
       <Tile title={t("console.overview.pending")} value={webhooks.pending} href="/console/webhooks" bad={webhooks.failing + webhooks.deadLetters > 0}>
         {webhooks.oldestPendingAt && <li>{t("console.overview.oldest", { ago: formatAgo(new Date(webhooks.oldestPendingAt)) })}</li>}
         {webhooks.failing > 0 && <TileLink href="/console/webhooks?health=failing" words={valueWords("health", "failing")} number={webhooks.failing} />}
         {webhooks.deadLetters > 0 && <TileLink href="/console/webhooks" words={t("console.webhooks.dead")} number={webhooks.deadLetters} />}
       </Tile>
-      <Tile title={t("console.overview.logins")} value={lastHour.refusedLogins} href="/console/audit" bad={lastHour.refusedLogins > 0} />
-      <Tile title={t("console.overview.database")} value={database.bytes / 1_048_576} unit="MiB" bad={!database.reachable}>
+      <Tile title={t("console.overview.logins")} value={lastHour.refusedLogins} href="/console/audit?action=login" bad={lastHour.refusedLogins > 0} />
+      <Tile title={t("console.overview.database")} value={database.bytes / 1_048_576} unit="MiB" href="/console/backup" bad={!database.reachable}>
         <li>{database.kind}</li>
       </Tile>
     </div>

@@ -11,6 +11,7 @@ import { MANAGE, useList } from "../kit/load";
 import { ConfirmButton, Facts, FormButton, Head, SecretDialog, Section, when, type Secret } from "../kit/parts";
 import { Table } from "../kit/table";
 import { Show, useLoad } from "../parts/loaded";
+import { grantColumns } from "./grants";
 import { type ExternalAccount, type Grant, type Link, type Passkey, type Plant, type Session, STANDINGS, type User } from "./model";
 import { linkSecret, UserTags } from "./people";
 import { valueWords } from "./values";
@@ -169,12 +170,7 @@ function Grants({ path }: { path: string }) {
         label={t("console.people.grants")}
         list={grants}
         id={({ id }) => id}
-        columns={[
-          { title: t("console.application"), value: ({ clientId }) => clientId },
-          { title: t("console.scopes"), value: ({ scopes }) => scopes.join(" ") },
-          { title: t("console.plants.title"), value: ({ plants }) => (plants ? plants.length : t("common.all")) },
-          { title: t("console.people.since"), value: ({ createdAt }) => createdAt, cell: ({ createdAt }) => when(createdAt) },
-        ]}
+        columns={grantColumns<Grant>({ title: t("console.application"), value: ({ clientId }) => clientId, cell: ({ clientId }) => <a href={`/console/applications/${encodeURIComponent(clientId)}`}>{clientId}</a> })}
         actions={({ id }) => <Button look="quiet" onClick={() => api.delete(`${MANAGE}${path}/grants/${id}`).then(grants.reload)}>{t("console.revoke")}</Button>}
         empty={t("console.people.no_grants")}
       />

@@ -4,15 +4,14 @@ import { api } from "../app/api";
 import { t } from "../app/i18n";
 import { Button } from "../parts/button";
 import { Faults } from "./faults";
-import { MANAGE, useList } from "../kit/load";
-import { ConfirmButton, Head, Section, useRepeat } from "../kit/parts";
-import { Table } from "../kit/table";
+import { MANAGE } from "../kit/load";
+import { ConfirmButton, FormButton, Head } from "../kit/parts";
 import { Show, useLoad } from "../parts/loaded";
 import { Members } from "./members";
-import { KINDS, type Module, type Plant } from "./model";
-import { addressOf } from "./plants";
-import { stateText } from "./state";
-import { Tag, valueWords } from "./values";
+import type { Plant } from "./model";
+import { ModulesOfPlant } from "./modules";
+import { addressOf, plantBody, plantFields } from "./plants";
+import { Tag } from "./values";
 
 export function PlantPage({ id }: { id: string }) {
   const loaded = useLoad(id, () => api.get<Plant>(`${MANAGE}/plants/${id}`));
@@ -32,6 +31,10 @@ export function PlantPage({ id }: { id: string }) {
               </span>
             }
           >
+            <a class="button" href={`/console/plants/${id}/rooms`}>
+              {t("console.rooms.title")}
+            </a>
+            <FormButton label={t("console.change")} title={t("console.plants.change")} submit={t("console.save")} fields={plantFields(plant)} onSubmit={(values) => api.patch(`${MANAGE}/plants/${id}`, plantBody(values)).then(loaded.reload)} />
             {plant.status === "active" ? (
               <ConfirmButton label={t("console.plants.remove")} question={t("console.plants.remove_about", { name: plant.name })} onConfirm={() => change("removed")} />
             ) : (
@@ -40,58 +43,11 @@ export function PlantPage({ id }: { id: string }) {
               </Button>
             )}
           </Head>
-          <Modules plant={id} />
+          <ModulesOfPlant plant={id} />
           <Members plant={plant} onChanged={loaded.reload} />
           <Faults plant={id} />
         </>
       )}
     </Show>
-  );
-}
-
-function Modules({ plant }: { plant: string }) {
-  const list = useList<Module>(`/plants/${plant}/modules`);
-  useRepeat(list.reload, 10);
-  return (
-    <Section title={t("console.modules.title")}>
-      <Table
-        label={t("console.modules.title")}
-        list={list}
-        id={({ id }) => id}
-        href={({ id }) => `/console/plants/${plant}/modules/${id}`}
-        search
-        sorted
-        filters={[
-          { name: "kind", label: t("console.modules.kind"), options: KINDS.map((kind) => [kind, valueWords("kind", kind)] as const), holds: (module, chosen) => module.kind === chosen },
-          {
-            name: "reachable",
-            label: t("console.modules.reachable"),
-            options: (["online", "offline"] as const).map((one) => [one, valueWords("reach", one)] as const),
-            holds: (module, chosen) => module.reachable === (chosen === "online"),
-          },
-        ]}
-        columns={[
-          { title: t("console.name"), value: ({ name }) => name },
-          { title: t("console.modules.kind"), value: ({ kind }) => valueWords("kind", kind) },
-          { title: t("console.modules.ambient"), value: ({ ambient }) => ambient },
-          { title: t("console.state"), value: ({ state }) => stateText(state, 3) },
-          { title: t("console.modules.reachable"), value: reachText, cell: (module) => <Reach module={module} /> },
-        ]}
-        empty={t("console.modules.none")}
-      />
-    </Section>
-  );
-}
-
-function reachText({ reachable, absence }: Module): string {
-  return reachable ? valueWords("reach", "online") : [valueWords("reach", "offline"), absence && valueWords("absence", absence.why), absence?.evidence].join(" ");
-}
-
-export function Reach({ module: { reachable, absence } }: { module: Module }) {
-  return (
-    <span class="tags">
-      <Tag group="reach" value={reachable ? "online" : "offline"} kind={reachable ? "" : "alarm"} />
-      {absence && `${valueWords("absence", absence.why)} ${absence.evidence}`}
-    </span>
   );
 }

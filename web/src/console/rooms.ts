@@ -1,15 +1,37 @@
-/** The rooms (ambients) of a plant, as far as they have modules. */
+/** The floors and rooms (ambients) of a plant. */
 
-import { readList } from "../kit/load";
-import type { Module } from "./model";
+import { api } from "../app/api";
+import { MANAGE } from "../kit/load";
 
 export interface Room {
   readonly id: string;
   readonly name: string;
+  readonly type: string;
+  readonly floorId: string | null;
+  readonly modules: number;
+}
+
+export interface Floor {
+  readonly id: string;
+  readonly name: string;
+  readonly ambients: readonly Room[];
+}
+
+export interface Content {
+  readonly floors: readonly Floor[];
+  /** Rooms on no floor. */
+  readonly ambients: readonly Room[];
+}
+
+export function readContent(plant: string): Promise<Content> {
+  return api.get<Content>(`${MANAGE}/plants/${plant}/content`);
+}
+
+/** All rooms, in the order of the floors. */
+export function roomsOf({ floors, ambients }: Content): readonly Room[] {
+  return [...floors.flatMap((floor) => floor.ambients), ...ambients];
 }
 
 export async function readRooms(plant: string): Promise<readonly Room[]> {
-  const { items } = await readList<Module>(`/plants/${plant}/modules`);
-  const names = new Map(items.flatMap(({ ambientId, ambient }) => (ambientId && ambient ? [[ambientId, ambient] as const] : [])));
-  return [...names].map(([id, name]) => ({ id, name })).sort((one, other) => one.name.localeCompare(other.name));
+  return roomsOf(await readContent(plant));
 }

@@ -19,6 +19,8 @@ export type FormField =
   | (Base & { readonly kind: "text"; readonly value?: string; readonly type?: "email" | "number" | "datetime-local" | "url"; readonly required?: boolean; readonly step?: string; readonly min?: number; readonly max?: number })
   | (Base & { readonly kind: "choice"; readonly value: string; readonly options: readonly (readonly [string, string])[] })
   | (Base & { readonly kind: "switch"; readonly value: boolean })
+  /** A text of several lines. */
+  | (Base & { readonly kind: "block"; readonly value: string })
   /** A list of texts, one on each line. */
   | (Base & { readonly kind: "lines"; readonly value: readonly string[] })
   | (Base & { readonly kind: "choices"; readonly value: readonly string[]; readonly options: readonly Option[] });
@@ -28,10 +30,13 @@ type Option = string | readonly [string, string];
 type Value = string | boolean | readonly string[];
 export type Values = Readonly<Record<string, Value>>;
 
+export type Fields = readonly FormField[] | ((values: Values) => readonly FormField[]);
+
 interface FormDialogProps {
   readonly title: string;
   readonly about?: string | undefined;
-  readonly fields: readonly FormField[];
+  /** The fields, or a function that gives them for the present values. */
+  readonly fields: Fields;
   readonly submit: string;
   readonly danger?: boolean;
   /** The dialog closes when the promise is fulfilled. */
@@ -40,7 +45,9 @@ interface FormDialogProps {
 }
 
 export function FormDialog({ title, about, fields, submit, danger = false, onSubmit, onClose }: FormDialogProps) {
-  const [values, setValues] = useState<Values>(() => Object.fromEntries(fields.map((field) => [field.name, field.value ?? ""])));
+  const [given, setGiven] = useState<Values>({});
+  const shown = typeof fields === "function" ? fields(given) : fields;
+  const values: Values = Object.fromEntries(shown.map((field) => [field.name, given[field.name] ?? field.value ?? ""]));
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
   const send = async (): Promise<void> => {
@@ -64,8 +71,8 @@ export function FormDialog({ title, about, fields, submit, danger = false, onSub
       >
         {about && <p class="soft">{about}</p>}
         {problem && <Notice kind="alarm" title={problem} />}
-        {fields.map((field) => (
-          <OneField key={field.name} field={field} value={values[field.name] ?? ""} onInput={(value) => setValues((last) => ({ ...last, [field.name]: value }))} />
+        {shown.map((field) => (
+          <OneField key={field.name} field={field} value={values[field.name] ?? ""} onInput={(value) => setGiven((last) => ({ ...last, [field.name]: value }))} />
         ))}
         <div class="buttons">
           <button type="submit" class={danger ? "danger" : "primary"} disabled={busy} aria-busy={busy}>
@@ -96,7 +103,9 @@ function OneField({ field, value, onInput }: { field: FormField; value: Value; o
         </div>
       );
     case "lines":
-      return <Lines field={field} value={value as readonly string[]} onInput={onInput} />;
+      return <Block label={field.label} value={(value as readonly string[]).join("\n")} hint={field.hint ?? t("common.one_per_line")} onInput={(words) => onInput(words.split("\n"))} />;
+    case "block":
+      return <Block label={field.label} value={String(value)} hint={field.hint ?? ""} onInput={onInput} />;
     case "choices": {
       const chosen = value as readonly string[];
       const known = new Map<string, ComponentChild>(field.options.map((option) => (typeof option === "string" ? [option, <code>{option}</code>] : option)));
@@ -117,15 +126,15 @@ function OneField({ field, value, onInput }: { field: FormField; value: Value; o
   }
 }
 
-function Lines({ field, value, onInput }: { field: Base; value: readonly string[]; onInput: (value: readonly string[]) => void }) {
+function Block({ label, value, hint, onInput }: { label: string; value: string; hint: string; onInput: (value: string) => void }) {
   const id = useId();
   return (
     <div class="field">
-      <label for={id}>{field.label}</label>
+      <label for={id}>{label}</label>
       <p class="hint" id={`${id}-hint`}>
-        {field.hint ?? t("common.one_per_line")}
+        {hint}
       </p>
-      <textarea id={id} rows={3} spellcheck={false} aria-describedby={`${id}-hint`} value={value.join("\n")} onInput={(event) => onInput(event.currentTarget.value.split("\n"))} />
+      <textarea id={id} rows={3} spellcheck={false} aria-describedby={`${id}-hint`} value={value} onInput={(event) => onInput(event.currentTarget.value)} />
     </div>
   );
 }

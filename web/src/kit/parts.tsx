@@ -7,7 +7,7 @@ import { Button } from "../parts/button";
 import { Dialog } from "../parts/dialog";
 import type { IconName } from "../parts/icons";
 import { toast } from "../parts/toast";
-import { FormDialog, type FormField, type Values } from "./form";
+import { FormDialog, type Fields, type Values } from "./form";
 
 interface HeadProps {
   readonly title: string;
@@ -75,7 +75,7 @@ interface FormButtonProps {
   readonly about?: string;
   readonly icon?: IconName;
   readonly look?: "plain" | "primary" | "danger" | "quiet";
-  readonly fields: readonly FormField[];
+  readonly fields: Fields;
   readonly submit?: string;
   readonly onSubmit: (values: Values) => Promise<unknown>;
 }

@@ -1,7 +1,7 @@
 /** A table with declared columns: search, filters, sorting, and links to details. On a phone each row is a card. */
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { count, t } from "../app/i18n";
 import { query, setQuery } from "../app/router";
 import { Button } from "../parts/button";
@@ -35,8 +35,8 @@ interface TableProps<T> {
   readonly filters?: readonly Filter<T>[];
   readonly actions?: (row: T) => ComponentChildren;
   readonly empty: string;
-  /** Whether to offer a search, also for a short list. */
-  readonly search?: boolean;
+  /** Whether to offer a search, also for a short list. With a name, the words are in the query of the address, and the API searches. */
+  readonly search?: boolean | string;
   /** Whether the first column sorts the rows at first. Otherwise they have the order of the API. */
   readonly sorted?: boolean;
 }
@@ -47,16 +47,24 @@ interface Order {
 }
 
 const SEARCH_FROM = 8;
+/** The API searches when the person stops typing for this time. */
+const PAUSE = 300;
 
 export function Table<T>({ label, list, columns, id, href, filters = [], actions, empty, search = false, sorted = false }: TableProps<T>) {
-  const [words, setWords] = useState("");
+  const searched = typeof search === "string" ? search : "";
+  const [words, setWords] = useState(searched ? (query.value.get(searched) ?? "") : "");
+  useEffect(() => {
+    if (!searched) return;
+    const timer = setTimeout(() => setQuery(searched, words.trim()), PAUSE);
+    return () => clearTimeout(timer);
+  }, [searched, words]);
   const [order, setOrder] = useState<Order | null>(sorted ? { column: 0, down: false } : null);
-  if (!list.data) return list.problem ? <Notice kind="alarm" title={list.problem} /> : <Loading />;
-  const rows = arrange(list.data.filter((row) => filters.every((filter) => holds(filter, row))), columns, words, order);
-  const tools = list.data.length >= SEARCH_FROM || search || filters.length > 0;
+  const all = list.data ?? [];
+  const rows = arrange(all.filter((row) => filters.every((filter) => holds(filter, row))), columns, searched ? "" : words, order);
+  const tools = all.length >= SEARCH_FROM || Boolean(search) || filters.length > 0;
   return (
     <div class="table-box">
-      {list.problem && <Notice kind="warn" title={list.problem} />}
+      {list.problem && <Notice kind={list.data ? "warn" : "alarm"} title={list.problem} />}
       {tools && (
         <div class="table-tools">
           <input type="search" class="search" aria-label={`${label}: ${t("common.search")}`} placeholder={t("common.search")} value={words} onInput={(event) => setWords(event.currentTarget.value)} />
@@ -64,11 +72,13 @@ export function Table<T>({ label, list, columns, id, href, filters = [], actions
             <Select key={name} label={title} value={query.value.get(name) ?? ""} options={[["", t("common.all")], ...options]} onChange={(value) => setQuery(name, value)} />
           ))}
           <p class="soft" role="status">
-            {count("common.entries", rows.length)}
+            {list.data && count("common.entries", rows.length)}
           </p>
         </div>
       )}
-      {rows.length ? (
+      {!list.data ? (
+        !list.problem && <Loading />
+      ) : rows.length ? (
         <table class="table" role="table" aria-label={label}>
           <thead role="rowgroup">
             <tr role="row">
@@ -100,7 +110,7 @@ export function Table<T>({ label, list, columns, id, href, filters = [], actions
           </tbody>
         </table>
       ) : (
-        <Empty title={list.data.length ? t("common.nothing_found") : empty} />
+        <Empty title={all.length ? t("common.nothing_found") : empty} />
       )}
       {list.more && (
         <div class="buttons">

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, request } from "../../app/api";
 import { count, formatNumber, t } from "../../app/i18n";
+import { Download } from "../../kit/download";
 import { MANAGE, useList } from "../../kit/load";
 import { ConfirmButton, Head, Section, when } from "../../kit/parts";
 import { Table } from "../../kit/table";
@@ -28,24 +29,10 @@ export function Estate() {
   return (
     <>
       <Head title={t("console.estate.title")} about={t("console.estate.about")}>
-        <Download text={present.data?.text ?? ""} />
+        <Download label={t("console.estate.export")} path={`${MANAGE}/estate`} name="estate.yaml" />
       </Head>
       <Show of={present}>{(document) => <Workplace present={document} onImported={present.reload} />}</Show>
     </>
-  );
-}
-
-function Download({ text }: { text: string }) {
-  const [address, setAddress] = useState("");
-  useEffect(() => {
-    const made = URL.createObjectURL(new Blob([text], { type: "application/yaml" }));
-    setAddress(made);
-    return () => URL.revokeObjectURL(made);
-  }, [text]);
-  return (
-    <a class="button" href={address} download="estate.yaml">
-      {t("console.estate.export")}
-    </a>
   );
 }
 

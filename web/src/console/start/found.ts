@@ -8,7 +8,7 @@ export interface FoundDevice {
   readonly options: Readonly<Record<string, unknown>>;
   readonly hardware: Readonly<Record<string, unknown>>;
   readonly about: string;
-  readonly place: { readonly plant: string; readonly ambient: string | null } | null;
+  readonly place: { readonly plantId: string; readonly plant: string; readonly ambient: string | null } | null;
 }
 
 export interface Discovery {

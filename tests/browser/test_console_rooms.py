@@ -1,0 +1,135 @@
+"""Changes of plants, rooms and modules in the console, in a real browser against a running demo."""
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from support.gateway import Gateway
+from support.pages import visit
+
+pytestmark = pytest.mark.slow
+
+LUCIA = "lucia@example.com"
+
+
+async def test_rooms_are_added_and_modules_moved_by_drag_and_by_keyboard(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        page = walk.page
+        form = page.get_by_role("dialog")
+        await walk.open("/console/plants")
+        await page.get_by_role("link", name="Casa Bianchi", exact=True).click()
+        await page.get_by_role("link", name="Floors and ambients").click()
+        await page.get_by_role("button", name="Add a floor").click()
+        await form.get_by_label("Name").fill("Attic")
+        await form.get_by_role("button", name="Add a floor").click()
+        await page.get_by_role("button", name="Add an ambient").click()
+        await form.get_by_label("Name").fill("Atelier")
+        await form.get_by_label("Floor").select_option(label="Attic")
+        await form.get_by_role("button", name="Add an ambient").click()
+        attic = page.get_by_role("region", name="Attic", exact=True)
+        atelier = attic.get_by_role("region", name="Atelier")
+        await expect(atelier).to_contain_text("No module.")
+
+        await page.set_viewport_size({"width": 1440, "height": 3000})  # both ends of the drag are visible
+        lamp = page.get_by_role("listitem").filter(has=page.get_by_role("link", name="Reading lamp", exact=True))
+        await lamp.drag_to(atelier, source_position={"x": 10, "y": 12})
+        await expect(page.locator(".notice")).to_contain_text("Reading lamp is moved.")
+        await expect(atelier.get_by_role("link", name="Reading lamp")).to_be_visible()
+        await page.get_by_role("button", name="Undo").click()
+        await expect(atelier).to_contain_text("No module.")
+        await page.get_by_label("Ambient of Reading lamp").select_option(label="Atelier")
+        await expect(atelier.get_by_role("link", name="Reading lamp")).to_be_visible()
+        await expect(atelier.get_by_role("button", name="Delete")).to_have_count(0)
+        await page.get_by_role("button", name="Undo").click()
+
+        await atelier.get_by_role("button", name="Change").click()
+        await form.get_by_label("Name").fill("Studio")
+        await form.get_by_role("button", name="Save").click()
+        await expect(attic.get_by_role("region", name="Studio")).to_be_visible()
+        for region in (attic.get_by_role("region", name="Studio"), attic):
+            await region.get_by_role("button", name="Delete").click()
+            await form.get_by_role("button", name="Delete").click()
+            await expect(region).to_have_count(0)
+
+
+async def test_a_module_gets_another_name_and_other_options_and_the_change_is_undone(
+    chromium: Browser, workshop: Gateway
+) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        page = walk.page
+        form = page.get_by_role("dialog")
+        await walk.open("/console/plants")
+        await page.get_by_role("link", name="Casa Bianchi", exact=True).click()
+        await page.get_by_role("link", name="Hall lamp", exact=True).click()
+        await page.get_by_role("button", name="Change", exact=True).click()
+        await form.get_by_label("Name").fill("Entrance lamp")
+        await form.get_by_role("button", name="Save").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Entrance lamp")
+        await page.get_by_role("button", name="Undo").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Hall lamp")
+
+        await page.get_by_role("button", name="Options").click()
+        await form.get_by_label("transition").fill("4000")
+        await form.evaluate("dialog => dialog.querySelector('form').noValidate = true")
+        await form.get_by_role("button", name="Save").click()
+        await expect(form.get_by_role("alert")).to_contain_text("transition")  # the gateway checks it too
+        await form.get_by_label("transition").fill("1.5")
+        await form.get_by_role("button", name="Save").click()
+        await expect(page.locator(".notice")).to_contain_text("Hall lamp is changed.")
+        await page.get_by_role("button", name="Options").click()
+        await expect(form.get_by_label("transition")).to_have_value("1.5")
+        await page.keyboard.press("Escape")
+        await page.get_by_role("button", name="Undo").click()
+        await expect(page.locator(".notice")).to_have_count(0)
+        assert all("422" in complaint for complaint in walk.complaints)
+        walk.complaints.clear()
+
+
+async def test_a_plant_is_added_and_changed(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        page = walk.page
+        form = page.get_by_role("dialog")
+        await walk.open("/console/plants")
+        await page.get_by_role("button", name="Add a plant").click()
+        await form.get_by_label("Name").fill("Villa Verde")
+        await form.get_by_label("Owner").fill("nobody-at-all@example.com")
+        await form.get_by_role("button", name="Add a plant").click()
+        await expect(form.get_by_role("alert")).to_contain_text("nobody-at-all@example.com")
+        await form.get_by_label("Owner").fill("dario@example.com")
+        await form.get_by_role("button", name="Add a plant").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Floors and ambients")
+        await page.get_by_role("link", name="Villa Verde").click()
+        await page.get_by_role("button", name="Change", exact=True).click()
+        await form.get_by_label("Country").fill("Italia")
+        await form.get_by_role("button", name="Save").click()
+        await expect(page.locator(".page-head")).to_contain_text("Italia")
+        await page.get_by_role("button", name="Remove the plant").click()
+        await form.get_by_role("button", name="Remove the plant").click()
+        await expect(page.locator(".page-head").get_by_text("Removed")).to_be_visible()
+        assert all("422" in complaint for complaint in walk.complaints)
+        walk.complaints.clear()
+
+
+async def test_found_devices_are_placed_by_drag_and_by_pattern_and_removed_again(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        page = walk.page
+        await walk.open("/console/discovery")
+        await page.get_by_role("button", name="Search for devices").click()
+        await page.get_by_role("dialog").get_by_label("Seconds").fill("1")
+        await page.get_by_role("dialog").get_by_role("button", name="Search for devices").click()
+        await page.get_by_label("Plant").select_option(label="Casa Bianchi")
+        hall = page.get_by_role("region", name="Hall", exact=True)
+        door = page.get_by_role("listitem").filter(has_text="hall_door")
+        await door.drag_to(hall, source_position={"x": 10, "y": 12})
+        await expect(hall).to_contain_text("hall_door")
+        await page.get_by_label("Pattern of names").fill("{room}_*")
+        await page.get_by_role("button", name="Place").click()
+        await expect(page.locator(".notice").first).to_contain_text("devices are placed.")
+        async with visit(chromium, workshop, who=LUCIA, width=320) as other:
+            await other.open("/console/modules?text=hall+casa&kind=lock")
+            row = other.page.get_by_role("row").filter(has_text="hall_door")
+            await expect(row).to_contain_text("Casa Bianchi")
+            await page.get_by_role("button", name="Undo").click()
+            await expect(page.locator(".notice").filter(has_text="placed")).to_have_count(0)
+            await other.page.reload()
+            await other.page.get_by_role("table").wait_for()
+            await expect(row).to_have_count(0)
