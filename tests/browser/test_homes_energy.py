@@ -1,6 +1,7 @@
 """History and energy of a home, in a real browser."""
 
 import re
+from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -66,6 +67,47 @@ async def test_the_history_of_a_device_is_saved_as_a_table(chromium: Browser, de
         assert head == "at,measure,unit,mean,low,high,last,used"
         assert re.match(r"\d{4}-\d\d-\d\dT[\d:]+Z,(energy|power),", first)
         assert download.suggested_filename == "Energy meter-month.csv"
+
+
+def readings_of(query: dict[str, list[str]]) -> list[dict[str, object]]:
+    """One value for each hour, day or month."""
+    since, until = (datetime.fromisoformat(query[name][0]) for name in ("since", "until"))
+    step = {"hour": timedelta(hours=1), "day": timedelta(days=1), "month": timedelta(days=31)}[query["per"][0]]
+    times = [since + number * step for number in range((until - since) // step + 1)]
+    if query["per"] == ["month"]:
+        times = [since.replace(month=month) for month in range(1, 13)]
+    values = {"unit": "watt_hour", "mean": 1.0, "low": 1.0, "high": 1.0, "last": 1.0}
+    return [
+        {"at": at.isoformat().replace("+00:00", "Z"), "measure": "energy", "used": 1000.0 * (number + 1), **values}
+        for number, at in enumerate(times)
+    ]
+
+
+async def test_charts_with_many_values_are_drawn_compared_and_zoomed(chromium: Browser, demo: Gateway) -> None:
+    async def answer(route: Route) -> None:
+        await route.fulfill(json={"items": readings_of(parse_qs(urlsplit(route.request.url).query))})
+
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await walk.page.route(re.compile(r"/readings\?"), answer)
+        await walk.open(HOUSE)
+        await walk.page.get_by_role("link", name=METER).click()
+        chart = walk.page.locator(".chart").first
+        rows, canvas = chart.locator("figcaption tbody tr"), chart.locator("canvas")
+        for name, values in (("Week", 168), ("Month", 28), ("Year", 12)):
+            await walk.page.get_by_role("button", name=name, exact=True).click()
+            await expect(rows.nth(values - 1).locator("td").first).to_have_text(f"{values} kWh")
+            await expect(rows.first.locator("td").last).to_have_text("1 kWh")  # of the period before
+        whole = await canvas.evaluate("canvas => canvas.toDataURL()")
+        box = await chart.locator(".u-over").bounding_box()
+        assert box is not None
+        middle = box["y"] + box["height"] / 2
+        await walk.page.mouse.move(box["x"] + box["width"] * 0.3, middle)
+        await walk.page.mouse.down()
+        await walk.page.mouse.move(box["x"] + box["width"] * 0.6, middle, steps=5)
+        await walk.page.mouse.up()
+        assert await canvas.evaluate("canvas => canvas.toDataURL()") != whole
+        await walk.page.mouse.dblclick(box["x"] + 20, middle)
+        assert await canvas.evaluate("canvas => canvas.toDataURL()") == whole
 
 
 async def test_a_period_without_values_says_so(chromium: Browser, demo: Gateway) -> None:

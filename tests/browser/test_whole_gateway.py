@@ -1,10 +1,11 @@
 """The whole gateway in its own process: with a real browser a person gives an application access and removes it again."""
 
+from collections.abc import Awaitable, Callable
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 import pytest
-from playwright.async_api import Browser, Route
+from playwright.async_api import Browser, Page, Route, expect
 
 from support.browser_tab import PATIENCE
 from support.gateway import Gateway
@@ -18,7 +19,23 @@ CLIENT = "demo-classic"
 VERIFIER = "a-verifier-of-at-least-forty-three-characters"
 
 
-async def test_an_application_gets_what_was_granted_until_it_is_removed(chromium: Browser, demo: Gateway) -> None:
+async def remove_in_the_account(page: Page, demo: Gateway, _plant: str) -> None:
+    await page.goto(f"{demo.auth_url}/account")
+    await page.get_by_role("button", name="Remove Demo classic app").click()
+    await page.get_by_role("status").wait_for()
+
+
+async def remove_in_the_home(page: Page, demo: Gateway, plant: str) -> None:
+    await page.goto(f"{demo.base_url}/homes/{plant}/people")
+    await page.get_by_role("button", name="Remove access of Demo classic app").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Yes, end it").click()
+    await expect(page.get_by_role("button", name="Remove access of Demo classic app")).to_have_count(0)
+
+
+@pytest.mark.parametrize("remove", [remove_in_the_account, remove_in_the_home])
+async def test_an_application_gets_what_was_granted_until_it_is_removed(
+    chromium: Browser, demo: Gateway, remove: Callable[[Page, Gateway, str], Awaitable[None]]
+) -> None:
     client = next(it for it in demo.ready["clients"] if it["client_id"] == CLIENT)
     redirect_uri = client["redirect_uris"][0]
     who, light = demo.case(E8)
@@ -62,8 +79,6 @@ async def test_an_application_gets_what_was_granted_until_it_is_removed(chromium
     assert demo.send(E8, light, token=token).status_code == 200
     assert demo.send(E16, {"plant": light["plant"]}, token=token).status_code == 401
 
-    await page.goto(f"{demo.auth_url}/account")
-    await page.get_by_role("button", name="Remove Demo classic app").click()
-    await page.get_by_role("status").wait_for()
+    await remove(page, demo, light["plant"])
     assert demo.send(E8, light, token=token).status_code == 401
     await context.close()

@@ -22,7 +22,9 @@ export function Card({ device, href }: { device: Device; href: string }) {
           <Icon name={iconOf(module)} />
         </span>
         <span class="row-text">
-          <span class="row-title">{module.name}</span>
+          <span class="row-title" title={module.name}>
+            {module.name}
+          </span>
           <span class="row-about">{about(device)}</span>
         </span>
       </a>

@@ -63,7 +63,7 @@ export function HomePage({ open, only }: { open: OpenHome; only?: string }) {
             <p class="soft">{t("homes.guest_until", { time: formatDate(new Date(home.until), { dateStyle: "medium", timeStyle: "short" }) })}</p>
           )}
         </div>
-        {home.modules.length > 8 && (
+        {places.reduce((total, { devices }) => total + devices.length, 0) > 8 && (
           <input type="search" class="search" aria-label={t("homes.search")} placeholder={t("homes.search")} value={search} onInput={(event) => setSearch(event.currentTarget.value)} />
         )}
       </header>

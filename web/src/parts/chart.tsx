@@ -30,7 +30,7 @@ export function Chart({ label, unit, times, lines, height = 220, tick = formatTi
   useEffect(() => {
     const element = place.current;
     if (!element) return;
-    const plot = new uPlot(options(element.clientWidth, height, unit, lines, tick), data(times, lines), element);
+    const plot = new uPlot(options(element.clientWidth, height, unit, times, lines, tick), data(times, lines), element);
     const resizing = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     resizing.observe(element);
     return () => {
@@ -72,12 +72,30 @@ function bars(): Partial<uPlot.Series> {
   return { fill: colour("accent"), points: { show: false }, ...(uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.7, 48], align: 1 }) } : {}) };
 }
 
-function options(width: number, height: number, unit: string, lines: readonly Line[], tick: (at: Date) => string): uPlot.Options {
+/** Another line in a chart of bars: it has the width of the bars. */
+function steps(): Partial<uPlot.Series> {
+  return { points: { show: false }, ...(uPlot.paths.stepped ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}) };
+}
+
+/** Bars begin at zero, and the last one is as wide as the others. */
+function barScales(times: readonly Date[]): uPlot.Scales {
+  const [before = 0, last = 0] = times.slice(-2).map((at) => at.getTime() / 1000);
+  return {
+    x: { range: (_plot, min, max) => [min, max === last ? last + (last - before) : max] },
+    y: { range: (_plot, min, max) => [Math.min(0, min), max > 0 ? max * 1.05 : 1] },
+  };
+}
+
+type Tick = (at: Date) => string;
+
+function options(width: number, height: number, unit: string, times: readonly Date[], lines: readonly Line[], tick: Tick): uPlot.Options {
+  const hasBars = lines.some((line) => line.bars);
   const axis: uPlot.Axis = { stroke: colour("soft"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false } };
   return {
     width,
     height,
     cursor: { drag: { x: true, y: false } },
+    ...(hasBars ? { scales: barScales(times) } : {}),
     series: [
       { label: t("common.time"), value: (_plot, at) => (at === null ? "" : formatTime(new Date(at * 1000))) },
       ...lines.map((line) => ({
@@ -85,7 +103,7 @@ function options(width: number, height: number, unit: string, lines: readonly Li
         stroke: colour(line.token),
         width: 2,
         value: (_plot: uPlot, value: number | null) => text(value, unit),
-        ...(line.bars ? bars() : {}),
+        ...(line.bars ? bars() : hasBars ? steps() : {}),
       })),
     ],
     axes: [
