@@ -1,11 +1,12 @@
 """Getting started in the portal of developers, in a real browser against a running demo."""
 
 import asyncio
+import re
 import subprocess
 import sys
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Route, expect
 
 from support.gateway import Gateway
 from support.pages import LOOKS, Scheme, Walk, visit
@@ -41,6 +42,7 @@ async def test_a_developer_makes_the_first_call(chromium: Browser, demo: Gateway
         await walk.open("/")
         await walk.page.get_by_role("link", name="Developers").click()
         await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Getting started")
+        await expect(walk.page.get_by_label("Person of the demo")).to_have_value(ANNA)
         assert await walk.find_problems("developers-start") == []
         await walk.page.get_by_role("button", name="Log in as Anna Bianchi").click()
         await choose_house(walk)
@@ -89,10 +91,18 @@ async def test_a_copied_call_has_the_token(chromium: Browser, demo: Gateway) -> 
         assert "200" in (await run(copied, "curl")).split("\n")[0]
 
 
+async def hide_key(route: Route) -> None:
+    """Serve the page as a gateway that is not a demo does: without a public key."""
+    page = await route.fetch()
+    await route.fulfill(response=page, body=re.sub(r'"demoKey":"[^"]+"', '"demoKey":null', await page.text()))
+
+
 async def test_a_developer_without_a_home_gets_a_key_and_can_call_too(chromium: Browser, workshop: Gateway) -> None:
     async with visit(chromium, workshop, who=FABIO) as walk:
+        await walk.page.route("**/developers", hide_key)
         await walk.open("/developers")
         assert await walk.shows("You have no home yet.")
+        assert await walk.shows("take the first step before you send")
         await walk.page.get_by_role("button", name="Get a key of your own").click()
         assert await walk.shows("This is your new key.")
         key = await walk.page.get_by_role("group", name="Ocp-Apim-Subscription-Key").inner_text()

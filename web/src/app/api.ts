@@ -35,6 +35,8 @@ export class ApiError extends Error {
     if (this.status === 403) return t("error.forbidden");
     if (this.status === 404) return t("error.not_found");
     if (this.status === 429) return t("error.too_many");
+    if (this.status === 469) return t("error.password_expired");
+    if (this.status === 470) return t("error.terms_expired");
     if (this.status >= 500) return t("error.broken", { id: this.requestId ?? "" });
     return this.problem.detail ?? this.problem.title ?? t("error.refused");
   }

@@ -1,13 +1,26 @@
 /** What the gateway answered: status, time, headers and body. */
 
+import { useEffect } from "preact/hooks";
 import { formatNumber, t } from "../app/i18n";
 import type { Answer } from "./call";
 import { Code } from "./code";
 
-export function AnswerView({ answer }: { answer: Answer }) {
+/** Shows the answer, if there is one. A screen reader says the status. */
+export function AnswerView({ answer }: { answer: Answer | null }) {
+  return (
+    <>
+      <p class="hidden" role="status">
+        {answer && `${t("developers.answer.title")}: ${answer.status}`}
+      </p>
+      {answer && <Shown answer={answer} />}
+    </>
+  );
+}
+
+function Shown({ answer }: { answer: Answer }) {
   const good = answer.status < 400;
   return (
-    <section class="answer" aria-label={t("developers.answer.title")} aria-live="polite">
+    <section class="answer" aria-label={t("developers.answer.title")}>
       <p class="answer-head">
         <strong class={`tag ${good ? "" : "alarm"}`}>{answer.status}</strong>{" "}
         <span class="soft">{t("developers.answer.time", { number: formatNumber(answer.milliseconds, { maximumFractionDigits: 0 }) })}</span>
@@ -23,6 +36,10 @@ export function AnswerView({ answer }: { answer: Answer }) {
 }
 
 function Body({ answer: { body } }: { answer: Answer }) {
+  useEffect(() => {
+    if ("url" in body) return () => URL.revokeObjectURL(body.url);
+    return undefined;
+  }, [body]);
   if ("url" in body) {
     return (
       <p>

@@ -1,12 +1,14 @@
 /** Asks for a login on a page that everybody may read. In the demo, one click logs a demo user in. */
 
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { config } from "../app/config";
 import { t } from "../app/i18n";
 import { path } from "../app/router";
 import { logIn, person } from "../app/session";
-import { logInAs } from "../door/demo";
+import { aboutUser, logInAs } from "../door/demo";
 import { Button } from "../parts/button";
+import { Select } from "../parts/field";
 import { toast } from "../parts/toast";
 
 /** Shows its children to a person who is logged in, and to others how to log in. `why` says what needs the login. */
@@ -15,22 +17,27 @@ export function LoginFirst({ why, children }: { why: string; children: Component
   return (
     <section class="panel login-first" aria-label={t("common.log_in")}>
       <p>{why}</p>
-      <div class="buttons">
-        <Button look="primary" onClick={() => logIn(path.value)}>
-          {t("common.log_in")}
-        </Button>
-        {config.demo.map((user) => (
-          <Button
-            key={user.email}
-            onClick={async () => {
-              if (await logInAs(user)) logIn(path.value);
-              else toast(t("door.demo.refused"), "failed");
-            }}
-          >
-            {t("developers.log_in_as", { name: user.name })}
-          </Button>
-        ))}
-      </div>
+      {config.demo.length > 0 && <DemoLogin />}
+      <Button look={config.demo.length ? "quiet" : "primary"} onClick={() => logIn(path.value)}>
+        {config.demo.length ? t("developers.log_in_other") : t("common.log_in")}
+      </Button>
     </section>
+  );
+}
+
+function DemoLogin() {
+  const [email, setEmail] = useState(config.demo[0]?.email ?? "");
+  const user = config.demo.find((one) => one.email === email);
+  const enter = async (): Promise<void> => {
+    if (user && (await logInAs(user))) logIn(path.value);
+    else toast(t("door.demo.refused"), "failed");
+  };
+  return (
+    <>
+      <Select label={t("developers.demo_user")} value={email} options={config.demo.map((one) => [one.email, `${one.name}: ${aboutUser(one)}`] as const)} onChange={setEmail} />
+      <Button look="primary" onClick={enter}>
+        {t("developers.log_in_as", { name: user?.name ?? "" })}
+      </Button>
+    </>
   );
 }

@@ -82,6 +82,7 @@ function KeyStep() {
       {issued && <Notice title={t("developers.start.key_once")} />}
       {issued && <Code label={KEY_HEADER} text={issued} />}
       {!config.demoKey && !issued && <KeyField />}
+      {!config.demoKey && offer.data?.enabled === false && <p class="soft">{t("developers.start.key_ask")}</p>}
       {!issued && offer.data?.enabled && (
         <Button look={key ? "plain" : "primary"} icon="key" onClick={issue}>
           {t("developers.start.key_get")}
@@ -139,12 +140,13 @@ function Calls({ home }: { home: Home }) {
         ))}
       </div>
       <CallCode call={chosen[1]} />
+      {!subscriptionKey.value && <Notice kind="warn" title={t("developers.start.key_first")} />}
       <div class="buttons">
         <Button look="primary" onClick={run}>
           {t("developers.try.send")}
         </Button>
       </div>
-      {answer && <AnswerView answer={answer} />}
+      <AnswerView answer={answer} />
       {answer && answer.status < 300 && (
         <Notice title={t("developers.start.done")}>
           <ul class="next">

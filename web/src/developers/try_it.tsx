@@ -63,7 +63,7 @@ export function TryIt({ entry }: { entry: Entry }) {
             </Button>
           </div>
         )}
-        {answer && <AnswerView answer={answer} />}
+        <AnswerView answer={answer} />
       </div>
     </Section>
   );

@@ -2,14 +2,14 @@
 
 import { AREAS, mayUse } from "../app/areas";
 import { config, type DemoUser } from "../app/config";
-import { hasText, t } from "../app/i18n";
+import { t } from "../app/i18n";
 import { logIn, loginError, person, wanted } from "../app/session";
 import { LanguageSwitch } from "../app/shell";
 import { Button } from "../parts/button";
 import { Icon, type IconName } from "../parts/icons";
 import { Notice } from "../parts/notice";
 import { toast } from "../parts/toast";
-import { logInAs } from "./demo";
+import { aboutUser, logInAs } from "./demo";
 import { FirstLink } from "./first_link";
 
 export function Door() {
@@ -82,11 +82,6 @@ function Demo() {
       </ul>
     </section>
   );
-}
-
-function aboutUser(user: DemoUser): string {
-  const key = `door.demo.people.${user.email.split("@")[0] ?? ""}`;
-  return hasText(key) ? t(key) : user.email;
 }
 
 async function enter(user: DemoUser): Promise<void> {
