@@ -29,6 +29,7 @@ _TODAY = datetime.now(UTC).date()
 _REPLACED = {
     re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+"): "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCJ9.eyJleGFtcGxlIjp0cnVlfQ.ZXhhbXBsZQ",
     re.compile(r"(\?token=)[\w-]+"): r"\1example",
+    re.compile(rf"{re.escape(tempfile.gettempdir())}/\w+/data"): "/var/lib/domogate",
     # Times of this run, and of yesterday and tomorrow in other time zones.
     re.compile("|".join(rf"{_TODAY + timedelta(days)}T\d\d:\d\d:\d\d(\.\d+)?" for days in (-1, 0, 1))): "2026-11-15T08:30:00",
 }
