@@ -3,6 +3,9 @@
 import asyncio
 import gc
 import os
+import re
+from functools import cache
+from pathlib import Path
 
 import pytest
 import structlog
@@ -24,6 +27,29 @@ _SLOW_FOLDERS = {"stores", "cli"}
 _FAST_FILES = {"test_store_states.py", "test_command_flags.py"}
 
 
+_FAST_LOOP = "not slow or story"
+"""The value of -m in `./dev test fast`."""
+_is_slow_file = re.compile(r"^pytestmark = .*\bmark\.slow\b", re.MULTILINE).search
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """In the fast loop, do not import a file or a folder without a fast test: the imports take seconds."""
+    if config.option.markexpr != _FAST_LOOP:
+        return None
+    files = [collection_path] if collection_path.is_file() else list(collection_path.rglob("test_*.py"))
+    return (bool(files) and not any(map(_may_be_fast, files))) or None
+
+
+@cache
+def _may_be_fast(file: Path) -> bool:
+    text = file.read_text()
+    return "mark.story" in text or (not _is_in_slow_folder(file) and _is_slow_file(text) is None)
+
+
+def _is_in_slow_folder(path: Path) -> bool:
+    return path.parent.name in _SLOW_FOLDERS and path.name not in _FAST_FILES
+
+
 def pytest_configure(config: pytest.Config) -> None:
     # The default renderer prints logged exceptions with all variables, which takes longer than most tests.
     plain = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
@@ -35,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.parent.name in _SLOW_FOLDERS and item.path.name not in _FAST_FILES:
+        if _is_in_slow_folder(item.path):
             item.add_marker(pytest.mark.slow)
 
 

@@ -55,6 +55,7 @@ async def test_an_invited_person_gets_to_the_lamp(chromium: Browser, tmp_path: P
                 assert await anna.shows(f"{NORA} gets a mail with a link.")
             async with visit(chromium, gateway, width=320) as nora:
                 await nora.page.goto(await read_link(mail))
+                assert "Casa Domotica" in mail.messages[-1]["From"]
                 for field in await nora.page.locator("main input[type=password]").all():
                     await field.fill(PASSWORD)
                 await nora.page.locator("main form button").first.click()

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 
 from domogate.domain.estate import Estate, EstatePlant
-from domogate.estate import EstateMistakes, PlantSpool, demo_text, read_estate, scan_estate, schema_text
+from domogate.estate import EstateMistakes, PlantSpool, demo_text, print_estate, read_estate, reading, scan_estate, schema_text
 from domogate.estate.nodes import compose
 from domogate.estate.quick_read import NotQuick, to_raw
 from domogate.estate.schema import guide, quick_reader
@@ -88,6 +88,13 @@ class TestReadingPlantByPlant:
         found: list[EstatePlant] = []
         scan_estate(lambda: nullcontext(cast(TextIO, _Lines(pieces()))), "large", found.append)
         assert [each.plant.name for each in found] == ["Plant 1"]
+
+    def test_an_export_is_read_without_the_yaml_parser(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The parser needs several times as long."""
+        estate = read_estate(demo_text(), "demo").estate
+        text = print_estate(estate)
+        monkeypatch.delattr(reading, "compose")
+        assert len(read_estate(text, "export").estate.plants) == len(estate.plants)
 
     def test_users_may_be_written_after_the_plants(self) -> None:
         before = read_estate(f"{USERS}plants:\n{a_plant(1, 3)}{a_plant(2)}", "x").estate
