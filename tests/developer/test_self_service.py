@@ -13,7 +13,7 @@ from domogate.identity.quotas import day_of, print_day
 from domogate.ports import Usage
 from domogate.services.developer.self_service import MOST_APPLICATIONS, MOST_KEYS, MOST_NEW
 from support.clocks import NOW
-from support.developer_setup import KEY_LIMITS, DeveloperApi
+from support.developer_setup import QUOTA, RATE, DeveloperApi
 from support.stores import ANNA, APP, BRUNO, HOUSE, KEY, LAMP
 
 pytestmark = pytest.mark.slow
@@ -114,7 +114,7 @@ class TestKeys:
         made = await api.ok("POST", "/keys", {"name": "My key"}, status=201)
         found = await api.env.store.find_subscription(hash_secret(made["key"]))
         assert found is not None
-        assert (found.daily_quota, found.rate, found.name) == (KEY_LIMITS.daily_quota, KEY_LIMITS.rate, "My key")
+        assert (found.daily_quota, found.rate, found.name) == (QUOTA, RATE, "My key")
         await api.env.store.add_usage([Usage(found.id, print_day(day_of(NOW)), 7), Usage(found.id, "2020-01-01", 3)])
         (listed,) = (await api.ok("GET", "/keys"))["items"]
         assert (listed["usedToday"], listed["dailyQuota"], listed["hint"]) == (7, 500, made["key"][:8])

@@ -8,7 +8,7 @@ from domogate import developer
 from domogate.domain.people import DEVELOPER_SCOPE, Client, Standing
 from domogate.services.developer.faults import DeveloperFaults
 from domogate.services.developer.receivers import Receivers
-from domogate.services.developer.self_service import KeyLimits, SelfService
+from domogate.services.developer.self_service import SelfService
 from domogate.services.homes.homes import Homes
 from domogate.services.homes.limits import PersonLimits
 from support.management_setup import DeviceBackend, new_subscription
@@ -16,7 +16,7 @@ from support.people_setup import BASE_URL, PeopleSetup, open_people
 from support.stores import ANNA, BRUNO
 from support.token_api import TokenApi
 
-KEY_LIMITS = KeyLimits(daily_quota=500, rate="3/second")
+QUOTA, RATE = 500, "3/second"
 
 
 class DeveloperApi(TokenApi):
@@ -27,7 +27,9 @@ class DeveloperApi(TokenApi):
         super().__init__(of, "/developer/v1", client)
         devices = DeviceBackend(of).devices
         self.receivers = Receivers(BASE_URL, of.clock)
-        self_service = SelfService(of.store, of.people, of.clock, new_subscription, KEY_LIMITS, enabled=enabled)
+        self_service = SelfService(
+            of.store, of.people, of.clock, new_subscription, enabled=enabled, daily_quota=QUOTA, rate=RATE
+        )
         services = developer.DeveloperServices(
             self_service=self_service,
             receivers=self.receivers,

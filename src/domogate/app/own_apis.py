@@ -9,7 +9,7 @@ from domogate.app.parts import new_subscription
 from domogate.edge.stack import ASGIApp
 from domogate.http_api.credentials import KeyAndToken
 from domogate.services.developer.faults import DeveloperFaults
-from domogate.services.developer.self_service import KeyLimits, SelfService
+from domogate.services.developer.self_service import SelfService
 from domogate.services.homes.homes import Homes
 from domogate.services.homes.limits import PersonLimits
 
@@ -32,9 +32,14 @@ def build_own_apis(gateway: "Gateway") -> dict[bytes, ASGIApp]:
 
 def _build_developer_api(gateway: "Gateway") -> ASGIApp:
     settings = gateway.settings
-    key_limits = KeyLimits(settings.self_service_quota, settings.self_service_rate)
     self_service = SelfService(
-        gateway.store, gateway.people, gateway.clock, new_subscription, key_limits, enabled=settings.self_service
+        gateway.store,
+        gateway.people,
+        gateway.clock,
+        new_subscription,
+        enabled=settings.self_service,
+        daily_quota=settings.self_service_quota,
+        rate=settings.self_service_rate,
     )
     homes = Homes(gateway.read_model, gateway.clock)
     services = developer.DeveloperServices(

@@ -11,6 +11,7 @@ from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing
 from domogate.services.developer.self_service import MOST_APPLICATIONS, MOST_KEYS, SCOPES
 from domogate.wire import InputModel, OutputModel
+from domogate.wire.clients import RegistrationOut
 
 OPERATIONS = OperationTable("applications")
 
@@ -29,16 +30,6 @@ class SelfServiceOut(OutputModel, frozen=True):
     daily_quota: int
 
 
-class OwnApplicationOut(OutputModel, frozen=True):
-    id: str
-    name: str
-    confidential: bool
-    redirect_uris: tuple[str, ...]
-    post_logout_redirect_uris: tuple[str, ...]
-    origins: tuple[str, ...]
-    scopes: tuple[str, ...]
-
-
 class NewApplication(InputModel, frozen=True):
     """An application to register. `confidential` says whether it can keep a secret: in a browser or on a phone it cannot."""
 
@@ -53,7 +44,7 @@ class NewApplication(InputModel, frozen=True):
 class CreatedApplicationOut(OutputModel, frozen=True):
     """A new application and its secret, which is shown only here. A public application has no secret."""
 
-    application: OwnApplicationOut
+    application: RegistrationOut
     secret: str | None
 
 
@@ -72,22 +63,17 @@ class ApplicationSecretOut(OutputModel, frozen=True):
 @OPERATIONS.add("GET", "/self-service", "What the operator allows developers to register for themselves")
 async def get_self_service(services: DeveloperServices, _call: DeveloperCall) -> SelfServiceOut:
     allowed = services.self_service
-    limits = allowed.key_limits
-    return SelfServiceOut(allowed.enabled, SCOPES, MOST_APPLICATIONS, MOST_KEYS, limits.rate, limits.daily_quota)
+    return SelfServiceOut(allowed.enabled, SCOPES, MOST_APPLICATIONS, MOST_KEYS, allowed.rate, allowed.daily_quota)
 
 
 @OPERATIONS.add("GET", "/applications", "The applications that the person registered, sorted by id")
-async def list_applications(services: DeveloperServices, call: DeveloperCall) -> Listing[OwnApplicationOut]:
+async def list_applications(services: DeveloperServices, call: DeveloperCall) -> Listing[RegistrationOut]:
     found = await services.self_service.list_applications(call.caller.user_id)
-    return Listing([OwnApplicationOut.of(client) for client in found])
+    return Listing([RegistrationOut.of(client) for client in found])
 
 
 @OPERATIONS.add(
-    "POST",
-    "/applications",
-    "Register an application; the gateway chooses its id, and its secret is shown only once",
-    status=201,
-    errors=(409, 422),
+    "POST", "/applications", "Register an application; its secret is shown only once", status=201, errors=(409, 422)
 )
 async def create_application(services: DeveloperServices, call: DeveloperCall, body: NewApplication) -> CreatedApplicationOut:
     fields = msgspec.structs.asdict(body)
@@ -95,26 +81,22 @@ async def create_application(services: DeveloperServices, call: DeveloperCall, b
     client, secret = await services.self_service.add_application(
         Client("", **fields), confidential=confidential, by=actor_of(call)
     )
-    return CreatedApplicationOut(OwnApplicationOut.of(client), secret)
+    return CreatedApplicationOut(RegistrationOut.of(client), secret)
 
 
 @OPERATIONS.add(
     "PATCH", "/applications/{clientId}", "Change an application of the person; missing fields keep their values", errors=(422,)
 )
-async def change_application(services: DeveloperServices, call: DeveloperCall, body: ApplicationChange) -> OwnApplicationOut:
+async def change_application(services: DeveloperServices, call: DeveloperCall, body: ApplicationChange) -> RegistrationOut:
     given = {name: value for name, value in msgspec.structs.asdict(body).items() if value is not UNSET}
     changed = await services.self_service.change_application(
         call.path["clientId"], lambda client: msgspec.structs.replace(client, **given), by=actor_of(call)
     )
-    return OwnApplicationOut.of(changed)
+    return RegistrationOut.of(changed)
 
 
 @OPERATIONS.add(
-    "POST",
-    "/applications/{clientId}/secret",
-    "Make a new secret, shown only once; the old secret is refused from now on",
-    status=201,
-    errors=(409,),
+    "POST", "/applications/{clientId}/secret", "Make a new secret; the old one is refused", status=201, errors=(409,)
 )
 async def rotate_application_secret(services: DeveloperServices, call: DeveloperCall) -> ApplicationSecretOut:
     return ApplicationSecretOut(await services.self_service.rotate_secret(call.path["clientId"], by=actor_of(call)))

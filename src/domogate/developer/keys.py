@@ -46,13 +46,7 @@ async def list_keys(services: DeveloperServices, call: DeveloperCall) -> Listing
     return Listing([_key_out(own) for own in await services.self_service.list_keys(call.caller.user_id)])
 
 
-@OPERATIONS.add(
-    "POST",
-    "/keys",
-    "Issue a subscription key with the default rate and quota; it is shown only once",
-    status=201,
-    errors=(409, 422),
-)
+@OPERATIONS.add("POST", "/keys", "Issue a subscription key; it is shown only once", status=201, errors=(409, 422))
 async def create_key(services: DeveloperServices, call: DeveloperCall, body: NewKey) -> CreatedKeyOut:
     key, own = await services.self_service.add_key(body.name, by=actor_of(call))
     return CreatedKeyOut(_key_out(own), key)

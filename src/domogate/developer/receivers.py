@@ -32,13 +32,7 @@ def _receiver_out(receiver: Receiver) -> ReceiverOut:
     return ReceiverOut.of(receiver, deliveries=[ReceivedDeliveryOut.of(one) for one in receiver.deliveries])
 
 
-@OPERATIONS.add(
-    "POST",
-    "/receivers",
-    "Make a receiver for webhooks; it keeps the last 20 deliveries and ends after ten minutes",
-    status=201,
-    errors=(409,),
-)
+@OPERATIONS.add("POST", "/receivers", "Make a receiver for webhooks; it ends after ten minutes", status=201, errors=(409,))
 async def create_receiver(services: DeveloperServices, call: DeveloperCall) -> ReceiverOut:
     return _receiver_out(services.receivers.open(call.caller.user_id))
 

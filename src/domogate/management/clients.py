@@ -11,19 +11,13 @@ from domogate.http_api.paging import Listing, Page, first_page, page_of
 from domogate.http_api.requests import read_optional_id
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.wire import InputModel, OutputModel
+from domogate.wire.clients import RegistrationOut
 
 OPERATIONS = OperationTable("clients")
 
 
-class ClientOut(OutputModel, frozen=True):
-    id: str
-    name: str
-    confidential: bool
-    redirect_uris: tuple[str, ...]
-    post_logout_redirect_uris: tuple[str, ...]
-    origins: tuple[str, ...]
+class ClientOut(RegistrationOut, frozen=True):
     grants: tuple[GrantType, ...]
-    scopes: tuple[str, ...]
     access_token_everywhere: bool
     pkce_exempt: bool
 

@@ -32,13 +32,6 @@ class SelfServiceStore(DeveloperStore, SubscriptionStore, Protocol):
     """The parts of the store with own applications, keys and their usage."""
 
 
-class KeyLimits(msgspec.Struct, frozen=True):
-    """The limits of every key that people get for themselves."""
-
-    daily_quota: int
-    rate: str
-
-
 class OwnKey(msgspec.Struct, frozen=True):
     """A subscription of the person, and the number of requests with its key today (UTC)."""
 
@@ -47,7 +40,10 @@ class OwnKey(msgspec.Struct, frozen=True):
 
 
 class SelfService:
-    """The applications and keys of one person. Seeing and deleting them is always allowed."""
+    """The applications and keys of people. Seeing and deleting them is always allowed.
+
+    Every key gets the same `daily_quota` and `rate`.
+    """
 
     def __init__(
         self,
@@ -55,17 +51,19 @@ class SelfService:
         people: People,
         clock: Clock,
         new_subscription: Callable[[str, str | None, int | None, float | None, float], tuple[str, Subscription]],
-        key_limits: KeyLimits,
         *,
         enabled: bool,
+        daily_quota: int,
+        rate: str,
     ) -> None:
         self._store = store
         self._people = people
         self._clock = clock
         self._new_subscription = new_subscription
         self._new = WindowLimiter(MOST_NEW, NEW_SPAN)
-        self.key_limits = key_limits
         self.enabled = enabled
+        self.daily_quota = daily_quota
+        self.rate = rate
 
     def check_enabled(self) -> None:
         """Raises Forbidden if the operator does not allow self-service."""
@@ -122,8 +120,7 @@ class SelfService:
         """
         user_id = self._admit(by)
         check_name(name)
-        limits = self.key_limits
-        key, subscription = self._new_subscription(name, limits.rate, limits.daily_quota, None, self._clock.now())
+        key, subscription = self._new_subscription(name, self.rate, self.daily_quota, None, self._clock.now())
         if not await self._store.add_own_subscription(subscription, user_id, MOST_KEYS):
             raise Conflict(f"You have {MOST_KEYS} keys already, which is the limit. Revoke one first.")
         self._count(by)
