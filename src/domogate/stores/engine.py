@@ -51,7 +51,7 @@ _log = structlog.get_logger(__name__)
 _STEPS_BETWEEN_CHECKS = 100_000
 # Errors are logged, and parameters contain hashes and keys.
 ENGINE_OPTIONS: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
-_WRITER_CACHE_KIB = 16 * 1024
+_WRITER_CACHE_KIB = 8 * 1024
 _WRITER_BUSY_SECONDS = 1.0
 """The seconds that SQLite waits for a lock of another process. Then the writer tries again if a caller still waits."""
 
