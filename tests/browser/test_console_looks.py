@@ -14,6 +14,7 @@ PAGES = {
     "discovery": "Search for devices first.",
     "estate": "The text has no mistakes.",
     "events": "Live",
+    "faults": "Faults on purpose",
     "settings": "state_max_age",
     "backup": "The file contains secrets",
     "logs": "The last lines of this gateway",

@@ -84,8 +84,12 @@ async def test_an_injected_fault_shows_why_a_module_is_offline(chromium: Browser
         await walk.page.get_by_label("Reachable").select_option("offline")
         row = walk.page.get_by_role("table", name="Modules").get_by_role("row").filter(has_text="Hall lamp")
         await expect(row).to_contain_text("A fault is injected.")
-        await walk.page.get_by_role("button", name="Clear", exact=True).click()
+        await walk.open("/console/faults")
+        await walk.page.get_by_role("button", name="Clear all").click()
+        await walk.page.get_by_role("dialog").get_by_role("button", name="Clear all").click()
         assert await walk.shows("No fault is injected.")
+        await open_house(walk)
+        await walk.page.get_by_label("Reachable").select_option("offline")
         await expect(row).to_have_count(0)
 
 

@@ -2,7 +2,7 @@
 
 import { formatNumber, t } from "../app/i18n";
 import { useList } from "../kit/load";
-import { Head, useRepeat, when } from "../kit/parts";
+import { Head, Section, useRepeat, when } from "../kit/parts";
 import { Table } from "../kit/table";
 import type { Driver } from "./model";
 import { Tag, valueWords } from "./values";
@@ -10,6 +10,7 @@ import { Tag, valueWords } from "./values";
 export function Drivers() {
   const list = useList<Driver>("/drivers", { limit: undefined });
   useRepeat(list.reload, 5);
+  const connections = list.data?.flatMap(({ name, connections: own }) => own.map((one) => ({ ...one, driver: name })));
   return (
     <>
       <Head title={t("console.drivers.title")} about={t("console.drivers.about")} />
@@ -29,6 +30,24 @@ export function Drivers() {
         ]}
         empty={t("console.drivers.none")}
       />
+      {connections && connections.length > 0 && (
+        <Section title={t("console.drivers.connections")}>
+          <Table
+            label={t("console.drivers.connections")}
+            list={{ ...list, data: connections }}
+            id={({ driver, name }) => `${driver} ${name}`}
+            columns={[
+              { title: t("console.name"), value: ({ name }) => name },
+              { title: t("console.modules.driver"), value: ({ driver }) => driver },
+              { title: t("console.address"), value: ({ address }) => address, cell: ({ address }) => <code>{address}</code> },
+              { title: t("console.state"), value: ({ state }) => state, cell: ({ state }) => <Tag group="connection" value={state} kind={state === "lost" ? "alarm" : state === "connected" ? "" : "warn"} /> },
+              { title: t("console.people.since"), value: ({ since }) => since, cell: ({ since }) => when(since) || "–" },
+              { title: t("console.webhooks.problem"), value: ({ problem }) => problem },
+            ]}
+            empty=""
+          />
+        </Section>
+      )}
     </>
   );
 }

@@ -4,8 +4,8 @@ import { api } from "../app/api";
 import { t } from "../app/i18n";
 import { Button } from "../parts/button";
 import { number, text, type Values } from "../kit/form";
-import { MANAGE, useList } from "../kit/load";
-import { FormButton, Section, when } from "../kit/parts";
+import { MANAGE, useList, type LoadedList } from "../kit/load";
+import { ConfirmButton, FormButton, Head, Section, when } from "../kit/parts";
 import { Table } from "../kit/table";
 import { FAULTS, type Fault } from "./model";
 import { valueWords } from "./values";
@@ -20,7 +20,6 @@ export function Faults({ plant, module }: { plant: string; module?: string }) {
     await api.post(path, body);
     await list.reload();
   };
-  const clear = ({ fault, moduleId }: Fault): Promise<void> => api.delete(path, { query: { fault, moduleId: moduleId ?? undefined } }).then(list.reload);
   return (
     <Section
       title={t("console.faults.title")}
@@ -38,19 +37,44 @@ export function Faults({ plant, module }: { plant: string; module?: string }) {
         />
       }
     >
-      <Table
-        label={t("console.faults.title")}
-        list={{ ...list, data: shown }}
-        id={({ moduleId, fault }) => `${moduleId} ${fault}`}
-        columns={[
-          { title: t("console.faults.fault"), value: ({ fault }) => valueWords("fault", fault) },
-          { title: t("console.faults.value"), value: ({ value }) => value },
-          { title: t("console.modules.module"), value: ({ moduleId }) => moduleId ?? t("console.faults.whole"), cell: ({ moduleId }) => (moduleId ? <a href={`/console/plants/${plant}/modules/${moduleId}`}><code>{moduleId}</code></a> : t("console.faults.whole")) },
-          { title: t("console.plants.until"), value: ({ until }) => until, cell: ({ until }) => when(until) || t("console.faults.until_cleared") },
-        ]}
-        actions={(fault) => <Button onClick={() => clear(fault)}>{t("console.faults.clear")}</Button>}
-        empty={t("console.faults.none")}
-      />
+      <FaultTable list={{ ...list, data: shown }} />
     </Section>
   );
+}
+
+/** The faults of all plants. */
+export function AllFaults() {
+  const list = useList<Fault>("/faults");
+  return (
+    <>
+      <Head title={t("console.faults.title")} about={t("console.faults.about")}>
+        {list.data?.length ? <ConfirmButton label={t("console.faults.clear_all")} question={t("console.faults.clear_all_about")} onConfirm={() => api.delete(`${MANAGE}/faults`).then(list.reload)} /> : null}
+      </Head>
+      <FaultTable list={list} />
+    </>
+  );
+}
+
+function FaultTable({ list }: { list: LoadedList<Fault> }) {
+  const clear = ({ plantId, fault, moduleId }: Fault): Promise<void> => api.delete(`${MANAGE}/plants/${plantId}/faults`, { query: { fault, moduleId: moduleId ?? undefined } }).then(list.reload);
+  return (
+    <Table
+      label={t("console.faults.title")}
+      list={list}
+      id={({ plantId, moduleId, fault }) => `${plantId} ${moduleId} ${fault}`}
+      columns={[
+        { title: t("console.faults.fault"), value: ({ fault }) => valueWords("fault", fault) },
+        { title: t("console.faults.value"), value: ({ value }) => value },
+        { title: t("console.modules.module"), value: ({ moduleId }) => moduleId ?? t("console.faults.whole"), cell: (fault) => <Where fault={fault} /> },
+        { title: t("console.plants.until"), value: ({ until }) => until, cell: ({ until }) => when(until) || t("console.faults.until_cleared") },
+      ]}
+      actions={(fault) => <Button onClick={() => clear(fault)}>{t("console.faults.clear")}</Button>}
+      empty={t("console.faults.none")}
+    />
+  );
+}
+
+function Where({ fault: { plantId, moduleId } }: { fault: Fault }) {
+  const plant = `/console/plants/${plantId}`;
+  return moduleId ? <a href={`${plant}/modules/${moduleId}`}><code>{moduleId}</code></a> : <a href={plant}>{t("console.faults.whole")}</a>;
 }

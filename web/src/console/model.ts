@@ -168,10 +168,19 @@ export interface Measurement {
 export const FAULTS = ["offline", "slow", "refusing", "battery", "failure", "408", "469", "470", "500"] as const;
 
 export interface Fault {
+  readonly plantId: string;
   readonly moduleId: string | null;
   readonly fault: (typeof FAULTS)[number];
   readonly value: string;
   readonly until: string | null;
+}
+
+interface DriverConnection {
+  readonly name: string;
+  readonly address: string;
+  readonly state: string;
+  readonly since: string | null;
+  readonly problem: string;
 }
 
 export interface Driver {
@@ -185,6 +194,7 @@ export interface Driver {
   readonly plants: number;
   readonly waitingReports: number;
   readonly leftBehind: number;
+  readonly connections: readonly DriverConnection[];
 }
 
 export interface DriverFacts {
@@ -208,6 +218,16 @@ export interface Webhook {
   readonly problem: string;
   readonly endedAt: string | null;
   readonly endedWhy: string;
+}
+
+/** An attempt to deliver. `status` is null if the receiver did not answer. */
+export interface Delivery {
+  readonly at: string;
+  readonly eventId: string;
+  readonly attempt: number;
+  readonly milliseconds: number;
+  readonly status: number | null;
+  readonly problem: string;
 }
 
 export interface DeadLetter {
@@ -273,56 +293,4 @@ export interface SigningKey {
   readonly state: string;
   readonly signsFrom: string;
   readonly retiredAt: string | null;
-}
-
-export interface PlannedTest {
-  readonly last: { readonly endedAt: string; readonly failure: string | null } | null;
-  readonly dueAt: string | null;
-  readonly standing: "in time" | "due soon" | "overdue" | "never tested";
-}
-
-export interface SafetyUnit {
-  readonly id: string;
-  readonly name: string;
-  readonly place: string;
-  readonly status: string;
-  readonly failures: readonly { readonly type: string }[];
-  readonly functionTest: PlannedTest;
-  readonly durationTest: PlannedTest;
-}
-
-interface StatusCounts {
-  readonly total: number;
-  readonly working: number;
-  readonly inFailure: number;
-  readonly noCommunication: number;
-}
-
-export interface SafetySite {
-  readonly name: string;
-  readonly summary: {
-    readonly complies: boolean;
-    readonly controllers: StatusCounts;
-    readonly units: StatusCounts;
-    readonly functionTests: { readonly overdue: number };
-    readonly durationTests: { readonly overdue: number };
-    readonly simulated: number;
-  };
-  readonly controllers: readonly { readonly name: string; readonly units: readonly SafetyUnit[] }[];
-}
-
-export interface LogbookEntry {
-  readonly number: number;
-  readonly at: string;
-  readonly kind: string;
-  readonly module: string;
-  readonly failure: string | null;
-  readonly words: string;
-  readonly by: string;
-  readonly simulated: boolean;
-}
-
-export interface SpareParts {
-  readonly lines: readonly { readonly reference: string; readonly type: string; readonly quantity: string; readonly needs: readonly { readonly name: string }[] }[];
-  readonly withoutParts: readonly { readonly name: string; readonly part: string }[];
 }

@@ -3,6 +3,8 @@
 import { useMemo } from "preact/hooks";
 import { api } from "../app/api";
 import { formatAgo, formatNumber, t } from "../app/i18n";
+import { saveFile } from "../app/save_file";
+import { Button } from "../parts/button";
 import { LazyChart } from "../parts/lazy_chart";
 import { Notice } from "../parts/notice";
 import { Command } from "./command";
@@ -79,12 +81,17 @@ function Readings({ plant, id }: { plant: string; id: string }) {
   const measures = useMemo(() => [...new Set(loaded.data?.map(({ measure }) => measure))], [loaded.data]);
   if (loaded.data && !measures.length) return null;
   return (
-    <Section title={t("console.readings.title")} about={t("console.readings.about")}>
+    <Section title={t("console.readings.title")} about={t("console.readings.about")} actions={loaded.data && <Button onClick={() => saveFile(`${id}.csv`, csvOf(loaded.data ?? []))}>CSV</Button>}>
       <Show of={loaded}>
         {(found) => measures.map((measure) => <Curve key={measure} measure={measure} all={found} />)}
       </Show>
     </Section>
   );
+}
+
+/** CSV (RFC 4180). The values have no character that needs quotes. */
+function csvOf(found: readonly Measurement[]): string {
+  return ["at,measure,unit,mean", ...found.map(({ at, measure, unit, mean }) => [at, measure, unit, mean].join(",")), ""].join("\r\n");
 }
 
 function Curve({ measure, all }: { measure: string; all: readonly Measurement[] }) {

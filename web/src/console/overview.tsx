@@ -6,7 +6,7 @@ import { api } from "../app/api";
 import { formatAgo, formatDate, formatNumber, formatTime, t } from "../app/i18n";
 import { go } from "../app/router";
 import { MANAGE } from "../kit/load";
-import { Head, Section, useRepeat } from "../kit/parts";
+import { ConfirmButton, Head, Section, useRepeat } from "../kit/parts";
 import { Table } from "../kit/table";
 import type { Line } from "../parts/chart";
 import { LazyChart } from "../parts/lazy_chart";
@@ -44,7 +44,7 @@ export function Overview() {
       <Show of={loaded}>
         {(overview) => (
           <>
-            <Problems of={overview} />
+            <Problems of={overview} onChanged={loaded.reload} />
             <Tiles of={overview} />
             <LastHour minutes={overview.minutes} />
             <Requests rows={countRequests(overview.lastHour)} />
@@ -55,7 +55,7 @@ export function Overview() {
   );
 }
 
-function Problems({ of: { problems } }: { of: OverviewData }) {
+function Problems({ of: { problems }, onChanged }: { of: OverviewData; onChanged: () => Promise<void> }) {
   if (!problems.length) return <Notice title={t("console.overview.well")} />;
   return (
     <>
@@ -64,6 +64,7 @@ function Problems({ of: { problems } }: { of: OverviewData }) {
           <p>
             {detail} <a href={PLACES[kind]}>{t("console.overview.look")}</a>
           </p>
+          {kind === "clock" && <ConfirmButton look="plain" label={t("console.overview.clock_right")} question={t("console.overview.clock_about")} onConfirm={() => api.post(`${MANAGE}/clock/confirmation`).then(onChanged)} />}
         </Notice>
       ))}
     </>

@@ -8,6 +8,7 @@ import { DiscoveryPage } from "./discovery";
 import { Drivers } from "./drivers";
 import { Estate } from "./estate/estate";
 import { Events } from "./events";
+import { AllFaults } from "./faults";
 import { Keys } from "./keys";
 import { Logs } from "./logs";
 import { ModulePage } from "./module";
@@ -47,6 +48,7 @@ const PAGES: readonly SidePage[] = [
   ["orders", "right", "traffic"],
   ["events", "energy", "traffic"],
   ["webhooks", "bell", "traffic"],
+  ["faults", "warning", "traffic"],
   ["audit", "history", "system"],
   ["signing_keys", "key", "system"],
   ["backup", "copy", "system"],
@@ -70,6 +72,7 @@ const ROUTES: Routes = {
   discovery: () => <DiscoveryPage />,
   drivers: () => <Drivers />,
   orders: () => <Orders />,
+  faults: () => <AllFaults />,
   webhooks: () => <Webhooks />,
   "webhooks/:id": ({ id = "" }) => <WebhookPage key={id} id={id} />,
   estate: () => <Estate />,

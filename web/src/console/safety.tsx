@@ -10,8 +10,9 @@ import { MANAGE, readList, useList } from "../kit/load";
 import { Facts, FormButton, Head, Section, when } from "../kit/parts";
 import { Table } from "../kit/table";
 import { Show, useLoad } from "../parts/loaded";
-import type { LogbookEntry, PlannedTest, Plant, SafetySite, SafetyUnit, SpareParts } from "./model";
+import type { Plant } from "./model";
 import { addressOf } from "./plants";
+import type { LogbookEntry, PlannedTest, SafetySite, SafetyUnit, SpareParts } from "./safety_model";
 import { Tag, valueWords } from "./values";
 
 const BY_HAND = ["commissioning", "inspection", "service", "alteration", "note"] as const;

@@ -1,7 +1,7 @@
 /** The webhooks of all applications: their health, and the events whose delivery was given up. */
 
 import { api } from "../app/api";
-import { count, t } from "../app/i18n";
+import { count, formatNumber, t } from "../app/i18n";
 import { go } from "../app/router";
 import { Button } from "../parts/button";
 import { Notice } from "../parts/notice";
@@ -10,7 +10,7 @@ import { MANAGE, useList } from "../kit/load";
 import { ConfirmButton, Facts, Head, Section, useRepeat, when } from "../kit/parts";
 import { Table } from "../kit/table";
 import { Show, useLoad } from "../parts/loaded";
-import type { DeadLetter, Webhook } from "./model";
+import type { DeadLetter, Delivery, Webhook } from "./model";
 import { Tag, valueWords } from "./values";
 
 const STATES = ["healthy", "failing", "ended"] as const;
@@ -80,11 +80,48 @@ export function WebhookPage({ id }: { id: string }) {
               [t("console.webhooks.ended"), webhook.endedAt && `${when(webhook.endedAt)} ${webhook.endedWhy}`],
             ]}
           />
+          <Deliveries id={id} ended={webhook.endedAt !== null} />
           <DeadLetters id={id} ended={webhook.endedAt !== null} />
         </>
       )}
     </Show>
   );
+}
+
+/** The last attempts of this gateway, and a test event that is sent now. */
+function Deliveries({ id, ended }: { id: string; ended: boolean }) {
+  const deliveries = useList<Delivery>(`/webhooks/${id}/deliveries`, { limit: undefined });
+  useRepeat(deliveries.reload, 5);
+  const test = async (): Promise<void> => {
+    const answer = await api.post<Delivery>(`${MANAGE}/webhooks/${id}/test`, undefined, { timeout: 60_000 });
+    toast(t("console.webhooks.tested", { answer: answerOf(answer) }), isDelivered(answer) ? "done" : "failed");
+    await deliveries.reload();
+  };
+  return (
+    <Section title={t("console.webhooks.deliveries")} about={t("console.webhooks.deliveries_about")} actions={!ended && <Button onClick={test}>{t("console.webhooks.test")}</Button>}>
+      <Table
+        label={t("console.webhooks.deliveries")}
+        list={deliveries}
+        id={({ at, eventId }) => `${at} ${eventId}`}
+        columns={[
+          { title: t("console.orders.queued"), value: ({ at }) => at, cell: ({ at }) => when(at) },
+          { title: t("console.webhooks.event"), value: ({ eventId }) => eventId, cell: ({ eventId }) => <code>{eventId}</code> },
+          { title: t("console.webhooks.tried"), value: ({ attempt }) => attempt },
+          { title: t("console.webhooks.answer"), value: answerOf, cell: (delivery) => <span class={isDelivered(delivery) ? "tag" : "tag alarm"}>{answerOf(delivery)}</span> },
+          { title: t("console.orders.took"), value: ({ milliseconds }) => milliseconds, cell: ({ milliseconds }) => t("console.orders.milliseconds", { number: formatNumber(milliseconds, { maximumFractionDigits: 0 }) }) },
+        ]}
+        empty={t("console.webhooks.no_deliveries")}
+      />
+    </Section>
+  );
+}
+
+function isDelivered({ status }: Delivery): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
+function answerOf({ status, problem }: Delivery): string {
+  return [status, problem].filter(Boolean).join(" ");
 }
 
 function DeadLetters({ id, ended }: { id: string; ended: boolean }) {

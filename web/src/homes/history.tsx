@@ -1,12 +1,13 @@
 /** What a device measured: charts by day, week, month or year, and a file for a spreadsheet. */
 
 import { t } from "../app/i18n";
+import { saveFile } from "../app/save_file";
 import { Button } from "../parts/button";
 import { Show, useLoad } from "../parts/loaded";
 import type { Device } from "./device";
 import { MEASURES, PeriodChart } from "./period_chart";
 import { PeriodChoice, useChoice } from "./period_choice";
-import { csvOf, download, readReadings } from "./readings";
+import { csvOf, readReadings } from "./readings";
 
 const MEASURING = new Set(["plug", "energymeter", "chronothermostat"]);
 
@@ -38,7 +39,7 @@ function Charts({ home, id, name }: { home: string; id: string; name: string }) 
                 <PeriodChart key={measure} measure={measure} {...found} />
               ))}
               <p class="soft">{t("homes.history.zoom")}</p>
-              <Button onClick={() => download(`${name}-${found.period.range}.csv`, csvOf(found.readings))}>{t("homes.history.csv")}</Button>
+              <Button onClick={() => saveFile(`${name}-${found.period.range}.csv`, csvOf(found.readings))}>{t("homes.history.csv")}</Button>
             </>
           );
         }}

@@ -42,12 +42,3 @@ export function csvOf(readings: readonly PeriodReading[]): string {
   const rows = readings.map(({ at, measure, unit, mean, low, high, last, used }) => [at, measure, unit, mean, low, high, last, used ?? ""].join(","));
   return ["at,measure,unit,mean,low,high,last,used", ...rows, ""].join("\r\n");
 }
-
-/** Let the browser keep a text as a file. */
-export function download(name: string, text: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}

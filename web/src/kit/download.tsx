@@ -1,6 +1,7 @@
 /** A button that gets a file from an API, with the person's token, and stores it. */
 
 import { request } from "../app/api";
+import { saveFile } from "../app/save_file";
 import { Button } from "../parts/button";
 
 interface DownloadProps {
@@ -13,17 +14,10 @@ interface DownloadProps {
 }
 
 const LONGEST = 600_000;
-/** Browsers start the download soon after the click. Then the file is not needed in the page any more. */
-const KEPT_FOR = 60_000;
 
 export function Download({ label, path, method = "GET", name, look = "plain" }: DownloadProps) {
   const get = async (): Promise<void> => {
-    const file = await (await request(method, path, { timeout: LONGEST, ...(method === "POST" ? { body: {} } : {}) })).blob();
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(file);
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), KEPT_FOR);
+    saveFile(name, await (await request(method, path, { timeout: LONGEST, ...(method === "POST" ? { body: {} } : {}) })).blob());
   };
   return (
     <Button look={look} onClick={get}>
