@@ -16,7 +16,9 @@ from support.sdk_recording import documents_of, place_of
 pytestmark = pytest.mark.slow
 
 SOURCE = Path(__file__).parent / "node"
-NOT_JSON = {"listen", "picture", "getPicture", "getSafetyReport", "createResource", "exportAudit", "createBackup"}
+NOT_JSON = {"listen", "picture", "getPicture", "getSafetyReport", "createResource", "exportAudit", "createBackup"} | {
+    *("exportEstate", "getEstateSchema", "getEstateImport", "getOptionsSchema"),
+}
 COMPILER = ["--strict", "--noUncheckedIndexedAccess", "--module", "nodenext", "--target", "es2022", "--lib", "es2022,dom"]
 
 PROGRAM = """// @ts-ignore: the types of Node are not installed
@@ -72,7 +74,7 @@ def print_call(call: Call, document: dict[str, Any]) -> str:
         lines.append("await answer.data?.cancel();")
     for name, place in call.keep.items():
         steps = "".join(f"[{step}]!" if step.isdigit() else f".{step}!" for step in place.split("."))
-        lines.append(f"known.{name} = answer.data!{steps};")
+        lines.append(f"known.{name} = String(answer.data!{steps});")
     return "{\n  " + "\n  ".join(lines) + "\n}"
 
 

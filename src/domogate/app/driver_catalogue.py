@@ -8,7 +8,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.discovery import Discovery
 from domogate.drivers import DRIVERS
 from domogate.drivers.declaration import DriverSettings
-from domogate.management import DriverFacts
+from domogate.management import DriverFactsOut
 from domogate.services.refusals import Conflict, Invalid
 
 
@@ -19,12 +19,12 @@ class DriverCatalogue:
         self._settings = settings
         self._searching = asyncio.Lock()
 
-    def find(self, driver: str) -> DriverFacts | None:
+    def find(self, driver: str) -> DriverFactsOut | None:
         declared = DRIVERS.get(driver)
         if declared is None:
             return None
         connections = declared.connections
-        return DriverFacts(
+        return DriverFactsOut(
             name=declared.name,
             simulated=declared.simulated,
             kinds=tuple(kind for kind in DeviceKind if declared.describe_options(kind) is not None),

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from starlette.requests import ClientDisconnect, Request
 
 from domogate.common.strict_json import JsonRefused, parse_json
@@ -69,6 +70,12 @@ def read_id(where: str, name: str, text: str) -> Id:
 
 def read_optional_id(where: str, name: str, text: str | None) -> Id | None:
     return None if text is None else read_id(where, name, text)
+
+
+def pop_id(fields: dict[str, Any], field: str, name: str) -> Id | UnsetType | None:
+    """Remove an optional id from the given fields of a body, and return it. UNSET if it is not given. Raises Problem."""
+    text = fields.pop(field, UNSET)
+    return UNSET if text is UNSET else read_optional_id("body", name, text)
 
 
 def read_time(name: str, moment: datetime | None) -> float | None:

@@ -1,7 +1,7 @@
 """The operators' HTTP API under /manage/v1."""
 
-from domogate.management.services import Backup, Devices, DriverFacts, ManagementServices
+from domogate.management.services import Backup, Devices, DriverFactsOut, ManagementServices
 from domogate.management.status import SettingOut, SettingSource, Status
 from domogate.management.surface import build
 
-__all__ = ["Backup", "Devices", "DriverFacts", "ManagementServices", "SettingOut", "SettingSource", "Status", "build"]
+__all__ = ["Backup", "Devices", "DriverFactsOut", "ManagementServices", "SettingOut", "SettingSource", "Status", "build"]

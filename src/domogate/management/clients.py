@@ -10,7 +10,7 @@ from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, first_page, page_of
 from domogate.http_api.requests import read_optional_id
 from domogate.management.services import ManagementServices, OperatorCall
-from domogate.wire import InputModel, OutputModel
+from domogate.wire import InputModel, OutputModel, given_fields
 from domogate.wire.clients import RegistrationOut
 
 OPERATIONS = OperationTable("clients")
@@ -97,7 +97,7 @@ async def get_client(services: ManagementServices, call: OperatorCall) -> Client
     "PATCH", "/clients/{clientId}", "Change an application's registration; missing fields keep their values", errors=(422,)
 )
 async def change_client(services: ManagementServices, call: OperatorCall, body: ClientChange) -> ClientOut:
-    fields = {name: value for name, value in msgspec.structs.asdict(body).items() if value is not UNSET}
+    fields = given_fields(body)
     changed = await services.people.clients.change(
         call.path["clientId"], lambda client: msgspec.structs.replace(client, **fields), by=call.caller
     )

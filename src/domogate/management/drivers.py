@@ -10,7 +10,7 @@ from starlette.responses import Response
 from domogate.domain.devices import DeviceKind
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing
-from domogate.management.services import ManagementServices, OperatorCall
+from domogate.management.services import DriverFactsOut, ManagementServices, OperatorCall
 from domogate.ports import ConnectionState
 from domogate.services.driving.supervisor import DriverCondition, DriverHealth
 from domogate.services.refusals import NotFound
@@ -55,20 +55,6 @@ def driver_out(health: DriverHealth) -> DriverOut:
     return DriverOut.of(health, left_behind=health.stuck_calls, connections=connections)
 
 
-class DriverFactsOut(OutputModel, frozen=True):
-    """A driver that modules can name.
-
-    `connections` are the brokers or gateways in the settings; the option `connectionOption` of a module names one of them.
-    """
-
-    name: str
-    simulated: bool
-    kinds: tuple[DeviceKind, ...]
-    connection_option: str | None
-    connections: tuple[str, ...]
-    can_discover: bool
-
-
 class OptionsQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: Annotated[DeviceKind, Meta(description="The kind of the module.")]
 
@@ -84,7 +70,7 @@ async def get_driver(services: ManagementServices, call: OperatorCall) -> Driver
     found = services.drivers.find(driver)
     if found is None:
         raise NotFound(f"There is no driver {driver!r}.")
-    return DriverFactsOut.of(found)
+    return found
 
 
 @OPERATIONS.add(

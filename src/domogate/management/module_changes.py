@@ -9,12 +9,12 @@ from domogate.domain.devices import Capability, DeviceKind, Metric
 from domogate.domain.ids import new_id
 from domogate.domain.plants import Module
 from domogate.http_api.operations import OperationTable
-from domogate.http_api.requests import read_optional_id
+from domogate.http_api.requests import pop_id, read_optional_id
 from domogate.management.modules import ModuleOut, show_module
 from domogate.management.plants import note_change
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.plants.editing import TopologyDraft, internal_id_of
-from domogate.wire import InputModel, Line, Name, OutputModel
+from domogate.wire import InputModel, Line, Name, OutputModel, given_fields
 
 OPERATIONS = OperationTable("modules")
 
@@ -92,9 +92,8 @@ async def create_module(services: ManagementServices, call: OperatorCall, body: 
 )
 async def change_module(services: ManagementServices, call: OperatorCall, body: ModuleChange) -> ChangedModuleOut:
     plant_id, module_id = call.id_of("plantId"), call.id_of("moduleId")
-    to_ambient = UNSET if body.ambient_id is UNSET else read_optional_id("body", "ambientId", body.ambient_id)
-    given = {"name": body.name, "driver": body.driver, "options": body.options}
-    fields = {name: value for name, value in given.items() if value is not UNSET}
+    fields = given_fields(body)
+    to_ambient = pop_id(fields, "ambient_id", "ambientId")
 
     def change(draft: TopologyDraft) -> FormerModuleOut:
         before, in_ambient = draft.module(module_id)

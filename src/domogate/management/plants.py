@@ -1,9 +1,7 @@
 """Plants: their names and owners, whether they are served, and who may use them."""
 
 from datetime import datetime
-from typing import Any
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from domogate.domain.ids import Id
@@ -17,7 +15,7 @@ from domogate.services.audit import AuditAction
 from domogate.services.people import InvitedAs
 from domogate.services.people.people import plant_ref
 from domogate.services.refusals import Invalid
-from domogate.wire import InputModel, Line, Name, OutputModel
+from domogate.wire import InputModel, Line, Name, OutputModel, given_fields
 
 OPERATIONS = OperationTable("plants")
 
@@ -129,7 +127,7 @@ async def get_plant(services: ManagementServices, call: OperatorCall) -> PlantOu
 )
 async def change_plant(services: ManagementServices, call: OperatorCall, body: PlantChange) -> PlantOut:
     plant_id, people = call.id_of("plantId"), services.people
-    facts: dict[str, Any] = {name: value for name, value in msgspec.structs.asdict(body).items() if value is not UNSET}
+    facts = given_fields(body)
     status = facts.pop("status", None)
     if "owner" in facts:
         facts["owner"] = await _find_owner(services, facts["owner"])

@@ -7,12 +7,12 @@ from msgspec import UNSET, Meta, UnsetType
 
 from domogate.domain.plants import Ambient, Floor
 from domogate.http_api.operations import OperationTable
-from domogate.http_api.requests import read_optional_id
+from domogate.http_api.requests import pop_id, read_optional_id
 from domogate.management.modules import find_plant
 from domogate.management.plants import note_change
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.plants.editing import TopologyDraft, new_ambient, new_floor
-from domogate.wire import InputModel, Line, Name, OutputModel
+from domogate.wire import InputModel, Line, Name, OutputModel, given_fields
 
 OPERATIONS = OperationTable("rooms")
 
@@ -145,8 +145,8 @@ async def create_ambient(services: ManagementServices, call: OperatorCall, body:
 )
 async def change_ambient(services: ManagementServices, call: OperatorCall, body: AmbientChange) -> ChangedAmbientOut:
     plant_id, ambient_id = call.id_of("plantId"), call.id_of("ambientId")
-    to_floor = UNSET if body.floor_id is UNSET else read_optional_id("body", "floorId", body.floor_id)
-    texts = {name: value for name, value in (("name", body.name), ("type", body.type)) if value is not UNSET}
+    texts = given_fields(body)
+    to_floor = pop_id(texts, "floor_id", "floorId")
 
     def change(draft: TopologyDraft) -> tuple[AmbientOut, FormerAmbientOut]:
         before, on_floor = draft.ambient(ambient_id)

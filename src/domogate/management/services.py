@@ -47,6 +47,7 @@ from domogate.services.plants.read_model import ReadModel
 from domogate.services.plants.scenes import Scenes
 from domogate.services.refusals import Conflict
 from domogate.services.webhooks.registration import Webhooks
+from domogate.wire import OutputModel
 
 OperatorCall = Call[Operator]
 
@@ -113,23 +114,24 @@ class EstateFiles(Protocol):
         ...
 
 
-class DriverFacts(msgspec.Struct, frozen=True):
-    """What forms need to know about a driver."""
+class DriverFactsOut(OutputModel, frozen=True):
+    """A driver that modules can name.
+
+    `connections` are the brokers or gateways in the settings; the option `connectionOption` of a module names one of them.
+    """
 
     name: str
     simulated: bool
     kinds: tuple[DeviceKind, ...]
     connection_option: str | None
-    """The name of the option that names a connection, such as a broker."""
     connections: tuple[str, ...]
-    """The names of the connections in the settings."""
     can_discover: bool
 
 
 class DriverCatalogue(Protocol):
     """The drivers that modules can name."""
 
-    def find(self, driver: str) -> DriverFacts | None:
+    def find(self, driver: str) -> DriverFactsOut | None:
         """Return None if there is no such driver."""
         ...
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 
 import msgspec
 
-__all__ = ["InputModel", "Line", "Name", "OutputModel", "to_datetime"]
+__all__ = ["InputModel", "Line", "Name", "OutputModel", "given_fields", "to_datetime"]
 
 
 Line = Annotated[str, msgspec.Meta(pattern=r"^[^\x00-\x1f\x7f]*$")]
@@ -37,6 +37,11 @@ class OutputModel(msgspec.Struct, frozen=True, rename="camel"):
             if given.get(name) is not msgspec.UNSET
         }
         return msgspec.convert(values, cls, from_attributes=True, strict=False)
+
+
+def given_fields(body: InputModel) -> dict[str, Any]:
+    """Return the fields that the request has. The others are UNSET."""
+    return {name: value for name, value in msgspec.structs.asdict(body).items() if value is not msgspec.UNSET}
 
 
 def to_datetime(at: float) -> datetime:
