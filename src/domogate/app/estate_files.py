@@ -97,9 +97,11 @@ class EstateFiles:
 
         So a plant that names a broker of another machine can still be changed.
         """
-        known = Counter(mistake.problem for mistake in ([] if before is None else await self._check_alone(before)))
+        mistakes = await self._check_alone(after)
+        former = await self._check_alone(before) if mistakes and before is not None else ()
+        known = Counter(mistake.problem for mistake in former)
         problems = []
-        for mistake in await self._check_alone(after):
+        for mistake in mistakes:
             known[mistake.problem] -= 1
             if known[mistake.problem] < 0:
                 problems.append(_without_place(mistake))

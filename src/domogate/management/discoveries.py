@@ -1,6 +1,6 @@
 """Finds devices with a driver, and places them into the rooms of a plant."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -14,7 +14,7 @@ from domogate.management.plants import note_change
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.plants.editing import TopologyDraft
 from domogate.services.plants.placing import parse_pattern, place_modules
-from domogate.wire import InputModel, Line, OutputModel
+from domogate.wire import InputModel, JsonObject, Line, OutputModel
 
 OPERATIONS = OperationTable("discovery")
 
@@ -46,8 +46,8 @@ class FoundModuleOut(OutputModel, frozen=True):
     name: str
     kind: DeviceKind
     driver: str
-    options: dict[str, Any]
-    hardware: dict[str, Any]
+    options: JsonObject
+    hardware: JsonObject
     about: str
     place: ModulePlaceOut | None
 

@@ -1,6 +1,6 @@
 """Creates, changes and deletes modules. A change answers with the former values, with which a client can undo it."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -14,12 +14,12 @@ from domogate.management.modules import ModuleOut, show_module
 from domogate.management.plants import note_change
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.plants.editing import TopologyDraft, internal_id_of
-from domogate.wire import InputModel, Line, Name, OutputModel, given_fields
+from domogate.wire import InputModel, JsonObject, Line, Name, OutputModel, given_fields
 
 OPERATIONS = OperationTable("modules")
 
 AmbientId = Annotated[str, Meta(description="null: the module is in no ambient.")]
-Options = Annotated[dict[str, Any], Meta(description="Options of the driver; getOptionsSchema describes them.")]
+Options = Annotated[JsonObject, Meta(description="Options of the driver; getOptionsSchema describes them.")]
 
 
 class NewHardware(InputModel, frozen=True):
@@ -67,7 +67,7 @@ class FormerModuleOut(OutputModel, frozen=True):
     name: str
     ambient_id: str | None
     driver: str
-    options: dict[str, Any]
+    options: JsonObject
 
 
 class ChangedModuleOut(OutputModel, frozen=True):

@@ -1,7 +1,7 @@
 """Modules: their last known states, and commands to them."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -20,7 +20,7 @@ from domogate.ports import ModuleFilter, PlacedModule
 from domogate.services.audit import AuditAction, AuditResult
 from domogate.services.plants.read_model import ModuleView, PlantView
 from domogate.services.refusals import Conflict, NotFound
-from domogate.wire import OutputModel
+from domogate.wire import JsonObject, OutputModel
 from domogate.wire.commands import CommandBody, to_command, word_of
 from domogate.wire.states import AbsenceOut, StateOut, state_out
 
@@ -44,7 +44,7 @@ class ModuleOut(OutputModel, frozen=True):
     name: str
     kind: DeviceKind
     driver: str
-    options: dict[str, Any]
+    options: JsonObject
     simulated: bool
     ambient_id: str | None
     ambient: str | None

@@ -9,9 +9,11 @@ from typing import Annotated, Any, Self
 
 import msgspec
 
-__all__ = ["InputModel", "Line", "Name", "OutputModel", "given_fields", "to_datetime"]
+__all__ = ["InputModel", "JsonObject", "Line", "Name", "OutputModel", "given_fields", "to_datetime"]
 
 
+JsonObject = Annotated[dict[str, Any], msgspec.Meta(extra_json_schema={"additionalProperties": True})]
+"""An object with any fields. Without the addition, generators of clients would take it for an empty object."""
 Line = Annotated[str, msgspec.Meta(pattern=r"^[^\x00-\x1f\x7f]*$")]
 """A text on one line, in a request body."""
 Name = Annotated[str, msgspec.Meta(min_length=1, pattern=r"^[^\x00-\x1f\x7f]*$")]

@@ -1,6 +1,6 @@
 """Changes that operators make to a plant: its name and owner, floors, ambients and modules."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Protocol, Self, TypeVar
 
 import msgspec
@@ -42,18 +42,16 @@ class TopologyDraft:
         return draft
 
     def build(self) -> Topology:
-        def inside(table: dict[Id, tuple[T, Id | None]], container: Id | None) -> tuple[T, ...]:
-            return tuple(one for one, where in table.values() if where == container)
-
         replace = msgspec.structs.replace
-        ambients = {
-            key: (replace(ambient, modules=inside(self.modules, key)), floor_id)
+        modules_in = _by_container(self.modules.values())
+        ambients_on = _by_container(
+            (replace(ambient, modules=tuple(modules_in.get(key, ()))), floor_id)
             for key, (ambient, floor_id) in self.ambients.items()
-        }
+        )
         return Topology(
-            floors=tuple(replace(floor, ambients=inside(ambients, key)) for key, floor in self.floors.items()),
-            ambients=inside(ambients, None),
-            modules=inside(self.modules, None),
+            floors=tuple(replace(floor, ambients=tuple(ambients_on.get(key, ()))) for key, floor in self.floors.items()),
+            ambients=tuple(ambients_on.get(None, ())),
+            modules=tuple(modules_in.get(None, ())),
         )
 
     def floor(self, floor_id: Id) -> Floor:
@@ -95,6 +93,13 @@ class TopologyDraft:
     def remove_module(self, module_id: Id) -> None:
         self.module(module_id)
         del self.modules[module_id]
+
+
+def _by_container(rows: Iterable[tuple[T, Id | None]]) -> dict[Id | None, list[T]]:
+    found: dict[Id | None, list[T]] = {}
+    for one, container in rows:
+        found.setdefault(container, []).append(one)
+    return found
 
 
 def _find(table: dict[Id, T], key: Id, noun: str) -> T:
