@@ -15,10 +15,11 @@ pytestmark = pytest.mark.slow
 
 ANNA = "anna@example.com"
 HOUSE_ID = "ca5a0001-0000-4000-8000-000000000000"
-EVENTS = 1_500
+EVENTS = 3_000
 """Events of one connection of the stream. Then it ends, and the page connects again."""
-EARLY, LATE = 4, 24
-"""Hours."""
+EARLY, LATE = 2, 12
+"""Connections of the stream, two hours each."""
+TWO_HOURS = 7_200_000
 MAY_GROW = 1_000_000
 """In bytes. If the page kept each event, it would grow by more than five times as much."""
 NODES_MAY_GROW, LISTENERS_MAY_GROW = 500, 150
@@ -69,10 +70,10 @@ async def test_a_day_of_events_and_new_tokens_takes_no_more_memory(chromium: Bro
             await walk.open(f"/homes/{HOUSE_ID}")
         stream.modules = (await (await waiting.value).json())["modules"]
 
-        async def live_until(hour: int) -> PageMemory:
-            while stream.connections < hour:
+        async def live_until(connections: int) -> PageMemory:
+            while stream.connections < connections:
                 before = stream.connections
-                await walk.page.clock.fast_forward(3_600_000)
+                await walk.page.clock.fast_forward(TWO_HOURS)
                 while stream.connections == before:
                     await walk.page.clock.run_for(1_000)
             await expect(walk.page.locator(".card").first).to_be_visible()
