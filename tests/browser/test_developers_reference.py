@@ -61,6 +61,9 @@ async def test_it_is_readable_without_a_login(chromium: Browser, demo: Gateway) 
         await walk.page.get_by_role("link", name="Home automation").click()
         await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Home automation")
         assert await walk.find_problems_everywhere("developers-api") == []
+        await open_operation(walk, "webhooks", "receiveEvent")
+        assert await walk.shows("webhook-signature")
+        assert "It needs" not in await walk.page.locator("main").inner_text()
 
 
 async def test_every_operation_of_every_document_has_a_page(chromium: Browser, demo: Gateway) -> None:
@@ -119,6 +122,7 @@ async def test_only_operators_try_the_management_api(chromium: Browser, demo: Ga
     async with visit(chromium, demo, who=ANNA) as walk:
         await open_operation(walk, "management", "listUsers")
         assert await walk.shows("Only operators may call this operation.")
+        await expect(walk.page.get_by_role("region", name="Parameters").locator(".field-name").first).to_have_text("limit")
         await expect(walk.page.get_by_role("button", name="Send")).to_have_count(0)
     async with visit(chromium, demo, who=LUCIA) as walk:
         await open_operation(walk, "management", "getUser")

@@ -8,7 +8,7 @@ import { Code } from "./code";
 import { listEntries, needsOf, readDocument, titleOf, type Body, type Entry, type Media } from "./openapi";
 import { inline, Prose } from "./prose";
 import { Address, REFERENCE } from "./reference";
-import { SchemaView } from "./schema";
+import { ParameterList, SchemaView } from "./schema";
 import { TryIt } from "./try_it";
 
 export function OperationPage({ api, id }: { api: string; id: string }) {
@@ -37,7 +37,12 @@ function OperationView({ entry }: { entry: Entry }) {
       />
       {operation.deprecated && <Notice kind="warn" title={t("developers.reference.deprecated_about")} />}
       {operation.description && <Prose text={operation.description} />}
-      <Credentials entry={entry} />
+      {!sent && <Credentials entry={entry} />}
+      {sent && (
+        <Section title={t("developers.reference.parameters")}>
+          <ParameterList parameters={operation.parameters ?? []} document={document} />
+        </Section>
+      )}
       {!sent && <TryIt key={`${api} ${operation.operationId}`} entry={entry} />}
       {operation.requestBody && (
         <Section title={t("developers.reference.body")}>

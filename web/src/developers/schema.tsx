@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { t } from "../app/i18n";
-import { resolve, type ApiDocument, type Schema } from "./openapi";
+import { resolve, type ApiDocument, type Parameter, type Schema } from "./openapi";
 import { Prose } from "./prose";
 
 interface SchemaProps {
@@ -33,6 +33,17 @@ export function SchemaView({ schema, document }: SchemaProps) {
         <Inside key={one.$ref} schema={one} document={document} />
       ))}
     </>
+  );
+}
+
+/** Parameters that nobody fills in here, because the reader cannot send the request. */
+export function ParameterList({ parameters, document }: { parameters: readonly Parameter[]; document: ApiDocument }) {
+  return (
+    <ul class="fields">
+      {parameters.map(({ name, schema, description, required }) => (
+        <FieldView key={name} name={name} schema={description ? { ...schema, description } : schema} document={document} required={required ?? false} />
+      ))}
+    </ul>
   );
 }
 

@@ -15,7 +15,7 @@ import { CallCode } from "./code";
 import { fitId, isHome, sourceFor, type Option } from "./lists";
 import { LoginFirst } from "./login_first";
 import { needsOf, resolve, type Entry, type Parameter } from "./openapi";
-import { sampleOf } from "./schema";
+import { ParameterList, sampleOf } from "./schema";
 
 type Values = Readonly<Record<string, string>>;
 
@@ -32,7 +32,7 @@ export function TryIt({ entry }: { entry: Entry }) {
   const parameters = operation.parameters ?? [];
   const home = parameters.find(({ name }) => isHome(name));
   const call = makeCall(entry, values, operation.requestBody ? body : null, needs.other ? other : "");
-  if (path.startsWith("/manage/") && person.value && !person.value.operator) return <Notice title={t("developers.try.operators")} />;
+  if (path.startsWith("/manage/") && person.value && !person.value.operator) return <ForOperators parameters={parameters} document={entry.document} />;
   const run = async (): Promise<void> => {
     setAnswer(null);
     setAnswer(await (needs.token ? sendAsPerson(call) : send(call)));
@@ -66,6 +66,20 @@ export function TryIt({ entry }: { entry: Entry }) {
         <AnswerView answer={answer} />
       </div>
     </Section>
+  );
+}
+
+/** Shown to a person who may only read about the operation. */
+function ForOperators({ parameters, document }: { parameters: readonly Parameter[]; document: Entry["document"] }) {
+  return (
+    <>
+      <Notice title={t("developers.try.operators")} />
+      {parameters.length > 0 && (
+        <Section title={t("developers.reference.parameters")}>
+          <ParameterList parameters={parameters} document={document} />
+        </Section>
+      )}
+    </>
   );
 }
 
