@@ -40,6 +40,7 @@ class Schemas:
             self.components[public] = schema | ({"title": public} if schema.get("title") == name else {})
             for member in schema.get("properties", {}).values():
                 _describe_default(member)
+                _allow_any_members(member)
 
     def of(self, model: Any) -> dict[str, Any]:
         schema: dict[str, Any] = self._schema_of[repr(model)]
@@ -56,6 +57,12 @@ def _describe_default(member: dict[str, Any]) -> None:
     if default:
         text = f"Default: `{msgspec.json.encode(default).decode()}`."
         member["description"] = f"{member['description']} {text}" if "description" in member else text
+
+
+def _allow_any_members(member: dict[str, Any]) -> None:
+    """Say that an object without described members may have any. Some generators would treat it as empty."""
+    if member.get("type") == "object" and not member.keys() & {"properties", "additionalProperties"}:
+        member["additionalProperties"] = True
 
 
 def component_name(model: str) -> str:
