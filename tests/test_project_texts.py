@@ -70,6 +70,7 @@ def lines_matching(pattern: re.Pattern[str]) -> list[str]:
 
 
 class TestWhatIsNotSaid:
+    @pytest.mark.slow
     def test_no_file_names_a_package_registry(self) -> None:
         assert lines_matching(NAMES_A_HOST) == []
 

@@ -96,6 +96,7 @@ class TestHelp:
         pages += [(name, verb) for name, command in root.commands.items() for verb in getattr(command, "commands", ())]
         return [domogate.bare(*page, "--help").stdout for page in pages]
 
+    @pytest.mark.slow
     def test_no_page_shows_a_python_type(self, domogate: CommandLine) -> None:
         pages = self.every_help_page(domogate)
         assert len(pages) > 60

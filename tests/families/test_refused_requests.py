@@ -82,6 +82,7 @@ class TestRefusedRequests:
         ],
         ids=["unknown key", "refused token", "wrong kind of token", "no scope", "malformed id", "unknown plant"],
     )
+    @pytest.mark.slow
     async def test_thousands_of_different_paths_take_no_memory(
         self, credentials: Any, path: Callable[[int], bytes], status: int
     ) -> None:

@@ -87,6 +87,7 @@ class TestKeptPaths:
         assert routes.find_kept(request) is target
 
     @pytest.mark.parametrize("length", [1, 30_000])
+    @pytest.mark.slow
     def test_they_are_bounded_by_their_bytes_and_the_oldest_goes(self, length: int) -> None:
         routes = Routes(FAMILIES[7])
         requests = [("GET", self.path(number, length)) for number in range(10_000)]
