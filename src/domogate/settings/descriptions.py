@@ -98,8 +98,8 @@ PANELS: dict[str, dict[str, Setting]] = {
         "keep_alive": Setting("SECONDS", "How long an idle connection is kept open.", positive),
         "connections_most": Setting(
             "NUMBER",
-            "How many connections may be open at the same time, at least streams_most. On 32 more connections the gateway "
-            "answers only /healthz and /readyz. The limit of open files must be high enough.",
+            "How many connections may be open at the same time, at least streams_most. 32 more connections are accepted, "
+            "but get answers from /healthz and /readyz only. The limit of open files must be high enough.",
             between(1, 1_000_000),
         ),
         "connections_most_per_address": Setting(
@@ -175,7 +175,9 @@ PANELS: dict[str, dict[str, Setting]] = {
         "smtp_user": Setting("NAME", "User name at the mail server."),
         "smtp_password": Setting("TEXT", "Password at the mail server.", secret=True),
         "smtp_sender": Setting(
-            "E-MAIL", "Sender address of the mails. Without it, the sender is domogate@ and the mail server.", check_mailbox
+            "E-MAIL",
+            "Sender address of the mails. Without it, the sender is domogate@HOST, with the host name of the mail server.",
+            check_mailbox,
         ),
         "operator_name": Setting(
             "NAME",

@@ -238,7 +238,7 @@ class Hub:
     def _operators_need(self, change: Change) -> bool:
         """Whether an operator listens to all plants. If too many changes wait, the streams of operators end.
 
-        Their plants may have to be loaded from the store, and the changes of a large estate may come faster.
+        Changes wait while their plants are loaded from the store. In a large estate they may come faster than that.
         """
         listening = self._by_dependency.get(ALL_PLANTS)
         if listening and len(self._changes) >= _MOST_WAITING:
