@@ -26,7 +26,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("0008", "**{:g} s** by default", DEFAULTS.device_deadline),
     ("0009", "for {:g} days (`removed_plants_kept_days`)", DEFAULTS.removed_plants_kept_days),
     ("0017", "(`echo_deadline`, {:g} s)", DEFAULTS.echo_deadline),
-    ("0018", "It lives {:g} s (`ticket_lifetime`)", DEFAULTS.ticket_lifetime),
+    ("0018", "ticket is valid for {:g} s (`ticket_lifetime`)", DEFAULTS.ticket_lifetime),
     ("0023", "access and id tokens {:g} s", DEFAULTS.access_token_lifetime),
     ("0023", "codes {:g} s", DEFAULTS.code_lifetime),
     ("0023", "refresh tokens {:g} days", DEFAULTS.refresh_token_lifetime / 86_400),

@@ -31,7 +31,7 @@ LADDER: dict[type[faults.Fault], tuple[int, ...]] = {
     faults.ValueOutOfRange: (442, 400),
     faults.NotAcceptable: (406,),
     faults.BodyTooLarge: (413,),
-    # Operations of families do not raise this fault: only the management API has idempotency keys.
+    # Operations of families do not raise this fault: only the management API and the home API have idempotency keys.
     faults.OrderKeyTaken: (409,),
     faults.DeviceOffline: (404, 500),
     faults.DeviceTimeout: (408, 500, 404),

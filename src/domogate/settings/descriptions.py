@@ -98,8 +98,8 @@ PANELS: dict[str, dict[str, Setting]] = {
         "keep_alive": Setting("SECONDS", "How long an idle connection is kept open.", positive),
         "connections_most": Setting(
             "NUMBER",
-            "How many connections may be open at the same time, at least streams_most. 32 more connections are accepted, "
-            "but get answers from /healthz and /readyz only. The limit of open files must be high enough.",
+            "How many connections may be open at the same time. The number must be at least streams_most. 32 more connections "
+            "are accepted, but get answers from /healthz and /readyz only. The limit of open files must be high enough.",
             between(1, 1_000_000),
         ),
         "connections_most_per_address": Setting(
@@ -223,9 +223,11 @@ PANELS: dict[str, dict[str, Setting]] = {
             "devices of their own homes. In the demo it is true.",
         ),
         "self_service_quota": Setting(
-            "NUMBER", "Daily quota of a key that a user gets this way.", between(1, MOST_DAILY_QUOTA)
+            "NUMBER", "Daily quota of a key that a user gets by self_service.", between(1, MOST_DAILY_QUOTA)
         ),
-        "self_service_rate": Setting("RATE", "Rate of such a key, such as 10/second or 600/minute.", check_rate),
+        "self_service_rate": Setting(
+            "RATE", "Rate of a key that a user gets by self_service, such as 10/second or 600/minute.", check_rate
+        ),
     },
     "Families": {
         "echo_url": Setting(
