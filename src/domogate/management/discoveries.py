@@ -123,7 +123,7 @@ async def discover(services: ManagementServices, _call: OperatorCall, body: Disc
 @OPERATIONS.add(
     "POST",
     "/plants/{plantId}/placements",
-    "Add several modules to a plant, in the given ambients or in those that their names contain",
+    "Add several modules to a plant, in the given ambients, or in ambients whose names are part of the names of the modules",
     errors=(409, 422),
     max_body=_MAX_BODY,
 )

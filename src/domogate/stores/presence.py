@@ -1,4 +1,4 @@
-"""The running gateways, and the cursor that each has applied. A command waits until all gateways have applied its changes."""
+"""The running gateways, and the cursor that each has applied. A `domogate` command waits until all have applied its changes."""
 
 from sqlalchemy import Connection, delete, exists, select
 

@@ -1,4 +1,4 @@
-"""For each kind of device: how its state is made from properties, and which properties a command wants and confirms."""
+"""For each kind of device: how properties become its state, which properties a command sets, and which reports confirm it."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
