@@ -69,7 +69,12 @@ class TestApplications:
             {"scopes": [MANAGE_SCOPE]},
             {"scopes": ["developer.use"]},
             {"scopes": ["no.such"]},
+            {"scopes": []},
             {"redirectUris": []},
+            {"redirectUris": ["localhost:9999/back"]},
+            {"redirectUris": ["lamps.example:9999/back"]},
+            {"redirectUris": ["lamps://back"]},
+            {"postLogoutRedirectUris": ["localhost:9999/"]},
             {"redirectUris": ["http://lamps.example/back"]},
             {"redirectUris": [f"https://lamps.example/{number}" for number in range(11)]},
             {"origins": ["https://lamps.example/" + 1000 * "a"]},
@@ -82,6 +87,20 @@ class TestApplications:
         before = await stored(api, client_id)
         await api.refused("PATCH", f"/applications/{client_id}", wrong, status=422)
         assert await stored(api, client_id) == before
+
+    @pytest.mark.parametrize(
+        ("wrong", "words"),
+        [
+            ({"redirectUris": []}, "An application that logs people in needs an address to return to"),
+            ({"redirectUris": ["localhost:9999/back"]}, "Begin it with https://"),
+            ({"scopes": []}, "at least one scope"),
+        ],
+    )
+    async def test_a_refusal_says_what_to_change(self, api: DeveloperApi, wrong: dict[str, Any], words: str) -> None:
+        assert words in await api.refused("POST", "/applications", APPLICATION | wrong, status=422)
+
+    async def test_an_application_on_a_phone_returns_by_its_own_scheme(self, api: DeveloperApi) -> None:
+        await register(api, confidential=False, redirectUris=["com.example.lamps:/back", "http://localhost:9999/back"])
 
     async def test_only_an_operator_changes_an_application_with_more_scopes(self, api: DeveloperApi) -> None:
         client_id, _ = await register(api)

@@ -98,6 +98,10 @@ class TestClients:
         assert word in await api.refused("POST", "/clients", NEW_CLIENT | change, status=422)
         assert await api.env.store.find_client("house/app") is None
 
+    @pytest.mark.parametrize("uri", ["localhost:9999/back", "app.example.com:9999/back", "localhost:/back"])
+    async def test_a_redirect_uri_without_http_is_refused(self, api: ManagementApi, uri: str) -> None:
+        assert uri in await api.refused("POST", "/clients", NEW_CLIENT | {"redirectUris": [uri]}, status=422)
+
     async def test_a_change_that_breaks_a_rule_changes_nothing(self, api: ManagementApi) -> None:
         before = await api.env.store.find_client(APP.id)
         await api.refused("PATCH", f"/clients/{APP.id}", {"redirectUris": ["x"]}, status=422)

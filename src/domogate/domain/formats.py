@@ -16,8 +16,8 @@ _ASCII_LOWER = {ord(letter): letter.lower() for letter in string.ascii_uppercase
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+").fullmatch
 _URI_LENGTH = 2000
-# A browser runs or displays URLs with these schemes; it does not return to the application.
-_NOT_A_REDIRECT = frozenset({"javascript", "data", "vbscript", "file", "about", "blob"})
+# A browser runs or displays URLs with these schemes; it does not return to the application. `localhost:` is a missing `http://`.
+_NOT_A_REDIRECT = frozenset({"javascript", "data", "vbscript", "file", "about", "blob", "localhost"})
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?").fullmatch
 _ORIGIN_LENGTH = 300
@@ -52,7 +52,10 @@ def is_redirect_uri(uri: str) -> bool:
         return False
     if parts.scheme in _NOT_A_REDIRECT:
         return False
-    return bool(host) if parts.scheme in ("http", "https") else bool(parts.netloc or parts.path)
+    if parts.scheme in ("http", "https"):
+        return bool(host)
+    # The scheme of an application on a phone or a desktop (RFC 8252 §7.1). `app.example.com:9999/back` is a host with a port.
+    return bool(parts.netloc) or parts.path.startswith("/")
 
 
 def is_plain_http(uri: str) -> bool:

@@ -158,3 +158,14 @@ def _check(client: Client) -> None:
     for urls in (client.redirect_uris, client.post_logout_redirect_uris, client.origins):
         if len(urls) > MOST_URLS or any(len(url) > LONGEST_URL for url in urls):
             raise Invalid(f"Give at most {MOST_URLS} addresses of each kind, each with at most {LONGEST_URL} characters.")
+    for uri in (*client.redirect_uris, *client.post_logout_redirect_uris):
+        scheme = uri.partition(":")[0].lower()
+        # The scheme of an application has a dot, so that two applications do not have the same one (RFC 8252 §7.1).
+        if scheme not in ("http", "https") and "." not in scheme:
+            raise Invalid(
+                f"{uri!r} is not an address to return to. Begin it with https://, http://localhost or com.example.app:/."
+            )
+    if not client.redirect_uris:
+        raise Invalid("An application that logs people in needs an address to return to (redirect URI).")
+    if not client.scopes:
+        raise Invalid("An application needs at least one scope. Without a scope it can do nothing.")
