@@ -10,6 +10,7 @@ pytestmark = pytest.mark.slow
 
 ANNA, BRUNO, ELENA, FABIO = (f"{name}@example.com" for name in ("anna", "bruno", "elena", "fabio"))
 HOUSE = "Casa Bianchi"
+NO_ROOM = "Please choose at least one room."
 
 
 async def open_page(walk: Walk, name: str, home: str = HOUSE) -> None:
@@ -27,8 +28,17 @@ async def test_the_page_about_people_looks_right(chromium: Browser, demo: Gatewa
         assert await walk.shows("Applications that you let in")
         assert await walk.find_problems_everywhere("people") == []
         await walk.page.get_by_role("button", name="Invite a person").click()
-        await expect(walk.page.get_by_role("dialog")).to_be_visible()
+        dialog = walk.page.get_by_role("dialog")
+        await dialog.get_by_label("Only these rooms").check()
         assert await walk.find_problems_everywhere("invite") == []
+        await walk.page.set_viewport_size({"width": 320, "height": 480})
+        await dialog.get_by_role("checkbox").last.scroll_into_view_if_needed()
+        for always in (dialog.get_by_role("heading"), dialog.get_by_role("button", name="Invite a person")):
+            await expect(always).to_be_in_viewport(ratio=1)
+        await dialog.get_by_label("E-mail").fill(FABIO)
+        await dialog.get_by_label("Until").scroll_into_view_if_needed()
+        await dialog.get_by_role("button", name="Invite a person").click()
+        await expect(dialog.get_by_text(NO_ROOM)).to_be_in_viewport(ratio=1)
 
 
 async def test_an_owner_invites_a_guest_changes_the_rooms_and_removes_the_guest(chromium: Browser, demo: Gateway) -> None:
@@ -39,8 +49,12 @@ async def test_an_owner_invites_a_guest_changes_the_rooms_and_removes_the_guest(
         await dialog.get_by_role("button", name="Invite a person").click()
         await expect(dialog).to_contain_text("Please enter an e-mail address.")
         await dialog.get_by_label("E-mail").fill(FABIO)
+        await dialog.get_by_label("Only these rooms").check()
+        await dialog.get_by_role("button", name="Invite a person").click()
+        await expect(dialog.get_by_role("group", name="Rooms")).to_contain_text(NO_ROOM)
         await dialog.get_by_label("Kitchen", exact=True).check()
         await dialog.get_by_role("button", name="Invite a person").click()
+        assert await anna.shows(f"{FABIO} may use this home now.")
         row = anna.page.get_by_role("listitem").filter(has=anna.page.get_by_role("button", name=f"Change access of {FABIO}"))
         await expect(row).to_contain_text("Kitchen")
 
@@ -50,13 +64,58 @@ async def test_an_owner_invites_a_guest_changes_the_rooms_and_removes_the_guest(
         await row.get_by_role("button", name="Change access").click()
         await dialog.get_by_label("Kitchen", exact=True).uncheck()
         await dialog.get_by_role("button", name="Save").click()
+        await expect(dialog.get_by_role("group", name="Rooms")).to_contain_text(NO_ROOM)
+        await expect(row).to_contain_text("Kitchen")
+        await dialog.get_by_label("All rooms").check()
+        await dialog.get_by_role("button", name="Save").click()
+        assert await anna.shows(f"The access of {FABIO} is changed.")
         await expect(row).to_contain_text("May use everything")
 
         await row.get_by_role("button", name="Remove access").click()
         await dialog.get_by_role("button", name="Remove").click()
         await expect(row).to_have_count(0)
+        assert await anna.shows(f"{FABIO} has no access to this home any more.")
         assert await fabio.shows("You have no access to this home any more.")
         fabio.complaints.clear()  # the browser reports the refused request
+
+
+async def test_a_refused_invitation_is_explained_inside_the_dialog(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await open_page(walk, "People")
+        await walk.page.get_by_role("button", name="Invite a person").click()
+        dialog = walk.page.get_by_role("dialog")
+        await dialog.get_by_label("E-mail").fill(BRUNO)
+        await dialog.get_by_label("Until").fill("2020-01-01T10:00")
+        await dialog.get_by_role("button", name="Invite a person").click()
+        await expect(dialog.get_by_label("Until")).to_have_accessible_description(
+            "The end must be in the future and after the begin."
+        )
+        await dialog.get_by_label("Until").fill("")
+        await dialog.get_by_role("button", name="Invite a person").click()
+        await expect(dialog.get_by_role("alert")).to_contain_text("is already a member")
+        await expect(walk.page.get_by_role("region", name="Messages").locator(".toast")).to_have_count(0)
+        walk.complaints.clear()  # the browser reports the refused request
+
+
+async def test_a_room_and_a_device_that_a_person_may_not_see_are_explained(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await open_page(walk, "People")
+        home = walk.page.url.removesuffix("/people")
+        for kind, noun in (("rooms", "room"), ("devices", "device")):
+            await walk.page.goto(f"{home}/{kind}/{'0' * 24}")
+            assert await walk.shows(f"There is no such {noun} in this home, or you have no access to it.")
+            await walk.page.get_by_role("main").get_by_role("link", name=HOUSE).click()
+            await expect(walk.page.get_by_role("heading", level=1)).to_have_text(HOUSE)
+
+
+async def test_a_list_without_homes_shows_a_new_home_by_itself(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=BRUNO) as walk:
+        await walk.page.clock.install()
+        await walk.page.route("**/home/v1/homes?*", lambda route: route.fulfill(json={"items": [], "next": None}), times=1)
+        await walk.open("/homes")
+        assert await walk.shows("You have no home yet")
+        await walk.page.clock.fast_forward(15_000)
+        await expect(walk.page.get_by_role("heading", level=1)).to_have_text(HOUSE)
 
 
 async def test_a_member_sees_no_other_people_and_may_leave(chromium: Browser, demo: Gateway) -> None:

@@ -30,28 +30,38 @@ function peopleOf({ owner, allowed, invitations }: Plant): readonly Person[] {
   ];
 }
 
-function limitFields(rooms: readonly Room[], limits: Limits | null): readonly FormField[] {
+function limitFields(rooms: readonly Room[], limits: Limits | null, values: Values): readonly FormField[] {
+  const isLimited = countPlaces(limits) > 0;
+  // Floors and modules are not in the form. They limit the person without an ambient, too.
+  const required = limits?.floors.length || limits?.modules.length ? undefined : t("console.plants.no_rooms");
+  const ambients: FormField = { kind: "choices", name: "ambients", label: t("console.plants.rooms"), required, value: limits?.ambients ?? [], options: rooms.map(({ id, name }) => [id, name] as const) };
   return [
-    { kind: "choices", name: "ambients", label: t("console.plants.rooms"), hint: t("console.plants.rooms_about"), value: limits?.ambients ?? [], options: rooms.map(({ id, name }) => [id, name] as const) },
+    { kind: "choice", name: "access", label: t("console.plants.access"), value: isLimited ? "some" : "whole", options: [["whole", t("console.plants.whole")], ["some", t("console.plants.only_rooms")]] },
+    ...((values.access ?? (isLimited ? "some" : "whole")) === "some" ? [ambients] : []),
     { kind: "text", name: "validFrom", label: t("console.plants.from"), type: "datetime-local", value: toLocal(limits?.validFrom) },
     { kind: "text", name: "validUntil", label: t("console.plants.until"), hint: t("console.plants.until_about"), type: "datetime-local", value: toLocal(limits?.validUntil) },
   ];
 }
 
-/** The limits of the form. Floors and modules cannot be chosen in it: they stay as they are. */
+/** The limits of the form. Floors and modules cannot be chosen in it: they stay as they are, until the whole plant is chosen. */
 function limitsOf(values: Values, before: Limits | null): object | null {
+  const isLimited = text(values, "access") === "some";
   const limits = {
-    floors: before?.floors ?? [],
+    floors: (isLimited && before?.floors) || [],
     ambients: lines(values, "ambients"),
-    modules: before?.modules ?? [],
+    modules: (isLimited && before?.modules) || [],
     validFrom: time(values, "validFrom"),
     validUntil: time(values, "validUntil"),
   };
   return Object.values(limits).some((value) => (Array.isArray(value) ? value.length : value)) ? limits : null;
 }
 
+function countPlaces(limits: Limits | null): number {
+  return limits ? limits.floors.length + limits.ambients.length + limits.modules.length : 0;
+}
+
 function placeWords(rooms: readonly Room[], limits: Limits | null): string {
-  const places = limits ? limits.floors.length + limits.ambients.length + limits.modules.length : 0;
+  const places = countPlaces(limits);
   if (!limits || !places) return t("common.all");
   const names = limits.ambients.map((id) => rooms.find((room) => room.id === id)?.name ?? id);
   const others = places - limits.ambients.length;
@@ -77,7 +87,7 @@ export function Members({ plant, onChanged }: { plant: Plant; onChanged: () => P
           title={t("console.plants.limits_of", { email })}
           submit={t("console.save")}
           look="quiet"
-          fields={limitFields(rooms, limits)}
+          fields={(values) => limitFields(rooms, limits, values)}
           onSubmit={(values) => api.patch(`${path}/${which}`, { limits: limitsOf(values, limits) }).then(onChanged)}
         />
         <ConfirmButton label={t("console.plants.withdraw")} question={t("console.plants.withdraw_about", { email })} onConfirm={() => api.delete(`${path}/${which}`).then(onChanged)} />
@@ -91,7 +101,7 @@ export function Members({ plant, onChanged }: { plant: Plant; onChanged: () => P
           label={t("console.plants.invite")}
           about={t("console.plants.invite_about")}
           icon="add"
-          fields={[{ kind: "text", name: "email", label: t("console.email"), type: "email", required: true }, ...limitFields(rooms, null)]}
+          fields={(values) => [{ kind: "text", name: "email", label: t("console.email"), type: "email", required: true }, ...limitFields(rooms, null, values)]}
           onSubmit={invite}
         />
       }

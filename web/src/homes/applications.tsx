@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { formatDate, formatTime, t } from "../app/i18n";
 import { Button } from "../parts/button";
-import { Dialog } from "../parts/dialog";
+import { Dialog, DialogButtons } from "../parts/dialog";
 import { List, Row } from "../parts/list";
 import { Show, useLoad } from "../parts/loaded";
 import type { Application, Webhook } from "./model";
@@ -74,12 +74,12 @@ export function Applications({ home }: { home: string }) {
       {ending && (
         <Dialog title={ending.title} onClose={() => setEnding(null)}>
           <p>{ending.about}</p>
-          <div class="buttons">
+          <DialogButtons>
             <Button look="danger" onClick={() => end(ending.path)}>
               {t("homes.applications.confirm")}
             </Button>
             <Button onClick={() => setEnding(null)}>{t("common.cancel")}</Button>
-          </div>
+          </DialogButtons>
         </Dialog>
       )}
     </section>

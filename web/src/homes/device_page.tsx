@@ -7,6 +7,7 @@ import { Notice } from "../parts/notice";
 import { Controls, LampColor, modeWords, setTemperature } from "./controls";
 import { Dial } from "./dial";
 import type { Device } from "./device";
+import { NotInHome } from "./head";
 import { History } from "./history";
 import type { State, ThermostatState } from "./model";
 import type { OpenHome } from "./store";
@@ -16,7 +17,7 @@ export function DevicePage({ open, id }: { open: OpenHome; id: string }) {
   const home = open.home.value;
   const device = open.device(id);
   if (!home) return null;
-  if (!device) return <Notice kind="warn" title={t("error.not_found")} />;
+  if (!device) return <NotInHome home={home} words={t("homes.no_device")} />;
   const module = device.module.value;
   const place = open.places.value.find(({ devices }) => devices.includes(device));
   const failure = device.failure.value;

@@ -1,11 +1,11 @@
 /** Invite a person to a home, or change what a person of the home may use, and when. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { api } from "../app/api";
 import { t } from "../app/i18n";
 import { toInstant, toLocal } from "../app/local_time";
 import { Button } from "../parts/button";
-import { Dialog } from "../parts/dialog";
+import { Dialog, DialogButtons } from "../parts/dialog";
 import { Field } from "../parts/field";
 import { toast } from "../parts/toast";
 import type { Home, Limits } from "./model";
@@ -27,22 +27,34 @@ interface InvitationResult {
   readonly mailed: boolean;
 }
 
+/** The key of the text about an entry that is not sent. */
+type Mistake = "no_email" | "no_room" | "bad_end";
+
 export function Guest({ home, of, onClose }: GuestProps) {
   const { limits } = of;
+  const id = useId();
   const [email, setEmail] = useState(of.email);
   const [rooms, setRooms] = useState<ReadonlySet<string>>(new Set([...(limits?.ambients ?? []), ...roomsOf(home, limits?.floors ?? [])]));
+  const modules = limits?.modules ?? [];
+  const [limited, setLimited] = useState(rooms.size + modules.length + (limits?.floors.length ?? 0) > 0);
   const [from, setFrom] = useState(toLocal(limits?.validFrom));
   const [until, setUntil] = useState(toLocal(limits?.validUntil));
-  const [mistake, setMistake] = useState("");
-  const modules = limits?.modules ?? [];
+  const [mistake, setMistake] = useState<{ readonly key: Mistake } | null>(null);
+  const entries = useRef<HTMLDivElement>(null);
+  useEffect(() => entries.current?.querySelector(".problem")?.scrollIntoView({ block: "center" }), [mistake]);
   const all = [...home.floors.flatMap((floor) => floor.rooms), ...home.rooms];
 
   const save = async (): Promise<void> => {
-    if (!/^\S+@\S+$/.test(email.trim())) return setMistake(t("homes.people.no_email"));
-    const isLimited = rooms.size > 0 || modules.length > 0 || from || until;
-    const next = isLimited ? { ambients: [...rooms], modules, validFrom: toInstant(from), validUntil: toInstant(until) } : null;
+    if (!/^\S+@\S+$/.test(email.trim())) return setMistake({ key: "no_email" });
+    // Limits without a place would open the whole home.
+    if (limited && rooms.size + modules.length === 0) return setMistake({ key: "no_room" });
+    if (until && (new Date(until) <= new Date() || (from && until <= from))) return setMistake({ key: "bad_end" });
+    setMistake(null);
+    const places = limited ? { ambients: [...rooms], modules } : {};
+    const next = limited || from || until ? { ...places, validFrom: toInstant(from), validUntil: toInstant(until) } : null;
     if (of.email) {
       await api.patch(`/home/v1/homes/${home.id}/people/${encodeURIComponent(of.email)}`, { limits: next });
+      toast(t("homes.people.changed", { email: of.email }));
     } else {
       const body = { email: email.trim(), limits: next };
       const { outcome, mailed } = await api.post<InvitationResult>(`/home/v1/homes/${home.id}/invitations`, body);
@@ -56,31 +68,48 @@ export function Guest({ home, of, onClose }: GuestProps) {
     else next.delete(room);
     setRooms(next);
   };
+  const words = (key: Mistake): string => (mistake?.key === key ? t(`homes.people.${key}`) : "");
+  const noRoom = words("no_room");
   return (
     <Dialog title={of.email ? t("homes.people.change_of", { email: of.email }) : t("homes.people.invite")} onClose={() => onClose(false)}>
-      {!of.email && (
-        <Field label={t("homes.people.email")} hint={t("homes.people.email_hint")} type="email" autocomplete="off" maxLength={254} value={email} mistake={mistake} onInput={setEmail} />
-      )}
-      <fieldset class="rooms">
-        <legend>{t("homes.people.rooms")}</legend>
-        <p class="hint">{t("homes.people.rooms_hint")}</p>
-        {all.map((room) => (
-          <label key={room.id} class="choice">
-            <input type="checkbox" checked={rooms.has(room.id)} onChange={(event) => toggle(room.id, event.currentTarget.checked)} />
-            <span>{room.name}</span>
+      <div ref={entries}>
+        {!of.email && (
+          <Field label={t("homes.people.email")} hint={t("homes.people.email_hint")} type="email" autocomplete="off" maxLength={254} value={email} mistake={words("no_email")} onInput={setEmail} />
+        )}
+        <fieldset class="rooms" aria-describedby={noRoom ? id : undefined}>
+          <legend>{t("homes.people.rooms")}</legend>
+          <label class="wide">
+            <input type="radio" name={id} checked={!limited} onChange={() => setLimited(false)} />
+            <span>{t("homes.people.all_rooms")}</span>
           </label>
-        ))}
-      </fieldset>
-      <div class="period">
-        <Field label={t("homes.people.begin")} type="datetime-local" value={from} onInput={setFrom} />
-        <Field label={t("homes.people.end")} type="datetime-local" value={until} onInput={setUntil} />
+          <label class="wide">
+            <input type="radio" name={id} checked={limited} onChange={() => setLimited(true)} />
+            <span>{t("homes.people.only_rooms")}</span>
+          </label>
+          {noRoom && (
+            <p class="problem" id={id} role="alert">
+              {noRoom}
+            </p>
+          )}
+          {limited &&
+            all.map((room) => (
+              <label key={room.id}>
+                <input type="checkbox" checked={rooms.has(room.id)} onChange={(event) => toggle(room.id, event.currentTarget.checked)} />
+                <span>{room.name}</span>
+              </label>
+            ))}
+        </fieldset>
+        <div class="period">
+          <Field label={t("homes.people.begin")} type="datetime-local" value={from} onInput={setFrom} />
+          <Field label={t("homes.people.end")} type="datetime-local" value={until} mistake={words("bad_end")} onInput={setUntil} />
+        </div>
       </div>
-      <div class="buttons">
+      <DialogButtons>
         <Button look="primary" onClick={save}>
           {of.email ? t("homes.people.save") : t("homes.people.invite")}
         </Button>
         <Button onClick={() => onClose(false)}>{t("common.cancel")}</Button>
-      </div>
+      </DialogButtons>
     </Dialog>
   );
 }

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { t } from "../app/i18n";
 import { Icon, type IconName } from "../parts/icons";
+import { Notice } from "../parts/notice";
 import type { Home } from "./model";
 
 type Tab = "devices" | "energy" | "events" | "people" | "safety";
@@ -44,5 +45,16 @@ export function Subpage({ home, current, children }: { home: Home; current: Tab;
       <Tabs home={home} current={current} />
       {children}
     </div>
+  );
+}
+
+/** Instead of a room or a device that does not exist, or that the person may not see. */
+export function NotInHome({ home, words }: { home: Home; words: string }) {
+  return (
+    <Notice kind="warn" title={words}>
+      <p>
+        <a href={`/homes/${home.id}`}>{home.name}</a>
+      </p>
+    </Notice>
   );
 }

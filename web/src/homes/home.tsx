@@ -5,7 +5,7 @@ import { count, formatDate, t } from "../app/i18n";
 import { Empty } from "../parts/notice";
 import { Card } from "./card";
 import type { Device } from "./device";
-import { Tabs } from "./head";
+import { NotInHome, Tabs } from "./head";
 import type { OpenHome, Place } from "./store";
 
 const FIRST_CARDS = 24;
@@ -50,6 +50,7 @@ export function HomePage({ open, only }: { open: OpenHome; only?: string }) {
   const found = search.trim() ? places.map((place) => filter(place, search.trim())).filter(({ devices }) => devices.length) : places;
   const shown = limit(found, most);
   const room = only ? places[0]?.room : null;
+  if (only && !room) return <NotInHome home={home} words={t("homes.no_room")} />;
   return (
     <div class="home">
       <header class="page-head">
@@ -58,7 +59,7 @@ export function HomePage({ open, only }: { open: OpenHome; only?: string }) {
             <a href="/homes">{t("homes.title")}</a>
             {only && <a href={`/homes/${home.id}`}>{home.name}</a>}
           </p>
-          <h1>{only ? (room?.name ?? t("homes.no_room")) : home.name}</h1>
+          <h1>{room?.name ?? home.name}</h1>
           {home.role === "guest" && home.until && (
             <p class="soft">{t("homes.guest_until", { time: formatDate(new Date(home.until), { dateStyle: "medium", timeStyle: "short" }) })}</p>
           )}

@@ -9,6 +9,8 @@ import { List, Row } from "../parts/list";
 import { Empty, Loading, Notice } from "../parts/notice";
 import type { HomeSummary } from "./model";
 
+const RELOAD_EMPTY = 15_000;
+
 interface Listing {
   readonly items: readonly HomeSummary[];
   readonly next: string | null;
@@ -28,15 +30,21 @@ async function readAll(): Promise<readonly HomeSummary[]> {
 export function Homes() {
   const [homes, setHomes] = useState<readonly HomeSummary[] | null>(null);
   const [problem, setProblem] = useState("");
+  const read = async (): Promise<void> => {
+    const found = await readAll();
+    const [only, ...others] = found;
+    if (only && !others.length && !history.state) go(`/homes/${only.id}`, { replace: true });
+    else setHomes(found);
+  };
   useEffect(() => {
-    readAll()
-      .then((found) => {
-        const [only, ...others] = found;
-        if (only && !others.length && !history.state) go(`/homes/${only.id}`, { replace: true });
-        else setHomes(found);
-      })
-      .catch((error: unknown) => setProblem(wordsFor(error)));
+    read().catch((error: unknown) => setProblem(wordsFor(error)));
   }, []);
+  useEffect(() => {
+    if (homes?.length !== 0) return;
+    // No stream reports a home to a person who has none. A failed attempt leaves the list as it is.
+    const timer = setInterval(() => void read().catch(() => undefined), RELOAD_EMPTY);
+    return () => clearInterval(timer);
+  }, [homes]);
   if (problem) return <Notice kind="alarm" title={problem} />;
   if (!homes) return <Loading />;
   return (

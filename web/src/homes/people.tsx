@@ -5,10 +5,11 @@ import { api } from "../app/api";
 import { formatDate, t } from "../app/i18n";
 import { go } from "../app/router";
 import { Button } from "../parts/button";
-import { Dialog } from "../parts/dialog";
+import { Dialog, DialogButtons } from "../parts/dialog";
 import { List, Row } from "../parts/list";
 import { Show, useLoad } from "../parts/loaded";
 import { Empty } from "../parts/notice";
+import { toast } from "../parts/toast";
 import { Applications } from "./applications";
 import { Guest, type GuestOf } from "./guest";
 import { Subpage } from "./head";
@@ -49,6 +50,7 @@ function HomePeople({ home }: { home: Home }) {
   const withdraw = async (email: string): Promise<void> => {
     await api.delete(`/home/v1/homes/${home.id}/people/${encodeURIComponent(email)}`);
     setLeaving(null);
+    toast(t("homes.people.withdrawn", { email }));
     await people.reload();
   };
   const ends = (email: string, limits: Limits | null) => (
@@ -63,6 +65,11 @@ function HomePeople({ home }: { home: Home }) {
   );
   return (
     <section class="part" aria-label={t("homes.people.title")}>
+      <div class="buttons">
+        <Button look="primary" icon="add" onClick={() => setGuest({ email: "", limits: null })}>
+          {t("homes.people.invite")}
+        </Button>
+      </div>
       <Show of={people}>
         {({ owner, members, invited }) => (
           <List>
@@ -76,11 +83,6 @@ function HomePeople({ home }: { home: Home }) {
           </List>
         )}
       </Show>
-      <div class="buttons">
-        <Button look="primary" icon="add" onClick={() => setGuest({ email: "", limits: null })}>
-          {t("homes.people.invite")}
-        </Button>
-      </div>
       {guest && (
         <Guest
           home={home}
@@ -94,12 +96,12 @@ function HomePeople({ home }: { home: Home }) {
       {leaving && (
         <Dialog title={t("homes.people.withdraw_of", { email: leaving })} onClose={() => setLeaving(null)}>
           <p>{t("homes.people.withdraw_about")}</p>
-          <div class="buttons">
+          <DialogButtons>
             <Button look="danger" onClick={() => withdraw(leaving)}>
               {t("homes.people.withdraw")}
             </Button>
             <Button onClick={() => setLeaving(null)}>{t("common.cancel")}</Button>
-          </div>
+          </DialogButtons>
         </Dialog>
       )}
     </section>
@@ -124,12 +126,12 @@ function Membership({ home }: { home: Home }) {
       {asked && (
         <Dialog title={t("homes.people.leave")} onClose={() => setAsked(false)}>
           <p>{t("homes.people.leave_about")}</p>
-          <div class="buttons">
+          <DialogButtons>
             <Button look="danger" onClick={leave}>
               {t("homes.people.leave")}
             </Button>
             <Button onClick={() => setAsked(false)}>{t("common.cancel")}</Button>
-          </div>
+          </DialogButtons>
         </Dialog>
       )}
     </section>

@@ -5,9 +5,8 @@ import { useId, useState } from "preact/hooks";
 import { wordsFor } from "../app/api";
 import { t } from "../app/i18n";
 import { toInstant } from "../app/local_time";
-import { Dialog } from "../parts/dialog";
+import { Dialog, DialogButtons } from "../parts/dialog";
 import { Field, Select, Switch } from "../parts/field";
-import { Notice } from "../parts/notice";
 
 interface Base {
   readonly name: string;
@@ -23,7 +22,8 @@ export type FormField =
   | (Base & { readonly kind: "block"; readonly value: string })
   /** A list of texts, one on each line. */
   | (Base & { readonly kind: "lines"; readonly value: readonly string[] })
-  | (Base & { readonly kind: "choices"; readonly value: readonly string[]; readonly options: readonly Option[] });
+  /** Several of the options. `required` is the sentence if none is chosen; without it, none needs to be chosen. */
+  | (Base & { readonly kind: "choices"; readonly value: readonly string[]; readonly options: readonly Option[]; readonly required?: string | undefined });
 
 /** A value of the API that is shown as it is, or a value and its words. */
 type Option = string | readonly [string, string];
@@ -50,9 +50,13 @@ export function FormDialog({ title, about, fields, submit, danger = false, onSub
   const values: Values = Object.fromEntries(shown.map((field) => [field.name, given[field.name] ?? field.value ?? ""]));
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
+  const [incomplete, setIncomplete] = useState(false);
   const send = async (): Promise<void> => {
-    setBusy(true);
+    const isIncomplete = shown.some((field) => mistakeOf(field, values));
+    setIncomplete(isIncomplete);
     setProblem("");
+    if (isIncomplete) return;
+    setBusy(true);
     try {
       await onSubmit(values);
       onClose();
@@ -70,24 +74,27 @@ export function FormDialog({ title, about, fields, submit, danger = false, onSub
         }}
       >
         {about && <p class="soft">{about}</p>}
-        {problem && <Notice kind="alarm" title={problem} />}
         {shown.map((field) => (
-          <OneField key={field.name} field={field} value={values[field.name] ?? ""} onInput={(value) => setGiven((last) => ({ ...last, [field.name]: value }))} />
+          <OneField key={field.name} field={field} mistake={incomplete ? mistakeOf(field, values) : ""} value={values[field.name] ?? ""} onInput={(value) => setGiven((last) => ({ ...last, [field.name]: value }))} />
         ))}
-        <div class="buttons">
+        <DialogButtons problem={problem}>
           <button type="submit" class={danger ? "danger" : "primary"} disabled={busy} aria-busy={busy}>
             {submit}
           </button>
           <button type="button" onClick={onClose}>
             {t("common.cancel")}
           </button>
-        </div>
+        </DialogButtons>
       </form>
     </Dialog>
   );
 }
 
-function OneField({ field, value, onInput }: { field: FormField; value: Value; onInput: (value: Value) => void }) {
+function mistakeOf(field: FormField, values: Values): string {
+  return field.kind === "choices" && !lines(values, field.name).length ? (field.required ?? "") : "";
+}
+
+function OneField({ field, mistake, value, onInput }: { field: FormField; mistake: string; value: Value; onInput: (value: Value) => void }) {
   switch (field.kind) {
     case "text": {
       const { kind, name, value: first, ...rest } = field;
@@ -114,6 +121,11 @@ function OneField({ field, value, onInput }: { field: FormField; value: Value; o
         <fieldset class="field tick-list">
           <legend>{field.label}</legend>
           {field.hint && <p class="hint">{field.hint}</p>}
+          {mistake && (
+            <p class="problem" role="alert">
+              {mistake}
+            </p>
+          )}
           {offered.map((option) => (
             <label key={option}>
               <input type="checkbox" checked={chosen.includes(option)} onChange={(event) => onInput(event.currentTarget.checked ? [...chosen, option] : chosen.filter((one) => one !== option))} />

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { formatTime, t } from "../app/i18n";
 import { Button } from "../parts/button";
-import { Dialog } from "../parts/dialog";
+import { Dialog, DialogButtons } from "../parts/dialog";
 import type { IconName } from "../parts/icons";
 import { toast } from "../parts/toast";
 import { FormDialog, type Fields, type Values } from "./form";
@@ -112,7 +112,7 @@ export function SecretDialog({ secret, onClose }: { secret: Secret; onClose: () 
       <p class="secret">
         <code>{secret.value}</code>
       </p>
-      <div class="buttons">
+      <DialogButtons>
         {/* Browsers offer the clipboard only over HTTPS and on this machine. */}
         {isSecureContext && (
           <Button
@@ -127,7 +127,7 @@ export function SecretDialog({ secret, onClose }: { secret: Secret; onClose: () 
           </Button>
         )}
         <Button onClick={onClose}>{t("common.stored")}</Button>
-      </div>
+      </DialogButtons>
     </Dialog>
   );
 }

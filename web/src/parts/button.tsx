@@ -1,5 +1,5 @@
-import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { createContext, type ComponentChildren } from "preact";
+import { useContext, useState } from "preact/hooks";
 import { wordsFor } from "../app/api";
 import { Icon, type IconName } from "./icons";
 import { toast } from "./toast";
@@ -16,15 +16,19 @@ interface ButtonProps {
   readonly pressed?: boolean;
 }
 
-/** A button. While its promise runs it is disabled; if the promise fails, a toast says why. */
+/** Says why the promise of a button failed. A dialog shows it inside: a toast would be behind the dialog. */
+export const Failures = createContext((words: string) => toast(words, "failed"));
+
+/** A button. While its promise runs it is disabled. */
 export function Button({ children, onClick, look = "plain", icon, disabled = false, label, pressed }: ButtonProps) {
   const [busy, setBusy] = useState(false);
+  const report = useContext(Failures);
   const click = async (): Promise<void> => {
     setBusy(true);
     try {
       await onClick();
     } catch (error) {
-      toast(wordsFor(error), "failed");
+      report(wordsFor(error));
     } finally {
       setBusy(false);
     }

@@ -1,9 +1,10 @@
 /** A question or a form in front of the page. The browser keeps the focus inside and closes it with Escape. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { t } from "../app/i18n";
-import { IconButton } from "./button";
+import { Failures, IconButton } from "./button";
+import { Notice } from "./notice";
 
 interface DialogProps {
   readonly title: string;
@@ -42,5 +43,19 @@ export function Dialog({ title, onClose, children }: DialogProps) {
         {children}
       </div>
     </dialog>
+  );
+}
+
+/** The buttons at the end of a dialog. They stay visible while its content scrolls. If one of them fails, the reason is above them. */
+export function DialogButtons({ problem = "", children }: { problem?: string; children: ComponentChildren }) {
+  const [failure, setFailure] = useState("");
+  const words = problem || failure;
+  return (
+    <Failures.Provider value={setFailure}>
+      <div class="dialog-foot" onClickCapture={() => setFailure("")}>
+        {words && <Notice kind="alarm" title={words} />}
+        <div class="buttons">{children}</div>
+      </div>
+    </Failures.Provider>
   );
 }
