@@ -43,6 +43,8 @@ KEPT = {
     # set up by people and operators, until they remove it
     *("users", "clients", "subscriptions", "plants", "members", "invitations", "floors", "ambients", "modules", "states"),
     *("spare_parts", "series", "injections"),
+    # one row for each application and key of a developer, removed with it or with the developer
+    *("owned_clients", "owned_subscriptions"),
     # one row for each person and plant, removed with either
     "favourites",
     # one row for each user, removed with the user
