@@ -11,6 +11,13 @@ pytestmark = pytest.mark.slow
 
 ANNA, LUCIA = "anna@example.com", "lucia@example.com"
 HOUSE = "Casa Bianchi"
+EVERYDAY_WORDS = {
+    "lamp": "Get light status",
+    "switch": "Set plug status",
+    "turn on": "Set light status",
+    "door": "Open lock",
+    "heating": "Get chronothermostat status",
+}
 OPEN_ALL = """async pages => {
     const shown = selector => [...document.querySelectorAll(selector)].map(one => one.textContent);
     const wrong = [];
@@ -50,6 +57,9 @@ async def test_it_is_readable_without_a_login(chromium: Browser, demo: Gateway) 
         await walk.open("/developers/reference")
         await walk.page.get_by_role("link", name="Home automation").wait_for()
         assert await walk.find_problems_everywhere("developers-reference") == []
+        for words, operation in EVERYDAY_WORDS.items():
+            await walk.page.get_by_label("Search all operations").fill(words)
+            await expect(walk.page.get_by_role("link", name=operation).first).to_be_visible()
         await walk.page.get_by_label("Search all operations").fill("readLIGHT")
         await expect(walk.page.get_by_role("status")).to_have_text("1 operation")
         await walk.page.get_by_role("link", name="Get light status").click()
@@ -138,6 +148,9 @@ async def test_an_answer_that_refuses_is_shown_whole(chromium: Browser, demo: Ga
         answer = await send(walk)
         assert answer.startswith("404")
         assert '"statusCode": 404' in answer
+        await walk.page.get_by_role("link", name="What causes 404").click()
+        await expect(walk.page.get_by_role("heading", name="NoSuchPlant")).to_be_visible()
+        await expect(walk.page.get_by_role("heading", name="KeyRefused")).to_have_count(0)
         assert [complaint for complaint in walk.complaints if "404" not in complaint] == []
         walk.complaints.clear()  # A refused request is an error in the console of the browser.
 

@@ -1,6 +1,9 @@
 """The tools of the portal in a real browser: own applications and keys, errors, event stream, tokens, webhooks."""
 
+import asyncio
+import json
 import re
+import subprocess
 from pathlib import Path
 
 import httpx
@@ -42,6 +45,24 @@ async def test_the_tools_look_right_and_have_no_barriers(chromium: Browser, demo
             assert await walk.find_problems(f"developers-{name}") == []
 
 
+async def log_in_by_sample(walk: Walk, back: str, secret: str) -> dict[str, str]:
+    """Log in with the printed address, run the printed line, and return the tokens."""
+    page = walk.page
+    login = await page.get_by_role("group", name="Address of the login").inner_text()
+    tab = await page.context.new_page()
+    await tab.route(f"{back}**", lambda route: route.fulfill(body="back"))
+    await tab.goto(login)
+    await tab.get_by_role("button", name="Allow", exact=True).click()
+    await tab.wait_for_url(f"{back}?*")
+    await page.get_by_label("the whole address to which the browser returned").fill(tab.url)
+    await tab.close()
+    line = await page.get_by_role("group", name="Exchange the code for tokens").inner_text()
+    command = ["sh", "-c", line.replace("curl -i", "curl -sf").replace("SECRET", secret)]
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, check=True, timeout=60)
+    tokens: dict[str, str] = json.loads(done.stdout)
+    return tokens
+
+
 async def test_a_developer_gets_an_application_and_a_key(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, who=ANNA) as walk:
         page = walk.page
@@ -52,12 +73,20 @@ async def test_a_developer_gets_an_application_and_a_key(chromium: Browser, demo
         await form.get_by_role("checkbox", name="light.read").check()
         await form.get_by_label("It can keep a secret").check()
         await form.get_by_role("button", name="Register an application").click()
-        await expect(form.get_by_role("alert")).to_contain_text("redirect URI")
+        await expect(form.get_by_role("alert")).to_contain_text("needs an address to return to")
+        await expect(form.get_by_role("alert")).to_be_in_viewport()
+        await form.get_by_label("Redirect URIs").fill("localhost:9999/back")
+        await form.get_by_role("button", name="Register an application").click()
+        await expect(form.get_by_role("alert")).to_contain_text("'localhost:9999/back' is not an address to return to.")
+        await expect(form.get_by_role("alert")).to_be_in_viewport()
         forget_refusals(walk)
         await form.get_by_label("Redirect URIs").fill("https://lights.example/back")
         await form.get_by_role("button", name="Register an application").click()
         secret = await page.get_by_role("dialog", name="Secret of the application").locator("code").inner_text()
         await page.keyboard.press("Escape")
+        assert await walk.shows("Log people in with Evening lights")
+        await expect(page.get_by_role("heading", name="Log people in with")).to_be_in_viewport()
+        assert await walk.find_problems_everywhere("developers-next-step") == []
         row = page.get_by_role("row", name="Evening lights")
         client_id = await row.locator("code").inner_text()
         with httpx.Client(base_url=demo.base_url) as web:
@@ -81,7 +110,10 @@ async def test_a_developer_gets_an_application_and_a_key(chromium: Browser, demo
         await page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
         assert await walk.shows("You have no key yet.")
         assert demo.send(E6, token=demo.people[ANNA].token_for(E6), key=key).status_code == 401
+        tokens = await log_in_by_sample(walk, "https://lights.example/back", secret)
+        assert tokens["scope"] == "light.read"
         await row.get_by_role("button", name="Delete").click()
+        await expect(page.get_by_role("dialog")).to_have_css("text-align", "left")
         await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
         assert await walk.shows("You have not registered an application yet.")
 

@@ -29,8 +29,13 @@ function base64url(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-function random(): string {
+export function randomText(): string {
   return base64url(crypto.getRandomValues(new Uint8Array(32)));
+}
+
+/** The challenge of a verifier by the method S256. */
+export function challengeOf(verifier: string): string {
+  return base64url(sha256(new TextEncoder().encode(verifier)));
 }
 
 /** Leave the page for the login. */
@@ -51,14 +56,14 @@ export async function findLogin(language: string, scope: string = SCOPES): Promi
 }
 
 function beginLogin(target: string, language: string, scope: string = SCOPES): [PendingLogin, string] {
-  const pending: PendingLogin = { state: random(), verifier: random(), target };
+  const pending: PendingLogin = { state: randomText(), verifier: randomText(), target };
   const request = new URLSearchParams({
     client_id: CLIENT_ID,
     response_type: "code",
     redirect_uri: `${location.origin}/signed-in`,
     scope,
     state: pending.state,
-    code_challenge: base64url(sha256(new TextEncoder().encode(pending.verifier))),
+    code_challenge: challengeOf(pending.verifier),
     code_challenge_method: "S256",
     ui_locales: language,
   });

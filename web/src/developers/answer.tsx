@@ -4,20 +4,21 @@ import { useEffect } from "preact/hooks";
 import { formatNumber, t } from "../app/i18n";
 import type { Answer } from "./call";
 import { Code } from "./code";
+import { hasStatus } from "./errors";
 
-/** Shows the answer, if there is one. A screen reader says the status. */
-export function AnswerView({ answer }: { answer: Answer | null }) {
+/** Shows the answer, if there is one. A screen reader says the status. `explained`: its errors are on the same page. */
+export function AnswerView({ answer, explained = false }: { answer: Answer | null; explained?: boolean }) {
   return (
     <>
       <p class="hidden" role="status">
         {answer && `${t("developers.answer.title")}: ${answer.status}`}
       </p>
-      {answer && <Shown answer={answer} />}
+      {answer && <Shown answer={answer} explained={explained} />}
     </>
   );
 }
 
-function Shown({ answer }: { answer: Answer }) {
+function Shown({ answer, explained }: { answer: Answer; explained: boolean }) {
   const good = answer.status < 400;
   return (
     <section class="answer" aria-label={t("developers.answer.title")}>
@@ -25,6 +26,11 @@ function Shown({ answer }: { answer: Answer }) {
         <strong class={`tag ${good ? "" : "alarm"}`}>{answer.status}</strong>{" "}
         <span class="soft">{t("developers.answer.time", { number: formatNumber(answer.milliseconds, { maximumFractionDigits: 0 }) })}</span>
       </p>
+      {!good && !explained && hasStatus(answer.status) && (
+        <p>
+          <a href={`/developers/errors?status=${answer.status}`}>{t("developers.answer.causes", { status: answer.status })}</a>
+        </p>
+      )}
       <Body answer={answer} />
       {answer.cut && <p class="soft">{t(`developers.answer.cut_${answer.cut}`)}</p>}
       <details>

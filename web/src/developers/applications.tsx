@@ -6,10 +6,12 @@ import { formatNumber, t } from "../app/i18n";
 import { lines, text, type FormField, type Values } from "../kit/form";
 import { ConfirmButton, FormButton, Head, Section, SecretDialog, when, type Secret } from "../kit/parts";
 import { Table } from "../kit/table";
+import { Button } from "../parts/button";
 import { Show, useLoad } from "../parts/loaded";
 import { Notice } from "../parts/notice";
 import { subscriptionKey } from "./call";
 import { LoginFirst } from "./login_first";
+import { LoginSample } from "./login_sample";
 
 const DEVELOPER = "/developer/v1";
 
@@ -85,8 +87,8 @@ interface PartProps {
 function fieldsOf(allowed: SelfService, application?: Application): readonly FormField[] {
   return [
     { kind: "text", name: "name", label: t("developers.applications.name"), hint: t("developers.applications.name_about"), required: true, value: application?.name ?? "" },
-    { kind: "lines", name: "redirectUris", label: t("developers.applications.redirects"), hint: t("developers.applications.redirects_about"), value: application?.redirectUris ?? [] },
-    { kind: "choices", name: "scopes", label: t("developers.applications.scopes"), value: application?.scopes ?? [], options: allowed.scopes },
+    { kind: "lines", name: "redirectUris", label: t("developers.applications.redirects"), hint: t("developers.applications.redirects_about"), required: t("developers.applications.no_redirects"), value: application?.redirectUris ?? [] },
+    { kind: "choices", name: "scopes", label: t("developers.applications.scopes"), required: t("developers.applications.no_scopes"), value: application?.scopes ?? [], options: allowed.scopes },
     { kind: "lines", name: "origins", label: t("developers.applications.origins"), hint: t("developers.applications.origins_about"), value: application?.origins ?? [] },
   ];
 }
@@ -97,11 +99,14 @@ function bodyOf(values: Values): object {
 
 function Applications({ allowed, onSecret }: PartProps) {
   const list = useLoad("applications", () => listOf<Application>("applications"));
+  const [used, setUsed] = useState("");
+  const sample = list.data?.find(({ id }) => id === used);
   const show = (value: string): void => onSecret({ title: t("developers.applications.secret"), about: t("developers.applications.once"), value });
   const create = async (values: Values): Promise<void> => {
     const body = { confidential: values.confidential === true, ...bodyOf(values) };
-    const made = await api.post<{ secret: string | null }>(`${DEVELOPER}/applications`, body);
+    const made = await api.post<{ application: Application; secret: string | null }>(`${DEVELOPER}/applications`, body);
     if (made.secret) show(made.secret);
+    setUsed(made.application.id);
     await list.reload();
   };
   const add = (
@@ -118,6 +123,11 @@ function Applications({ allowed, onSecret }: PartProps) {
     const rotate = async (): Promise<void> => show((await api.post<{ secret: string }>(`${path}/secret`)).secret);
     return (
       <span class="row-buttons">
+        {one.redirectUris.length > 0 && (
+          <Button label={t("developers.applications.use_named", { name: one.name })} onClick={() => setUsed(one.id)}>
+            {t("developers.applications.use")}
+          </Button>
+        )}
         {allowed.enabled && <FormButton label={t("developers.applications.change")} title={one.name} fields={fieldsOf(allowed, one)} onSubmit={(values) => api.patch(path, bodyOf(values)).then(list.reload)} />}
         {allowed.enabled && one.confidential && <ConfirmButton look="plain" label={t("developers.applications.rotate")} question={t("developers.applications.rotate_about")} onConfirm={rotate} />}
         <ConfirmButton label={t("developers.applications.delete")} question={t("developers.applications.delete_about", { name: one.name })} onConfirm={() => api.delete(path).then(list.reload)} />
@@ -125,21 +135,24 @@ function Applications({ allowed, onSecret }: PartProps) {
     );
   };
   return (
-    <Section title={t("developers.applications.mine")} about={t("developers.applications.mine_about", { number: allowed.mostApplications })} actions={allowed.enabled && add}>
-      <Table
-        label={t("developers.applications.mine")}
-        list={{ ...list, more: null }}
-        id={({ id }) => id}
-        columns={[
-          { title: t("developers.applications.name"), value: ({ name }) => name },
-          { title: t("developers.applications.id"), value: ({ id }) => id, cell: ({ id }) => <code>{id}</code> },
-          { title: t("developers.applications.type"), value: ({ confidential }) => t(confidential ? "developers.applications.with_secret" : "developers.applications.without_secret") },
-          { title: t("developers.applications.scopes"), value: ({ scopes }) => scopes.join(" ") },
-        ]}
-        actions={actions}
-        empty={t("developers.applications.none")}
-      />
-    </Section>
+    <>
+      <Section title={t("developers.applications.mine")} about={t("developers.applications.mine_about", { number: allowed.mostApplications })} actions={allowed.enabled && add}>
+        <Table
+          label={t("developers.applications.mine")}
+          list={{ ...list, more: null }}
+          id={({ id }) => id}
+          columns={[
+            { title: t("developers.applications.name"), value: ({ name }) => name },
+            { title: t("developers.applications.id"), value: ({ id }) => id, cell: ({ id }) => <code>{id}</code> },
+            { title: t("developers.applications.type"), value: ({ confidential }) => t(confidential ? "developers.applications.with_secret" : "developers.applications.without_secret") },
+            { title: t("developers.applications.scopes"), value: ({ scopes }) => scopes.join(" ") },
+          ]}
+          actions={actions}
+          empty={t("developers.applications.none")}
+        />
+      </Section>
+      {sample && <LoginSample application={sample} />}
+    </>
   );
 }
 

@@ -69,6 +69,11 @@ export const ERRORS: readonly GatewayError[] = [
   { code: 5999, fault: "Internal", statuses: "500", cause: { status: 500, prepare: injected("light", "500", (world, where) => world.get(light(where))) } },
 ];
 
+/** Whether an error of the families has this status. */
+export function hasStatus(status: number): boolean {
+  return ERRORS.some(({ statuses }) => statuses.split(", ").includes(String(status)));
+}
+
 /** The second subscription of the same application to the same plant is refused. */
 async function subscribedTwice(world: World): Promise<Prepared> {
   const path = subscription((await world.findModule("chronothermostat")).home);

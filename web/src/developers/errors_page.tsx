@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { wordsFor } from "../app/api";
 import { config } from "../app/config";
 import { t } from "../app/i18n";
+import { query } from "../app/router";
 import { person } from "../app/session";
 import { Head, Section } from "../kit/parts";
 import { Button } from "../parts/button";
@@ -11,7 +12,7 @@ import { Notice } from "../parts/notice";
 import { AnswerView } from "./answer";
 import { HIDDEN, KEY_HEADER, send, type Answer, type Call } from "./call";
 import { Code } from "./code";
-import { ERRORS, type GatewayError } from "./errors";
+import { ERRORS, hasStatus, type GatewayError } from "./errors";
 import { LoginFirst } from "./login_first";
 import { Missing, World } from "./world";
 
@@ -19,9 +20,10 @@ import { Missing, World } from "./world";
 const GROUPS = [1, 2, 3, 4, 5] as const;
 
 export function Errors() {
-  const [words, setWords] = useState("");
+  // The answer of a call links to the errors with its status.
+  const [words, setWords] = useState(query.value.get("status") ?? "");
   const wanted = words.trim().toLowerCase();
-  const fits = ({ code, fault, statuses }: GatewayError): boolean => `${code} ${fault} ${statuses} ${t(`developers.errors.cause.${code}`)}`.toLowerCase().includes(wanted);
+  const fits = ({ code, fault, statuses }: GatewayError): boolean => statuses.split(", ").includes(wanted) || (!hasStatus(Number(wanted)) && `${code} ${fault} ${statuses} ${t(`developers.errors.cause.${code}`)}`.toLowerCase().includes(wanted));
   const found = ERRORS.filter(fits);
   return (
     <>
@@ -117,7 +119,7 @@ function ErrorRow({ error: { code, fault, statuses, cause } }: { error: GatewayE
         <>
           {result.sent > 1 && <p class="soft">{t("developers.errors.sent", { number: result.sent })}</p>}
           <Code label={t("developers.errors.request")} text={requestText(result.call)} />
-          <AnswerView answer={result.answer} />
+          <AnswerView answer={result.answer} explained />
         </>
       )}
     </li>

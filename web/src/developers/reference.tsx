@@ -9,6 +9,7 @@ import { List, Row } from "../parts/list";
 import { Show, useLoad } from "../parts/loaded";
 import { listEntries, readAll, readDocument, readIndex, titleOf, type ApiDocument, type Entry } from "./openapi";
 import { Prose } from "./prose";
+import { matches } from "./synonyms";
 
 export const REFERENCE = "/developers/reference";
 const MOST_FOUND = 50;
@@ -60,13 +61,9 @@ function aboutApi(document: ApiDocument): string {
 }
 
 function Found({ apis, words }: { apis: All; words: string }) {
-  const wanted = words.trim().toLowerCase().split(/\s+/);
   const found = apis
     .flatMap(([api, document]) => listEntries(api, document))
-    .filter(({ method, path, operation }) => {
-      const text = `${method} ${path} ${operation.summary} ${operation.operationId} ${operation["x-operation"] ?? ""}`.toLowerCase();
-      return wanted.every((word) => text.includes(word));
-    });
+    .filter(({ method, path, operation }) => matches(`${method} ${path} ${operation.summary} ${operation.operationId} ${operation["x-operation"] ?? ""}`, words));
   return (
     <>
       <p class="soft" role="status">

@@ -11,7 +11,7 @@ export function writeCode(language: CodeLanguage, call: Call): string {
 }
 
 /** A word of a shell command. Inside single quotes only the single quote is special. */
-function quote(text: string): string {
+export function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 

@@ -67,9 +67,9 @@ function TokenStep() {
 const issuedKey = signal("");
 
 function KeyStep() {
-  const issued = issuedKey.value;
   const offer = useLoad("self-service", () => api.get<{ enabled: boolean }>("/developer/v1/self-service"));
   const key = subscriptionKey.value;
+  const isOwn = key !== "" && key !== config.demoKey;
   const issue = async (): Promise<void> => {
     const created = await api.post<{ key: string }>("/developer/v1/keys", { name: t("developers.start.key_name") });
     issuedKey.value = created.key;
@@ -77,13 +77,12 @@ function KeyStep() {
   };
   return (
     <>
-      <p>{config.demoKey && !issued ? t("developers.start.key_demo") : t("developers.start.key_about")}</p>
-      {config.demoKey && !issued && <Code label={KEY_HEADER} text={config.demoKey} />}
-      {issued && <Notice title={t("developers.start.key_once")} />}
-      {issued && <Code label={KEY_HEADER} text={issued} />}
-      {!config.demoKey && !issued && <KeyField />}
+      <p>{config.demoKey && !isOwn ? t("developers.start.key_demo") : t("developers.start.key_about")}</p>
+      {isOwn && key === issuedKey.value && <Notice title={t("developers.start.key_once")} />}
+      {key && <Code label={KEY_HEADER} text={key} />}
+      <KeyField />
       {!config.demoKey && offer.data?.enabled === false && <p class="soft">{t("developers.start.key_ask")}</p>}
-      {!issued && offer.data?.enabled && (
+      {!isOwn && offer.data?.enabled && (
         <Button look={key ? "plain" : "primary"} icon="key" onClick={issue}>
           {t("developers.start.key_get")}
         </Button>

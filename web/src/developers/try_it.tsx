@@ -83,8 +83,10 @@ function ForOperators({ parameters, document }: { parameters: readonly Parameter
   );
 }
 
+/** The reader's own key. While the field is empty, the key of the demo is used, if there is one. */
 export function KeyField() {
-  return <Field label={t("developers.key")} hint={t("developers.key_about")} value={subscriptionKey.value} onInput={(value) => void (subscriptionKey.value = value.trim())} autocomplete="off" />;
+  const key = subscriptionKey.value;
+  return <Field label={t("developers.key")} hint={t("developers.key_about")} value={key === config.demoKey ? "" : key} onInput={(value) => void (subscriptionKey.value = value.trim() || (config.demoKey ?? ""))} autocomplete="off" />;
 }
 
 /** The body as JSON. If it can have several forms, the reader picks one. */

@@ -1,7 +1,7 @@
 /** A form in a dialog, from declared fields. A refusal of the gateway is shown in the dialog, and the entries stay. */
 
 import type { ComponentChild } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { wordsFor } from "../app/api";
 import { t } from "../app/i18n";
 import { toInstant } from "../app/local_time";
@@ -21,7 +21,7 @@ export type FormField =
   /** A text of several lines. */
   | (Base & { readonly kind: "block"; readonly value: string })
   /** A list of texts, one on each line. */
-  | (Base & { readonly kind: "lines"; readonly value: readonly string[] })
+  | (Base & { readonly kind: "lines"; readonly value: readonly string[]; /** The sentence if there is no line. */ readonly required?: string | undefined })
   /** Several of the options. `required` is the sentence if none is chosen; without it, none needs to be chosen. */
   | (Base & { readonly kind: "choices"; readonly value: readonly string[]; readonly options: readonly Option[]; readonly required?: string | undefined });
 
@@ -91,7 +91,7 @@ export function FormDialog({ title, about, fields, submit, danger = false, onSub
 }
 
 function mistakeOf(field: FormField, values: Values): string {
-  return field.kind === "choices" && !lines(values, field.name).length ? (field.required ?? "") : "";
+  return (field.kind === "choices" || field.kind === "lines") && !lines(values, field.name).length ? (field.required ?? "") : "";
 }
 
 function OneField({ field, mistake, value, onInput }: { field: FormField; mistake: string; value: Value; onInput: (value: Value) => void }) {
@@ -110,7 +110,7 @@ function OneField({ field, mistake, value, onInput }: { field: FormField; mistak
         </div>
       );
     case "lines":
-      return <Block label={field.label} value={(value as readonly string[]).join("\n")} hint={field.hint ?? t("common.one_per_line")} onInput={(words) => onInput(words.split("\n"))} />;
+      return <Block label={field.label} value={(value as readonly string[]).join("\n")} hint={field.hint ?? t("common.one_per_line")} mistake={mistake} onInput={(words) => onInput(words.split("\n"))} />;
     case "block":
       return <Block label={field.label} value={String(value)} hint={field.hint ?? ""} onInput={onInput} />;
     case "choices": {
@@ -121,11 +121,7 @@ function OneField({ field, mistake, value, onInput }: { field: FormField; mistak
         <fieldset class="field tick-list">
           <legend>{field.label}</legend>
           {field.hint && <p class="hint">{field.hint}</p>}
-          {mistake && (
-            <p class="problem" role="alert">
-              {mistake}
-            </p>
-          )}
+          {mistake && <Mistake words={mistake} />}
           {offered.map((option) => (
             <label key={option}>
               <input type="checkbox" checked={chosen.includes(option)} onChange={(event) => onInput(event.currentTarget.checked ? [...chosen, option] : chosen.filter((one) => one !== option))} />
@@ -138,7 +134,18 @@ function OneField({ field, mistake, value, onInput }: { field: FormField; mistak
   }
 }
 
-function Block({ label, value, hint, onInput }: { label: string; value: string; hint: string; onInput: (value: string) => void }) {
+/** What is missing in a field. In a long form the field may be out of view: it is scrolled into view. */
+function Mistake({ words }: { words: string }) {
+  const element = useRef<HTMLParagraphElement>(null);
+  useEffect(() => element.current?.scrollIntoView({ block: "nearest" }), []);
+  return (
+    <p class="problem" role="alert" ref={element}>
+      {words}
+    </p>
+  );
+}
+
+function Block({ label, value, hint, mistake = "", onInput }: { label: string; value: string; hint: string; mistake?: string; onInput: (value: string) => void }) {
   const id = useId();
   return (
     <div class="field">
@@ -146,7 +153,8 @@ function Block({ label, value, hint, onInput }: { label: string; value: string; 
       <p class="hint" id={`${id}-hint`}>
         {hint}
       </p>
-      <textarea id={id} rows={3} spellcheck={false} aria-describedby={`${id}-hint`} value={value} onInput={(event) => onInput(event.currentTarget.value)} />
+      {mistake && <Mistake words={mistake} />}
+      <textarea id={id} rows={3} spellcheck={false} aria-invalid={Boolean(mistake)} aria-describedby={`${id}-hint`} value={value} onInput={(event) => onInput(event.currentTarget.value)} />
     </div>
   );
 }
