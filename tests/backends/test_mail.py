@@ -35,9 +35,9 @@ def password_link(email: str, name: str, *, lifetime: float, language: str | Non
     return OutgoingMail(kind=MailKind.PASSWORD_LINK, email=email, language=language, name=name, link=LINK, lifetime=lifetime)
 
 
-def invitation(email: str, plant: str, link: str | None) -> OutgoingMail:
+def invitation(email: str, plant: str, link: str | None, *, by: str = "", language: str | None = None) -> OutgoingMail:
     kind = MailKind.SHARED_HOME if link is None else MailKind.INVITATION
-    return OutgoingMail(kind=kind, email=email, language=None, plant=plant, link=link or "", lifetime=3600)
+    return OutgoingMail(kind=kind, email=email, language=language, plant=plant, by=by, link=link or "", lifetime=3600)
 
 
 class TestAPasswordLink:
@@ -85,6 +85,16 @@ class TestAnInvitation:
             await mail_to(sink).send(invitation("carla@example.com", "Casa Bianchi", None))
         assert sink.messages[0]["Subject"] == "You can use Casa Bianchi now"
         assert "http" not in sink.messages[0].get_content()
+
+    @pytest.mark.parametrize(("language", "words"), [("en", "by"), ("de", "von"), ("fr", "par"), ("it", "da")])
+    async def test_it_names_the_person_who_invites_if_known(self, language: str, words: str) -> None:
+        async with smtp_sink() as sink:
+            for link in (LINK, None):
+                for by in ("Anna\nBianchi {link}", ""):
+                    await mail_to(sink).send(invitation("carla@example.com", "Casa", link, by=by, language=language))
+        for known, unknown in zip(sink.messages[::2], sink.messages[1::2], strict=True):
+            assert f" {words} Anna Bianchi {{link}}" in known.get_content()
+            assert known.get_content().replace(f" {words} Anna Bianchi {{link}}", "") == unknown.get_content()
 
     @pytest.mark.parametrize(
         "plant", ["Casa\r\nBcc: eve@example.com", "Casa\nX: y\n\nbody", "\x0b\x85\u2028Casa", "{link}{0}", "日本" * 25]

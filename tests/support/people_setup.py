@@ -63,7 +63,14 @@ class PeopleSetup:
         self.mail = RecordedMail()
         self.audit = AuditLog(store, clock)
         self.people = People(
-            store, self.hasher, clock, self.mail, base_url=BASE_URL, link_lifetime=LINK_LIFETIME, audit=self.audit
+            store,
+            self.hasher,
+            clock,
+            self.mail,
+            base_url=BASE_URL,
+            homes_url=f"{BASE_URL}/homes",
+            link_lifetime=LINK_LIFETIME,
+            audit=self.audit,
         )
 
     async def user(self, user_id: Id) -> User:

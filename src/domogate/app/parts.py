@@ -79,6 +79,7 @@ def build_people(settings: Settings, store: Store, hasher: Hasher, clock: Clock,
         clock,
         _build_mail(settings),
         base_url=settings.base_url,
+        homes_url=f"{settings.base_url}/homes" if settings.serves_pages else "",
         link_lifetime=settings.link_lifetime,
         audit=audit,
     )

@@ -69,6 +69,7 @@ class SmtpMail:
         filled = {
             "name": f" {_one_line(mail.name)}" if mail.name.strip() else "",
             "plant": _one_line(mail.plant),
+            "by": texts.by.format(name=_one_line(mail.by)) if mail.by.strip() else "",
             "link": mail.link,
             "lifetime": texts.print_lifetime(mail.lifetime),
         }

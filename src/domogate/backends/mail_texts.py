@@ -27,6 +27,8 @@ class MailTexts(msgspec.Struct, frozen=True):
 
     mails: dict[MailKind, MailText]
     lifetime: dict[str, _Count]
+    by: str
+    """The words for `{by}` in a mail, with the name of the person who invites."""
 
     def print_lifetime(self, seconds: float) -> str:
         """A readable duration, rounded down."""
@@ -42,8 +44,8 @@ class MailTexts(msgspec.Struct, frozen=True):
 def _load(language: str) -> MailTexts:
     source = (files("domogate.backends") / "mails" / f"{language}.toml").read_text(encoding="utf-8")
     table = tomllib.loads(source)
-    lifetime = table.pop("lifetime")
-    return msgspec.convert({"mails": table, "lifetime": lifetime}, MailTexts)
+    others = {key: table.pop(key) for key in ("lifetime", "by")}
+    return msgspec.convert({"mails": table, **others}, MailTexts)
 
 
 TEXTS: Final = {language: _load(language) for language in LANGUAGES}

@@ -28,6 +28,8 @@ class OutgoingMail(msgspec.Struct, frozen=True, kw_only=True):
     """None means: the default language of the gateway."""
     name: str = ""
     plant: str = ""
+    by: str = ""
+    """The name of the person who invites, if it is known."""
     link: str = ""
     lifetime: float = 0.0
     """The lifetime of the link in seconds."""

@@ -7,7 +7,7 @@ from domogate.domain.people import User
 from domogate.domain.plants import PlantStatus
 from domogate.services.people import COMMAND_LINE, Actor, InvitedAs
 from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
-from support.people_setup import GOOD_PASSWORD, NOBODY, PeopleSetup, token_of
+from support.people_setup import BASE_URL, GOOD_PASSWORD, NOBODY, PeopleSetup, token_of
 from support.stores import ANNA, BRUNO, CARLA, HOUSE
 
 
@@ -37,6 +37,17 @@ class TestInviting:
         assert (what, to) == (HOUSE.name, "dora@example.com")
         assert link is not None
         await env.people.redeem_link(token_of(link), GOOD_PASSWORD)
+
+    async def test_the_mail_names_the_person_who_invites_and_leads_a_user_to_the_homes(self, env: PeopleSetup) -> None:
+        env.mail.sends = True
+        dora = (await env.people.create_user("dora@example.com"))[0]
+        await env.people.set_password(dora.id, GOOD_PASSWORD)
+        env.mail.mails.clear()
+        await env.people.invite(HOUSE.id, "dora@example.com", by=Actor(ANNA.id))
+        await env.people.invite(HOUSE.id, "emil@example.com", by=Actor(ANNA.id))
+        await env.people.invite(HOUSE.id, "frida@example.com", by=COMMAND_LINE)
+        assert [mail.by for mail in env.mail.mails] == [ANNA.name, ANNA.name, ""]
+        assert env.mail.mails[0].link == f"{BASE_URL}/homes"
 
     async def test_nobody_is_invited_twice(self, env: PeopleSetup) -> None:
         await env.people.invite(HOUSE.id, "dora@example.com")

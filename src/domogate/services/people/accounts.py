@@ -17,7 +17,6 @@ from domogate.ports import (
     Mail,
     MailKind,
     MemberStore,
-    OutgoingMail,
     PasskeyStore,
     PeopleStore,
     PlantStore,
@@ -27,6 +26,7 @@ from domogate.services.audit import GATEWAY, AuditAction, AuditLog, AuditResult,
 from domogate.services.people.actors import COMMAND_LINE, Actor, build_note, yes_or_no
 from domogate.services.people.clients import RegistrationStore
 from domogate.services.people.links import DeadLink, IssuedLink, OneTimeLinks
+from domogate.services.people.mails import mail_to
 from domogate.services.people.rules import check_email, check_language, check_name, check_password
 from domogate.services.refusals import Conflict, Invalid, NotFound
 
@@ -53,6 +53,7 @@ class Accounts:
     """Changes users. `by` is the actor for the audit log.
 
     `address` is the IP address of a request in which a user changes their own account.
+    `homes_url` is the page "My homes". It is empty if the gateway does not serve pages.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Accounts:
         mail: Mail,
         *,
         base_url: str,
+        homes_url: str = "",
         link_lifetime: float = 86_400.0,
         audit: AuditLog | None = None,
     ) -> None:
@@ -71,15 +73,9 @@ class Accounts:
         self._clock = clock
         self._mail = mail
         self._audit = audit
+        self._homes_url = homes_url
         self.note = build_note(audit)
         self.links = OneTimeLinks(store, clock, self.note, base_url=base_url, lifetime=link_lifetime)
-
-    @staticmethod
-    def mail_to(user: User, kind: MailKind, *, plant: str = "", link: str = "", lifetime: float = 0.0) -> OutgoingMail:
-        """A mail in the user's language."""
-        return OutgoingMail(
-            kind=kind, email=user.email, language=user.mail_language, name=user.name, plant=plant, link=link, lifetime=lifetime
-        )
 
     # --- find
 
@@ -134,7 +130,7 @@ class Accounts:
 
     async def _issue(self, user: User, purpose: LinkPurpose, by: Actor, *, show: bool) -> IssuedLink:
         def send(url: str) -> Awaitable[bool]:
-            return self._mail.send(self.mail_to(user, MailKind.PASSWORD_LINK, link=url, lifetime=self.links.lifetime))
+            return self._mail.send(mail_to(user, MailKind.PASSWORD_LINK, link=url, lifetime=self.links.lifetime))
 
         return await self.links.issue(user, purpose, by, None if show else send)
 

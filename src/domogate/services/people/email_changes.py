@@ -12,6 +12,7 @@ from domogate.services.audit import AuditAction, user_ref
 from domogate.services.people.accounts import Accounts
 from domogate.services.people.actors import COMMAND_LINE, Actor
 from domogate.services.people.links import DeadLink
+from domogate.services.people.mails import mail_to
 from domogate.services.people.rules import check_email
 from domogate.services.refusals import Conflict, NotFound
 
@@ -33,7 +34,7 @@ class EmailChanges(Accounts):
         moved = msgspec.structs.replace(user, email=email)
         lifetime = self.links.lifetime
         await self.links.issue_for_email(
-            user, email, by, lambda url: self._mail.send(self.mail_to(moved, MailKind.EMAIL_LINK, link=url, lifetime=lifetime))
+            user, email, by, lambda url: self._mail.send(mail_to(moved, MailKind.EMAIL_LINK, link=url, lifetime=lifetime))
         )
         return True
 
@@ -93,7 +94,7 @@ class EmailChanges(Accounts):
     async def notify(self, user: User, kind: MailKind) -> None:
         """Mail the user about a change that is already made. If the mail fails, the change stays."""
         try:
-            await self._mail.send(self.mail_to(user, kind))
+            await self._mail.send(mail_to(user, kind))
         except OSError as error:
             # The answer of a mail server may contain the address: log only the kind of failure.
             _log.error("a notice to a user was not mailed", kind=kind, reason=type(error).__name__)

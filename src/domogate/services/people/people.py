@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 
 import msgspec
 
@@ -19,6 +19,7 @@ from domogate.services.people.clients import Clients
 from domogate.services.people.email_changes import EmailChanges
 from domogate.services.people.guests import check_limits
 from domogate.services.people.links import IssuedLink, report_failure
+from domogate.services.people.mails import mail_to
 from domogate.services.people.rules import check_email
 from domogate.services.refusals import Conflict, Forbidden, NotFound, Refused
 from domogate.services.rights.access import may_invite, may_remove
@@ -97,9 +98,11 @@ class People(EmailChanges):
         user = await self._store.find_user_by_email(email)
         outcome = InvitedAs.MEMBER if user is not None and user.active else InvitedAs.INVITED
         self.note(AuditAction.INVITED, by, plant_ref(plant_id), outcome=outcome, limits=yes_or_no(limits is not None))
+        inviter = None if by.user_id is None else await self._store.find_user(by.user_id)
+        build_mail = partial(mail_to, plant=plant.name, by="" if inviter is None else inviter.name)
         if user is not None and user.active:
             if not show_link:
-                await report_failure(self._mail.send(self.mail_to(user, MailKind.SHARED_HOME, plant=plant.name)))
+                await report_failure(self._mail.send(build_mail(user, MailKind.SHARED_HOME, link=self._homes_url)))
             return Invited(InvitedAs.MEMBER)
         if user is None:
             try:
@@ -111,8 +114,7 @@ class People(EmailChanges):
         invited = user
 
         def send(url: str) -> Awaitable[bool]:
-            lifetime = self.links.lifetime
-            return self._mail.send(self.mail_to(invited, MailKind.INVITATION, plant=plant.name, link=url, lifetime=lifetime))
+            return self._mail.send(build_mail(invited, MailKind.INVITATION, link=url, lifetime=self.links.lifetime))
 
         issued = await self.links.issue(invited, LinkPurpose.PASSWORD, by, None if show_link else send)
         return Invited(InvitedAs.INVITED, issued)
