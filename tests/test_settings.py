@@ -242,6 +242,7 @@ class TestTablesOfDrivers:
             ("DOMOGATE_MQTT_BROKERS", '[{"url": "mqtt://a", "password": "p4ss"}]', "username"),
             ("DOMOGATE_MQTT_BROKERS", '[{"url": "mqtt://a"}, {"url": "mqtt://b"}]', "needs a different name"),
             ("DOMOGATE_MQTT_BROKERS", "mqtt://a", "a JSON list of brokers"),
+            ("DOMOGATE_MQTT_BROKERS", '[{"host": "a", "password": "p4ss"}]', "host is not known; use url, name, username"),
             ("DOMOGATE_OPENWEBNET_GATEWAYS", '[{"name": "bus", "host": "h", "password": "p4ss-word"}]', "password"),
         ],
     )

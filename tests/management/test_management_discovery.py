@@ -83,7 +83,9 @@ class TestDiscovery:
         assert sorted(answer.status_code for answer in answers) == [200, 409]
 
     async def test_what_cannot_be_searched_is_refused_with_the_reason(self, api: ManagementApi) -> None:
-        assert "no MQTT broker" in await api.refused("POST", "/discoveries", {}, status=502)
+        refusal = await api.refused("POST", "/discoveries", {}, status=502)
+        assert "No MQTT broker is set" in refusal
+        assert "[[mqtt_brokers]]" in refusal
         use_broker(api, f"mqtt://127.0.0.1:{free_port()}")
         assert "main cannot be used" in await api.refused("POST", "/discoveries", {}, status=502)
         assert "no MQTT broker 'x'" in await api.refused("POST", "/discoveries", {"connection": "x"}, status=502)

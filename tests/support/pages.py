@@ -9,7 +9,7 @@ The context checks at its end that the browser reported no error and sent no req
 
 import os
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal
@@ -88,11 +88,11 @@ class Walk:
         wider = await self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         return [*await find_barriers(self.page), *([f"the page is {wider} px wider than the window"] if wider > 0 else [])]
 
-    async def find_problems_everywhere(self, name: str = "") -> list[str]:
-        """What `find_problems` finds in all looks. Loading the page again for each look would take much longer."""
+    async def find_problems_everywhere(self, name: str = "", looks: Sequence[tuple[int, Scheme]] = LOOKS) -> list[str]:
+        """What `find_problems` finds in these looks. Loading the page again for each look would take much longer."""
         found, size, look = [], self.page.viewport_size, self._look
         await self.page.evaluate(_STOP_TRANSITIONS)
-        for width, scheme in LOOKS:
+        for width, scheme in looks:
             await self.page.set_viewport_size({"width": width, "height": 800})
             await self.page.emulate_media(color_scheme=scheme)
             await self.page.evaluate(_WHEN_DRAWN)

@@ -21,7 +21,9 @@ CONFIG_HELP = "TOML file with settings; flags and DOMOGATE_* variables have prec
 def flag_help(name: str) -> str:
     """The text of an option. Square brackets in it are not markup."""
     if name in FILES:
-        return f"File with the value of --{FILES[name].replace('_', '-')}. Use it if the value contains a password or key."
+        about = f" {DECLARED[FILES[name]].setting.help}" if DECLARED[FILES[name]].setting.metavar == "JSON" else ""
+        flag = FILES[name].replace("_", "-")
+        return escape(f"File with the value of --{flag}. Use it if the value contains a password or key.{about}")
     setting = DECLARED[name]
     return escape(f"{setting.setting.help} Default: {print_default(setting.default)}.")
 

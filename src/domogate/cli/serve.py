@@ -52,14 +52,17 @@ def _say_what_to_name(unnamed: UnnamedDrivers, settings: Settings) -> str:
 async def _say_what_is_missing(gateway: "Gateway") -> None:
     where = _where(gateway.settings)
     users = await gateway.store.list_users()
+    if not any(user.operator for user in users):
+        note(f"There is no operator yet. Create the first operator and a link to set the password:\n  domogate init {where}")
+        if gateway.settings.serves_pages:
+            note(f"Then open the link in a browser. The set-up continues at {gateway.settings.base_url}/")
     if not users:
-        note("The store is empty. Describe your plants and users in an estate file, then run:")
+        note("The store is empty. If you have an estate file with your plants and users, run:")
         note(f"  domogate estate check FILE\n  domogate estate import FILE {where}")
         note("This gateway serves the estate at once. `domogate demo` shows an example.")
     elif not await gateway.store.list_subscriptions():
-        note(f"Every request needs a subscription key, and there is no key yet. Run:\n  domogate key issue NAME {where}")
-    if not any(user.operator for user in users):
-        note(f"There is no operator yet. Create the first operator and a link to set the password:\n  domogate init {where}")
+        note("Requests of applications need a subscription key, and there is no key yet. Run:")
+        note(f"  domogate key issue NAME {where}")
 
 
 def _where(settings: Settings) -> str:

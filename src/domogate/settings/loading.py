@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple, get_origin
+from typing import Any, NamedTuple, get_args, get_origin
 
 import msgspec
 
@@ -191,11 +191,19 @@ def _convert(value: object, kind: Any, from_text: bool) -> Any:
         converted = msgspec.convert(value, kind, strict=not from_text)
     except (msgspec.ValidationError, OverflowError) as error:
         if kind in TABLES:
-            raise Wrong(f"{KIND_OF_VALUE[kind]} is allowed: {error}") from None
+            raise Wrong(_name_fields(str(error), kind) or f"{KIND_OF_VALUE[kind]} is allowed: {error}") from None
         raise Wrong(f"{KIND_OF_VALUE[kind]} is allowed{_kinds_hint(kind)}") from None
     if kind == dict[str, str]:
         _check_dates(converted)
     return converted
+
+
+def _name_fields(message: str, kind: Any) -> str | None:
+    """If the message of msgspec is about a field that does not exist, list the fields that an entry of the table can have."""
+    if (unknown := re.match(r"Object contains unknown field `(\w+)` - at `\$\[[.\d]+\]`$", message)) is None:
+        return None
+    fields = msgspec.structs.fields(get_args(kind)[0])
+    return f"{unknown[1]} is not known; use {', '.join(field.encode_name for field in fields)}"
 
 
 def _read_text(text: str, kind: Any) -> object:

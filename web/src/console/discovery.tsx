@@ -14,6 +14,7 @@ import { Empty, Notice } from "../parts/notice";
 import { DropRoom, MODULE, RoomSelect } from "./drop_room";
 import type { Driver, DriverFacts, Plant } from "./model";
 import { readContent, roomsOf, type Content } from "./rooms";
+import { BrokerHelp } from "./start/broker_help";
 import type { Discovery, FoundDevice } from "./start/found";
 import { UndoNotice, useUndo } from "./undo";
 import { valueWords } from "./values";
@@ -50,7 +51,12 @@ export function DiscoveryPage() {
           />
         )}
       </Head>
-      <Show of={drivers}>{(found) => (found.length ? <Result of={result} /> : <Empty title={t("console.discovery.no_driver")} />)}</Show>
+      <Show of={drivers}>{(found) => (
+        <>
+          {found.some(({ name, connections }) => name === "mqtt" && !connections.length) && <BrokerHelp />}
+          {found.length ? <Result of={result} /> : <Empty title={t("console.discovery.no_driver")} />}
+        </>
+      )}</Show>
     </>
   );
 }

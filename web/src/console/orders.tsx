@@ -1,11 +1,13 @@
 /** Commands to modules, their life and their results. */
 
+import { api } from "../app/api";
 import { t } from "../app/i18n";
 import { query } from "../app/router";
-import { useList, type LoadedList } from "../kit/load";
+import { MANAGE, useList, type LoadedList } from "../kit/load";
 import { Head, useRepeat, when } from "../kit/parts";
 import { Table, type Column, type Filter } from "../kit/table";
-import { ORDER_STATES, type Order } from "./model";
+import { useLoad } from "../parts/loaded";
+import { ORDER_STATES, type Order, type User } from "./model";
 import { stateText } from "./state";
 import { Tag, valueWords } from "./values";
 
@@ -55,11 +57,26 @@ export function OrderTable({ list, empty, first = [], filters = [] }: OrderTable
         { title: t("console.state"), value: ({ state, problem }) => `${valueWords("orderstate", state)} ${problem}`, cell: (order) => <OrderEnd order={order} /> },
         { title: t("console.orders.queued"), value: ({ queuedAt }) => queuedAt, cell: ({ queuedAt }) => when(queuedAt) },
         { title: t("console.orders.took"), value: ({ queuedAt, endedAt }) => since(queuedAt, endedAt), cell: (order) => <Life order={order} /> },
-        { title: t("console.orders.person"), value: ({ userId }) => userId, cell: ({ userId }) => (userId ? <a href={`/console/people/${userId}`}>{t("console.orders.person")}</a> : "–") },
+        { title: t("console.orders.person"), value: ({ userId }) => userId, cell: ({ userId }) => (userId ? <Sender id={userId} /> : "–") },
       ]}
       empty={empty}
     />
   );
+}
+
+/** The names of people by their id, so that the rows of a table ask for each person once. */
+const names = new Map<string, Promise<string>>();
+
+function nameOf(id: string): Promise<string> {
+  const known = names.get(id) ?? api.get<User>(`${MANAGE}/users/${id}`).then(({ name, email }) => name || email);
+  names.set(id, known);
+  known.catch(() => names.delete(id));
+  return known;
+}
+
+function Sender({ id }: { id: string }) {
+  const { data } = useLoad(id, () => nameOf(id));
+  return <a href={`/console/people/${id}`}>{data ?? t("console.orders.person")}</a>;
 }
 
 function OrderEnd({ order: { state, problem } }: { order: Order }) {

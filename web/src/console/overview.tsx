@@ -44,6 +44,13 @@ export function Overview() {
       <Show of={loaded}>
         {(overview) => (
           <>
+            {overview.plants.active > 0 && overview.modules.total === 0 && (
+              <Notice kind="warn" title={t("console.overview.no_devices")}>
+                <p>
+                  <a href="/console/start">{t("console.overview.continue")}</a>
+                </p>
+              </Notice>
+            )}
             <Problems of={overview} onChanged={loaded.reload} />
             <Tiles of={overview} />
             <LastHour minutes={overview.minutes} />

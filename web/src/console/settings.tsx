@@ -22,7 +22,7 @@ export function SettingsPage() {
         filters={[{ name: "source", label: t("console.settings.source"), options: SOURCES.map((one) => [one, valueWords("source", one)] as const), holds: ({ source }, chosen) => source === chosen }]}
         columns={[
           { title: t("console.name"), value: ({ name, help }) => `${name} ${help}`, cell: ({ name, help }) => <Named name={name} help={help} /> },
-          { title: t("console.settings.value"), value: ({ value, secret }) => (secret ? t("console.settings.secret") : value), cell: (setting) => <Value of={setting} /> },
+          { title: t("console.settings.value"), value: (setting) => (setting.secret ? secretWords(setting) : setting.value), cell: (setting) => <Value of={setting} /> },
           { title: t("console.settings.source"), value: ({ source, place }) => `${valueWords("source", source)} ${place}`, cell: ({ source, place }) => <Source source={source} place={place} /> },
         ]}
         empty={t("common.nothing_found")}
@@ -40,8 +40,13 @@ function Named({ name, help }: { name: string; help: string }) {
   );
 }
 
-function Value({ of: { value, secret, default: usual, source } }: { of: Setting }) {
-  if (secret) return <>{t("console.settings.secret")}</>;
+function secretWords({ source }: Setting): string {
+  return t(source === "default" ? "console.settings.not_set" : "console.settings.secret");
+}
+
+function Value({ of: setting }: { of: Setting }) {
+  const { value, secret, default: usual, source } = setting;
+  if (secret) return <>{secretWords(setting)}</>;
   return (
     <>
       <code>{value || "–"}</code>

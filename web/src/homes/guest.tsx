@@ -4,6 +4,8 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { api } from "../app/api";
 import { t } from "../app/i18n";
 import { toInstant, toLocal } from "../app/local_time";
+import { person } from "../app/session";
+import { SecretDialog } from "../kit/parts";
 import { Button } from "../parts/button";
 import { Dialog, DialogButtons } from "../parts/dialog";
 import { Field } from "../parts/field";
@@ -42,6 +44,7 @@ export function Guest({ home, of, onClose }: GuestProps) {
   const [mistake, setMistake] = useState<{ readonly key: Mistake } | null>(null);
   const entries = useRef<HTMLDivElement>(null);
   useEffect(() => entries.current?.querySelector(".problem")?.scrollIntoView({ block: "center" }), [mistake]);
+  const [link, setLink] = useState("");
   const all = [...home.floors.flatMap((floor) => floor.rooms), ...home.rooms];
 
   const save = async (): Promise<void> => {
@@ -57,6 +60,13 @@ export function Guest({ home, of, onClose }: GuestProps) {
       toast(t("homes.people.changed", { email: of.email }));
     } else {
       const body = { email: email.trim(), limits: next };
+      if (person.value?.operator) {
+        // The management API also returns the link, for an operator without a mail server.
+        const { link } = await api.post<{ link: { url: string | null; mailed: boolean } | null }>(`/manage/v1/plants/${home.id}/invitations`, body);
+        if (link?.url) return setLink(link.url);
+        toast(t(link ? "homes.people.mailed" : "homes.people.is_member", { email: body.email }));
+        return onClose(true);
+      }
       const { outcome, mailed } = await api.post<InvitationResult>(`/home/v1/homes/${home.id}/invitations`, body);
       toast(t(outcome === "member" ? "homes.people.is_member" : mailed ? "homes.people.mailed" : "homes.people.not_mailed", { email: body.email }));
     }
@@ -70,6 +80,7 @@ export function Guest({ home, of, onClose }: GuestProps) {
   };
   const words = (key: Mistake): string => (mistake?.key === key ? t(`homes.people.${key}`) : "");
   const noRoom = words("no_room");
+  if (link) return <SecretDialog secret={{ title: t("homes.people.link"), about: t("homes.people.link_about", { email: email.trim() }), value: link }} onClose={() => onClose(true)} />;
   return (
     <Dialog title={of.email ? t("homes.people.change_of", { email: of.email }) : t("homes.people.invite")} onClose={() => onClose(false)}>
       <div ref={entries}>

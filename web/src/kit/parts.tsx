@@ -113,22 +113,27 @@ export function SecretDialog({ secret, onClose }: { secret: Secret; onClose: () 
         <code>{secret.value}</code>
       </p>
       <DialogButtons>
-        {/* Browsers offer the clipboard only over HTTPS and on this machine. */}
-        {isSecureContext && (
-          <Button
-            look="primary"
-            icon="copy"
-            onClick={async () => {
-              await navigator.clipboard.writeText(secret.value);
-              toast(t("common.copied"));
-            }}
-          >
-            {t("common.copy")}
-          </Button>
-        )}
+        <CopyButton look="primary" value={secret.value} />
         <Button onClick={onClose}>{t("common.stored")}</Button>
       </DialogButtons>
     </Dialog>
+  );
+}
+
+/** Copies a text. Browsers offer the clipboard only over HTTPS and on this machine, so elsewhere there is no button. */
+export function CopyButton({ value, look = "quiet" }: { value: string; look?: "quiet" | "primary" }) {
+  if (!isSecureContext) return null;
+  return (
+    <Button
+      look={look}
+      icon="copy"
+      onClick={async () => {
+        await navigator.clipboard.writeText(value);
+        toast(t("common.copied"));
+      }}
+    >
+      {t("common.copy")}
+    </Button>
   );
 }
 

@@ -86,6 +86,11 @@ function barScales(times: readonly Date[]): uPlot.Scales {
   };
 }
 
+/** A short period has several ticks in one minute: only the first of them has words. */
+function withoutRepeats(words: readonly string[]): string[] {
+  return words.map((one, index) => (one === words[index - 1] ? "" : one));
+}
+
 type Tick = (at: Date) => string;
 
 function options(width: number, height: number, unit: string, times: readonly Date[], lines: readonly Line[], tick: Tick): uPlot.Options {
@@ -107,7 +112,7 @@ function options(width: number, height: number, unit: string, times: readonly Da
       })),
     ],
     axes: [
-      { ...axis, space: 80, values: (_plot, at) => at.map((one) => tick(new Date(one * 1000))) },
+      { ...axis, space: 80, values: (_plot, at) => withoutRepeats(at.map((one) => tick(new Date(one * 1000)))) },
       { ...axis, size: 60, values: (_plot, values) => values.map((value) => formatNumber(value)) },
     ],
   };

@@ -14,7 +14,12 @@ __all__ = ["DRIVER", "Mqtt", "MqttBroker", "MqttSettings"]
 class MqttSettings(DriverSettings, frozen=True):
     brokers: Annotated[
         tuple[MqttBroker, ...],
-        Setting("JSON", "Brokers for the driver mqtt. It is easier to list them in the TOML file.", unique_names, secret=True),
+        Setting(
+            "JSON",
+            'Brokers for the driver mqtt: [{"url": "mqtt://host:1883"}], or easier, tables [[mqtt_brokers]] in the TOML file.',
+            unique_names,
+            secret=True,
+        ),
     ] = ()
 
 

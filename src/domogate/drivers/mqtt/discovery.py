@@ -22,6 +22,10 @@ _DEVICES, _CONFIG = "/bridge/devices", "/config"
 _ANNOUNCED = (f"+{_DEVICES}", f"tasmota/discovery/+{_CONFIG}", "tasmota/discovery/+/sensors")
 _LONGEST_NAME = 50
 _UNSUPPORTED_VERSION = 0x84
+_NO_BROKER = (
+    'No MQTT broker is set. Add the lines `[[mqtt_brokers]]` and `url = "mqtt://127.0.0.1:1883"` to the file domogate.toml, and'
+    " start the gateway again with `domogate serve --config domogate.toml`."
+)
 FAILURES = (BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError)
 """The reasons why a broker cannot be used."""
 
@@ -30,7 +34,7 @@ def choose_broker(known: Sequence[MqttBroker], name: str | None) -> MqttBroker:
     """Return the broker with this name, or the only broker. Raises ValueError; its message names the brokers."""
     named = ", ".join(one.name for one in known)
     if not known:
-        raise ValueError("no MQTT broker is set")
+        raise ValueError("No MQTT broker is set")
     if name is None and len(known) > 1:
         raise ValueError(f"there are several MQTT brokers ({named})")
     for one in known:
@@ -41,6 +45,8 @@ def choose_broker(known: Sequence[MqttBroker], name: str | None) -> MqttBroker:
 
 async def discover(brokers: Sequence[MqttBroker], name: str | None, seconds: float, base: str | None) -> Discovery:
     """Find the devices that a broker of the settings announces. Raises DiscoveryFailed."""
+    if not brokers:
+        raise DiscoveryFailed(_NO_BROKER)
     try:
         chosen = choose_broker(brokers, name)
     except ValueError as wrong:

@@ -10,6 +10,7 @@ import { Show, useLoad } from "../../parts/loaded";
 import { Notice } from "../../parts/notice";
 import { toast } from "../../parts/toast";
 import { valueWords } from "../values";
+import { BrokerHelp } from "./broker_help";
 import { guessRoom, nameInRoom, type Discovery, type FoundDevice, type Room } from "./found";
 
 interface Content {
@@ -60,7 +61,7 @@ function Search({ home, rooms, brokers, onDone }: Prepared & { home: string; onD
   };
   return (
     <>
-      {!brokers.length && <Notice title={t("console.start.devices.no_broker")} />}
+      {!brokers.length && <BrokerHelp />}
       <Select label={t("console.start.devices.where")} value={source} options={sources} onChange={setSource} />
       <Button look={result ? "plain" : "primary"} onClick={search}>
         {t("console.start.devices.search")}

@@ -3,13 +3,12 @@
 import { t } from "../../app/i18n";
 import { go, query } from "../../app/router";
 import { Head } from "../../kit/parts";
+import { Show, useLoad } from "../../parts/loaded";
 import { ApplicationStep } from "./application_step";
 import { DevicesStep } from "./devices_step";
 import { HomeStep } from "./home_step";
+import { findOpenStep, STEPS, type Place, type Step } from "./open_step";
 import { PeopleStep } from "./people_step";
-
-const STEPS = ["home", "devices", "people", "application", "done"] as const;
-type Step = (typeof STEPS)[number];
 
 function pathOf(step: Step, home: string): string {
   return `/console/start?${new URLSearchParams({ step, ...(home ? { home } : {}) })}`;
@@ -17,9 +16,19 @@ function pathOf(step: Step, home: string): string {
 
 export function Start() {
   const home = query.value.get("home") ?? "";
-  const asked = STEPS.find((step) => step === query.value.get("step")) ?? "home";
+  const asked = STEPS.find((step) => step === query.value.get("step"));
+  if (!asked) return <Continue />;
   // Devices and people belong to a home.
-  const step: Step = !home && (asked === "devices" || asked === "people") ? "home" : asked;
+  return <Steps step={!home && (asked === "devices" || asked === "people") ? "home" : asked} home={home} />;
+}
+
+/** Without a step in the address, the set-up continues where it stopped, for example before a restart of the gateway. */
+function Continue() {
+  const open = useLoad("open step", findOpenStep);
+  return <Show of={open}>{(place) => <Steps {...place} />}</Show>;
+}
+
+function Steps({ step, home }: Place) {
   const next = (of: string = home): void => go(pathOf(following(step, of), of));
   return (
     <>
