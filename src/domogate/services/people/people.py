@@ -94,7 +94,7 @@ class People(EmailChanges):
         check_email(email)
         limits = check_limits(limits, stored.topology, self._clock.now())
         if not await self._store.invite(plant_id, email, limits):
-            raise Conflict(f"{email} is already a member of the plant or invited to it.")
+            raise Conflict(f"{email} already has access or an invitation.")
         user = await self._store.find_user_by_email(email)
         outcome = InvitedAs.MEMBER if user is not None and user.active else InvitedAs.INVITED
         self.note(AuditAction.INVITED, by, plant_ref(plant_id), outcome=outcome, limits=yes_or_no(limits is not None))
