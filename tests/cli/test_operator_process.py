@@ -25,6 +25,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         assert (
             started.log.index("domogate init")
             < started.log.index("open the link in a browser")
+            < started.log.index("[[mqtt_brokers]]")
             < started.log.index("estate file")
         )
         (folder / "estate.yaml").write_text(SMALL_ESTATE)

@@ -56,6 +56,9 @@ async def _say_what_is_missing(gateway: "Gateway") -> None:
         note(f"There is no operator yet. Create the first operator and a link to set the password:\n  domogate init {where}")
         if gateway.settings.serves_pages:
             note(f"Then open the link in a browser. The set-up continues at {gateway.settings.base_url}/")
+        if "mqtt_brokers" not in gateway.settings.sources:
+            note("If your devices use MQTT, stop this gateway first, write two lines into domogate.toml, and add the flag")
+            note('--config domogate.toml:\n  [[mqtt_brokers]]\n  url = "mqtt://HOST:1883"')
     if not users:
         note("The store is empty. If you have an estate file with your plants and users, run:")
         note(f"  domogate estate check FILE\n  domogate estate import FILE {where}")

@@ -28,7 +28,7 @@ export function ApplicationStep({ onDone }: { onDone: () => void }) {
   const [redirect, setRedirect] = useState("");
   const [registered, setRegistered] = useState<Registered | null>(null);
   const register = async (): Promise<void> => {
-    const body = { id: idOf(name), name: name.trim(), confidential: true, redirectUris: redirect.trim() ? [redirect.trim()] : [], scopes: SCOPES };
+    const body = { id: idOf(name), name: name.trim(), confidential: true, redirectUris: [redirect.trim()], scopes: SCOPES };
     const { client, secret } = await api.post<{ client: Client; secret: string | null }>(`${MANAGE}/clients`, body);
     const { key } = await api.post<{ key: string }>(`${MANAGE}/subscriptions`, { name: name.trim() });
     setRegistered({ client, secret, key });
@@ -37,7 +37,7 @@ export function ApplicationStep({ onDone }: { onDone: () => void }) {
     return (
       <StepForm submit={t("console.start.application.register")} onSubmit={register}>
         <Field label={t("console.name")} hint={t("console.applications.name_about")} value={name} onInput={setName} required maxLength={100} />
-        <Field label={t("console.start.application.redirect")} hint={t("console.start.application.redirect_about")} type="url" value={redirect} onInput={setRedirect} />
+        <Field label={t("console.start.application.redirect")} hint={t("console.start.application.redirect_about")} type="url" value={redirect} onInput={setRedirect} required />
       </StepForm>
     );
   }
