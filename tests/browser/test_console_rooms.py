@@ -123,7 +123,7 @@ async def test_found_devices_are_placed_by_drag_and_by_pattern_and_removed_again
         await expect(hall).to_contain_text("hall_door")
         await page.get_by_label("Pattern of names").fill("{room}_*")
         await page.get_by_role("button", name="Place").click()
-        await expect(page.locator(".notice").first).to_contain_text("devices are placed.")
+        await expect(page.locator(".notice").filter(has_text="devices are placed.")).to_be_visible()
         async with visit(chromium, workshop, who=LUCIA, width=320) as other:
             await other.open("/console/modules?text=hall+casa&kind=lock")
             row = other.page.get_by_role("row").filter(has_text="hall_door")

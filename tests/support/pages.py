@@ -129,7 +129,7 @@ async def visit(
         if who is not None:
             await walk.log_in(who)
         yield walk
-        assert walk.complaints == []
+        assert walk.complaints == [], walk.complaints
         assert walk.strangers == []
     finally:
         await context.close()
