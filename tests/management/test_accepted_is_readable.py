@@ -21,6 +21,8 @@ from support.full_plant import FULL_PLANT, MODULE_OF
 from support.management_setup import ManagementApi, open_api
 from support.stores import ANNA
 
+pytestmark = pytest.mark.slow
+
 LAMP = MODULE_OF[DeviceKind.LIGHT].id
 
 _texts = st.text(st.characters(), min_size=1, max_size=12)

@@ -6,6 +6,8 @@ from domogate.domain.people import Standing
 from support.auth_setup import ADDRESS, PASSWORD, SECRET, AuthSetup, PageBrowser
 from support.stores import ANNA, BRUNO, HOUSE
 
+pytestmark = pytest.mark.slow
+
 NEW = "three purple umbrellas"
 ACCOUNT = "/auth/account"
 

@@ -16,6 +16,8 @@ from support.forms import forms_of
 from support.people_setup import LINK_LIFETIME
 from support.stores import ANNA, BRUNO, CARLA, HOUSE
 
+pytestmark = pytest.mark.slow
+
 PROFILE, EMAIL, CONFIRM, DELETE = (f"/auth/account/{page}" for page in ("profile", "email", "email/confirm", "delete"))
 NEW_EMAIL = "anna.rossi@example.org"
 

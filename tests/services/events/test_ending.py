@@ -18,6 +18,8 @@ from domogate.services.events.filters import EventFilter
 from domogate.services.events.hub import Unavailable
 from support.stream_setup import Credentials, Listener, SharedHome, StreamSetup, a_module, open_stream_setup, until
 
+pytestmark = pytest.mark.slow
+
 
 async def _withdraw(setup: StreamSetup, home: SharedHome, _: Credentials) -> None:
     await setup.store.withdraw_user(home.plant.id, home.bruno.id)

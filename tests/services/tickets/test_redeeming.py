@@ -17,6 +17,8 @@ from domogate.domain.states import CameraState, LockState
 from domogate.services.tickets.permits import TicketAction
 from support.ticket_setup import APP, DOOR, GATE, GUEST, HOUSE, LAMP, OWNER, PANEL, STRANGER, TicketSetup, problem_type
 
+pytestmark = pytest.mark.slow
+
 OPENED, CLOSED = LockState(locked=False), LockState(locked=True)
 
 
