@@ -92,7 +92,7 @@ async def test_a_refused_invitation_is_explained_inside_the_dialog(chromium: Bro
         )
         await dialog.get_by_label("Until").fill("")
         await dialog.get_by_role("button", name="Invite a person").click()
-        await expect(dialog.get_by_role("alert")).to_contain_text("is already a member")
+        await expect(dialog.get_by_role("alert")).to_contain_text("already has access")
         await expect(walk.page.get_by_role("region", name="Messages").locator(".toast")).to_have_count(0)
         walk.complaints.clear()  # the browser reports the refused request
 
