@@ -3,18 +3,19 @@
 import httpx
 import pytest
 
+from domogate.domain.people import Client
 from support.identity import AUDIENCE, ISSUER
 from support.oauth import CLASSIC, NATIVE, PAGE, WEB, Browser, Provider, credentials
 
 pytestmark = pytest.mark.slow
 
 
-async def revoke(browser: Browser, token: str, client: object = WEB, **fields: str) -> httpx.Response:
-    return await browser.post_form("/auth/revoke", {"token": token, **credentials(client), **fields})  # type: ignore[arg-type]  # fields by name
+async def revoke(browser: Browser, token: str, client: Client = WEB, **fields: str) -> httpx.Response:
+    return await browser.post_form("/auth/revoke", {"token": token, **credentials(client), **fields})
 
 
-async def introspect(browser: Browser, token: str, client: object = WEB, **fields: str) -> httpx.Response:
-    return await browser.post_form("/auth/introspect", {"token": token, **credentials(client), **fields})  # type: ignore[arg-type]  # fields by name
+async def introspect(browser: Browser, token: str, client: Client = WEB, **fields: str) -> httpx.Response:
+    return await browser.post_form("/auth/introspect", {"token": token, **credentials(client), **fields})
 
 
 class TestRevoke:

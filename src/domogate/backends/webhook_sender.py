@@ -152,19 +152,16 @@ class _CheckedResolver(AbstractResolver):
         self._allowed = allowed
         self._secure = secure
 
-    async def resolve(
-        self,
-        host: str,
-        port: int = 0,
-        family: socket.AddressFamily = socket.AF_UNSPEC,  # noqa: ARG002 - the addresses of all families are checked
-    ) -> list[ResolveResult]:
+    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC) -> list[ResolveResult]:
         results: list[ResolveResult] = []
         for text in await self._lookup(host):
             address = ip_address(text)
             _check(address, self._allowed, secure=self._secure)
             of = socket.AF_INET6 if address.version == 6 else socket.AF_INET
             flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
-            results.append(ResolveResult(hostname=host, host=text, port=port, family=of, proto=socket.IPPROTO_TCP, flags=flags))
+            if family in (socket.AF_UNSPEC, of):
+                found = ResolveResult(hostname=host, host=text, port=port, family=of, proto=socket.IPPROTO_TCP, flags=flags)
+                results.append(found)
         if not results:
             raise OSError(f"{host} has no address")
         return results

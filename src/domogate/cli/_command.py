@@ -100,7 +100,7 @@ def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> C
         for one in own:
             every += groups[one.name].parameters() if one.name in groups else [one] if one.name != "given" else []
         every += flag_parameters(flags)
-        run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]  # typer reads this attribute
+        vars(run)["__signature__"] = inspect.Signature(every)  # typer reads this attribute
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
         group.command(name, cls=PlainCommand)(run)
         return body

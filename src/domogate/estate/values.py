@@ -38,7 +38,7 @@ class SchemaGuide:
 
     def _convert(self, node: Node, schemas: Iterable[Schema | bool]) -> Any:
         if isinstance(node, Scalar):
-            return read_scalar(node, as_text=any([self._is_text(node, schema) for schema in schemas]))  # noqa: C419 - faster
+            return read_scalar(node, as_text=True in [self._is_text(node, schema) for schema in schemas])
         applicable = [part for schema in schemas for part in self._expand(node, schema)]
         if isinstance(node, Listing):
             items = [part["items"] for part in applicable if "items" in part]

@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date
 from difflib import get_close_matches
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_origin
 
@@ -95,7 +96,14 @@ _FILE_VARIABLE = "DOMOGATE_CONFIG"
 _NO_SETTINGS = frozenset((_FILE_VARIABLE, "DOMOGATE_TRACEBACK", "DOMOGATE_PYTHON", "DOMOGATE_TEST_PROCESSES"))
 """Variables of the command line and of ./dev. Any other variable with our prefix that is not a setting is a mistake."""
 _MAX_SECRET = 1 << 20
-_ALL_ADDRESSES = frozenset(("0.0.0.0", "::"))  # noqa: S104 - compared with, not bound to
+
+
+def _is_every_address(host: str) -> bool:
+    """Whether the host means every IP address of the machine, as 0.0.0.0 does."""
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:
+        return False
 
 
 def _from_flags(flags: Mapping[str, object], types: Mapping[str, Any], mistakes: list[Mistake]) -> dict[str, _Given]:
@@ -256,7 +264,11 @@ def _check_together(values: Mapping[str, Any], given: Mapping[str, _Given]) -> I
         yield Mistake("terms_file", source, f"terms_url ({given['terms_url'].source}) is given too; give only one.")
     port, metrics_port = values.get("port", 8080), values.get("metrics_port")
     host, metrics_host = values.get("host", "127.0.0.1"), values.get("metrics_host", "127.0.0.1")
-    if metrics_port and metrics_port == port and (host == metrics_host or {host, metrics_host} & _ALL_ADDRESSES):
+    if (
+        metrics_port
+        and metrics_port == port
+        and (host == metrics_host or _is_every_address(host) or _is_every_address(metrics_host))
+    ):
         source = given["metrics_port"].source
         yield Mistake("metrics_port", source, f"{port} is the port of the API; /metrics needs another port.")
     streams, connections = values.get("streams_most", 5_000), values.get("connections_most", 6_000)

@@ -129,8 +129,9 @@ class TestChanging:
             form = {"name": wrong}
             assert (await browser.send(f"{ACCOUNT}/change", **form)).status_code == 400
         assert (await browser.send(f"{ACCOUNT}/change", name="Old phone", csrf="wrong")).status_code == 400
-        token = (await setup.sessions.find(browser.cookie)).form_token  # type: ignore[union-attr]  # the person is logged in
-        assert (await browser.send(f"{ACCOUNT}/change", name="Old <b>phone", csrf=token)).status_code == 303
+        person = await setup.sessions.find(browser.cookie)
+        assert person is not None
+        assert (await browser.send(f"{ACCOUNT}/change", name="Old <b>phone", csrf=person.form_token)).status_code == 303
         assert "Old &lt;b&gt;phone" in (await browser.get(ACCOUNT)).text
 
     async def test_remove(self, browser: PageBrowser, setup: AuthSetup) -> None:
