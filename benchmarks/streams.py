@@ -16,6 +16,7 @@ from domogate.domain.plants import Module
 from domogate.domain.states import PlugState, Reading, Report, Unit
 from domogate.edge import server
 from domogate.edge.stack import Edge
+from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import KeyAndToken
 
 # The wiring and the listeners come from the tests.
@@ -85,7 +86,7 @@ async def _serving() -> AsyncIterator[tuple[StreamSetup, int]]:
     # All listeners are one user with one key, who may hold half of the streams.
     async with open_stream_setup(_Clock(), most=2 * _LISTENERS, most_per_user=_LISTENERS, most_per_key=_LISTENERS) as setup:
         credentials = KeyAndToken(setup.admission, setup.verifier, _NoAudit())
-        app = events.build(setup.hub, credentials, base_url="http://localhost", version="0")
+        app = SurfaceApp(events.SURFACE, setup.hub, credentials, base_url="http://localhost", version="0")
         edge = Edge(app, is_allowed_origin=_allow_no_origin, is_ready=lambda: True, metrics=None, access_log=False)
         async with server.listen("127.0.0.1", 0, "127.0.0.1", None) as listening:
             many = server.Connections(2 * _LISTENERS, 2 * _LISTENERS)

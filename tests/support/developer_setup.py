@@ -6,6 +6,7 @@ from pathlib import Path
 
 from domogate import developer
 from domogate.domain.people import DEVELOPER_SCOPE, Client, Standing
+from domogate.http_api.credentials import DeveloperToken
 from domogate.services.developer.faults import DeveloperFaults
 from domogate.services.developer.receivers import Receivers
 from domogate.services.developer.self_service import SelfService
@@ -34,10 +35,9 @@ class DeveloperApi(TokenApi):
             self_service=self_service,
             receivers=self.receivers,
             faults=DeveloperFaults(Homes(devices.read_model, of.clock), devices.fault_injector, self_service, of.clock),
-            limits=PersonLimits(of.clock),
-            audit=of.audit,
         )
-        self.serve(developer.build(services, self.verifier, base_url=BASE_URL, version="1", max_body=20_000))
+        credentials = DeveloperToken(self.verifier, PersonLimits(of.clock), of.audit)
+        self.serve(developer.SURFACE, services, credentials, max_body=20_000)
 
     async def open(self) -> None:
         await super().open()

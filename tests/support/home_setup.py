@@ -10,6 +10,7 @@ from domogate import homes
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.people import HOME_SCOPE, Client, Scope, Standing
 from domogate.domain.plants import Ambient, Topology
+from domogate.http_api.credentials import HomeToken
 from domogate.services.homes.applications import Applications
 from domogate.services.homes.commands import HomeCommands
 from domogate.services.homes.energy import HomeHistory
@@ -21,7 +22,7 @@ from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.webhooks.administration import WebhookAdministration
 from support.full_plant import FULL_PLANT, MODULE_OF, STATES
 from support.management_setup import DeviceBackend
-from support.people_setup import BASE_URL, PeopleSetup, open_people
+from support.people_setup import PeopleSetup, open_people
 from support.stores import ANNA, BRUNO, CARLA, HOUSE, a_webhook, an_id
 from support.token_api import TokenApi
 
@@ -45,7 +46,8 @@ class HomeApi(TokenApi):
         self.identities = IdentityCache(of.store)
         of.store.listen(self.identities.apply)
         self.backend = DeviceBackend(of)
-        self.serve(homes.build(self._build_services(), self.verifier, base_url=BASE_URL, version="1", max_body=4000))
+        services = self._build_services()
+        self.serve(homes.SURFACE, services, HomeToken(self.verifier, services.limits, of.audit), max_body=4000)
 
     def _build_services(self) -> homes.HomeServices:
         of, devices = self.env, self.backend.devices
@@ -61,7 +63,6 @@ class HomeApi(TokenApi):
             limits=limits,
             identities=self.identities,
             clock=of.clock,
-            audit=of.audit,
             mails_links=False,
             energy_price=homes.EnergyPrice(0.25, "EUR"),
         )

@@ -16,6 +16,7 @@ from domogate.drivers.declaration import DriverSettings
 from domogate.edge.logs import RecentLines
 from domogate.edge.metrics import BOUNDS
 from domogate.fabric.in_process import InProcessFabric
+from domogate.http_api.credentials import OperatorToken
 from domogate.identity.admission import KeyAdmission
 from domogate.identity.rotation import KeyPlace, list_key_places, rotate_keys
 from domogate.identity.subscriptions import new_key
@@ -139,29 +140,24 @@ class ManagementApi(TokenApi):
         )
         self.driver_settings: dict[str, DriverSettings] = {}
         estate = EstateFiles(of.store, of.hasher, check_options({}))
-        self.app = management.build(
-            management.ManagementServices(
-                people=of.people,
-                store=of.store,
-                clock=of.clock,
-                audit=of.audit,
-                new_subscription=new_subscription,
-                signing_keys=RotatingKeys(of),
-                devices=self.backend.devices,
-                status=self.status,
-                hub=self.hub,
-                webhooks=self.webhooks,
-                make_backup=lambda: make_backup(of.store, self.folder),
-                estate=estate,
-                editor=PlantEditor(of.store, estate.check_plant),
-                drivers=DriverCatalogue(self.driver_settings),
-            ),
-            self.verifier,
-            base_url=BASE_URL,
-            version="1",
-            max_body=2000,
+        services = management.ManagementServices(
+            people=of.people,
+            store=of.store,
+            clock=of.clock,
+            audit=of.audit,
+            new_subscription=new_subscription,
+            signing_keys=RotatingKeys(of),
+            devices=self.backend.devices,
+            status=self.status,
+            hub=self.hub,
+            webhooks=self.webhooks,
+            make_backup=lambda: make_backup(of.store, self.folder),
+            estate=estate,
+            editor=PlantEditor(of.store, estate.check_plant),
+            drivers=DriverCatalogue(self.driver_settings),
         )
-        self.serve(self.app)
+        credentials = OperatorToken(self.verifier, of.store, of.audit)
+        self.serve(management.SURFACE, services, credentials, max_body=2000)
         self.operator = User(new_id(), "olga@example.com", "Olga", "hash of x", operator=True)
 
     async def open(self) -> None:

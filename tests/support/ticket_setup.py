@@ -25,6 +25,7 @@ from domogate.domain.plants import Member, Module, Plant, PlantType, Topology
 from domogate.domain.states import State
 from domogate.drivers.simulator import Simulator
 from domogate.fabric.in_process import InProcessFabric
+from domogate.http_api.app import SurfaceApp
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.ports import Clock
 from domogate.services.audit import AuditLog
@@ -88,7 +89,8 @@ class TicketSetup:
         self.set_deadline(DEADLINE)
 
     def from_address(self, address: str) -> httpx.AsyncClient:
-        app = tickets.build(self.redemption, base_url=BASE_URL, version="1", max_body=20_000)
+        services = tickets.TicketServices(self.redemption, BASE_URL)
+        app = SurfaceApp(tickets.SURFACE, services, tickets.PictureToken(), base_url=BASE_URL, version="1", max_body=20_000)
         return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=(address, 1234)), base_url=BASE_URL)
 
     # tickets

@@ -7,7 +7,9 @@ import msgspec
 
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Client, Grant, GrantType, TokenKind, User
-from domogate.edge.stack import ASGIApp
+from domogate.http_api.app import SurfaceApp
+from domogate.http_api.credentials import Credentials
+from domogate.http_api.operations import Surface
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
 from support.people_setup import BASE_URL, PeopleSetup
@@ -31,8 +33,9 @@ class TokenApi:
         self.token = ""
         """The token that is sent, unless a test gives another one."""
 
-    def serve(self, app: ASGIApp) -> None:
-        transport = httpx.ASGITransport(app, client=("192.0.2.9", 1234))
+    def serve(self, surface: Surface, services: object, credentials: Credentials[Any], *, max_body: int) -> None:
+        self.app = SurfaceApp(surface, services, credentials, base_url=BASE_URL, version="1", max_body=max_body)
+        transport = httpx.ASGITransport(self.app, client=("192.0.2.9", 1234))
         self.http = httpx.AsyncClient(transport=transport, base_url=BASE_URL)
 
     async def open(self) -> None:

@@ -9,6 +9,7 @@ from domogate import webhooks
 from domogate.domain.faults import KeyRefused, TokenRefused, TooManyRequests
 from domogate.domain.ids import new_id
 from domogate.domain.people import Principal
+from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import KeyAndToken
 from domogate.ports import Admitted
 from support.delivery_setup import (
@@ -50,7 +51,7 @@ class App:
     def __init__(self, setup: DeliverySetup, sender: RecordingSender) -> None:
         self.setup, self.sender, self.credentials = setup, sender, KnownCredentials()
         credentials = KeyAndToken(self.credentials, self.credentials, setup.notes)
-        surface = webhooks.build(setup.webhooks, credentials, base_url="https://gateway.example", version="1")
+        surface = SurfaceApp(webhooks.SURFACE, setup.webhooks, credentials, base_url="https://gateway.example", version="1")
         self.http = httpx.AsyncClient(transport=httpx.ASGITransport(surface), base_url="https://gateway.example")
         self.document: Any = None
 

@@ -3,16 +3,16 @@
 from typing import Any
 
 from domogate import __version__
-from domogate.developer.surface import SURFACE as DEVELOPER
-from domogate.events.surface import SURFACE as EVENTS
+from domogate.developer import SURFACE as DEVELOPER
+from domogate.events import SURFACE as EVENTS
 from domogate.families import FAMILIES
 from domogate.families._openapi import openapi_document as describe_family
-from domogate.homes.surface import SURFACE as HOME
+from domogate.homes import SURFACE as HOME
 from domogate.http_api.openapi import describe_surface
-from domogate.management.surface import SURFACE as MANAGEMENT
+from domogate.management import SURFACE as MANAGEMENT
 from domogate.settings import Settings
-from domogate.tickets.surface import SURFACE as TICKETS
-from domogate.webhooks.surface import SURFACE as WEBHOOKS
+from domogate.tickets import SURFACE as TICKETS
+from domogate.webhooks import SURFACE as WEBHOOKS
 
 SURFACES = (HOME, EVENTS, WEBHOOKS, TICKETS, DEVELOPER, MANAGEMENT)
 DOCUMENTS = (*(family.slug for family in FAMILIES), *(surface.name for surface in SURFACES))

@@ -1,9 +1,8 @@
-"""Builds the home API from the parts of a gateway."""
+"""Builds the services of the home API from the parts of a gateway."""
 
 from typing import TYPE_CHECKING
 
-from domogate import __version__, homes
-from domogate.edge.stack import ASGIApp
+from domogate import homes
 from domogate.services.homes.applications import Applications
 from domogate.services.homes.commands import HomeCommands
 from domogate.services.homes.energy import HomeHistory
@@ -16,10 +15,10 @@ if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
 
 
-def build_home_api(gateway: "Gateway") -> ASGIApp:
+def build_home_services(gateway: "Gateway") -> homes.HomeServices:
     settings = gateway.settings
     limits = PersonLimits(gateway.clock)
-    services = homes.HomeServices(
+    return homes.HomeServices(
         homes=Homes(gateway.read_model, gateway.clock),
         commands=HomeCommands(gateway.control, gateway.scenes, limits, gateway.clock, gateway.audit),
         people=gateway.people,
@@ -30,11 +29,9 @@ def build_home_api(gateway: "Gateway") -> ASGIApp:
         limits=limits,
         identities=gateway.identities,
         clock=gateway.clock,
-        audit=gateway.audit,
         mails_links=settings.smtp_host is not None,
         energy_price=None if settings.energy_price is None else _read_price(settings.energy_price),
     )
-    return homes.build(services, gateway.verifier, base_url=settings.base_url, version=__version__, max_body=settings.max_body)
 
 
 def _read_price(setting: str) -> homes.EnergyPrice:

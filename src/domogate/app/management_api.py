@@ -1,4 +1,4 @@
-"""Builds the management API from the parts of a gateway."""
+"""Builds the services of the management API from the parts of a gateway."""
 
 from typing import TYPE_CHECKING
 
@@ -11,50 +11,43 @@ from domogate.app.settings_in_force import list_settings
 from domogate.drivers import check_options
 from domogate.edge.logs import recent_lines
 from domogate.edge.metrics import BOUNDS
-from domogate.edge.stack import ASGIApp
 from domogate.services.plants.editing import PlantEditor
 
 if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
 
 
-def build_management_api(gateway: "Gateway") -> ASGIApp:
+def build_management_services(gateway: "Gateway") -> management.ManagementServices:
     settings = gateway.settings
     estate = EstateFiles(gateway.store, gateway.hasher, check_options(settings.drivers))
-    return management.build(
-        management.ManagementServices(
-            people=gateway.people,
-            store=gateway.store,
-            clock=gateway.clock,
-            audit=gateway.audit,
-            new_subscription=new_subscription,
-            signing_keys=SigningKeyAdministration(gateway.store, gateway.clock, settings.signing_algorithm),
-            devices=management.Devices(
-                gateway.read_model,
-                gateway.control,
-                gateway.scenes,
-                gateway.fault_injector,
-                gateway.history,
-                gateway.driving.list_drivers,
-            ),
-            hub=gateway.hub,
-            webhooks=gateway.webhooks,
-            make_backup=lambda: make_backup(gateway.store, settings.data),
-            status=management.Status(
-                version=__version__,
-                monitor=gateway.monitor,
-                duration_bounds=BOUNDS,
-                is_database_reachable=lambda: gateway.store.is_reachable,
-                clock_check=gateway.clock_check,
-                list_settings=lambda: list_settings(settings),
-                list_log_lines=recent_lines.list,
-            ),
-            estate=estate,
-            editor=PlantEditor(gateway.store, estate.check_plant),
-            drivers=DriverCatalogue(settings.drivers),
+    return management.ManagementServices(
+        people=gateway.people,
+        store=gateway.store,
+        clock=gateway.clock,
+        audit=gateway.audit,
+        new_subscription=new_subscription,
+        signing_keys=SigningKeyAdministration(gateway.store, gateway.clock, settings.signing_algorithm),
+        devices=management.Devices(
+            gateway.read_model,
+            gateway.control,
+            gateway.scenes,
+            gateway.fault_injector,
+            gateway.history,
+            gateway.driving.list_drivers,
         ),
-        gateway.verifier,
-        base_url=settings.base_url,
-        version=__version__,
-        max_body=settings.max_body,
+        hub=gateway.hub,
+        webhooks=gateway.webhooks,
+        make_backup=lambda: make_backup(gateway.store, settings.data),
+        status=management.Status(
+            version=__version__,
+            monitor=gateway.monitor,
+            duration_bounds=BOUNDS,
+            is_database_reachable=lambda: gateway.store.is_reachable,
+            clock_check=gateway.clock_check,
+            list_settings=lambda: list_settings(settings),
+            list_log_lines=recent_lines.list,
+        ),
+        estate=estate,
+        editor=PlantEditor(gateway.store, estate.check_plant),
+        drivers=DriverCatalogue(settings.drivers),
     )

@@ -1,13 +1,15 @@
 """Builds our own surfaces, each with the first segment of its paths, from the parts of a gateway."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from domogate import __version__, developer, events, tickets, webhooks
-from domogate.app.home_api import build_home_api
-from domogate.app.management_api import build_management_api
+from domogate import __version__, developer, events, homes, management, tickets, webhooks
+from domogate.app.home_api import build_home_services
+from domogate.app.management_api import build_management_services
 from domogate.app.parts import new_subscription
 from domogate.edge.stack import ASGIApp
-from domogate.http_api.credentials import KeyAndToken
+from domogate.http_api.app import SurfaceApp
+from domogate.http_api.credentials import Credentials, DeveloperToken, HomeToken, KeyAndToken, OperatorToken
+from domogate.http_api.operations import Surface
 from domogate.services.developer.faults import DeveloperFaults
 from domogate.services.developer.self_service import SelfService
 from domogate.services.homes.homes import Homes
@@ -16,21 +18,33 @@ from domogate.services.homes.limits import PersonLimits
 if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
 
+S = TypeVar("S")
+C = TypeVar("C")
+
 
 def build_own_apis(gateway: "Gateway") -> dict[bytes, ASGIApp]:
-    base_url, max_body = gateway.settings.base_url, gateway.settings.max_body
-    key_and_token = KeyAndToken(gateway.admission, gateway.verifier, gateway.audit)
+    settings, verifier, audit = gateway.settings, gateway.verifier, gateway.audit
+
+    def serve(surface: Surface, services: S, credentials: Credentials[C]) -> SurfaceApp[S, C]:
+        base_url, max_body = settings.base_url, settings.max_body
+        return SurfaceApp(surface, services, credentials, base_url=base_url, version=__version__, max_body=max_body)
+
+    key_and_token = KeyAndToken(gateway.admission, verifier, audit)
+    home_services = build_home_services(gateway)
+    ticket_services = tickets.TicketServices(gateway.redemption, settings.base_url)
+    developer_token = DeveloperToken(verifier, PersonLimits(gateway.clock), audit)
+    operator_token = OperatorToken(verifier, gateway.store, audit)
     return {
-        b"events": events.build(gateway.hub, key_and_token, base_url=base_url, version=__version__),
-        b"webhooks": webhooks.build(gateway.webhooks, key_and_token, base_url=base_url, version=__version__, max_body=max_body),
-        b"tickets": tickets.build(gateway.redemption, base_url=base_url, version=__version__, max_body=max_body),
-        b"home": build_home_api(gateway),
-        b"developer": _build_developer_api(gateway),
-        b"manage": build_management_api(gateway),
+        b"events": serve(events.SURFACE, gateway.hub, key_and_token),
+        b"webhooks": serve(webhooks.SURFACE, gateway.webhooks, key_and_token),
+        b"tickets": serve(tickets.SURFACE, ticket_services, tickets.PictureToken()),
+        b"home": serve(homes.SURFACE, home_services, HomeToken(verifier, home_services.limits, audit)),
+        b"developer": serve(developer.SURFACE, _build_developer_services(gateway), developer_token),
+        b"manage": serve(management.SURFACE, build_management_services(gateway), operator_token),
     }
 
 
-def _build_developer_api(gateway: "Gateway") -> ASGIApp:
+def _build_developer_services(gateway: "Gateway") -> developer.DeveloperServices:
     settings = gateway.settings
     self_service = SelfService(
         gateway.store,
@@ -41,14 +55,5 @@ def _build_developer_api(gateway: "Gateway") -> ASGIApp:
         daily_quota=settings.self_service_quota,
         rate=settings.self_service_rate,
     )
-    homes = Homes(gateway.read_model, gateway.clock)
-    services = developer.DeveloperServices(
-        self_service=self_service,
-        receivers=gateway.receivers,
-        faults=DeveloperFaults(homes, gateway.fault_injector, self_service, gateway.clock),
-        limits=PersonLimits(gateway.clock),
-        audit=gateway.audit,
-    )
-    return developer.build(
-        services, gateway.verifier, base_url=settings.base_url, version=__version__, max_body=settings.max_body
-    )
+    faults = DeveloperFaults(Homes(gateway.read_model, gateway.clock), gateway.fault_injector, self_service, gateway.clock)
+    return developer.DeveloperServices(self_service, gateway.receivers, faults)

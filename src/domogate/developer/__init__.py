@@ -1,6 +1,6 @@
 """The HTTP API for developers of applications, under /developer/v1."""
 
 from domogate.developer.services import DeveloperServices
-from domogate.developer.surface import build
+from domogate.developer.surface import SURFACE
 
-__all__ = ["DeveloperServices", "build"]
+__all__ = ["SURFACE", "DeveloperServices"]

@@ -4,11 +4,9 @@ import msgspec
 
 from domogate.domain.people import Principal
 from domogate.http_api.operations import Call
-from domogate.ports import Audit
 from domogate.services.developer.faults import DeveloperFaults
 from domogate.services.developer.receivers import Receivers
 from domogate.services.developer.self_service import SelfService
-from domogate.services.homes.limits import PersonLimits
 from domogate.services.people import Actor
 
 DeveloperCall = Call[Principal]
@@ -18,8 +16,6 @@ class DeveloperServices(msgspec.Struct, frozen=True):
     self_service: SelfService
     receivers: Receivers
     faults: DeveloperFaults
-    limits: PersonLimits
-    audit: Audit
 
 
 def actor_of(call: DeveloperCall) -> Actor:

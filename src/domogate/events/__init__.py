@@ -1,5 +1,5 @@
 """Surface: the event stream for applications (/events)."""
 
-from domogate.events.surface import build
+from domogate.events.surface import SURFACE
 
-__all__ = ["build"]
+__all__ = ["SURFACE"]

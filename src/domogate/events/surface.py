@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.notices import NoticeKind
-from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import KeyAndToken
 from domogate.http_api.event_stream import LAST_EVENT_ID, MEDIA_TYPE, UNAVAILABLE, answer_stream
 from domogate.http_api.operations import Call, OperationTable, Surface
@@ -105,7 +104,3 @@ SURFACE = Surface(
     serves_head=True,
     amend=_describe_events,
 )
-
-
-def build(hub: Hub, credentials: KeyAndToken, *, base_url: str, version: str) -> SurfaceApp[Hub, Caller]:
-    return SurfaceApp(SURFACE, hub, credentials, base_url=base_url, version=version)

@@ -1,6 +1,6 @@
 """The HTTP API for residents and their applications, under /home/v1."""
 
 from domogate.homes.services import EnergyPrice, HomeServices
-from domogate.homes.surface import build
+from domogate.homes.surface import SURFACE
 
-__all__ = ["EnergyPrice", "HomeServices", "build"]
+__all__ = ["SURFACE", "EnergyPrice", "HomeServices"]

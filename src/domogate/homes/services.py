@@ -4,7 +4,7 @@ import msgspec
 
 from domogate.domain.people import Principal
 from domogate.http_api.operations import Call
-from domogate.ports import Audit, Clock
+from domogate.ports import Clock
 from domogate.services.homes.applications import Applications
 from domogate.services.homes.commands import HomeCommands
 from domogate.services.homes.energy import HomeHistory
@@ -36,7 +36,6 @@ class HomeServices(msgspec.Struct, frozen=True):
     limits: PersonLimits
     identities: IdentityCache
     clock: Clock
-    audit: Audit
     mails_links: bool
     """Whether a mail server sends links to invited people."""
     energy_price: EnergyPrice | None = None

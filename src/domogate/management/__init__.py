@@ -2,6 +2,6 @@
 
 from domogate.management.services import Backup, Devices, DriverFactsOut, ManagementServices
 from domogate.management.status import SettingOut, SettingSource, Status
-from domogate.management.surface import build
+from domogate.management.surface import SURFACE
 
-__all__ = ["Backup", "Devices", "DriverFactsOut", "ManagementServices", "SettingOut", "SettingSource", "Status", "build"]
+__all__ = ["SURFACE", "Backup", "Devices", "DriverFactsOut", "ManagementServices", "SettingOut", "SettingSource", "Status"]

@@ -1,8 +1,7 @@
 """The management API with all its operations. Only operators may use it."""
 
 from domogate.domain.people import MANAGE_SCOPE
-from domogate.http_api.app import SurfaceApp
-from domogate.http_api.credentials import Operator, OperatorToken
+from domogate.http_api.credentials import OperatorToken
 from domogate.http_api.operations import Surface
 from domogate.management import (
     audit,
@@ -27,32 +26,6 @@ from domogate.management import (
     users,
     webhooks,
 )
-from domogate.management.services import ManagementServices
-from domogate.ports import Verifier
-
-_SUBJECTS = (
-    overview,
-    users,
-    clients,
-    plants,
-    rooms,
-    estate,
-    modules,
-    module_changes,
-    discoveries,
-    readings,
-    orders,
-    safety,
-    events,
-    webhooks,
-    faults,
-    drivers,
-    keys,
-    audit,
-    backups,
-    maintenance,
-    settings,
-)
 
 SURFACE = Surface(
     name="management",
@@ -60,14 +33,29 @@ SURFACE = Surface(
     description="For operators: users, applications, plants with their people and devices, keys, and the audit log. "
     f"Every operation needs an access token with the scope {MANAGE_SCOPE} whose user is an operator at that time. "
     "No subscription key is needed.",
-    operations=[operation for subject in _SUBJECTS for operation in subject.OPERATIONS],
+    operations=[
+        *overview.OPERATIONS,
+        *users.OPERATIONS,
+        *clients.OPERATIONS,
+        *plants.OPERATIONS,
+        *rooms.OPERATIONS,
+        *estate.OPERATIONS,
+        *modules.OPERATIONS,
+        *module_changes.OPERATIONS,
+        *discoveries.OPERATIONS,
+        *readings.OPERATIONS,
+        *orders.OPERATIONS,
+        *safety.OPERATIONS,
+        *events.OPERATIONS,
+        *webhooks.OPERATIONS,
+        *faults.OPERATIONS,
+        *drivers.OPERATIONS,
+        *keys.OPERATIONS,
+        *audit.OPERATIONS,
+        *backups.OPERATIONS,
+        *maintenance.OPERATIONS,
+        *settings.OPERATIONS,
+    ],
     credentials=OperatorToken,
     text_parameters=frozenset({"clientId", "driver", "email", "number", "orderId"}),
 )
-
-
-def build(
-    services: ManagementServices, verifier: Verifier, *, base_url: str, version: str, max_body: int = 65_536
-) -> SurfaceApp[ManagementServices, Operator]:
-    credentials = OperatorToken(verifier, services.store, services.audit)
-    return SurfaceApp(SURFACE, services, credentials, base_url=base_url, version=version, max_body=max_body)

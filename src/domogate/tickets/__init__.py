@@ -1,5 +1,5 @@
 """Surface: redeems tickets (/tickets). The ticket is the credential: the request needs no subscription key and no token."""
 
-from domogate.tickets.surface import build
+from domogate.tickets.surface import SURFACE, PictureToken, TicketServices
 
-__all__ = ["build"]
+__all__ = ["SURFACE", "PictureToken", "TicketServices"]

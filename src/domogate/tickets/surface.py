@@ -4,7 +4,6 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import Credentials, read_bearer_token
 from domogate.http_api.operations import Call, OperationTable, Surface
 from domogate.services.tickets import NotRedeemed, Reason, Redemption
@@ -16,7 +15,11 @@ OPERATIONS = OperationTable()
 
 class TicketServices(msgspec.Struct, frozen=True):
     redemption: Redemption
-    picture_url: str
+    base_url: str
+
+    @property
+    def picture_url(self) -> str:
+        return f"{self.base_url}{SURFACE.prefix}/picture"
 
 
 class PictureToken(Credentials[str]):
@@ -68,8 +71,3 @@ SURFACE = Surface(
     operations=OPERATIONS,
     credentials=PictureToken,
 )
-
-
-def build(redemption: Redemption, *, base_url: str, version: str, max_body: int = 65_536) -> SurfaceApp[TicketServices, str]:
-    services = TicketServices(redemption, f"{base_url}{SURFACE.prefix}/picture")
-    return SurfaceApp(SURFACE, services, PictureToken(), base_url=base_url, version=version, max_body=max_body)

@@ -1,5 +1,5 @@
 """Surface: the webhooks that applications register (/webhooks)."""
 
-from domogate.webhooks.surface import build
+from domogate.webhooks.surface import SURFACE
 
-__all__ = ["build"]
+__all__ = ["SURFACE"]

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import KeyAndToken
 from domogate.http_api.operations import Call, OperationTable, Surface
 from domogate.http_api.paging import Listing, first_page
@@ -112,9 +111,3 @@ SURFACE = Surface(
     serves_head=True,
     amend=_describe_delivery,
 )
-
-
-def build(
-    webhooks: Webhooks, credentials: KeyAndToken, *, base_url: str, version: str, max_body: int = 65_536
-) -> SurfaceApp[Webhooks, Caller]:
-    return SurfaceApp(SURFACE, webhooks, credentials, base_url=base_url, version=version, max_body=max_body)
