@@ -36,6 +36,15 @@ from domogate.ports.stores.estate import (
 from domogate.ports.stores.feed import FeedStore, Listener
 from domogate.ports.stores.figures import FigureStore
 from domogate.ports.stores.keys import SigningKey, SigningKeyStore, SubscriptionStore, Usage
+from domogate.ports.stores.leases import (
+    ClusterMember,
+    ClusterView,
+    Epochs,
+    Fenced,
+    LeaseEnded,
+    LeaseStore,
+    LiveMember,
+)
 from domogate.ports.stores.people import ClientStore, ExternalAccountStore, OperatorStore, PasskeyStore, PeopleStore
 from domogate.ports.stores.plants import FavouriteStore, MemberStore, PlantEditStore, PlantStore, StoredPlant, StoredState
 from domogate.ports.stores.safety import LogbookStore, SparePartStore, StoredEntry
@@ -55,6 +64,8 @@ __all__ = [
     "ClientStore",
     "Clock",
     "ClockStore",
+    "ClusterMember",
+    "ClusterView",
     "ConnectionHealth",
     "ConnectionState",
     "Delivered",
@@ -62,12 +73,14 @@ __all__ = [
     "DeviceHost",
     "Driver",
     "EchoBackend",
+    "Epochs",
     "EstateStore",
     "ExternalAccountStore",
     "Fabric",
     "FaultStore",
     "FavouriteStore",
     "FeedStore",
+    "Fenced",
     "FigureStore",
     "GrantStore",
     "HasConnections",
@@ -75,7 +88,10 @@ __all__ = [
     "ImportDifference",
     "ImportRecord",
     "ImportSummary",
+    "LeaseEnded",
+    "LeaseStore",
     "Listener",
+    "LiveMember",
     "LogbookStore",
     "Mail",
     "MailKind",

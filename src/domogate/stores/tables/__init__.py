@@ -4,6 +4,7 @@ Times are seconds since the epoch. Lists, and values whose form depends on a kin
 """
 
 from domogate.stores.tables._metadata import metadata
+from domogate.stores.tables.cluster import leases, shards
 from domogate.stores.tables.devices import hourly_readings, injections, orders, raw_readings, series
 from domogate.stores.tables.feed import address, changes, clock, gateways
 from domogate.stores.tables.identity import (
@@ -60,6 +61,7 @@ __all__ = [
     "hourly_readings",
     "injections",
     "invitations",
+    "leases",
     "links",
     "logbook",
     "members",
@@ -78,6 +80,7 @@ __all__ = [
     "secret_key",
     "series",
     "sessions",
+    "shards",
     "signing_keys",
     "spare_parts",
     "states",

@@ -1,0 +1,30 @@
+"""Shards: groups of plants that one gateway of a cluster drives. A plant belongs to one shard, by a hash of its id."""
+
+from collections.abc import Collection
+from hashlib import blake2b
+
+from domogate.domain.ids import Id
+
+SHARDS = 1024
+"""Never change this number: all gateways of a cluster and the stored leases must agree on it."""
+
+
+def shard_of(plant_id: Id) -> int:
+    return _hash(plant_id) % SHARDS
+
+
+def share_of(member_id: str, member_ids: Collection[str]) -> frozenset[int]:
+    """Return the shards that this member should hold, if these are the members of the cluster."""
+    return frozenset(shard for shard in range(SHARDS) if choose_member(shard, member_ids) == member_id)
+
+
+def choose_member(shard: int, member_ids: Collection[str]) -> str:
+    """Return the member that should hold the shard (rendezvous hashing).
+
+    If a member joins, it only takes shards; if a member leaves, only its shards move.
+    """
+    return max(member_ids, key=lambda member_id: (_hash(f"{shard} {member_id}"), member_id))
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest())

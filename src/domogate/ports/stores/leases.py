@@ -1,0 +1,89 @@
+"""Leases: which gateway of a cluster holds which shards. All times are on the clock of the database."""
+
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+import msgspec
+
+from domogate.domain.ids import Id
+
+
+class LeaseEnded(Exception):
+    """The lease of this member has ended, so other members may have taken its shards. It must join again, with a new id."""
+
+
+class Fenced(Exception):
+    """A write was refused, because this gateway does not hold the shard of the plant with this epoch any more."""
+
+    def __init__(self, shard: int, epoch: int | None) -> None:
+        super().__init__(f"this gateway does not hold shard {shard} with epoch {epoch}")
+        self.shard = shard
+        self.epoch = epoch
+
+
+class ClusterMember(msgspec.Struct, frozen=True):
+    """A running gateway of a cluster. A gateway that joins again is a new member."""
+
+    id: Id
+    name: str
+    url: str
+    version: str
+    started_at: float
+
+
+class LiveMember(msgspec.Struct, frozen=True):
+    """A member whose lease has not ended. `lease_left`: the seconds until it ends."""
+
+    member: ClusterMember
+    lease_left: float
+    shards: int = 0
+    """The number of shards that it holds."""
+
+
+class ClusterView(msgspec.Struct, frozen=True):
+    """The cluster at the time of a renewal. `held`: the shards that the store says this member holds, with their epochs."""
+
+    members: tuple[LiveMember, ...]
+    held: Mapping[int, int]
+
+
+class LeaseStore(Protocol):
+    """The leases of the members. A member that renews its lease keeps all its shards.
+
+    These calls do not wait for other writes.
+    """
+
+    async def join(self, member: ClusterMember, seconds: float) -> None:
+        """Give the new member a lease of this number of seconds."""
+        ...
+
+    async def renew(self, member_id: Id, seconds: float) -> ClusterView:
+        """Extend the lease: it ends this number of seconds from now. Raises LeaseEnded."""
+        ...
+
+    async def acquire(self, member_id: Id, shards: Collection[int]) -> Mapping[int, int]:
+        """Take those of the shards that no other living member holds. Return them, each with its new epoch.
+
+        A shard that is locked at this moment is left out. Returns nothing if the lease of this member has ended.
+        """
+        ...
+
+    async def release(self, member_id: Id, shards: Collection[int]) -> None:
+        """Give back shards of this member. Their epochs grow, so a late write of this member is refused."""
+        ...
+
+    async def leave(self, member_id: Id) -> None:
+        """Give back all shards and the lease."""
+        ...
+
+
+class Epochs(Protocol):
+    """Says with which epoch this gateway holds the shard of a plant. Any thread may ask."""
+
+    def epoch_of(self, plant_id: Id) -> int | None:
+        """Return None if this gateway does not hold the shard."""
+        ...
+
+    def on_fenced(self, fenced: Fenced) -> None:
+        """The store calls this on the event loop's thread, after it refused a write."""
+        ...

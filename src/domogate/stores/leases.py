@@ -1,0 +1,157 @@
+"""Leases on PostgreSQL. Each call uses single statements on a connection of its own.
+
+So a call does not wait for other writes, and a process that is stopped by the system holds no lock in the database.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+
+from domogate.domain.ids import Id
+from domogate.domain.shards import SHARDS
+from domogate.ports import ClusterMember, ClusterView, LeaseEnded, LiveMember, StoreTimeout
+from domogate.stores.engine import time_is_up
+from domogate.stores.postgres import PostgresDatabase
+from domogate.stores.readers import Readers
+
+T = TypeVar("T")
+
+_CALL_SECONDS = 2.0
+"""The seconds for a call. Then it fails, so that the member can try again before its lease ends."""
+_DEAD_KEPT = 3600.0
+"""The seconds for which the lease of a dead member is kept. Members do not need it; operators may look at it."""
+
+_ADD_MISSING = text(
+    "INSERT INTO shards (shard, epoch) SELECT shard, 0 FROM generate_series(0, :last) AS shard ON CONFLICT DO NOTHING"
+)
+_REMOVE_DEAD = text("DELETE FROM leases WHERE lease_until < extract(epoch FROM clock_timestamp()) - :kept")
+_JOIN = text(
+    """
+    INSERT INTO leases (id, name, url, version, started_at, lease_until)
+    VALUES (:id, :name, :url, :version, :started_at, extract(epoch FROM clock_timestamp()) + :seconds)
+    """
+)
+_RENEW = text(
+    """
+    UPDATE leases SET lease_until = extract(epoch FROM clock_timestamp()) + :seconds
+    WHERE id = :id AND lease_until > extract(epoch FROM clock_timestamp())
+    """
+)
+_LIST_LIVING = text(
+    """
+    SELECT id, name, url, version, started_at, lease_until - extract(epoch FROM clock_timestamp()) AS lease_left,
+        (SELECT count(*) FROM shards WHERE holder = leases.id) AS held
+    FROM leases WHERE lease_until > extract(epoch FROM clock_timestamp()) ORDER BY started_at, id
+    """
+)
+_LIST_HELD = text("SELECT shard, epoch FROM shards WHERE holder = :id")
+# `free` reads a snapshot. `locked` compares the epochs again after the lock, so that a shard that another member has taken in
+# the meantime is left out. Writes of a holder lock its shard too; such a shard is skipped, not waited for.
+_ACQUIRE = text(
+    """
+    WITH living AS MATERIALIZED (SELECT id FROM leases WHERE lease_until > extract(epoch FROM clock_timestamp())),
+    free AS MATERIALIZED (
+        SELECT shard, epoch FROM shards
+        WHERE shard = ANY(CAST(:shards AS integer[])) AND EXISTS (SELECT 1 FROM living WHERE id = :id)
+            AND (holder IS NULL OR holder = :id OR holder NOT IN (SELECT id FROM living))
+    ),
+    locked AS MATERIALIZED (
+        SELECT shards.shard FROM shards JOIN free ON shards.shard = free.shard AND shards.epoch = free.epoch
+        ORDER BY shards.shard FOR UPDATE OF shards SKIP LOCKED
+    )
+    UPDATE shards SET holder = :id, epoch = epoch + 1 FROM locked WHERE shards.shard = locked.shard
+    RETURNING shards.shard, shards.epoch
+    """
+)
+_RELEASE = text(
+    """
+    UPDATE shards SET holder = NULL, epoch = epoch + 1
+    WHERE holder = :id AND shard = ANY(CAST(:shards AS integer[]))
+    """
+)
+_LEAVE = text(
+    """
+    WITH released AS (UPDATE shards SET holder = NULL, epoch = epoch + 1 WHERE holder = :id)
+    DELETE FROM leases WHERE id = :id
+    """
+)
+
+
+class PostgresLeases:
+    """Implements LeaseStore."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        """`database` must not be the one of the store. It is closed by `stop`."""
+        self._database = database
+        self._engine = database.writing.execution_options(isolation_level="AUTOCOMMIT")
+        self._connection: Connection | None = None
+        self._thread = Readers(1)
+
+    async def stop(self) -> None:
+        try:
+            await self._thread.run(self._disconnect, _CALL_SECONDS)
+        finally:
+            await self._thread.close(_CALL_SECONDS)
+            self._database.close()
+
+    async def join(self, member: ClusterMember, seconds: float) -> None:
+        given = {**msgspec.structs.asdict(member), "seconds": seconds}
+
+        def work(connection: Connection) -> None:
+            connection.execute(_ADD_MISSING, {"last": SHARDS - 1})
+            connection.execute(_REMOVE_DEAD, {"kept": _DEAD_KEPT})
+            connection.execute(_JOIN, given)
+
+        await self._run(work)
+
+    async def renew(self, member_id: Id, seconds: float) -> ClusterView:
+        def work(connection: Connection) -> ClusterView:
+            if not connection.execute(_RENEW, {"id": member_id, "seconds": seconds}).rowcount:
+                raise LeaseEnded
+            held = _by_shard(connection.execute(_LIST_HELD, {"id": member_id}))
+            return ClusterView(tuple(map(_to_member, connection.execute(_LIST_LIVING))), held)
+
+        return await self._run(work)
+
+    async def acquire(self, member_id: Id, shards: Collection[int]) -> Mapping[int, int]:
+        given = {"id": member_id, "shards": sorted(shards)}
+
+        return await self._run(lambda connection: _by_shard(connection.execute(_ACQUIRE, given)))
+
+    async def release(self, member_id: Id, shards: Collection[int]) -> None:
+        given = {"id": member_id, "shards": sorted(shards)}
+        await self._run(lambda connection: connection.execute(_RELEASE, given))
+
+    async def leave(self, member_id: Id) -> None:
+        await self._run(lambda connection: connection.execute(_LEAVE, {"id": member_id}))
+
+    async def _run(self, work: Callable[[Connection], T]) -> T:
+        def run() -> T:
+            try:
+                if self._connection is None:
+                    self._connection = self._engine.connect()
+                return work(self._connection)
+            except DBAPIError as error:
+                self._disconnect()
+                if time_is_up():
+                    raise StoreTimeout(f"the database did not answer within {_CALL_SECONDS:g} s") from error
+                raise
+
+        return await self._thread.run(run, _CALL_SECONDS)
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+def _by_shard(rows: Iterable[Any]) -> dict[int, int]:
+    return {row.shard: row.epoch for row in rows}
+
+
+def _to_member(row: Any) -> LiveMember:
+    member = ClusterMember(row.id, row.name, row.url, row.version, row.started_at)
+    return LiveMember(member, float(row.lease_left), row.held)

@@ -1,0 +1,164 @@
+"""Leases on a real PostgreSQL server."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+
+import psycopg
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from domogate.domain.ids import new_id
+from domogate.domain.shards import SHARDS
+from domogate.ports import ClusterMember, LeaseEnded
+from domogate.stores.leases import PostgresLeases
+from domogate.stores.opening import open_database
+from domogate.stores.postgres import PostgresDatabase
+from support.postgres import PostgresServer
+
+pytestmark = pytest.mark.slow
+
+LONG, SHORT = 60.0, 0.2
+
+
+def a_member(name: str = "one") -> ClusterMember:
+    return ClusterMember(new_id(), name, f"https://{name}.example", "1.0", 1000.0)
+
+
+OpenLeases = Callable[[], Awaitable[PostgresLeases]]
+
+
+@pytest.fixture
+async def open_leases(postgres_url: str) -> AsyncIterator[OpenLeases]:
+    async with AsyncExitStack() as stack:
+
+        async def open_one() -> PostgresLeases:
+            database = open_database(postgres_url)
+            assert isinstance(database, PostgresDatabase)
+            opened = PostgresLeases(database)
+            stack.push_async_callback(opened.stop)
+            return opened
+
+        yield open_one
+
+
+@pytest.fixture
+async def leases(open_leases: OpenLeases) -> PostgresLeases:
+    return await open_leases()
+
+
+async def joined(leases: PostgresLeases, name: str = "one", seconds: float = LONG) -> ClusterMember:
+    member = a_member(name)
+    await leases.join(member, seconds)
+    return member
+
+
+class TestMembers:
+    async def test_a_renewal_shows_all_living_members_and_what_they_hold(self, leases: PostgresLeases) -> None:
+        one, two = await joined(leases, "one"), await joined(leases, "two")
+        await leases.acquire(one.id, [1, 2, 3])
+        view = await leases.renew(two.id, LONG)
+        assert {live.member: live.shards for live in view.members} == {one: 3, two: 0}
+        assert all(LONG - 10 < live.lease_left <= LONG for live in view.members)
+        assert view.held == {}
+        assert (await leases.renew(one.id, LONG)).held == {1: 1, 2: 1, 3: 1}
+
+    async def test_a_lease_that_ended_is_never_renewed(self, leases: PostgresLeases) -> None:
+        member, other = await joined(leases, seconds=SHORT), await joined(leases, "two")
+        await asyncio.sleep(SHORT + 0.05)
+        with pytest.raises(LeaseEnded):
+            await leases.renew(member.id, LONG)
+        assert [live.member for live in (await leases.renew(other.id, LONG)).members] == [other]
+
+    async def test_members_that_died_long_ago_are_removed(self, leases: PostgresLeases, postgres_url: str) -> None:
+        dead = await joined(leases, "dead", seconds=-2 * 3600)
+        await joined(leases)
+        with psycopg.connect(postgres_url.replace("+psycopg", "")) as connection:
+            found = connection.execute("SELECT id FROM leases").fetchall()
+        assert dead.id not in {member_id for (member_id,) in found}
+        assert len(found) == 1
+
+
+class TestShards:
+    async def test_each_shard_is_given_to_one_member(self, leases: PostgresLeases) -> None:
+        one, two = await joined(leases), await joined(leases, "two")
+        assert await leases.acquire(one.id, range(SHARDS // 2)) == dict.fromkeys(range(SHARDS // 2), 1)
+        taken = await leases.acquire(two.id, range(SHARDS))
+        assert taken == dict.fromkeys(range(SHARDS // 2, SHARDS), 1)
+
+    async def test_two_members_that_ask_at_once_share_nothing(self, open_leases: OpenLeases) -> None:
+        stores = [await open_leases() for _ in range(4)]
+        members = [await joined(store, str(number)) for number, store in enumerate(stores)]
+        for round_ in range(5):
+            taken = await asyncio.gather(
+                *(store.acquire(member.id, range(SHARDS)) for store, member in zip(stores, members, strict=True))
+            )
+            assert sum(map(len, taken)) == len({shard for some in taken for shard in some}), round_
+            rest = await asyncio.gather(
+                *(
+                    store.acquire(member.id, set(range(SHARDS)) - set().union(*taken))
+                    for store, member in zip(stores, members, strict=True)
+                )
+            )
+            assert sorted(shard for some in (*taken, *rest) for shard in some) == list(range(SHARDS))
+            for store, member in zip(stores, members, strict=True):
+                await store.release(member.id, range(SHARDS))
+
+    async def test_shards_of_a_dead_member_are_free_and_their_epoch_grows(self, leases: PostgresLeases) -> None:
+        dead, living = await joined(leases, "dead", seconds=SHORT), await joined(leases)
+        await leases.acquire(dead.id, [7, 8])
+        assert await leases.acquire(living.id, [7]) == {}
+        await asyncio.sleep(SHORT + 0.05)
+        assert await leases.acquire(living.id, [7]) == {7: 2}
+        assert await leases.acquire(dead.id, [8, 9]) == {}, "its own lease has ended"
+
+    async def test_a_member_can_take_a_shard_again_whose_first_answer_was_lost(self, leases: PostgresLeases) -> None:
+        member = await joined(leases)
+        assert await leases.acquire(member.id, [5]) == {5: 1}
+        assert await leases.acquire(member.id, [5]) == {5: 2}
+
+    async def test_only_the_holder_releases_a_shard_and_its_epoch_grows(self, leases: PostgresLeases) -> None:
+        one, two = await joined(leases), await joined(leases, "two")
+        await leases.acquire(one.id, [5, 6])
+        await leases.release(two.id, [5])
+        assert await leases.acquire(two.id, [5]) == {}
+        await leases.release(one.id, [5])
+        assert await leases.acquire(two.id, [5, 6]) == {5: 3}
+
+    async def test_a_member_that_leaves_gives_everything_back(self, leases: PostgresLeases) -> None:
+        one, two = await joined(leases), await joined(leases, "two")
+        await leases.acquire(one.id, range(SHARDS))
+        await leases.leave(one.id)
+        assert len(await leases.acquire(two.id, range(SHARDS))) == SHARDS
+        assert [live.member for live in (await leases.renew(two.id, LONG)).members] == [two]
+
+    async def test_a_shard_that_is_being_written_is_skipped_and_not_waited_for(
+        self, leases: PostgresLeases, postgres_url: str
+    ) -> None:
+        member = await joined(leases)
+        with psycopg.connect(postgres_url.replace("+psycopg", "")) as writing:
+            writing.execute("SELECT epoch FROM shards WHERE shard = 3 FOR SHARE")
+            assert await leases.acquire(member.id, [3, 4]) == {4: 1}
+        assert await leases.acquire(member.id, [3]) == {3: 1}
+
+
+class TestConnection:
+    async def test_leases_do_not_wait_for_a_long_write(self, leases: PostgresLeases, postgres_url: str) -> None:
+        member = await joined(leases)
+        database = open_database(postgres_url)
+        try:
+            with database.writing.begin() as connection:
+                database.lock(connection)
+                connection.execute(text("LOCK TABLE plants IN EXCLUSIVE MODE"))
+                assert await leases.acquire(member.id, [1]) == {1: 1}
+                await leases.renew(member.id, LONG)
+        finally:
+            database.close()
+
+    async def test_a_lost_connection_is_replaced(self, leases: PostgresLeases, postgres: PostgresServer) -> None:
+        member = await joined(leases)
+        postgres.disconnect_all()
+        with pytest.raises(DBAPIError):
+            await leases.renew(member.id, LONG)
+        await leases.renew(member.id, LONG)
