@@ -10,6 +10,7 @@ from domogate.developer.surface import SURFACE
 from domogate.domain.people import GrantType, Scope, Standing, TokenKind
 from domogate.http_api.operations import Operation
 from support.developer_setup import DeveloperApi
+from support.hostile_requests import Attack, send_hostile_requests
 from support.stores import ANNA, BRUNO, HOUSE, LAMP, an_id
 from support.token_api import problem
 
@@ -126,3 +127,10 @@ class TestEveryOperation:
         answer = await api.send("GET", "/self-service")
         assert (answer.status_code, "retry-after" in answer.headers) == (429, True)
         await api.ok("GET", "/self-service", token=await api.mint(BRUNO))
+
+    async def test_hostile_requests_are_refused_in_words(self, api: DeveloperApi) -> None:
+        ids = await own_things(api)
+        attack = Attack(SURFACE, lambda operation, others: operation.path.format(**ids | others), BODIES)
+        assert await send_hostile_requests(api, attack) == []
+        for path in ("/self-service", "/applications", "/keys"):
+            await api.ok("GET", path)

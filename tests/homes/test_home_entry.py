@@ -11,6 +11,7 @@ from domogate.homes.surface import SURFACE
 from domogate.http_api.operations import Operation
 from support.clocks import NOW
 from support.home_setup import WEBHOOK, HomeApi
+from support.hostile_requests import Attack, send_hostile_requests
 from support.stores import ANNA, APP, BRUNO, CARLA, GRANT, HOUSE, KITCHEN, LAMP, PLUG, SCENE, an_id
 from support.token_api import problem
 
@@ -144,3 +145,9 @@ class TestEveryOperation:
 
     async def test_no_subscription_key_is_needed(self, api: HomeApi) -> None:
         await api.ok("GET", "/homes", token=await api.mint(ANNA, scopes=(HOME_SCOPE,)))
+
+    async def test_hostile_requests_are_refused_in_words(self, api: HomeApi) -> None:
+        attack = Attack(SURFACE, lambda operation, others: path_of(operation, **others), BODIES)
+        assert await send_hostile_requests(api, attack) == []
+        for path in ("/me", "/homes", f"/homes/{HOUSE.id}/people", "/applications"):
+            await api.ok("GET", path)

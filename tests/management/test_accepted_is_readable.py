@@ -14,11 +14,10 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant
 from domogate.domain.people import MOST_DAILY_QUOTA
 from domogate.domain.plants import Topology
-from domogate.management.surface import SURFACE
 from support.command_line import CommandLine
 from support.examples import examples
 from support.full_plant import FULL_PLANT, MODULE_OF
-from support.management_setup import ManagementApi, open_api
+from support.management_setup import open_api
 from support.stores import ANNA
 
 pytestmark = pytest.mark.slow
@@ -109,22 +108,3 @@ async def _post(folder: Path, records: list[tuple[str, dict[str, Any]]]) -> None
         for path in _LISTS:
             await api.ok("GET", path)
         await api.env.audit.flush()
-
-
-_WITH_BODY = [one for one in SURFACE.operations if one.body is not None]
-
-
-class TestBodiesThatCannotBeRead:
-    @pytest.mark.parametrize("operation", _WITH_BODY, ids=lambda one: one.id)
-    @pytest.mark.parametrize(
-        "body",
-        [b'{"\\ud800": 1}', b'{"name": "\\udc00"}', b'{"x": ' + b"[" * 970 + b"]" * 970 + b"}", b"[" * 970 + b"]" * 970],
-        ids=["surrogate key", "surrogate", "deep member", "deep"],
-    )
-    async def test_are_400_for_every_operation(self, api: ManagementApi, operation: Any, body: bytes) -> None:
-        path = operation.path.format_map({"clientId": "app"} | dict.fromkeys(_parameters(operation.path), FULL_PLANT.id))
-        await api.refused(operation.method, path, status=400, content=body)
-
-
-def _parameters(path: str) -> list[str]:
-    return [part.strip("{}") for part in path.split("/") if part.startswith("{")]

@@ -1,5 +1,6 @@
 """Credentials: every operation is only for an operator with an access token that has the scope."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from domogate.http_api.operations import Operation
 from domogate.management import safety
 from domogate.management.surface import SURFACE
 from support.clocks import NOW
+from support.hostile_requests import Attack, send_hostile_requests
 from support.management_setup import ManagementApi
 from support.safety_site import SITE, site_estate
 from support.stores import (
@@ -93,8 +95,9 @@ BODIES: dict[str, Any] = {
 }
 
 
-def module_path(operation: Operation) -> str:
-    return operation.path.format(**EXAMPLES | OTHER_EXAMPLES.get(operation.id, {})) + QUERIES.get(operation.id, "")
+def module_path(operation: Operation, others: Mapping[str, str] | None = None) -> str:
+    ids = EXAMPLES | OTHER_EXAMPLES.get(operation.id, {}) | dict(others or {})
+    return operation.path.format(**ids) + QUERIES.get(operation.id, "")
 
 
 async def everything(api: ManagementApi) -> bytes:
@@ -183,6 +186,14 @@ class TestEveryOperation:
     async def test_with_an_implicit_token_it_is_401(self, api: ManagementApi) -> None:
         await self.refuse(api, await api.mint(api.operator, flow=GrantType.IMPLICIT), 401, "invalid_token")
 
+    async def test_hostile_requests_are_refused_in_words(self, driven: ManagementApi) -> None:
+        attack = Attack(SURFACE, module_path, BODIES, frozenset({"listen", "rotateSigningKeys"}), share=4)
+        assert await send_hostile_requests(driven, attack) == []
+        for operation in OPERATIONS:
+            if operation.is_list:
+                answer = await driven.send("GET", module_path(operation))
+                assert answer.status_code in (200, 404), f"{operation.id}: {answer.text}"
+
 
 class TestChangesBetweenRequests:
     async def test_a_former_operator_is_refused_and_the_refusal_is_noted(self, api: ManagementApi) -> None:
@@ -230,7 +241,19 @@ class TestTheAuthorizationHeader:
 class TestWrongUrlsAndMethods:
     @pytest.mark.parametrize(
         "path",
-        ["", "/", "/users//", "/user", "/Users", "//users", "/users/%ff", "/plants//invitations", "/../users", "/users%2f"],
+        [
+            "",
+            "/",
+            "/users//",
+            "/user",
+            "/Users",
+            "//users",
+            "/users/%ff",
+            "/clients/a%00b",
+            "/plants//invitations",
+            "/../users",
+            "/users%2f",
+        ],
     )
     async def test_an_unknown_url_is_404(self, api: ManagementApi, path: str) -> None:
         answer = await api.http.send(api.http.build_request("GET", "https://gateway.example/manage/v1" + path))

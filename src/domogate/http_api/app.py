@@ -142,9 +142,12 @@ def _match(segments: Sequence[str], given: Sequence[bytes]) -> dict[str, str] | 
     for segment, sent in zip(segments, given, strict=True):
         if segment.startswith("{"):
             try:
-                parameters[segment[1:-1]] = unquote_to_bytes(sent).decode()
+                text = unquote_to_bytes(sent).decode()
             except UnicodeDecodeError:
                 return None
+            if "\0" in text:  # Nothing has such a name, and PostgreSQL refuses to search for it.
+                return None
+            parameters[segment[1:-1]] = text
         elif segment.encode() != sent:
             return None
     return parameters if all(parameters.values()) else None

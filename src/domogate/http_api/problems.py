@@ -15,6 +15,9 @@ from domogate.services.refusals import Refused
 
 MEDIA_TYPE = "application/problem+json"
 
+_BEGINNING, _END = 500, 100
+"""The number of characters of a long detail that are sent. Its middle is left out, because it may quote a long value."""
+
 # Statuses of the specification (Spec 7) that http.HTTPStatus does not have.
 _OWN_TITLES = {469: "Password Renewal Required", 470: "Terms Acceptance Required"}
 
@@ -64,7 +67,11 @@ class Problem(Exception):
         self.headers = dict(headers or {})
 
     def details(self) -> ProblemDetails:
-        return ProblemDetails(_OWN_TITLES.get(self.status) or HTTPStatus(self.status).phrase, self.status, self.detail)
+        title = _OWN_TITLES.get(self.status) or HTTPStatus(self.status).phrase
+        detail = self.detail
+        if len(detail) > _BEGINNING + _END:
+            detail = f"{detail[:_BEGINNING]} … {detail[-_END:]}"
+        return ProblemDetails(title, self.status, detail)
 
     def to_response(self) -> Response:
         headers = {"cache-control": "no-store", **self.headers}
