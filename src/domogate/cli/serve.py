@@ -8,7 +8,7 @@ from domogate.cli._command import Mistake, command
 from domogate.cli._output import note
 from domogate.cli._ready import Ready, ReadyFile, withdraw, write_ready
 from domogate.ports import UnnamedDrivers
-from domogate.settings import Settings, check_exposure
+from domogate.settings import Settings, check_cluster, check_exposure
 from domogate.settings.declared import list_flags
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ commands = typer.Typer()
 async def serve(settings: Settings, ready_file: ReadyFile = None) -> None:
     """Run the gateway until SIGTERM or Ctrl-C. There is no default user, key or password."""
     check_exposure(settings)
+    check_cluster(settings)
 
     async def on_ready(gateway: "Gateway") -> None:
         note(f"Serving on {gateway.settings.base_url}")

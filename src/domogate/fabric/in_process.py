@@ -12,7 +12,7 @@ from domogate.ports import Clock, DeviceHost, Picture
 
 T = TypeVar("T")
 
-_LEEWAY = 0.15
+LEEWAY = 0.15
 """The seconds that a caller waits after the deadline.
 
 In this time, the host needs up to 0.1 s to write the end of the order.
@@ -31,15 +31,15 @@ class InProcessFabric:
 
     async def execute(self, order: Order) -> Report:
         host, left = self._check(order.deadline)
-        return await _within(left + _LEEWAY, host.execute(order))
+        return await _within(left + LEEWAY, host.execute(order))
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
         host, left = self._check(deadline)
-        return await _within(left + _LEEWAY, host.read(plant_id, module_id, deadline))
+        return await _within(left + LEEWAY, host.read(plant_id, module_id, deadline))
 
     async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
         host, left = self._check(deadline)
-        return await _within(left + _LEEWAY, host.take_picture(plant_id, module_id, deadline))
+        return await _within(left + LEEWAY, host.take_picture(plant_id, module_id, deadline))
 
     def _check(self, deadline: float) -> tuple[DeviceHost, float]:
         if self._host is None:

@@ -13,6 +13,7 @@ from domogate.ports.devices import (
     Driver,
     Fabric,
     HasConnections,
+    NotHeld,
     Picture,
     ReportSink,
 )
@@ -100,6 +101,7 @@ __all__ = [
     "ModulePlace",
     "ModuleSearchStore",
     "NewCredential",
+    "NotHeld",
     "OperatorStore",
     "OrderStore",
     "OutgoingMail",

@@ -101,8 +101,15 @@ class Driver(Protocol):
         ...
 
 
+class NotHeld(Exception):
+    """This gateway of a cluster does not drive the plant. Nothing was sent; another gateway can be asked."""
+
+
 class DeviceHost(Protocol):
-    """The part of the gateway that drives plants. It receives orders and questions from the fabric."""
+    """The part of the gateway that drives plants. It receives orders and questions from the fabric.
+
+    In a cluster, all methods raise NotHeld for a plant that another gateway drives.
+    """
 
     async def execute(self, order: Order) -> Report: ...
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report: ...

@@ -46,7 +46,7 @@ def list_flags() -> tuple[str, ...]:
 
     A URL rarely contains a password, so it has both flags.
     """
-    hidden = {name for name, one in DECLARED.items() if one.setting.secret and one.setting.metavar != "URL"}
+    hidden = {name for name, one in DECLARED.items() if one.setting.secret and not one.setting.metavar.startswith("URL")}
     return tuple(name for name in (*DECLARED, *FILES) if name not in hidden)
 
 

@@ -5,6 +5,7 @@ from domogate.domain.languages import LANGUAGES
 from domogate.domain.people import MOST_DAILY_QUOTA
 from domogate.drivers.declaration import Setting
 from domogate.identity.secret_keys import check_keys
+from domogate.settings.cluster_descriptions import CLUSTER
 from domogate.settings.rules import (
     check_ages,
     check_database,
@@ -79,6 +80,7 @@ PANELS: dict[str, dict[str, Setting]] = {
             between(0, 65_535),
         ),
     },
+    "Cluster": CLUSTER,
     "Protocol guards": {
         "max_body": Setting("BYTES", "Longest request body. A request with a longer body gets 413.", between(1, 1 << 30)),
         "max_header": Setting(

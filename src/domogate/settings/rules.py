@@ -84,6 +84,17 @@ check_database = _allow(
     re.compile(r"[a-z0-9]+(\+[a-z0-9]+)?://").match, "a database URL is allowed, such as postgresql+psycopg://user@host/name"
 )
 
+check_cluster_name = _allow(
+    re.compile(r"[a-z0-9][a-z0-9-]{0,39}").fullmatch,
+    "a name of 1 to 40 lower-case letters, digits and hyphens is allowed, such as hotels-north",
+)
+
+
+def check_nats_urls(value: tuple[str, ...]) -> tuple[str, ...]:
+    if not value or not all(_is_absolute(url, ("nats", "tls"), "#?") for url in value):
+        raise Wrong("a list of nats:// or tls:// URLs is allowed, such as nats://10.0.0.5:4222,nats://10.0.0.6:4222")
+    return value
+
 
 def check_networks(value: tuple[str, ...]) -> tuple[str, ...]:
     for network in value:

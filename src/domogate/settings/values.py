@@ -32,6 +32,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     metrics_host: str = "127.0.0.1"
     metrics_port: int | None = None
 
+    # Cluster
+    cluster: str | None = None
+    nats: tuple[str, ...] = ()
+    nats_user: str | None = None
+    nats_password: str | None = None
+    nats_token: str | None = None
+    nats_nkey: str | None = None
+    nats_credentials: Path | None = None
+    nats_tls_ca: Path | None = None
+    nats_tls_certificate: Path | None = None
+    nats_tls_key: Path | None = None
+
     # Protocol guards
     max_body: int = 65_536
     max_header: int = 32_768

@@ -1,0 +1,38 @@
+"""Measures how long the process did not run, for example because it was frozen or the machine was suspended."""
+
+import asyncio
+import time
+
+_TICK = 0.05
+_KEPT = 0.5
+"""In seconds. Messages that waited during a stall are handled within this time after it."""
+
+
+class StallMeter:
+    """Compares the monotonic clock with a timer of the event loop."""
+
+    def __init__(self) -> None:
+        self._expected = 0.0
+        self._length = 0.0
+        self._ended = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        self._tick()
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def seconds(self) -> float:
+        """Return how long a message that arrives now may have waited in this process, in seconds."""
+        now = time.monotonic()
+        running = max(0.0, now - self._expected)
+        return max(running, self._length if now - self._ended < _KEPT else 0.0)
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        if self._timer is not None and (late := now - self._expected) > _TICK:
+            self._length, self._ended = late, now
+        self._expected = now + _TICK
+        self._timer = asyncio.get_running_loop().call_later(_TICK, self._tick)

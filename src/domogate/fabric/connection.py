@@ -1,0 +1,262 @@
+"""The connection of this gateway to the NATS servers. It is opened again after a loss, with growing pauses.
+
+The client library would keep messages while it is not connected and send them later. An order must not be sent late, so the
+library neither keeps messages nor connects again by itself.
+"""
+
+import asyncio
+import itertools
+import ssl
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from random import SystemRandom
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+import nats
+import structlog
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.errors import Error
+
+from domogate.common.tasks import cancel
+
+_log = structlog.get_logger(__name__)
+
+_CONNECT_SECONDS = 2
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
+_PING_SECONDS, _MISSED_PINGS = 1, 3
+"""A connection without an answer for this time counts as lost."""
+
+_jitter = SystemRandom().uniform
+
+Handler = Callable[[Msg], Awaitable[None]]
+
+
+class NatsAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """The servers, and how this gateway proves its identity."""
+
+    servers: tuple[str, ...]
+    user: str | None = None
+    password: str | None = None
+    token: str | None = None
+    nkey: str | None = None
+    credentials: Path | None = None
+    tls_ca: Path | None = None
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+
+    def build_tls(self) -> ssl.SSLContext | None:
+        """Return None if the connection is not encrypted."""
+        if self.tls_ca is None and self.tls_certificate is None and not any(url.startswith("tls:") for url in self.servers):
+            return None
+        context = ssl.create_default_context(cafile=self.tls_ca)
+        if self.tls_certificate is not None:
+            context.load_cert_chain(self.tls_certificate, self.tls_key)
+        return context
+
+
+class NatsConnection:
+    """Keeps one connection and its subscriptions."""
+
+    def __init__(self, access: NatsAccess, name: str) -> None:
+        self._access = access
+        self._name = name
+        self._tls = access.build_tls()
+        self._client: Client | None = None
+        self._handlers: dict[str, Handler] = {}
+        self._subscriptions: dict[str, Subscription] = {}
+        self._lost = asyncio.Event()
+        self._connected = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.problem = "the gateway has not connected to NATS yet"
+        """Why there is no connection. Empty if there is one."""
+        self.server = ""
+        """The address of the server, without credentials."""
+
+    @property
+    def is_connected(self) -> bool:
+        return self._client is not None and self._client.is_connected
+
+    @property
+    def max_payload(self) -> int:
+        return 0 if self._client is None else self._client.max_payload
+
+    async def start(self) -> None:
+        """Connect in the background. Return when the first attempt has ended."""
+        attempted = asyncio.Event()
+        self._task = asyncio.create_task(self._keep_connected(attempted), name="connection to NATS")
+        await attempted.wait()
+
+    async def stop(self) -> None:
+        await cancel(self._task)
+        await self._disconnect()
+
+    async def wait_connected(self, seconds: float) -> bool:
+        """Wait for a connection. Return False if there is none after this time."""
+        if self.is_connected:
+            return True
+        try:
+            async with asyncio.timeout(seconds):
+                await self._connected.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    # subscriptions and messages
+
+    async def subscribe(self, subject: str, handler: Handler) -> None:
+        """Call the handler for each message, now and on later connections. The handler must return at once."""
+        self._handlers[subject] = handler
+        if self._client is not None and subject not in self._subscriptions:
+            self._subscriptions[subject] = await self._client.subscribe(subject, cb=handler)
+
+    async def unsubscribe(self, subject: str) -> None:
+        self._handlers.pop(subject, None)
+        subscription = self._subscriptions.pop(subject, None)
+        if subscription is not None and self.is_connected:
+            await subscription.unsubscribe()
+
+    async def publish(self, subject: str, content: bytes = b"", reply: str = "") -> None:
+        """Send a message. Raises ConnectionError if there is no connection; then nothing is sent."""
+        try:
+            await self._require().publish(subject, content, reply)
+        except (Error, OSError) as error:
+            raise ConnectionError(str(error)) from error
+
+    async def request(self, subject: str, content: bytes, seconds: float) -> bytes:
+        """Send a message and return the answer. Raises NoRespondersError, TimeoutError or ConnectionError."""
+        client = self._require()
+        try:
+            return (await client.request(subject, content, timeout=seconds)).data
+        except nats.errors.NoRespondersError:
+            raise
+        except nats.errors.TimeoutError:
+            raise TimeoutError from None
+        except (Error, OSError) as error:
+            raise ConnectionError(str(error)) from error
+
+    async def open_inbox(self) -> tuple[str, Subscription]:
+        """Return a new subject for several answers, and the subscription to it."""
+        client = self._require()
+        inbox = client.new_inbox()
+        return inbox, await client.subscribe(inbox)
+
+    async def close_inbox(self, subscription: Subscription) -> None:
+        if self.is_connected:
+            with suppress(Error):  # The connection was replaced.
+                await subscription.unsubscribe()
+
+    async def flush(self) -> None:
+        """Wait until the server has received all messages and subscriptions. Raises ConnectionError."""
+        try:
+            await _flush(self._require())
+        except Error as error:
+            raise ConnectionError(str(error)) from error
+
+    def _require(self) -> Client:
+        if self._client is None or not self._client.is_connected:
+            raise ConnectionError(self.problem or "the connection to NATS was lost")
+        return self._client
+
+    # the connection
+
+    async def _keep_connected(self, attempted: asyncio.Event) -> None:
+        pause = _FIRST_PAUSE
+        for server in itertools.cycle(self._access.servers):
+            self._lost.clear()
+            try:
+                await self._connect(server)
+            except Exception as error:
+                self._note_problem(server, error)
+                attempted.set()
+                await asyncio.sleep(pause * _jitter(0.5, 1.0))
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            else:
+                attempted.set()
+                pause = _FIRST_PAUSE
+                await self._lost.wait()
+                self._note_problem(server, "the connection was lost")
+                await self._disconnect()
+
+    async def _connect(self, server: str) -> None:
+        access = self._access
+        options: dict[str, Any] = {
+            "user": access.user,
+            "password": access.password,
+            "token": access.token,
+            "nkeys_seed_str": access.nkey,
+            "user_credentials": None if access.credentials is None else str(access.credentials),
+            "tls": self._tls,
+        }
+        client = Client()
+        try:
+            await self._open(client, server, {name: value for name, value in options.items() if value is not None})
+        except BaseException:
+            await _close(client)
+            raise
+        self._client = client
+        self.server = _without_credentials(server)
+        self.problem = ""
+        self._connected.set()
+        _log.info("connected to NATS", server=self.server)
+
+    async def _open(self, client: Client, server: str, options: dict[str, Any]) -> None:
+        async with asyncio.timeout(_CONNECT_SECONDS):
+            await client.connect(
+                server,
+                name=self._name,
+                allow_reconnect=False,
+                max_reconnect_attempts=1,
+                reconnect_time_wait=0,
+                pending_size=0,
+                ping_interval=_PING_SECONDS,
+                max_outstanding_pings=_MISSED_PINGS,
+                connect_timeout=_CONNECT_SECONDS,
+                error_cb=self._on_error,
+                closed_cb=self._on_closed,
+                **options,
+            )
+        for subject, handler in self._handlers.items():
+            self._subscriptions[subject] = await client.subscribe(subject, cb=handler)
+        await _flush(client)
+
+    async def _disconnect(self) -> None:
+        client, self._client = self._client, None
+        self._connected.clear()
+        self._subscriptions.clear()
+        if client is not None:
+            await _close(client)
+
+    def _note_problem(self, server: str, problem: object) -> None:
+        words = str(problem) or type(problem).__name__
+        if words != self.problem:
+            _log.warning("no connection to NATS; will retry", server=_without_credentials(server), reason=words)
+        self.problem = words
+
+    async def _on_error(self, error: Exception) -> None:
+        _log.debug("NATS", reason=str(error))
+
+    async def _on_closed(self) -> None:
+        self._lost.set()
+
+
+async def _flush(client: Client) -> None:
+    # The library sends the ping of a flush before the messages that still wait in its buffer. The second ping comes after them.
+    for _ in range(2):
+        await client.flush(_CONNECT_SECONDS)
+
+
+async def _close(client: Client) -> None:
+    try:
+        async with asyncio.timeout(_CONNECT_SECONDS):
+            await client.close()
+    except Exception as error:
+        _log.debug("connection to NATS not closed", reason=str(error))
+
+
+def _without_credentials(server: str) -> str:
+    return urlsplit(server).netloc.rpartition("@")[2]

@@ -1,0 +1,275 @@
+"""The fabric of a cluster: questions about a plant go over NATS to the gateway that drives it.
+
+Each shard has one subject. A gateway subscribes to the subjects of the shards that it holds. A question about a plant of this
+gateway does not use NATS. Two more subjects wake up other gateways: one after a commit, one after a change of shards. These
+messages have no content.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import NoReturn, TypeVar
+
+import structlog
+from nats.aio.msg import Msg
+from nats.errors import NoRespondersError
+
+from domogate.common.stalls import StallMeter
+from domogate.common.tasks import cancel
+from domogate.domain.commands import Order
+from domogate.domain.faults import DeviceOffline, DeviceTimeout, Fault, Internal
+from domogate.domain.ids import Id
+from domogate.domain.shards import shard_of
+from domogate.domain.states import Report
+from domogate.fabric.connection import NatsConnection
+from domogate.fabric.in_process import LEEWAY, InProcessFabric
+from domogate.fabric.messages import (
+    Answer,
+    Elsewhere,
+    Execute,
+    Pictured,
+    Read,
+    Refused,
+    Reported,
+    TakePicture,
+    decode_answer,
+    decode_question,
+    encode,
+    refuse,
+    split_picture,
+)
+from domogate.ports import Clock, DeviceHost, NotHeld, Picture
+
+_log = structlog.get_logger(__name__)
+
+_MOST_ANSWERING = 10_000
+"""The number of questions of other gateways that are answered at the same time."""
+_FIRST_RETRY, _LONGEST_RETRY = 0.02, 0.2
+_FEED_PAUSE = 0.005
+_ENVELOPE = 1_024
+"""The bytes of a message that are kept free for its other fields."""
+_LARGEST_PICTURE = 1 << 20
+
+T = TypeVar("T")
+
+_NOBODY = "the device is offline: no gateway drives this plant"
+_LATE = "the device did not answer in time"
+_NOT_VALID = "another gateway sent an answer that is not valid"
+_NO_RESPONDERS = "503"
+
+
+class NatsFabric:
+    """Implements Fabric."""
+
+    def __init__(
+        self, connection: NatsConnection, clock: Clock, cluster: str, is_moving: Callable[[int], Awaitable[bool]]
+    ) -> None:
+        """`is_moving` returns whether a shard without a holder will soon have one. Then a question waits for it."""
+        self._connection = connection
+        self._clock = clock
+        self._prefix = cluster
+        self._is_moving = is_moving
+        self._local = InProcessFabric(clock)
+        self._host: DeviceHost | None = None
+        self._held: set[int] = set()
+        self._stalls = StallMeter()
+        self._answering: set[asyncio.Task[None]] = set()
+        self._feed_timer: asyncio.TimerHandle | None = None
+        self.asked = 0
+        """The number of questions to other gateways so far."""
+        self.answered = 0
+        """The number of questions of other gateways so far."""
+
+    def serve(self, host: DeviceHost) -> None:
+        self._local.serve(host)
+        self._host = host
+
+    async def start(self) -> None:
+        self._stalls.start()
+        await self._connection.start()
+
+    async def stop(self) -> None:
+        self._stalls.stop()
+        if self._feed_timer is not None:
+            self._feed_timer.cancel()
+        await cancel(*self._answering)
+        await self._connection.stop()
+
+    # shards and signals
+
+    async def hold(self, shards: Iterable[int]) -> None:
+        """Answer questions about the plants of these shards from now on."""
+        for shard in shards:
+            self._held.add(shard)
+            await self._connection.subscribe(self._subject(shard), self._on_question)
+
+    async def let_go(self, shards: Iterable[int]) -> None:
+        """Answer no new questions about the plants of these shards."""
+        for shard in shards:
+            self._held.discard(shard)
+            await self._connection.unsubscribe(self._subject(shard))
+
+    async def on_feed(self, callback: Callable[[], None]) -> None:
+        """Call `callback` when another gateway has committed changes."""
+        await self._connection.subscribe(f"{self._prefix}.feed", _calling(callback))
+
+    async def on_shards(self, callback: Callable[[], None]) -> None:
+        """Call `callback` when another gateway has joined, left, or released shards."""
+        await self._connection.subscribe(f"{self._prefix}.shards", _calling(callback))
+
+    def publish_feed(self) -> None:
+        """Tell the other gateways that this gateway committed changes. Several calls within a short time send one message."""
+        if self._feed_timer is None:
+            self._feed_timer = asyncio.get_running_loop().call_later(_FEED_PAUSE, self._send_feed)
+
+    def _send_feed(self) -> None:
+        self._feed_timer = None
+        self._begin(self._signal("feed"))
+
+    async def publish_shards(self) -> None:
+        """Tell the other gateways that shards are free."""
+        await self._signal("shards")
+
+    async def _signal(self, subject: str) -> None:
+        try:
+            await self._connection.publish(f"{self._prefix}.{subject}")
+        except ConnectionError as error:
+            _log.debug("gateways not told; they find the change themselves", subject=subject, reason=str(error))
+
+    def _begin(self, work: "asyncio.Future[None] | Awaitable[None]") -> None:
+        task = asyncio.ensure_future(work)
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    def _subject(self, shard: int) -> str:
+        return f"{self._prefix}.shard.{shard}"
+
+    # questions of this gateway
+
+    async def execute(self, order: Order) -> Report:
+        def ask(subject: str, left: float) -> Awaitable[Report]:
+            question = Execute(order.id, order.plant_id, order.module_id, order.command, order.user_id, left)
+            return self._request_report(subject, question)
+
+        return await self._ask(order.plant_id, order.deadline, lambda: self._local.execute(order), ask)
+
+    async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
+        def ask(subject: str, left: float) -> Awaitable[Report]:
+            return self._request_report(subject, Read(plant_id, module_id, left))
+
+        return await self._ask(plant_id, deadline, lambda: self._local.read(plant_id, module_id, deadline), ask)
+
+    async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
+        def ask(subject: str, left: float) -> Awaitable[Picture]:
+            return self._request_picture(subject, TakePicture(plant_id, module_id, left))
+
+        return await self._ask(plant_id, deadline, lambda: self._local.take_picture(plant_id, module_id, deadline), ask)
+
+    async def _ask(
+        self,
+        plant_id: Id,
+        deadline: float,
+        ask_here: Callable[[], Awaitable[T]],
+        ask_holder: Callable[[str, float], Awaitable[T]],
+    ) -> T:
+        """Ask the gateway that drives the plant. If the plant is changing its gateway, wait for the next one."""
+        shard, pause = shard_of(plant_id), _FIRST_RETRY
+        while True:
+            try:
+                if shard in self._held:
+                    return await ask_here()
+                left = deadline - self._clock.now()
+                if left <= 0:
+                    raise DeviceTimeout("the device was not asked: the deadline had passed")
+                if not await self._connection.wait_connected(left):
+                    raise DeviceOffline("the device is offline: this gateway has no connection to the gateway that drives it")
+                self.asked += 1
+                return await ask_holder(self._subject(shard), deadline - self._clock.now())
+            except TimeoutError:
+                raise DeviceTimeout(_LATE) from None
+            except ConnectionError:
+                # The question may have reached the other gateway, so it is not sent again.
+                raise DeviceTimeout("the connection to the gateway that drives the device was lost") from None
+            except (NoRespondersError, NotHeld):
+                if not await self._is_moving(shard):
+                    raise DeviceOffline(_NOBODY) from None
+            await asyncio.sleep(min(pause, max(0.0, deadline - self._clock.now())))
+            pause = min(2 * pause, _LONGEST_RETRY)
+
+    async def _request_report(self, subject: str, question: Execute | Read) -> Report:
+        answer = decode_answer(await self._connection.request(subject, encode(question), question.left + LEEWAY))
+        if not isinstance(answer, Reported):
+            _refuse(answer)
+        return answer.report
+
+    async def _request_picture(self, subject: str, question: TakePicture) -> Picture:
+        """Ask for a picture. It comes in several messages if it is larger than the servers allow."""
+        inbox, messages = await self._connection.open_inbox()
+        try:
+            async with asyncio.timeout(question.left + LEEWAY):
+                await self._connection.publish(subject, encode(question), inbox)
+                first = await messages.next_msg(None)
+                if first.headers is not None and first.headers.get("Status") == _NO_RESPONDERS:
+                    raise NoRespondersError
+                answer = decode_answer(first.data)
+                if not isinstance(answer, Pictured):
+                    _refuse(answer)
+                content = bytearray(answer.content)
+                for _ in range(answer.parts):
+                    content += (await messages.next_msg(None)).data
+                    if len(content) > _LARGEST_PICTURE:
+                        raise Internal(_NOT_VALID)
+        finally:
+            await self._connection.close_inbox(messages)
+        return Picture(answer.media_type, bytes(content))
+
+    # questions of other gateways
+
+    async def _on_question(self, message: Msg) -> None:
+        received = self._clock.now() - self._stalls.seconds()
+        if len(self._answering) >= _MOST_ANSWERING:
+            await self._send(message.reply, refuse(DeviceTimeout("too many questions of other gateways are waiting")))
+        else:
+            self._begin(self._answer(message, received))
+
+    async def _answer(self, message: Msg, received: float) -> None:
+        self.answered += 1
+        try:
+            question = decode_question(message.data)
+            if isinstance(question, TakePicture):
+                picture = await self._local.take_picture(question.plant_id, question.module_id, received + question.left)
+                first, parts = split_picture(picture, self._connection.max_payload - _ENVELOPE)
+                await self._send(message.reply, first, *parts)
+                return
+            if isinstance(question, Execute):
+                report = await self._local.execute(question.order(received))
+            else:
+                report = await self._local.read(question.plant_id, question.module_id, received + question.left)
+            await self._send(message.reply, Reported(report))
+        except NotHeld:
+            await self._send(message.reply, Elsewhere())
+        except Fault as fault:
+            await self._send(message.reply, refuse(fault))
+        except Exception as error:
+            _log.error("question of another gateway failed", subject=message.subject, exc_info=error)
+            await self._send(message.reply, refuse(Internal("the gateway that drives the device failed")))
+
+    async def _send(self, reply: str, answer: Answer, *parts: bytes) -> None:
+        try:
+            await self._connection.publish(reply, encode(answer))
+            for part in parts:
+                await self._connection.publish(reply, part)
+        except ConnectionError as error:
+            _log.warning("answer not sent to the gateway that asked", reason=str(error))
+
+
+def _refuse(answer: Answer) -> NoReturn:
+    if isinstance(answer, Elsewhere):
+        raise NotHeld
+    raise answer.fault() if isinstance(answer, Refused) else Internal(_NOT_VALID)
+
+
+def _calling(callback: Callable[[], None]) -> Callable[[Msg], Awaitable[None]]:
+    async def handle(_message: Msg) -> None:
+        callback()
+
+    return handle

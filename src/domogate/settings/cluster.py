@@ -1,0 +1,45 @@
+"""The settings that make a gateway a member of a cluster are given together."""
+
+from collections.abc import Iterator
+
+from domogate.settings.loading import BadSettings, Mistake
+from domogate.settings.values import Settings
+
+_WAYS = ("nats_user", "nats_token", "nats_nkey", "nats_credentials")
+"""The settings with which a gateway proves its identity to NATS. One of them is enough."""
+
+
+def check_cluster(settings: Settings) -> None:
+    """Raises BadSettings if the gateway would be a member of a cluster only in part."""
+    if mistakes := list(_find_mistakes(settings)):
+        raise BadSettings(mistakes)
+
+
+def _find_mistakes(settings: Settings) -> Iterator[Mistake]:
+    on_server = settings.database is not None and settings.database.startswith("postgres")
+    given = {"database": on_server, "nats": bool(settings.nats), "cluster": settings.cluster is not None}
+    missing = [name for name, is_given in given.items() if not is_given]
+    if missing and (given["nats"] or given["cluster"]):
+        for name in (name for name, is_given in given.items() if is_given):
+            yield Mistake(
+                name,
+                _source(settings, name),
+                "a gateway of a cluster needs database (a PostgreSQL URL), nats and cluster. "
+                f"Set {' and '.join(missing)} too, or remove {name}.",
+            )
+    if not settings.nats:
+        for name in (*_WAYS, "nats_password", "nats_tls_ca", "nats_tls_certificate", "nats_tls_key"):
+            if getattr(settings, name) is not None:
+                yield Mistake(name, _source(settings, name), "it has no effect, because nats is not set.")
+    ways = [name for name in _WAYS if getattr(settings, name) is not None]
+    if len(ways) > 1:
+        yield Mistake(ways[1], _source(settings, ways[1]), f"{ways[0]} is given too; give only one of {', '.join(_WAYS)}.")
+    for one, other in (("nats_user", "nats_password"), ("nats_tls_certificate", "nats_tls_key")):
+        present = [name for name in (one, other) if getattr(settings, name) is not None]
+        if len(present) == 1:
+            absent = other if present == [one] else one
+            yield Mistake(present[0], _source(settings, present[0]), f"{absent} is missing; set both, or neither.")
+
+
+def _source(settings: Settings, name: str) -> str:
+    return settings.sources.get(name, "settings")

@@ -1,0 +1,40 @@
+"""The settings of a gateway that is a member of a cluster. `descriptions.py` has all other settings."""
+
+from domogate.drivers.declaration import Setting
+from domogate.settings.rules import check_cluster_name, check_nats_urls, check_readable
+
+CLUSTER: dict[str, Setting] = {
+    "cluster": Setting(
+        "NAME",
+        "Name of the cluster. All gateways with this name share one PostgreSQL database (database) and the same NATS servers "
+        "(nats). The three settings are given together. Clusters with different names can share a NATS server.",
+        check_cluster_name,
+    ),
+    "nats": Setting(
+        "URLS",
+        "Addresses of the NATS servers, separated by commas, such as nats://10.0.0.5:4222 or tls://nats.example.com. The "
+        "gateway uses one of them, and changes to another one if it is lost.",
+        check_nats_urls,
+        secret=True,
+    ),
+    "nats_user": Setting("NAME", "User name for the NATS servers."),
+    "nats_password": Setting("PASSWORD", "Password of nats_user.", secret=True),
+    "nats_token": Setting("TOKEN", "Token for the NATS servers, instead of a user name.", secret=True),
+    "nats_nkey": Setting("SEED", "Seed of the NKey for the NATS servers. It begins with SU.", secret=True),
+    "nats_credentials": Setting(
+        "FILE", "Credentials file for the NATS servers (a JWT and its seed).", check_readable, only_served=True
+    ),
+    "nats_tls_ca": Setting(
+        "FILE",
+        "Certificates (PEM) of the authorities that may sign the certificates of the NATS servers. Without this setting the "
+        "authorities of the system are used.",
+        check_readable,
+        only_served=True,
+    ),
+    "nats_tls_certificate": Setting(
+        "FILE", "Certificate (PEM) that the gateway shows to the NATS servers.", check_readable, only_served=True
+    ),
+    "nats_tls_key": Setting(
+        "FILE", "Private key (PEM) of nats_tls_certificate, without a passphrase.", check_readable, only_served=True
+    ),
+}

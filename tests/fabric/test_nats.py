@@ -1,0 +1,317 @@
+"""Two gateways on a real NATS server: A asks, B drives the plant."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from domogate.app.parts import SystemClock
+from domogate.domain.commands import Order, SwitchPlug
+from domogate.domain.faults import (
+    CommandNotSupported,
+    DeviceOffline,
+    DeviceRefused,
+    DeviceTimeout,
+    Fault,
+    Internal,
+    OrderKeyTaken,
+)
+from domogate.domain.ids import Id
+from domogate.domain.shards import shard_of
+from domogate.domain.states import PlugState, Report
+from domogate.fabric.connection import NatsAccess, NatsConnection
+from domogate.fabric.messages import Refused, decode_answer
+from domogate.fabric.nats import NatsFabric
+from domogate.ports import NotHeld, Picture
+from support.devices import make_id, make_order
+from support.nats_server import NatsServer
+from support.tls import make_self_signed
+
+PLANT, PLUG = make_id(1), make_id(2)
+SHARD = shard_of(PLANT)
+REPORT = Report(PLANT, PLUG, 12.5, state=PlugState(on=True))
+SEED = "SUAAAAICAMCAKBQHBAEQUCYMBUHA6EARCIJRIFIWC4MBSGQ3DQOR4H776Y"
+PUBLIC_KEY = "UAB2CB576PHBBPQ5ODORRZ2LYCMWPZGWGCN2KDK7DXOIMZASKUY3RLKK"
+LARGE = Picture("image/jpeg", bytes(range(256)) * 3_000)
+
+
+class Driven:
+    """The host of a gateway. It answers at once, fails or hangs."""
+
+    def __init__(self) -> None:
+        self.orders: list[Order] = []
+        self.deadlines: list[float] = []
+        self.trouble: Fault | Exception | None = None
+        self.hangs = False
+
+    async def execute(self, order: Order) -> Report:
+        self.orders.append(order)
+        return await self._answer(order.deadline)
+
+    async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
+        return await self._answer(deadline)
+
+    async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
+        await self._answer(deadline)
+        return LARGE
+
+    async def _answer(self, deadline: float) -> Report:
+        self.deadlines.append(deadline)
+        if self.trouble is not None:
+            raise self.trouble
+        if self.hangs:
+            await asyncio.Event().wait()
+        return REPORT
+
+
+class Side:
+    """One gateway: its fabric, its host, and what it thinks about shards without a holder."""
+
+    def __init__(self, access: NatsAccess, cluster: str = "test") -> None:
+        self.connection = NatsConnection(access, "test")
+        self.host = Driven()
+        self.is_moving = False
+        self.fabric = NatsFabric(self.connection, SystemClock(), cluster, self._is_moving)
+        self.fabric.serve(self.host)
+
+    async def _is_moving(self, _shard: int) -> bool:
+        return self.is_moving
+
+
+@asynccontextmanager
+async def connected(access: NatsAccess, cluster: str = "test") -> AsyncIterator[Side]:
+    side = Side(access, cluster)
+    await side.fabric.start()
+    yield side
+    await side.fabric.stop()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsServer]:
+    # The payload limit is the default of the server, so the picture needs no parts only if they are cut smaller.
+    config = tmp_path_factory.mktemp("nats") / "nats.conf"
+    config.write_text("max_payload: 65536\n")
+    running = NatsServer(config.parent, "-c", str(config))
+    running.start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+async def a(server: NatsServer) -> AsyncIterator[Side]:
+    async with connected(NatsAccess(servers=(server.url,))) as side:
+        yield side
+
+
+@pytest.fixture
+async def b(server: NatsServer) -> AsyncIterator[Side]:
+    async with connected(NatsAccess(servers=(server.url,))) as side:
+        await side.fabric.hold((SHARD,))
+        await side.connection.flush()
+        yield side
+
+
+def order_within(seconds: float) -> Order:
+    return make_order(PLANT, PLUG, SwitchPlug(on=True), deadline=time.time() + seconds)
+
+
+class TestQuestions:
+    async def test_an_order_reaches_the_gateway_that_drives_the_plant(self, a: Side, b: Side) -> None:
+        order = order_within(60)
+        assert await a.fabric.execute(order) == REPORT
+        assert a.host.orders == []
+        arrived = b.host.orders[0]
+        assert msgspec.structs.replace(arrived, deadline=order.deadline) == order
+        assert arrived.deadline == pytest.approx(order.deadline, abs=2)
+
+    async def test_a_question_is_answered(self, a: Side, b: Side) -> None:
+        assert await a.fabric.read(PLANT, PLUG, time.time() + 60) == REPORT
+
+    async def test_an_own_plant_is_asked_without_nats(self, b: Side) -> None:
+        assert await b.fabric.execute(order_within(60)) == REPORT
+        assert b.fabric.asked == 0
+
+    async def test_a_picture_larger_than_a_message_arrives_whole(self, a: Side, b: Side) -> None:
+        assert len(LARGE.content) > 10 * a.connection.max_payload
+        assert await a.fabric.take_picture(PLANT, PLUG, time.time() + 60) == LARGE
+
+    @pytest.mark.parametrize(
+        "fault",
+        [
+            DeviceOffline("gone"),
+            DeviceTimeout("slow"),
+            DeviceRefused("no"),
+            CommandNotSupported("never"),
+            OrderKeyTaken("taken"),
+            Internal("broken"),
+        ],
+    )
+    async def test_a_fault_keeps_its_type_and_message(self, a: Side, b: Side, fault: Fault) -> None:
+        b.host.trouble = fault
+        for asking in (a.fabric.execute(order_within(60)), a.fabric.take_picture(PLANT, PLUG, time.time() + 60)):
+            with pytest.raises(type(fault)) as raised:
+                await asking
+            assert type(raised.value) is type(fault)
+            assert raised.value.message == fault.message
+
+    async def test_an_unexpected_error_is_not_shown_to_another_gateway(self, a: Side, b: Side) -> None:
+        b.host.trouble = RuntimeError("password 1234")
+        with pytest.raises(Internal, match="the gateway that drives the device failed"):
+            await a.fabric.execute(order_within(60))
+
+    async def test_an_order_that_is_not_answered_ends_at_its_deadline(self, a: Side, b: Side) -> None:
+        b.host.hangs = True
+        with pytest.raises(DeviceTimeout):
+            await a.fabric.execute(order_within(0.3))
+
+    async def test_an_order_after_its_deadline_is_not_sent(self, a: Side, b: Side) -> None:
+        with pytest.raises(DeviceTimeout, match="was not asked"):
+            await a.fabric.execute(order_within(-1))
+        assert a.fabric.asked == 0
+
+    async def test_a_message_that_is_not_a_question_is_refused(self, a: Side, b: Side) -> None:
+        answer = decode_answer(await a.connection.request(f"test.shard.{SHARD}", b"nonsense", 60))
+        assert isinstance(answer, Refused)
+        assert isinstance(answer.fault(), Internal)
+        assert b.host.orders == []
+
+
+class TestHolders:
+    async def test_without_a_holder_the_device_is_offline_at_once(self, a: Side) -> None:
+        with pytest.raises(DeviceOffline, match="no gateway drives this plant"):
+            await a.fabric.execute(order_within(60))
+
+    async def test_another_cluster_on_the_same_server_is_not_asked(self, server: NatsServer, b: Side) -> None:
+        async with connected(NatsAccess(servers=(server.url,)), cluster="other") as stranger:
+            with pytest.raises(DeviceOffline):
+                await stranger.fabric.execute(order_within(60))
+
+    async def test_an_order_waits_for_the_next_holder(self, a: Side, b: Side) -> None:
+        a.is_moving = True
+        await b.fabric.let_go((SHARD,))
+        await b.connection.flush()
+        waiting = asyncio.create_task(a.fabric.execute(order_within(30)))
+        while a.fabric.asked < 3:
+            await asyncio.sleep(0.01)
+        await b.fabric.hold((SHARD,))
+        assert await waiting == REPORT
+        assert len(b.host.orders) == 1
+
+    async def test_an_order_is_executed_here_if_this_gateway_becomes_the_holder(self, a: Side) -> None:
+        a.is_moving = True
+        waiting = asyncio.create_task(a.fabric.execute(order_within(30)))
+        while a.fabric.asked < 3:
+            await asyncio.sleep(0.01)
+        await a.fabric.hold((SHARD,))
+        assert await waiting == REPORT
+
+    async def test_a_gateway_that_has_just_let_go_sends_the_order_on(self, a: Side, b: Side) -> None:
+        a.is_moving, b.host.trouble = True, NotHeld()
+        waiting = asyncio.create_task(a.fabric.execute(order_within(30)))
+        while len(b.host.orders) < 2:
+            await asyncio.sleep(0.01)
+        b.host.trouble = None
+        assert await waiting == REPORT
+
+    async def test_gateways_wake_each_other(self, a: Side, b: Side) -> None:
+        feed, shards = asyncio.Event(), asyncio.Event()
+        await a.fabric.on_feed(feed.set)
+        await a.fabric.on_shards(shards.set)
+        await a.connection.flush()
+        b.fabric.publish_feed()
+        await b.fabric.publish_shards()
+        await asyncio.wait_for(asyncio.gather(feed.wait(), shards.wait()), 60)
+
+
+class TestConnection:
+    """Access to the server, and its loss."""
+
+    async def test_the_connection_comes_back_with_its_subscriptions(self, tmp_path: Path) -> None:
+        server = NatsServer(tmp_path)
+        server.start()
+        access = NatsAccess(servers=(server.url,))
+        async with connected(access) as a, connected(access) as b:
+            await b.fabric.hold((SHARD,))
+            server.stop()
+            while a.connection.is_connected:
+                await asyncio.sleep(0.01)
+            with pytest.raises(Fault) as lost:
+                await a.fabric.execute(order_within(0.2))
+            assert isinstance(lost.value, DeviceOffline | DeviceTimeout)
+            assert b.host.orders == []
+            server.start()
+            for side in (a, b):
+                assert await side.connection.wait_connected(60)
+            assert await a.fabric.execute(order_within(60)) == REPORT
+            assert len(b.host.orders) == 1, "the order during the loss was sent later"
+        server.stop()
+
+    async def test_a_gateway_starts_without_a_server_and_finds_it_later(self, tmp_path: Path) -> None:
+        server = NatsServer(tmp_path)
+        async with connected(NatsAccess(servers=(server.url,))) as a:
+            assert a.connection.problem
+            await a.fabric.hold((SHARD,))
+            assert await a.fabric.execute(order_within(60)) == REPORT, "own plants do not need NATS"
+            server.start()
+            assert await a.connection.wait_connected(60)
+        server.stop()
+
+    async def test_another_server_is_used_if_one_is_lost(self, tmp_path: Path, server: NatsServer) -> None:
+        gone = NatsServer(tmp_path)
+        async with connected(NatsAccess(servers=(gone.url, server.url))) as a:
+            assert await a.connection.wait_connected(60)
+            assert a.connection.server == f"127.0.0.1:{server.port}"
+
+    @pytest.mark.parametrize("way", ["user", "token", "nkey", "url"])
+    async def test_ways_to_prove_the_identity(self, tmp_path: Path, way: str) -> None:
+        options = {
+            "user": "authorization { users: [{user: gate, password: secret}] }",
+            "url": "authorization { users: [{user: gate, password: secret}] }",
+            "token": "authorization { token: secret }",
+            "nkey": f"authorization {{ users: [{{nkey: {PUBLIC_KEY}}}] }}",
+        }
+        (tmp_path / "nats.conf").write_text(options[way])
+        server = NatsServer(tmp_path, "-c", str(tmp_path / "nats.conf"))
+        server.start()
+        url = server.url
+        right = {
+            "user": NatsAccess(servers=(url,), user="gate", password="secret"),
+            "url": NatsAccess(servers=(url.replace("://", "://gate:secret@"),)),
+            "token": NatsAccess(servers=(url,), token="secret"),
+            "nkey": NatsAccess(servers=(url,), nkey=SEED),
+        }
+        async with connected(right[way]) as a:
+            assert a.connection.is_connected
+            assert "secret" not in a.connection.server
+        async with connected(NatsAccess(servers=(url,))) as stranger:
+            assert not stranger.connection.is_connected
+            assert "Authorization" in stranger.connection.problem
+        server.stop()
+
+    async def test_the_certificate_of_the_server_is_checked(self, tmp_path: Path) -> None:
+        tls = make_self_signed(tmp_path)
+        server = NatsServer(tmp_path, "--tls", "--tlscert", str(tls.certificate), "--tlskey", str(tls.key), scheme="tls")
+        server.start()
+        async with connected(NatsAccess(servers=(server.url,), tls_ca=tls.certificate)) as a:
+            assert a.connection.is_connected
+        async with connected(NatsAccess(servers=(server.url,))) as stranger:
+            assert not stranger.connection.is_connected
+            assert "certificate" in stranger.connection.problem
+        server.stop()
+
+
+class TestFrozen:
+    async def test_an_order_that_waited_in_a_frozen_process_is_not_executed(self, a: Side, b: Side) -> None:
+        asking = asyncio.create_task(a.fabric.execute(order_within(0.5)))
+        await asyncio.sleep(0)
+        while a.fabric.asked == 0:
+            await asyncio.sleep(0)
+        time.sleep(1.5)  # Both gateways are in this process: neither runs, as if it was frozen.
+        with pytest.raises(DeviceTimeout):
+            await asking
+        await asyncio.sleep(0.2)
+        assert b.host.orders == []
