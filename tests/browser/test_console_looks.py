@@ -1,13 +1,14 @@
 """How the pages of the console look: no barriers, and not wider than the window."""
 
 import pytest
-from playwright.async_api import Browser
+from playwright.async_api import Browser, expect
 
 from support.gateway import Gateway
 from support.pages import visit
 
 pytestmark = pytest.mark.slow
 
+_HIDDEN = "nav => [nav.scrollHeight - nav.clientHeight, nav.scrollWidth - nav.clientWidth]"
 PAGES = {
     "orders": "Commands and their results.",
     "modules": "The modules of all plants.",
@@ -28,3 +29,12 @@ async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo
             await walk.open(f"/console/{name}")
             assert await walk.shows(words)
             assert await walk.find_problems_everywhere(f"console-{name}") == []
+        await walk.page.set_viewport_size({"width": 1280, "height": 850})
+        navigation = walk.page.get_by_role("navigation", name="Console")
+        await expect(navigation.get_by_role("link", name="Settings")).to_be_in_viewport(ratio=1)
+        await walk.page.locator(".menu summary").click()
+        for language in ("de", "fr", "it"):  # longer words than in English
+            await walk.page.locator(".language select").select_option(language)
+            await expect(walk.page.locator("html")).to_have_attribute("lang", language)
+            hidden = await walk.page.locator(".side-nav").evaluate(_HIDDEN)
+            assert hidden == [0, 0], f"the navigation needs scroll bars in {language}"

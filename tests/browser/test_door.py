@@ -52,8 +52,11 @@ async def test_an_operator_of_the_demo_gets_to_the_console(chromium: Browser, de
         await walk.page.get_by_role("heading", level=1).wait_for()
 
 
-async def test_the_account_page_leads_back_to_the_door(chromium: Browser, demo: Gateway) -> None:
+async def test_the_account_page_leads_to_the_homes_and_to_the_door(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, who=ANNA) as walk:
+        await walk.open("/auth/account")
+        await walk.page.get_by_role("link", name="Casa Bianchi", exact=True).click()
+        await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Casa Bianchi")
         await walk.open("/auth/account")
         await walk.page.get_by_role("link", name="Domogate").click()
         assert await walk.shows("You are logged in as Anna Bianchi.")

@@ -110,17 +110,6 @@ async def test_a_command_without_an_answer_is_shown_as_failed(chromium: Browser,
         await expect(lamp.get_by_role("switch")).to_be_checked(checked=before)
 
 
-async def test_a_broken_handler_is_named_on_the_page(chromium: Browser, demo: Gateway) -> None:
-    async with visit(chromium, demo, who=ANNA) as walk:
-        await open_house(walk)
-        problem = {"title": "Broken", "status": 500}
-        await walk.page.route(DOUBTFUL, lambda route: route.fulfill(status=500, headers={"x-request-id": "r-1"}, json=problem))
-        await card(walk, "Hall lamp").get_by_role("switch").click()
-        await expect(card(walk, "Hall lamp").get_by_role("alert")).to_contain_text("r-1")
-        assert all("500" in complaint for complaint in walk.complaints)
-        walk.complaints.clear()
-
-
 async def test_a_door_opens_only_when_its_button_is_held(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, who=ANNA) as walk:
         await open_house(walk)

@@ -19,7 +19,7 @@ import yaml
 
 from support.estate_view import EstateView, PlantView, asked_of, read_yaml, targets_in
 from support.http import PATIENCE, Api, client
-from support.processes import Process, launch, run
+from support.processes import CLI, Process, launch, run
 from support.spec_operations import E1, E2, E4, E12, E16, Operation, Target
 
 START_DEADLINE = 100.0
@@ -227,10 +227,11 @@ def start(
     *,
     new_interpreter: bool = False,
     own_data: bool = True,
+    module: str = CLI,
 ) -> Gateway:
     """`domogate demo` or `domogate serve` on a free port, with its data and its log in `directory`.
 
-    `new_interpreter` as in `launch`. Without `own_data` the demo keeps its data in a temporary folder.
+    `new_interpreter` and `module` as in `launch`. Without `own_data` the demo keeps its data in a temporary folder.
     """
     directory.mkdir(parents=True, exist_ok=True)
     data, log_file, ready_file = directory / "data", directory / "gateway.log", directory / "ready.json"
@@ -239,7 +240,7 @@ def start(
     # Standard output can have credentials of the demo, so it does not go into the log file.
     with log_file.open("ab") as log, (directory / "greeting.txt").open("ab") as greeting:
         arguments = [command, "--port", "0", "--ready-file", str(ready_file), *(["--data", str(data)] if own_data else [])]
-        process = launch(arguments, environment, greeting, log, new_interpreter=new_interpreter)
+        process = launch(arguments, environment, greeting, log, new_interpreter=new_interpreter, module=module)
     ready = _wait_until_ready(process, ready_file, log_file)
     return Gateway(process, data, log_file, ready, environment, is_demo=command == "demo")
 

@@ -15,7 +15,9 @@ from typing import IO
 
 from support import fork_server
 
+CLI = "domogate.cli"
 _FIRST_ANSWER = 60.0
+_TESTS = Path(__file__).parents[1]
 
 
 class ForkedProcess:
@@ -109,14 +111,20 @@ def use_fork_server() -> ForkServer:
 
 
 def launch(
-    arguments: list[str], environment: Mapping[str, str], stdout: IO[bytes], stderr: IO[bytes], *, new_interpreter: bool = False
+    arguments: list[str],
+    environment: Mapping[str, str],
+    stdout: IO[bytes],
+    stderr: IO[bytes],
+    *,
+    new_interpreter: bool = False,
+    module: str = CLI,
 ) -> Process:
-    """`domogate` with these arguments. `new_interpreter` never forks."""
-    if _ready is not None and not new_interpreter:
+    """`domogate` with these arguments. `new_interpreter` never forks. Another `module` needs a new interpreter, too."""
+    if _ready is not None and not new_interpreter and module == CLI:
         return _ready.fork(arguments, environment, stdout, stderr)
     return subprocess.Popen(
-        [sys.executable, "-m", "domogate.cli", *arguments],
-        env=dict(environment),
+        [sys.executable, "-m", module, *arguments],
+        env={**environment, "PYTHONPATH": str(_TESTS)} if module != CLI else dict(environment),
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=stderr,

@@ -24,6 +24,10 @@ def list_owned(connection: Connection, what: Column[str], owners: Iterable[Id] |
     return set(connection.execute(found).scalars())
 
 
+def find_client_owner(connection: Connection, client_id: str) -> Id | None:
+    return connection.execute(select(owned_clients.c.user_id).where(owned_clients.c.client_id == client_id)).scalar()
+
+
 def list_own_clients(connection: Connection, user_id: Id) -> Sequence[Client]:
     own = list_owned(connection, OWNED_CLIENT, [user_id])
     return [client for client in list_clients(connection) if client.id in own] if own else []
@@ -68,6 +72,7 @@ def remove_owned(tx: Transaction, owners: Sequence[Id]) -> None:
 class SqlOwned(SqlSubject):
     """Implements DeveloperStore."""
 
+    find_client_owner = reads(find_client_owner)
     list_own_clients = reads(list_own_clients)
     list_own_subscriptions = reads(list_own_subscriptions)
     add_own_client = writes(add_own_client)

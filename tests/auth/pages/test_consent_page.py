@@ -4,6 +4,7 @@ import html
 import re
 from urllib.parse import parse_qs, urlsplit
 
+import msgspec
 import pytest
 
 from domogate.domain.plants import Member
@@ -34,6 +35,26 @@ class TestConsent:
         assert [value for _, value, is_ticked in boxes if not is_ticked] == ["audiovideoterminal.read"]
         assert all(f'<label for="{name}">' in page for name, _, _ in boxes)
         assert '<input type="hidden" name="scope" value="openid">' in page
+
+    async def test_says_who_registered_the_application_by_self_service(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        assert "did not check it" not in await self.ask(browser, setup)
+        own = msgspec.structs.replace(setup.client, id="own", name="Own <i>lights</i>")
+        assert await setup.store.add_own_client(own, BRUNO.id, 5)
+
+        async def page_of(client_id: str, language: str = "en") -> str:
+            return (await browser.get(setup.authorize_path(client_id=client_id, ui_locales=language))).text
+
+        page = await page_of(own.id)
+        assert f"{BRUNO.email} registered Own &lt;i&gt;lights&lt;/i&gt;. The operator of this gateway did not check it." in page
+        for language, words in (("de", "nicht geprüft"), ("fr", "n’a pas vérifié"), ("it", "non ha controllato")):
+            assert words in html.unescape(await page_of(own.id, language))
+        await setup.change(BRUNO, operator=True)
+        assert "registered Own" not in await page_of(own.id)
+        mine = msgspec.structs.replace(own, id="mine")
+        assert await setup.store.add_own_client(mine, ANNA.id, 5)
+        page = await page_of(mine.id)
+        assert "You registered this application." in page
+        assert "did not check it" not in page
 
     async def test_scopes_stand_in_groups(self, browser: PageBrowser, setup: AuthSetup) -> None:
         page = await self.ask(browser, setup, scope="openid scene.launch offline_access plug.write light.read")

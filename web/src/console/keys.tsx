@@ -4,8 +4,8 @@ import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { formatNumber, t } from "../app/i18n";
 import { number, text, time, type Values } from "../kit/form";
-import { MANAGE, useList } from "../kit/load";
-import { ConfirmButton, FormButton, Head, SecretDialog, when, type Secret } from "../kit/parts";
+import { MANAGE, MOST, useList } from "../kit/load";
+import { ConfirmButton, Counted, FormButton, Head, SecretDialog, when, type Secret } from "../kit/parts";
 import { Table } from "../kit/table";
 import type { Subscription } from "./model";
 import { Tag, valueWords } from "./values";
@@ -58,6 +58,7 @@ export function Keys() {
         }
         empty={t("console.keys.none")}
       />
+      {(list.data?.length ?? 0) < MOST && <Counted list={list} seconds={30} />}
       {secret && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
     </>
   );

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { formatNumber, t } from "../app/i18n";
 import { lines, text, type FormField, type Values } from "../kit/form";
-import { ConfirmButton, FormButton, Head, Section, SecretDialog, when, type Secret } from "../kit/parts";
+import { ConfirmButton, Counted, FormButton, Head, Section, SecretDialog, when, type Secret } from "../kit/parts";
 import { Table } from "../kit/table";
 import { Button } from "../parts/button";
 import { Show, useLoad } from "../parts/loaded";
@@ -183,11 +183,7 @@ function Keys({ allowed, onSecret }: PartProps) {
         actions={({ id, name }) => <ConfirmButton label={t("developers.applications.revoke")} question={t("developers.applications.revoke_about", { name })} onConfirm={() => api.delete(`${DEVELOPER}/keys/${id}`).then(list.reload)} />}
         empty={t("developers.applications.no_keys")}
       />
-      <p>
-        <button type="button" class="quiet" onClick={() => void list.reload()}>
-          {t("developers.applications.reload")}
-        </button>
-      </p>
+      <Counted list={list} seconds={10} />
     </Section>
   );
 }

@@ -15,29 +15,7 @@ import { Code } from "./code";
 import { listHomes, readHome } from "./lists";
 import { LoginFirst } from "./login_first";
 import { verify, type Verdict } from "./signature";
-
-interface Delivery {
-  readonly at: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  readonly whole: boolean;
-}
-
-interface Receiver {
-  readonly id: string;
-  readonly url: string;
-  readonly expiresAt: string;
-  readonly deliveries: readonly Delivery[];
-}
-
-interface Test {
-  readonly receiver: Receiver;
-  readonly webhook: string;
-  readonly secret: string;
-  readonly home: Home;
-}
-
-const RECEIVERS = "/developer/v1/receivers";
+import { beginTest, chosenHome, readDeliveries, secret, test, type Delivery } from "./webhook_test";
 
 export function WebhookTester() {
   return (
@@ -52,42 +30,29 @@ export function WebhookTester() {
 
 function Tester() {
   const homes = useLoad("homes", listHomes);
-  const [chosen, setChosen] = useState("");
-  const [test, setTest] = useState<Test | null>(null);
-  useEffect(() => (test ? () => void end(test) : undefined), [test]);
-  const begin = async (id: string): Promise<void> => {
-    const [receiver, home] = await Promise.all([api.post<Receiver>(RECEIVERS), readHome(id)]);
-    const webhook = await api.post<{ id: string; secret: string }>("/webhooks", { plantId: id, url: receiver.url });
-    setTest({ receiver, webhook: webhook.id, secret: webhook.secret, home });
-  };
   return (
     <Show of={homes}>
       {(list) => {
-        const id = chosen || (list[0]?.id ?? "");
+        const id = chosenHome.value || (list[0]?.id ?? "");
         if (!id) return <Empty title={t("developers.webhooks.no_home")} />;
         return (
           <>
             <Section title={t("developers.webhooks.step_register")}>
               <div class="panel">
-                <Select label={t("developers.webhooks.home")} value={id} options={list.map((home) => [home.id, home.name] as const)} onChange={setChosen} />
+                <Select label={t("developers.webhooks.home")} value={id} options={list.map((home) => [home.id, home.name] as const)} onChange={(value) => (chosenHome.value = value)} />
                 <div class="buttons">
-                  <Button look={test ? "plain" : "primary"} onClick={() => begin(id)}>
-                    {t(test ? "developers.webhooks.again" : "developers.webhooks.register")}
+                  <Button look={test.value ? "plain" : "primary"} onClick={() => beginTest(id)}>
+                    {t(test.value ? "developers.webhooks.again" : "developers.webhooks.register")}
                   </Button>
                 </div>
               </div>
             </Section>
-            {test && <Running key={test.webhook} test={test} />}
+            {test.value && <Running key={test.value.webhook} />}
           </>
         );
       }}
     </Show>
   );
-}
-
-/** Remove the webhook and the receiver. The gateway would end them too: the receiver after ten minutes, the webhook with the grant of the page. */
-async function end({ receiver, webhook }: Test): Promise<void> {
-  await Promise.allSettled([api.delete(`/webhooks/${webhook}`), api.delete(`${RECEIVERS}/${receiver.id}`)]);
 }
 
 /** Switch the first lamp or plug of the home. Its report is an event. */
@@ -103,12 +68,11 @@ async function switchOne(home: Home): Promise<void> {
   toast(t(on ? "developers.webhooks.switched_on" : "developers.webhooks.switched_off", { name: module.name }));
 }
 
-function Running({ test: { receiver, webhook, secret: given, home } }: { test: Test }) {
-  const path = `${RECEIVERS}/${receiver.id}`;
-  const loaded = useLoad(receiver.id, () => api.get<Receiver>(path));
-  const [secret, setSecret] = useState(given);
+function Running() {
+  const loaded = useLoad("deliveries", readDeliveries);
   useRepeat(loaded.reload, 1);
-  const deliveries = loaded.data?.deliveries ?? [];
+  if (!test.value) return null;
+  const { receiver, webhook, home, ended } = test.value;
   return (
     <>
       <Facts
@@ -117,21 +81,24 @@ function Running({ test: { receiver, webhook, secret: given, home } }: { test: T
           [t("developers.webhooks.ends"), when(receiver.expiresAt)],
         ]}
       />
-      <Section title={t("developers.webhooks.step_event")} about={t("developers.webhooks.step_event_about")}>
-        <div class="buttons">
-          <Button look="primary" onClick={() => switchOne(home)}>
-            {t("developers.webhooks.switch")}
-          </Button>
-          <Button onClick={() => api.post(`/webhooks/${webhook}/test`).then(loaded.reload)}>{t("developers.webhooks.test")}</Button>
-        </div>
-      </Section>
+      {ended ? <Notice kind="warn" title={t("developers.webhooks.ended")} /> : <p class="soft">{t("developers.webhooks.kept")}</p>}
+      {!ended && (
+        <Section title={t("developers.webhooks.step_event")} about={t("developers.webhooks.step_event_about")}>
+          <div class="buttons">
+            <Button look="primary" onClick={() => switchOne(home)}>
+              {t("developers.webhooks.switch")}
+            </Button>
+            <Button onClick={() => api.post(`/webhooks/${webhook}/test`).then(loaded.reload)}>{t("developers.webhooks.test")}</Button>
+          </div>
+        </Section>
+      )}
       <Section title={t("developers.webhooks.step_delivery")} about={t("developers.webhooks.step_delivery_about")}>
-        <Field label={t("developers.webhooks.secret")} hint={t("developers.webhooks.secret_about")} value={secret} onInput={setSecret} autocomplete="off" />
-        {loaded.problem && <Notice kind="warn" title={loaded.problem} />}
-        {deliveries.length ? (
+        <Field label={t("developers.webhooks.secret")} hint={t("developers.webhooks.secret_about")} value={secret.value} onInput={(value) => (secret.value = value)} autocomplete="off" />
+        {!ended && loaded.problem && <Notice kind="warn" title={loaded.problem} />}
+        {receiver.deliveries.length ? (
           <ul class="deliveries" aria-label={t("developers.webhooks.step_delivery")}>
-            {deliveries.map((one, index) => (
-              <DeliveryRow key={`${one.headers["webhook-id"]} ${one.at}`} delivery={one} secret={secret} open={index === 0} />
+            {receiver.deliveries.map((one, index) => (
+              <DeliveryRow key={`${one.headers["webhook-id"]} ${one.at}`} delivery={one} secret={secret.value} open={index === 0} />
             ))}
           </ul>
         ) : (
@@ -154,7 +121,7 @@ function DeliveryRow({ delivery: { at, headers, body, whole }, secret, open }: {
   const [verdict, setVerdict] = useState<Verdict | null>(null);
   useEffect(() => {
     let current = true;
-    void verify(secret, headers, body, Date.now() / 1000).then((found) => {
+    void verify(secret, headers, body, Date.parse(at) / 1000).then((found) => {
       if (current) setVerdict(found);
     });
     return () => {

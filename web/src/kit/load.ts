@@ -14,7 +14,8 @@ export interface Listing<T> {
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 const PAGE = 200;
-const MOST = 1_000;
+/** A longer list is read on only when the person asks for more. */
+export const MOST = 1_000;
 
 /** Read pages of a list until its end, but at most 1,000 entries: `next` says where more begin. */
 export async function readList<T>(path: string, query: Query = {}, after: string | null = null): Promise<Listing<T>> {
@@ -47,5 +48,5 @@ export function useList<T>(path: string, query: Query = {}): LoadedList<T> {
     const found = await readList<T>(path, query, next);
     setLater((before) => ({ items: [...(before?.items ?? []), ...found.items], next: found.next }));
   };
-  return { data, problem: first.problem, reload: first.reload, more: next ? more : null };
+  return { ...first, data, more: next ? more : null };
 }

@@ -2,10 +2,11 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { formatTime, t } from "../app/i18n";
+import { formatDate, formatNumber, formatTime, t } from "../app/i18n";
 import { Button } from "../parts/button";
 import { Dialog, DialogButtons } from "../parts/dialog";
 import type { IconName } from "../parts/icons";
+import type { Loaded } from "../parts/loaded";
 import { toast } from "../parts/toast";
 import { FormDialog, type Fields, type Values } from "./form";
 
@@ -135,6 +136,13 @@ export function CopyButton({ value, look = "quiet" }: { value: string; look?: "q
       {t("common.copy")}
     </Button>
   );
+}
+
+/** How many calls a key has made is out of date soon: it is counted again by itself, and says when it was counted. */
+export function Counted({ list, seconds }: { list: Loaded<readonly unknown[]>; seconds: number }) {
+  useRepeat(list.reload, seconds);
+  if (!list.at) return null;
+  return <p class="soft">{t("common.counted", { time: formatDate(list.at, { timeStyle: "medium" }), seconds: formatNumber(seconds) })}</p>;
 }
 
 export function when(at: string | null | undefined): string {

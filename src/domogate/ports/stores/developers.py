@@ -10,6 +10,10 @@ from domogate.domain.people import Client, Subscription
 class DeveloperStore(Protocol):
     """Clients and subscriptions that have an owner. They are deleted together with their owner."""
 
+    async def find_client_owner(self, client_id: str) -> Id | None:
+        """Return the id of the person who registered the client. None if an operator registered it."""
+        ...
+
     async def list_own_clients(self, user_id: Id) -> Sequence[Client]: ...
     async def list_own_subscriptions(self, user_id: Id) -> Sequence[Subscription]: ...
     async def add_own_client(self, client: Client, user_id: Id, most: int) -> bool:

@@ -10,7 +10,7 @@ from domogate.domain.authorization import AuthorizationCode, Session
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import PAGES_CLIENT, Client, Grant, GrantType, IdentityScope, User
 from domogate.domain.plants import Plant
-from domogate.ports import Clock, PlantStore, TokenStore
+from domogate.ports import Clock, DeveloperStore, PeopleStore, PlantStore, TokenStore
 from domogate.services.authorization.audit_notes import AuditNotes
 from domogate.services.authorization.scopes import GROUP_OF, ON_PURPOSE, is_about_plants
 from domogate.services.authorization.tokens import Lifetimes, TokenMint, TokenSet
@@ -55,6 +55,8 @@ class Question(msgspec.Struct, frozen=True):
     """All present plants of the person. Empty if no scope is about plants."""
     ticked_scopes: frozenset[str]
     ticked_plants: frozenset[str]
+    developer: User | None = None
+    """The person who registered the application by self-service. No operator checked it (Decision 0081)."""
 
     @property
     def about_plants(self) -> bool:
@@ -72,8 +74,8 @@ class Incomplete(StrEnum):
     NO_PLANT = "plants"
 
 
-class ConsentStore(TokenStore, PlantStore, Protocol):
-    """The parts of the store with grants, tokens and plants."""
+class ConsentStore(TokenStore, PlantStore, PeopleStore, DeveloperStore, Protocol):
+    """The parts of the store with grants, tokens, plants and the developers of applications."""
 
 
 class Consents:
@@ -118,7 +120,13 @@ class Consents:
             plants=plants,
             ticked_scopes=frozenset(scope for scope in asked.scopes if GROUP_OF[scope] not in ON_PURPOSE),
             ticked_plants=frozenset(plant.id for plant in plants if chosen is None or plant.id in chosen),
+            developer=await self._find_developer(asked.client),
         )
+
+    async def _find_developer(self, client: Client) -> User | None:
+        owner_id = await self._store.find_client_owner(client.id)
+        owner = None if owner_id is None else await self._store.find_user(owner_id)
+        return None if owner is None or owner.operator else owner
 
     def choose(self, question: Question) -> Choice | Incomplete:
         """Return the scopes and plants that the person ticked, or the reason why the page must ask again."""
