@@ -30,19 +30,20 @@ _ADD_MISSING = text(
 _REMOVE_DEAD = text("DELETE FROM leases WHERE lease_until < extract(epoch FROM clock_timestamp()) - :kept")
 _JOIN = text(
     """
-    INSERT INTO leases (id, name, url, version, started_at, lease_until)
-    VALUES (:id, :name, :url, :version, :started_at, extract(epoch FROM clock_timestamp()) + :seconds)
+    INSERT INTO leases (id, name, url, version, started_at, is_leaving, lease_until)
+    VALUES (:id, :name, :url, :version, :started_at, false, extract(epoch FROM clock_timestamp()) + :seconds)
     """
 )
 _RENEW = text(
     """
-    UPDATE leases SET lease_until = extract(epoch FROM clock_timestamp()) + :seconds
+    UPDATE leases SET lease_until = extract(epoch FROM clock_timestamp()) + :seconds, is_leaving = :is_leaving
     WHERE id = :id AND lease_until > extract(epoch FROM clock_timestamp())
     """
 )
 _LIST_LIVING = text(
     """
-    SELECT id, name, url, version, started_at, lease_until - extract(epoch FROM clock_timestamp()) AS lease_left,
+    SELECT id, name, url, version, started_at, is_leaving,
+        lease_until - extract(epoch FROM clock_timestamp()) AS lease_left,
         (SELECT count(*) FROM shards WHERE holder = leases.id) AS held
     FROM leases WHERE lease_until > extract(epoch FROM clock_timestamp()) ORDER BY started_at, id
     """
@@ -107,9 +108,11 @@ class PostgresLeases:
 
         await self._run(work)
 
-    async def renew(self, member_id: Id, seconds: float) -> ClusterView:
+    async def renew(self, member_id: Id, seconds: float, *, is_leaving: bool = False) -> ClusterView:
+        given = {"id": member_id, "seconds": seconds, "is_leaving": is_leaving}
+
         def work(connection: Connection) -> ClusterView:
-            if not connection.execute(_RENEW, {"id": member_id, "seconds": seconds}).rowcount:
+            if not connection.execute(_RENEW, given).rowcount:
                 raise LeaseEnded
             held = _by_shard(connection.execute(_LIST_HELD, {"id": member_id}))
             return ClusterView(tuple(map(_to_member, connection.execute(_LIST_LIVING))), held)
@@ -154,4 +157,4 @@ def _by_shard(rows: Iterable[Any]) -> dict[int, int]:
 
 def _to_member(row: Any) -> LiveMember:
     member = ClusterMember(row.id, row.name, row.url, row.version, row.started_at)
-    return LiveMember(member, float(row.lease_left), row.held)
+    return LiveMember(member, float(row.lease_left), row.held, row.is_leaving)

@@ -38,6 +38,8 @@ class LiveMember(msgspec.Struct, frozen=True):
     lease_left: float
     shards: int = 0
     """The number of shards that it holds."""
+    is_leaving: bool = False
+    """True if it gives its shards to other members, because it stops."""
 
 
 class ClusterView(msgspec.Struct, frozen=True):
@@ -57,7 +59,7 @@ class LeaseStore(Protocol):
         """Give the new member a lease of this number of seconds."""
         ...
 
-    async def renew(self, member_id: Id, seconds: float) -> ClusterView:
+    async def renew(self, member_id: Id, seconds: float, *, is_leaving: bool = False) -> ClusterView:
         """Extend the lease: it ends this number of seconds from now. Raises LeaseEnded."""
         ...
 
@@ -77,11 +79,15 @@ class LeaseStore(Protocol):
         ...
 
 
-class Epochs(Protocol):
-    """Says with which epoch this gateway holds the shard of a plant. Any thread may ask."""
+class Holdings(Protocol):
+    """Says which plants this gateway of a cluster holds now. Any thread may ask."""
+
+    def accepts(self, plant_id: Id) -> bool:
+        """Return True if new orders and questions may begin. False if the shard is not held, or is being handed over."""
+        ...
 
     def epoch_of(self, plant_id: Id) -> int | None:
-        """Return None if this gateway does not hold the shard."""
+        """Return the epoch with which the shard of the plant is held. Return None if this gateway does not hold it."""
         ...
 
     def on_fenced(self, fenced: Fenced) -> None:

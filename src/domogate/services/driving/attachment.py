@@ -12,7 +12,7 @@ from domogate.domain.estate import FirstState
 from domogate.domain.faults import DeviceOffline, Fault, Internal
 from domogate.domain.ids import Id
 from domogate.domain.reachability import Absence
-from domogate.ports import AttachedModule, Clock, Driver, PlantStore, StoredPlant
+from domogate.ports import AttachedModule, Clock, Driver, Holdings, PlantStore, StoredPlant
 from domogate.services.driving.calls import bounded
 from domogate.services.driving.recorder import Orders, Recorder
 from domogate.services.driving.slots import PlantSlots
@@ -38,7 +38,14 @@ class DrivingContext:
     """The objects that all driven plants share."""
 
     def __init__(
-        self, store: PlantStore, drivers: RunningDrivers, recorder: Recorder, orders: Orders, slots: PlantSlots, clock: Clock
+        self,
+        store: PlantStore,
+        drivers: RunningDrivers,
+        recorder: Recorder,
+        orders: Orders,
+        slots: PlantSlots,
+        clock: Clock,
+        holdings: Holdings | None,
     ) -> None:
         self.store = store
         self.drivers = drivers
@@ -47,6 +54,7 @@ class DrivingContext:
         self.slots = slots
         self.clock = clock
         self.uses = itertools.count(1)
+        self.holdings = holdings
 
 
 class Attachment:

@@ -34,6 +34,8 @@ _LEEWAY = 0.1
 _CANCEL_GRACE = 0.25
 """In seconds. A call is stuck if the driver does not end it within this time after its cancellation."""
 _STOP_GRACE, _LAST_WRITES = 1.0, 10.0
+_LONGEST_CALL = 10.0
+"""In seconds. Before a plant is handed over to another gateway, its running calls get this time to end."""
 
 T = TypeVar("T")
 
@@ -118,6 +120,13 @@ class DriverCalls:
         if isinstance(result, Fault):
             raise type(result)(result.message)
         return result
+
+    async def finish(self) -> None:
+        """Wait until the running calls have ended, but not longer than `_LONGEST_CALL`. Stuck calls are not waited for."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _LONGEST_CALL
+        while self.running > self.stuck and (left := deadline - loop.time()) > 0:
+            await asyncio.wait(self._tasks, timeout=min(left, _CANCEL_GRACE), return_when=asyncio.FIRST_COMPLETED)
 
     async def stop(self) -> None:
         """Cancel all calls. Running writes are completed. Drivers that ignore the cancellation are not waited for."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Collection, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -15,8 +15,9 @@ from domogate.domain.events import Change, PlantChanged
 from domogate.domain.faults import DeviceOffline, Fault
 from domogate.domain.ids import Id
 from domogate.domain.plants import SIMULATED_DRIVERS
+from domogate.domain.shards import shard_of
 from domogate.domain.states import Report
-from domogate.ports import Clock, Driver, Picture, PlantStore, ReportSink
+from domogate.ports import Clock, Driver, Holdings, NotHeld, Picture, PlantStore, ReportSink
 from domogate.services.driving.attachment import STOPPING, DrivingContext
 from domogate.services.driving.calls import find_breach
 from domogate.services.driving.plant import DrivenPlant
@@ -45,9 +46,14 @@ class Driving:
         *,
         simulated_plants: int,
         random_source: random.Random | None = None,
+        holdings: Holdings | None = None,
     ) -> None:
-        """`simulated_plants`: how many plants without a real device are driven at once. Other plants are always driven."""
+        """`simulated_plants`: how many plants without a real device are driven at once. Other plants are always driven.
+
+        `holdings`: the plants that this gateway of a cluster holds. None means that this gateway drives all plants.
+        """
         self._store = store
+        self._holdings = holdings
         self._simulated_plants = max(1, simulated_plants)
         self._plants: dict[str, DrivenPlant] = {}
         self._stopping: dict[Id, DrivenPlant] = {}
@@ -59,7 +65,7 @@ class Driving:
         self._supervisor = Supervisor(
             drivers, clock, sink_of=self._sink_of, on_up=self._driver_up, on_down=self._driver_down, random_source=random_source
         )
-        self._context = DrivingContext(store, self._supervisor, recorder, self._orders, self._slots, clock)
+        self._context = DrivingContext(store, self._supervisor, recorder, self._orders, self._slots, clock, holdings)
         self._background: set[asyncio.Task[None]] = set()
         self._started = False
         self._stopped = False
@@ -70,9 +76,11 @@ class Driving:
         """Start the drivers. Plants start in the background, so that the gateway is ready at once."""
         await self._supervisor.start()
         self._started = True
-        self._begin(self._start_plants(), "start plants")
+        if self._holdings is None:
+            self._begin(self._start_plants(), "start plants")
         await self._orders.start()
-        self._begin(self._resume_queued(), "resume queued orders")
+        if self._holdings is None:
+            self._begin(self._resume_queued(), "resume queued orders")
 
     async def stop(self) -> None:
         """Stop plants and drivers. When it returns, all their reports are in the store."""
@@ -113,7 +121,12 @@ class Driving:
     # plants
 
     def _find_or_make(self, plant_id: Id, *, real: bool = False) -> DrivenPlant:
-        """Return the driven plant. If there is none, make and start one. Raises DeviceOffline if the gateway is stopping."""
+        """Return the driven plant. If there is none, make and start one.
+
+        Raises NotHeld, or DeviceOffline if the gateway is stopping.
+        """
+        if self._holdings is not None and not self._holdings.accepts(plant_id):
+            raise NotHeld
         if self._stopped:
             raise DeviceOffline(STOPPING)
         plant = self._plants.get(plant_id)
@@ -140,20 +153,28 @@ class Driving:
         if not self._started or self._stopped:
             return  # `start` loads the newest state later
         for plant_id in {change.event.plant_id for change in changes if isinstance(change.event, PlantChanged)}:
-            self._find_or_make(plant_id).refresh()
+            if self._accepts(plant_id):
+                self._find_or_make(plant_id).refresh()
 
-    async def _start_plants(self) -> None:
-        """Start all plants with a real device, and as many simulated plants as allowed. Drivers do not wait for each other."""
+    def _accepts(self, plant_id: Id) -> bool:
+        return self._holdings is None or self._holdings.accepts(plant_id)
+
+    async def _start_plants(self, shards: Collection[int] | None = None) -> None:
+        """Start all plants with a real device, and as many simulated plants as allowed. Drivers do not wait for each other.
+
+        With `shards`, only plants of these shards are started.
+        """
         real: set[Id] = set()
         async with asyncio.TaskGroup() as starting:
             for name in self._supervisor.names:
                 if name not in SIMULATED_DRIVERS:
-                    plant_ids = await self._list_plants(name, _ALL_PLANTS)
+                    plant_ids = _of_shards(shards, await self._list_plants(name, _ALL_PLANTS))
                     real.update(plant_ids)
                     starting.create_task(self._start_each(plant_ids, real=True), name=f"start plants of {name}")
             for name in self._supervisor.names:
                 if name in SIMULATED_DRIVERS:
-                    plant_ids = await self._list_plants(name, self._simulated_plants + len(real))
+                    most = _ALL_PLANTS if shards is not None else self._simulated_plants + len(real)
+                    plant_ids = _of_shards(shards, await self._list_plants(name, most))
                     await self._start_each([plant_id for plant_id in plant_ids if plant_id not in real])
 
     async def _list_plants(self, driver: str, limit: int) -> Sequence[Id]:
@@ -168,8 +189,50 @@ class Driving:
         for plant_id in plant_ids:
             if not real and self._slots.is_full:
                 return
-            if plant_id not in self._plants:
+            if plant_id not in self._plants and self._accepts(plant_id):
                 await self._find_or_make(plant_id, real=real).loaded()
+
+    # shards of a cluster
+
+    def start_shards(self, shards: Collection[int]) -> None:
+        """Start the plants of these shards and resume their queued orders, in the background."""
+        self._begin(self._start_plants(shards), "start plants of shards")
+        self._begin(self._resume_queued(shards), "resume queued orders of shards")
+
+    async def hand_over(self, shards: Collection[int]) -> AsyncIterator[Sequence[int]]:
+        """Stop the plants of these shards. Running calls end first, and all reports are stored.
+
+        Yield the shards that are no longer driven. From the beginning, `holdings` must not accept plants of these shards.
+        """
+        plants = self._find_plants(shards)
+        if idle := [shard for shard in shards if shard not in plants]:
+            yield idle
+        ending = {
+            asyncio.create_task(_hand_over_all(some), name=f"hand over shard {shard}"): shard for shard, some in plants.items()
+        }
+        try:
+            while ending:
+                ended, _ = await asyncio.wait(ending, return_when=asyncio.FIRST_COMPLETED)
+                for queue in self._queues.values():
+                    await queue.flush()
+                yield [ending.pop(task) for task in ended]
+        finally:
+            await cancel(*ending)
+
+    def drop_shards(self, shards: Collection[int]) -> None:
+        """Stop the plants of these shards at once: their calls are cancelled, and the end of their orders is not written."""
+        for plants in self._find_plants(shards).values():
+            for plant in plants:
+                self._begin(plant.stop(), f"drop plant {plant.id}")
+
+    def _find_plants(self, shards: Collection[int]) -> dict[int, list[DrivenPlant]]:
+        """Return the driven plants of these shards, also those that are stopping."""
+        found: dict[int, list[DrivenPlant]] = {}
+        for plant in (*self._plants.values(), *self._stopping.values()):
+            shard = shard_of(plant.id)
+            if shard in shards:
+                found.setdefault(shard, []).append(plant)
+        return found
 
     # drivers
 
@@ -196,6 +259,8 @@ class Driving:
         for report in reports:
             if (breach := find_breach(report)) is not None:
                 _log.warning("report refused", module_id=report.module_id, breach=breach)
+            elif self._holdings is not None and self._holdings.epoch_of(Id(report.plant_id)) is None:
+                continue
             elif (plant := self._plants.get(report.plant_id)) is not None:
                 accepted += plant.accept(report)
             else:
@@ -207,24 +272,25 @@ class Driving:
     async def execute(self, order: Order) -> Report:
         """Execute the order once, and return what the module confirmed.
 
-        Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
+        Raises NotHeld, DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
         """
         return await self._find_or_make(order.plant_id).execute(order)
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
-        """Ask the module for its state. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Ask the module for its state. Raises NotHeld, DeviceOffline, DeviceTimeout, DeviceRefused."""
         return await self._find_or_make(plant_id).read(module_id, deadline)
 
     async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
-        """Ask the camera for a picture. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Ask the camera for a picture. Raises NotHeld, DeviceOffline, DeviceTimeout, DeviceRefused."""
         return await self._find_or_make(plant_id).take_picture(module_id, deadline)
 
-    async def _resume_queued(self) -> None:
+    async def _resume_queued(self, shards: Collection[int] | None = None) -> None:
         """Send the orders that an earlier process queued, before their deadline. The orders of a module stay in order."""
         by_module: dict[Id, list[Order]] = {}
         try:
             for order in await self._orders.list_queued():
-                by_module.setdefault(order.module_id, []).append(order)
+                if shards is None or shard_of(order.plant_id) in shards:
+                    by_module.setdefault(order.module_id, []).append(order)
         except Exception as error:
             _log.error("queued orders not resumed; they expire", exc_info=error)
         for orders in by_module.values():
@@ -236,3 +302,13 @@ class Driving:
                 await self.execute(order)
             except Fault as fault:
                 _log.warning("resumed order not confirmed", order_id=order.id, fault=fault.message)
+            except NotHeld:
+                return  # the next holder resumes it
+
+
+def _of_shards(shards: Collection[int] | None, plant_ids: Sequence[Id]) -> Sequence[Id]:
+    return plant_ids if shards is None else [plant_id for plant_id in plant_ids if shard_of(plant_id) in shards]
+
+
+async def _hand_over_all(plants: Sequence[DrivenPlant]) -> None:
+    await asyncio.gather(*(plant.hand_over() for plant in plants))

@@ -75,6 +75,11 @@ class DrivenPlant:
         if self._attachment.loading is not None:
             await asyncio.wait((self._attachment.loading,))
 
+    async def hand_over(self) -> None:
+        """Wait until the running calls have ended, and stop. The caller accepts no new calls."""
+        await self._calls.finish()
+        await self.stop()
+
     async def stop(self, *, detach: bool = True) -> None:
         """End all calls and detach the modules. With `detach=False` they are not detached, because the drivers stop too."""
         self.begin_stop()
@@ -341,3 +346,5 @@ class DrivenPlant:
     def _check_time(self, deadline: float, call: DriverCall) -> None:
         if call.is_late() or self._clock.now() >= deadline:
             raise DeviceTimeout("the device was not asked: the deadline had passed")
+        if self._context.holdings is not None and self._context.holdings.epoch_of(self.id) is None:
+            raise DeviceOffline("the module is offline: another gateway drives its plant now")

@@ -162,6 +162,11 @@ class ReportQueue:
         self.waiting = 0
         """The number of reports that are not on disk yet."""
 
+    async def flush(self) -> None:
+        """Wait until the reports that were pushed before are recorded."""
+        async with self._turn:
+            pass
+
     async def push(self, reports: Sequence[Report]) -> None:
         """Wait until the reports are recorded. Raises TooManyReports."""
         if self.waiting >= _MOST_WAITING:

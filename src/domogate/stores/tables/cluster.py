@@ -6,7 +6,13 @@ from domogate.stores import columns as col
 from domogate.stores.tables._metadata import table
 
 # `lease_until` is on the clock of the database, `started_at` on the clock of the member.
-leases = table("leases", col.key("id"), *col.strings("name", "url", "version"), *col.doubles("started_at", "lease_until"))
+leases = table(
+    "leases",
+    col.key("id"),
+    *col.strings("name", "url", "version"),
+    *col.doubles("started_at", "lease_until"),
+    *col.flags("is_leaving"),
+)
 
 # A gateway that joins adds missing rows. The epoch grows each time the holder changes.
 shards = table(

@@ -10,7 +10,13 @@ down_revision = "0021"
 
 
 def upgrade() -> None:
-    op.create_table("leases", col.key("id"), *col.strings("name", "url", "version"), *col.doubles("started_at", "lease_until"))
+    op.create_table(
+        "leases",
+        col.key("id"),
+        *col.strings("name", "url", "version"),
+        *col.doubles("started_at", "lease_until"),
+        *col.flags("is_leaving"),
+    )
     op.create_table(
         "shards",
         sa.Column("shard", sa.Integer, primary_key=True, autoincrement=False),

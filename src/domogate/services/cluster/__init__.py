@@ -1,0 +1,6 @@
+"""The membership of this gateway in a cluster: its lease, and the shards that it holds."""
+
+from domogate.services.cluster.holdings import HeldShards
+from domogate.services.cluster.membership import LeaseTimes, Membership, ShardDriver, ShardMessenger
+
+__all__ = ["HeldShards", "LeaseTimes", "Membership", "ShardDriver", "ShardMessenger"]

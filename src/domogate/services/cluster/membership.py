@@ -1,0 +1,251 @@
+"""Keeps the lease of this gateway, and acquires and hands over shards.
+
+A member renews its lease every second. The members of the last renewal decide which shards it should hold. A shard of
+another living member is never taken: that member stops driving it, and then releases it. If the lease cannot be renewed, the
+member stops driving before the lease ends in the database. So no shard is driven by two members.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+import msgspec
+import structlog
+
+from domogate.common.tasks import cancel
+from domogate.domain.ids import Id, new_id
+from domogate.domain.shards import share_of
+from domogate.ports import Clock, ClusterMember, ClusterView, LeaseEnded, LeaseStore, LiveMember
+from domogate.services.cluster.holdings import HeldShards
+
+_log = structlog.get_logger(__name__)
+
+
+class LeaseTimes(msgspec.Struct, frozen=True):
+    """In seconds. A crashed member is replaced after `lease` and one `renewal`; this must stay below 10 s.
+
+    `margin`: the member stops this long before its lease ends, so that its last commands reach the devices before another
+    member drives them. `pause`: the shortest time between two renewals.
+    """
+
+    lease: float = 6.0
+    renewal: float = 1.0
+    margin: float = 1.0
+    pause: float = 0.05
+
+
+class ShardDriver(Protocol):
+    """Drives the plants of shards."""
+
+    def start_shards(self, shards: Collection[int]) -> None:
+        """Start to drive the plants of these shards, in the background."""
+        ...
+
+    def hand_over(self, shards: Collection[int]) -> AsyncIterator[Sequence[int]]:
+        """Stop to drive these shards. Running orders end first. Yield the shards that are no longer driven."""
+        ...
+
+    def drop_shards(self, shards: Collection[int]) -> None:
+        """Stop to drive these shards at once, and write nothing: another member may drive them already."""
+        ...
+
+
+class ShardMessenger(Protocol):
+    """Carries requests to the holder of a shard. These calls return at once; messages may be lost."""
+
+    def hold(self, shards: Collection[int]) -> None:
+        """Receive the requests for these shards from now on."""
+        ...
+
+    def let_go(self, shards: Collection[int]) -> None:
+        """Do not receive requests for these shards any more."""
+        ...
+
+    def publish_shards(self) -> None:
+        """Tell the other members that a member has joined or has released shards, so that they renew at once."""
+        ...
+
+
+class Membership:
+    """The membership from `start` to `stop`."""
+
+    def __init__(
+        self,
+        leases: LeaseStore,
+        held: HeldShards,
+        driver: ShardDriver,
+        messenger: ShardMessenger,
+        clock: Clock,
+        *,
+        name: str,
+        url: str,
+        version: str,
+        times: LeaseTimes | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._leases = leases
+        self._held = held
+        self._driver = driver
+        self._messenger = messenger
+        self._clock = clock
+        self._name, self._url, self._version = name, url, version
+        self._times = times or LeaseTimes()
+        self._monotonic = monotonic
+        self.member: ClusterMember | None = None
+        """This gateway, while it has a lease."""
+        self.members: tuple[LiveMember, ...] = ()
+        """The members of the last renewal."""
+        self._share: frozenset[int] = frozenset()
+        self._sharing: frozenset[str] = frozenset()
+        """The ids of the members for which `_share` was computed."""
+        self._leaving = False
+        self._failing = False
+        self._woken = asyncio.Event()
+        self._loop: asyncio.Task[None] | None = None
+        self._expiry: asyncio.TimerHandle | None = None
+        self._handing_over: set[asyncio.Task[None]] = set()
+        held.when_fenced = self._on_fenced
+
+    # life cycle
+
+    async def start(self) -> None:
+        """Join the cluster. Shards are acquired before this returns, if the database answers; otherwise later."""
+        await self._renew()
+        self._loop = asyncio.create_task(self._renew_regularly(), name="renew the lease")
+
+    def wake(self) -> None:
+        """Renew at once: another member says that it released shards."""
+        self._woken.set()
+
+    def begin_leave(self) -> None:
+        """Start to give all shards to other members. The lease is renewed until `stop`."""
+        self._leaving = True
+        self.wake()
+
+    async def stop(self) -> None:
+        """Wait until all shards are handed over, and leave the cluster."""
+        self.begin_leave()
+        await self._held.empty.wait()
+        await cancel(self._loop, *self._handing_over)
+        if self._expiry is not None:
+            self._expiry.cancel()
+        member, self.member = self.member, None
+        if member is not None:
+            try:
+                await self._leases.leave(member.id)
+                self._messenger.publish_shards()
+            except Exception as error:
+                _log.warning("the cluster was left without notice; the lease ends soon", exc_info=error)
+
+    # renewing
+
+    async def _renew_regularly(self) -> None:
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._times.renewal):
+                    await self._woken.wait()
+                    await asyncio.sleep(self._times.pause)
+            self._woken.clear()
+            await self._renew()
+
+    async def _renew(self) -> None:
+        """Renew the lease, and adapt the held shards. Errors are logged; the next renewal tries again."""
+        try:
+            member = self.member or await self._join()
+            sent_at = self._monotonic()
+            view = await self._leases.renew(member.id, self._times.lease, is_leaving=self._leaving)
+            self._extend(sent_at)
+            await self._adapt(member.id, view)
+        except LeaseEnded:
+            _log.warning("the lease of this gateway has ended; it joins the cluster again")
+            self.member = None
+            self._lose(tuple(self._held.epochs))
+            self.wake()
+        except Exception as error:
+            if not self._failing:
+                _log.error("the lease was not renewed; will retry", exc_info=error)
+            self._failing = True
+        else:
+            self._failing = False
+
+    async def _join(self) -> ClusterMember:
+        member = ClusterMember(new_id(), self._name, self._url, self._version, self._clock.now())
+        await self._leases.join(member, self._times.lease)
+        self.member = member
+        self._messenger.publish_shards()
+        return member
+
+    def _extend(self, sent_at: float) -> None:
+        """The lease in the database ends later than this: its time began when the database got the renewal."""
+        self._held.valid_until = sent_at + self._times.lease - self._times.margin
+        if self._expiry is not None:
+            self._expiry.cancel()
+        left = self._held.valid_until - self._monotonic()
+        self._expiry = asyncio.get_running_loop().call_later(max(0.0, left), self._expire)
+
+    def _expire(self) -> None:
+        if self._held.epochs and not self._held.is_valid:
+            _log.error("the lease could not be renewed in time; this gateway stops driving", shards=len(self._held.epochs))
+            self._lose(tuple(self._held.epochs))
+
+    # shards
+
+    async def _adapt(self, member_id: Id, view: ClusterView) -> None:
+        held = self._held
+        self.members = view.members
+        if lost := [shard for shard, epoch in held.epochs.items() if view.held.get(shard) != epoch]:
+            _log.error("other gateways have taken shards of this gateway", shards=len(lost))
+            self._lose(lost)
+        share = self._find_share(member_id)
+        if leaving := held.accepted - share:
+            held.begin_hand_over(leaving)
+            task = asyncio.create_task(self._hand_over(member_id, leaving), name="hand over shards")
+            self._handing_over.add(task)
+            task.add_done_callback(self._handing_over.discard)
+        # An answer of an earlier `acquire` or `release` was lost.
+        if unknown := view.held.keys() - held.epochs.keys() - share:
+            await self._leases.release(member_id, unknown)
+            self._messenger.publish_shards()
+        if missing := share - held.epochs.keys():
+            acquired = await self._leases.acquire(member_id, missing)
+            if acquired and held.is_valid:
+                held.add(acquired)
+                self._driver.start_shards(acquired.keys())
+                self._messenger.hold(acquired.keys())
+
+    def _find_share(self, member_id: Id) -> frozenset[int]:
+        """Return the shards that this member should hold."""
+        if self._leaving:
+            return frozenset()
+        sharing = frozenset(live.member.id for live in self.members if not live.is_leaving)
+        if sharing != self._sharing:
+            self._share, self._sharing = share_of(member_id, sharing), sharing
+            _log.info("members of the cluster", members=len(sharing), shards=len(self._share))
+        return self._share
+
+    async def _hand_over(self, member_id: Id, shards: Collection[int]) -> None:
+        self._messenger.let_go(shards)
+        async for stopped in self._driver.hand_over(shards):
+            # A shard that was lost in the meantime may be held again; then it is not handed over.
+            released = self._held.handing_over & set(stopped)
+            # Removed first: after the release, another member may write.
+            self._held.remove(released)
+            try:
+                await self._leases.release(member_id, released)
+                self._messenger.publish_shards()
+            except Exception as error:
+                _log.warning("shards were not released; the next renewal releases them", exc_info=error)
+
+    def _lose(self, shards: Sequence[int]) -> None:
+        """Another member may hold these shards now."""
+        if shards:
+            self._held.remove(shards)
+            self._driver.drop_shards(shards)
+            self._messenger.let_go(shards)
+
+    def _on_fenced(self, shard: int) -> None:
+        _log.error("another gateway has taken a shard of this gateway", shard=shard)
+        self._lose((shard,))
+        self.wake()
