@@ -114,6 +114,15 @@ class PostgresServer:
         return {"DOMOGATE_DATABASE": self.empty_database(), "DOMOGATE_SECRET_KEY": _SECRET_KEY}
 
     @property
+    def socket(self) -> Path:
+        return self._folder / ".s.PGSQL.5432"
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def _url(self) -> str:
         return f"postgresql+psycopg://postgres@/postgres?host={self._folder}"
 
