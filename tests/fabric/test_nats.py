@@ -78,6 +78,12 @@ class Side:
         self.fabric = NatsFabric(self.connection, SystemClock(), cluster, self._is_moving)
         self.fabric.serve(self.host)
 
+    async def settle(self) -> None:
+        """Wait until the server knows the subscriptions."""
+        for _ in range(10):
+            await asyncio.sleep(0)
+        await self.connection.flush()
+
     async def _is_moving(self, _shard: int) -> bool:
         return self.is_moving
 
@@ -110,8 +116,8 @@ async def a(server: NatsServer) -> AsyncIterator[Side]:
 @pytest.fixture
 async def b(server: NatsServer) -> AsyncIterator[Side]:
     async with connected(NatsAccess(servers=(server.url,))) as side:
-        await side.fabric.hold((SHARD,))
-        await side.connection.flush()
+        side.fabric.hold((SHARD,))
+        await side.settle()
         yield side
 
 
@@ -192,12 +198,12 @@ class TestHolders:
 
     async def test_an_order_waits_for_the_next_holder(self, a: Side, b: Side) -> None:
         a.is_moving = True
-        await b.fabric.let_go((SHARD,))
-        await b.connection.flush()
+        b.fabric.let_go((SHARD,))
+        await b.settle()
         waiting = asyncio.create_task(a.fabric.execute(order_within(30)))
         while a.fabric.asked < 3:
             await asyncio.sleep(0.01)
-        await b.fabric.hold((SHARD,))
+        b.fabric.hold((SHARD,))
         assert await waiting == REPORT
         assert len(b.host.orders) == 1
 
@@ -206,7 +212,7 @@ class TestHolders:
         waiting = asyncio.create_task(a.fabric.execute(order_within(30)))
         while a.fabric.asked < 3:
             await asyncio.sleep(0.01)
-        await a.fabric.hold((SHARD,))
+        a.fabric.hold((SHARD,))
         assert await waiting == REPORT
 
     async def test_a_gateway_that_has_just_let_go_sends_the_order_on(self, a: Side, b: Side) -> None:
@@ -223,7 +229,7 @@ class TestHolders:
         await a.fabric.on_shards(shards.set)
         await a.connection.flush()
         b.fabric.publish_feed()
-        await b.fabric.publish_shards()
+        b.fabric.publish_shards()
         await asyncio.wait_for(asyncio.gather(feed.wait(), shards.wait()), 60)
 
 
@@ -235,7 +241,8 @@ class TestConnection:
         server.start()
         access = NatsAccess(servers=(server.url,))
         async with connected(access) as a, connected(access) as b:
-            await b.fabric.hold((SHARD,))
+            b.fabric.hold((SHARD,))
+            await b.settle()
             server.stop()
             while a.connection.is_connected:
                 await asyncio.sleep(0.01)
@@ -254,7 +261,7 @@ class TestConnection:
         server = NatsServer(tmp_path)
         async with connected(NatsAccess(servers=(server.url,))) as a:
             assert a.connection.problem
-            await a.fabric.hold((SHARD,))
+            a.fabric.hold((SHARD,))
             assert await a.fabric.execute(order_within(60)) == REPORT, "own plants do not need NATS"
             server.start()
             assert await a.connection.wait_connected(60)

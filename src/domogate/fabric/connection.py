@@ -112,13 +112,14 @@ class NatsConnection:
         """Call the handler for each message, now and on later connections. The handler must return at once."""
         self._handlers[subject] = handler
         if self._client is not None and subject not in self._subscriptions:
-            self._subscriptions[subject] = await self._client.subscribe(subject, cb=handler)
+            with suppress(Error):  # The connection was lost; the next one has all subscriptions.
+                self._subscriptions[subject] = await self._client.subscribe(subject, cb=handler)
 
     async def unsubscribe(self, subject: str) -> None:
         self._handlers.pop(subject, None)
         subscription = self._subscriptions.pop(subject, None)
-        if subscription is not None and self.is_connected:
-            await subscription.unsubscribe()
+        if subscription is not None:
+            await self.close_subscription(subscription)
 
     async def publish(self, subject: str, content: bytes = b"", reply: str = "") -> None:
         """Send a message. Raises ConnectionError if there is no connection; then nothing is sent."""
@@ -145,7 +146,7 @@ class NatsConnection:
         inbox = client.new_inbox()
         return inbox, await client.subscribe(inbox)
 
-    async def close_inbox(self, subscription: Subscription) -> None:
+    async def close_subscription(self, subscription: Subscription) -> None:
         if self.is_connected:
             with suppress(Error):  # The connection was replaced.
                 await subscription.unsubscribe()

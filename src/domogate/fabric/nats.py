@@ -69,8 +69,9 @@ class NatsFabric:
         self._prefix = cluster
         self._is_moving = is_moving
         self._local = InProcessFabric(clock)
-        self._host: DeviceHost | None = None
         self._held: set[int] = set()
+        self._changed = asyncio.Event()
+        self._subscribing: asyncio.Task[None] | None = None
         self._stalls = StallMeter()
         self._answering: set[asyncio.Task[None]] = set()
         self._feed_timer: asyncio.TimerHandle | None = None
@@ -81,32 +82,43 @@ class NatsFabric:
 
     def serve(self, host: DeviceHost) -> None:
         self._local.serve(host)
-        self._host = host
 
     async def start(self) -> None:
         self._stalls.start()
         await self._connection.start()
+        self._subscribing = asyncio.create_task(self._keep_subscriptions(), name="subscriptions of shards")
 
     async def stop(self) -> None:
         self._stalls.stop()
         if self._feed_timer is not None:
             self._feed_timer.cancel()
-        await cancel(*self._answering)
+        await cancel(self._subscribing, *self._answering)
         await self._connection.stop()
 
     # shards and signals
 
-    async def hold(self, shards: Iterable[int]) -> None:
-        """Answer questions about the plants of these shards from now on."""
-        for shard in shards:
-            self._held.add(shard)
-            await self._connection.subscribe(self._subject(shard), self._on_question)
+    def hold(self, shards: Iterable[int]) -> None:
+        """Answer questions about the plants of these shards from now on. Returns at once."""
+        self._held.update(shards)
+        self._changed.set()
 
-    async def let_go(self, shards: Iterable[int]) -> None:
-        """Answer no new questions about the plants of these shards."""
-        for shard in shards:
-            self._held.discard(shard)
-            await self._connection.unsubscribe(self._subject(shard))
+    def let_go(self, shards: Iterable[int]) -> None:
+        """Answer no new questions about the plants of these shards. Returns at once."""
+        self._held.difference_update(shards)
+        self._changed.set()
+
+    async def _keep_subscriptions(self) -> None:
+        """Subscribe to the subjects of the held shards, and to no others."""
+        subscribed: set[int] = set()
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            for shard in subscribed - self._held:
+                subscribed.discard(shard)
+                await self._connection.unsubscribe(self._subject(shard))
+            for shard in self._held - subscribed:
+                subscribed.add(shard)
+                await self._connection.subscribe(self._subject(shard), self._on_question)
 
     async def on_feed(self, callback: Callable[[], None]) -> None:
         """Call `callback` when another gateway has committed changes."""
@@ -125,9 +137,9 @@ class NatsFabric:
         self._feed_timer = None
         self._begin(self._signal("feed"))
 
-    async def publish_shards(self) -> None:
-        """Tell the other gateways that shards are free."""
-        await self._signal("shards")
+    def publish_shards(self) -> None:
+        """Tell the other gateways that a gateway has joined or has released shards."""
+        self._begin(self._signal("shards"))
 
     async def _signal(self, subject: str) -> None:
         try:
@@ -219,7 +231,7 @@ class NatsFabric:
                     if len(content) > _LARGEST_PICTURE:
                         raise Internal(_NOT_VALID)
         finally:
-            await self._connection.close_inbox(messages)
+            await self._connection.close_subscription(messages)
         return Picture(answer.media_type, bytes(content))
 
     # questions of other gateways
