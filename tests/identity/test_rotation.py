@@ -8,9 +8,10 @@ import pytest
 
 from domogate.domain.faults import TokenRefused
 from domogate.domain.people import TokenKind
-from domogate.identity.rotation import KeyPlace, KeyState, list_key_places, rotate_keys
+from domogate.identity.rotation import list_key_places, rotate_keys
 from domogate.identity.signing import DISTRUSTED, PUBLISHED_AHEAD, KeyRing, TokenSigner, new_signing_key
 from domogate.identity.tokens import TokenVerifier
+from domogate.ports import KeyPlace, KeyState
 from domogate.stores import SqlStore, sqlite_url
 from support.clocks import ManualClock
 from support.identity import AUDIENCE, ISSUER, new_identity

@@ -5,14 +5,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from domogate import developer
+from domogate.app.parts import new_subscription
 from domogate.domain.people import DEVELOPER_SCOPE, Client, Standing
 from domogate.http_api.credentials import DeveloperToken
 from domogate.services.developer.faults import DeveloperFaults
 from domogate.services.developer.receivers import Receivers
-from domogate.services.developer.self_service import SelfService
+from domogate.services.developer.self_service import SelfService, SelfServiceRules
 from domogate.services.homes.homes import Homes
 from domogate.services.homes.limits import PersonLimits
-from support.management_setup import DeviceBackend, new_subscription
+from support.management_setup import DeviceBackend
 from support.people_setup import BASE_URL, PeopleSetup, open_people
 from support.stores import ANNA, BRUNO
 from support.token_api import TokenApi
@@ -28,9 +29,8 @@ class DeveloperApi(TokenApi):
         super().__init__(of, "/developer/v1", client)
         devices = DeviceBackend(of).devices
         self.receivers = Receivers(BASE_URL, of.clock)
-        self_service = SelfService(
-            of.store, of.people, of.clock, new_subscription, enabled=enabled, daily_quota=QUOTA, rate=RATE
-        )
+        rules = SelfServiceRules(enabled, QUOTA, RATE)
+        self_service = SelfService(of.store, of.people, of.clock, new_subscription, rules)
         services = developer.DeveloperServices(
             self_service=self_service,
             receivers=self.receivers,

@@ -13,7 +13,7 @@ from domogate.domain.plants import Ambient, Topology
 from domogate.http_api.credentials import HomeToken
 from domogate.services.homes.applications import Applications
 from domogate.services.homes.commands import HomeCommands
-from domogate.services.homes.energy import HomeHistory
+from domogate.services.homes.energy import EnergyPrice, HomeHistory
 from domogate.services.homes.favourites import Favourites
 from domogate.services.homes.homes import Homes
 from domogate.services.homes.limits import PersonLimits
@@ -64,7 +64,7 @@ class HomeApi(TokenApi):
             identities=self.identities,
             clock=of.clock,
             mails_links=False,
-            energy_price=homes.EnergyPrice(0.25, "EUR"),
+            energy_price=EnergyPrice(0.25, "EUR"),
         )
 
     async def open(self) -> None:

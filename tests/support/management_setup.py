@@ -1,6 +1,6 @@
 """The management API in this process, on a real store with real tokens, and an operator who calls it."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -8,9 +8,10 @@ from domogate import management
 from domogate.app.backups import make_backup
 from domogate.app.driver_catalogue import DriverCatalogue
 from domogate.app.estate_files import EstateFiles
+from domogate.app.parts import SigningKeyAdministration, new_subscription
 from domogate.app.settings_in_force import list_settings
 from domogate.domain.ids import new_id
-from domogate.domain.people import MANAGE_SCOPE, Client, Subscription, User
+from domogate.domain.people import MANAGE_SCOPE, Client, User
 from domogate.drivers import check_options
 from domogate.drivers.declaration import DriverSettings
 from domogate.edge.logs import RecentLines
@@ -18,9 +19,6 @@ from domogate.edge.metrics import BOUNDS
 from domogate.fabric.in_process import InProcessFabric
 from domogate.http_api.credentials import OperatorToken
 from domogate.identity.admission import KeyAdmission
-from domogate.identity.rotation import KeyPlace, list_key_places, rotate_keys
-from domogate.identity.subscriptions import new_key
-from domogate.identity.subscriptions import new_subscription as keep_subscription
 from domogate.services.clock_check import ClockCheck
 from domogate.services.driving import Driving
 from domogate.services.events.hub import Hub
@@ -41,27 +39,6 @@ from support.delivery_setup import RecordingSender
 from support.devices import FakeDriver
 from support.people_setup import BASE_URL, PeopleSetup, open_people
 from support.token_api import TokenApi
-
-
-class RotatingKeys:
-    """Signing keys of the store, as the composition root gives them to the management API."""
-
-    def __init__(self, env: PeopleSetup) -> None:
-        self._env = env
-
-    async def list_places(self) -> Sequence[KeyPlace]:
-        return await list_key_places(self._env.store, self._env.clock)
-
-    async def rotate(self, *, now: bool) -> str:
-        return (await rotate_keys(self._env.store, self._env.clock, now=now)).kid
-
-
-def new_subscription(
-    name: str, rate: str | None, daily_quota: int | None, expires_at: float | None, now: float
-) -> tuple[str, Subscription]:
-    key = new_key()
-    return key, keep_subscription(name, key, now, rate=rate, daily_quota=daily_quota, expires_at=expires_at)
-
 
 DAY = 86_400.0
 
@@ -146,7 +123,7 @@ class ManagementApi(TokenApi):
             clock=of.clock,
             audit=of.audit,
             new_subscription=new_subscription,
-            signing_keys=RotatingKeys(of),
+            signing_keys=SigningKeyAdministration(of.store, of.clock, "ES256"),
             devices=self.backend.devices,
             status=self.status,
             hub=self.hub,

@@ -19,14 +19,14 @@ ON, OFF = SetLight(on=True), SetLight(on=False)
 class OrderSetup:
     """Control, fabric and driving on one store, with one driver."""
 
-    def __init__(self, store: FakeStore, clock: ManualClock, driver: FakeDriver) -> None:
+    def __init__(self, store: FakeStore, clock: ManualClock, driver: FakeDriver, deadline: float = 5.0) -> None:
         self.store, self.driver, self.clock = store, driver, clock
         self.orders = Orders(store, clock)
         self.driving = Driving(store, {driver.name: driver}, clock, simulated_plants=10)
         store.listen(self.driving.apply)
         fabric = InProcessFabric(clock)
         fabric.serve(self.driving)
-        self.control = Control(fabric, store, clock, deadline=5.0, max_age=60.0, max_ages={})
+        self.control = Control(fabric, store, clock, deadline=deadline, max_age=60.0, max_ages={})
         self.scenes = Scenes(self.control)
 
     async def __aenter__(self) -> "OrderSetup":

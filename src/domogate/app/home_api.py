@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from domogate import homes
 from domogate.services.homes.applications import Applications
 from domogate.services.homes.commands import HomeCommands
-from domogate.services.homes.energy import HomeHistory
+from domogate.services.homes.energy import EnergyPrice, HomeHistory
 from domogate.services.homes.favourites import Favourites
 from domogate.services.homes.homes import Homes
 from domogate.services.homes.limits import PersonLimits
@@ -34,7 +34,7 @@ def build_home_services(gateway: "Gateway") -> homes.HomeServices:
     )
 
 
-def _read_price(setting: str) -> homes.EnergyPrice:
+def _read_price(setting: str) -> EnergyPrice:
     """Parse a setting such as `0.28 EUR`. Its form was checked when the settings were loaded."""
     amount, currency = setting.split()
-    return homes.EnergyPrice(float(amount), currency)
+    return EnergyPrice(float(amount), currency)

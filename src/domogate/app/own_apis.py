@@ -11,7 +11,7 @@ from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import Credentials, DeveloperToken, HomeToken, KeyAndToken, OperatorToken
 from domogate.http_api.operations import Surface
 from domogate.services.developer.faults import DeveloperFaults
-from domogate.services.developer.self_service import SelfService
+from domogate.services.developer.self_service import SelfService, SelfServiceRules
 from domogate.services.homes.homes import Homes
 from domogate.services.homes.limits import PersonLimits
 
@@ -46,14 +46,7 @@ def build_own_apis(gateway: "Gateway") -> dict[bytes, ASGIApp]:
 
 def _build_developer_services(gateway: "Gateway") -> developer.DeveloperServices:
     settings = gateway.settings
-    self_service = SelfService(
-        gateway.store,
-        gateway.people,
-        gateway.clock,
-        new_subscription,
-        enabled=settings.self_service,
-        daily_quota=settings.self_service_quota,
-        rate=settings.self_service_rate,
-    )
+    rules = SelfServiceRules(settings.self_service, settings.self_service_quota, settings.self_service_rate)
+    self_service = SelfService(gateway.store, gateway.people, gateway.clock, new_subscription, rules)
     faults = DeveloperFaults(Homes(gateway.read_model, gateway.clock), gateway.fault_injector, self_service, gateway.clock)
     return developer.DeveloperServices(self_service, gateway.receivers, faults)

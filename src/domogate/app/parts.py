@@ -10,12 +10,12 @@ from domogate.backends.mail import PrintedMail, SmtpMail
 from domogate.domain.people import Subscription
 from domogate.domain.terms import Terms, terms_at, terms_from_text
 from domogate.identity.relying_party import find_relying_party
-from domogate.identity.rotation import KeyPlace, list_key_places, rotate_keys
+from domogate.identity.rotation import list_key_places, rotate_keys
 from domogate.identity.secret_keys import SecretKeys
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as _new_subscription
-from domogate.ports import Clock, Hasher, Mail, Sealer, Signer, Store
+from domogate.ports import Clock, Hasher, KeyPlace, Mail, Sealer, Signer, Store
 from domogate.services.audit import AuditLog
 from domogate.services.clock_check import ClockCheck
 from domogate.services.people import Passkeys, People, Sessions

@@ -30,3 +30,9 @@ def find_near(wanted: str, names: Iterable[str], similarity: float = 0.6) -> str
     by_fold = {name.casefold(): name for name in names}
     near = get_close_matches(wanted.casefold(), by_fold, n=1, cutoff=similarity)
     return by_fold[near[0]] if near else None
+
+
+def to_camel_case(name: str) -> str:
+    """Return `readLight` for `read_light`."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))

@@ -35,7 +35,7 @@ class File(msgspec.Struct, frozen=True):
     etag: str
     plain: bytes
     gzip: bytes
-    brotli: bytes | None = None
+    brotli: bytes | None
 
     def encode(self, accepted: str) -> tuple[bytes, str | None]:
         """Return the bytes and the content coding that fit the header Accept-Encoding."""

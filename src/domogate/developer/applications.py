@@ -10,7 +10,7 @@ from domogate.domain.people import Client
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing
 from domogate.services.developer.self_service import MOST_APPLICATIONS, MOST_KEYS, SCOPES
-from domogate.wire import InputModel, OutputModel
+from domogate.wire import InputModel, OutputModel, given_fields
 from domogate.wire.clients import RegistrationOut
 
 OPERATIONS = OperationTable("applications")
@@ -62,8 +62,9 @@ class ApplicationSecretOut(OutputModel, frozen=True):
 
 @OPERATIONS.add("GET", "/self-service", "What the operator allows developers to register for themselves")
 async def get_self_service(services: DeveloperServices, _call: DeveloperCall) -> SelfServiceOut:
-    allowed = services.self_service
-    return SelfServiceOut(allowed.enabled, SCOPES, MOST_APPLICATIONS, MOST_KEYS, allowed.rate, allowed.daily_quota)
+    return SelfServiceOut.of(
+        services.self_service.rules, scopes=SCOPES, most_applications=MOST_APPLICATIONS, most_keys=MOST_KEYS
+    )
 
 
 @OPERATIONS.add("GET", "/applications", "The applications that the person registered, sorted by id")
@@ -88,7 +89,7 @@ async def create_application(services: DeveloperServices, call: DeveloperCall, b
     "PATCH", "/applications/{clientId}", "Change an application of the person; missing fields keep their values", errors=(422,)
 )
 async def change_application(services: DeveloperServices, call: DeveloperCall, body: ApplicationChange) -> RegistrationOut:
-    given = {name: value for name, value in msgspec.structs.asdict(body).items() if value is not UNSET}
+    given = given_fields(body)
     changed = await services.self_service.change_application(
         call.path["clientId"], lambda client: msgspec.structs.replace(client, **given), by=actor_of(call)
     )

@@ -29,13 +29,13 @@ class DeviceKind(StrEnum):
     EMERGENCY_UNIT = "emergency unit"
 
 
-EMERGENCY_KINDS = frozenset({DeviceKind.EMERGENCY_CONTROLLER, DeviceKind.EMERGENCY_UNIT})
-
-
 class MetricType(StrEnum):
     TEXT = "Text"
     NUMBER = "Number"
     OBJECT = "Object"
+
+
+EMERGENCY_KINDS = frozenset({DeviceKind.EMERGENCY_CONTROLLER, DeviceKind.EMERGENCY_UNIT})
 
 
 class Metric(msgspec.Struct, frozen=True, gc=False):

@@ -31,3 +31,21 @@ class Estate(msgspec.Struct, frozen=True):
     clients: tuple[Client, ...] = ()
     plants: tuple[EstatePlant, ...] = ()
     spare_parts: tuple[SpareParts, ...] = ()
+
+
+class Mistake(msgspec.Struct, frozen=True, order=True):
+    """A mistake in an estate file: its line and column (from 1), its path in the document, and the allowed values."""
+
+    line: int
+    column: int
+    path: str
+    problem: str
+    allowed: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.line}:{self.column} {self.path}: " if self.path else f"{self.line}:{self.column} "
+        text += self.problem
+        if self.allowed:
+            text += f"; allowed: {self.allowed}"
+        return f"{text}. {self.hint}" if self.hint else text

@@ -3,32 +3,13 @@
 import re
 from collections.abc import Iterable, Sequence
 
-import msgspec
-
 from domogate.common.names import find_near
+from domogate.domain.estate import Mistake
 
 Path = tuple[str | int, ...]
 
 _WORD = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*").fullmatch
 _LONGEST_QUOTE = 60
-
-
-class Mistake(msgspec.Struct, frozen=True, order=True):
-    """One mistake: its line and column (from 1), its path in the document, and the allowed values."""
-
-    line: int
-    column: int
-    path: str
-    problem: str
-    allowed: str = ""
-    hint: str = ""
-
-    def __str__(self) -> str:
-        text = f"{self.line}:{self.column} {self.path}: " if self.path else f"{self.line}:{self.column} "
-        text += self.problem
-        if self.allowed:
-            text += f"; allowed: {self.allowed}"
-        return f"{text}. {self.hint}" if self.hint else text
 
 
 class EstateMistakes(Exception):

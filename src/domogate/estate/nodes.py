@@ -12,7 +12,8 @@ from typing import TextIO, TypeAlias
 import msgspec
 import yaml
 
-from domogate.estate.mistakes import Mistake, Path, print_path, quoted
+from domogate.domain.estate import Mistake
+from domogate.estate.mistakes import Path, print_path, quoted
 from domogate.estate.syntax import syntax_mistake
 
 MAX_DEPTH = 40

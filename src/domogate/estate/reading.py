@@ -8,13 +8,13 @@ from typing import Any, TextIO
 
 import msgspec
 
-from domogate.domain.estate import Estate, EstatePlant
+from domogate.domain.estate import Estate, EstatePlant, Mistake
 from domogate.domain.formats import email_key
 from domogate.domain.people import User
 from domogate.estate.building import EstateBuilder, EstateFile
 from domogate.estate.checks import Drivers, PlantChecks, check_document, check_users
 from domogate.estate.explain import Finding
-from domogate.estate.mistakes import EstateMistakes, Mistake, print_path
+from domogate.estate.mistakes import EstateMistakes, print_path
 from domogate.estate.nodes import PLANTS, Entry, Listing, Mapping, Node, compose, locate
 from domogate.estate.quick_read import NotQuick, to_raw
 from domogate.estate.quick_scan import QuickScan

@@ -1,12 +1,12 @@
 """Converts between records of the file and values of the domain, with one table for both directions."""
 
-import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from domogate.common.names import to_camel_case
 from domogate.domain.ids import Id
 from domogate.domain.states import Reading, Unit
 from domogate.estate.times import parse_offset, parse_time, print_offset, print_time
@@ -30,7 +30,7 @@ class Shape(Generic[T]):
 
     def __init__(self, cls: type[T], keys: Mapping[str, str] = {}, /, **codecs: Codec) -> None:
         self._cls = cls
-        self._fields = {keys.get(attribute) or _camel_case(attribute): (attribute, codecs[attribute]) for attribute in codecs}
+        self._fields = {keys.get(attribute) or to_camel_case(attribute): (attribute, codecs[attribute]) for attribute in codecs}
         self._readers = [
             (key, attribute, None if codec is AS_IS else codec.read) for key, (attribute, codec) in self._fields.items()
         ]
@@ -53,10 +53,6 @@ class Shape(Generic[T]):
             if content is not None and content != self._defaults[attribute]:
                 record[key] = codec.write(content)
         return record
-
-
-def _camel_case(attribute: str) -> str:
-    return re.sub(r"_(\w)", lambda letter: letter[1].upper(), attribute)
 
 
 def _default(field: msgspec.structs.FieldInfo) -> Any:

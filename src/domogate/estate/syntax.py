@@ -4,7 +4,7 @@ import re
 
 import yaml
 
-from domogate.estate.mistakes import Mistake
+from domogate.domain.estate import Mistake
 
 # The two parsers of PyYAML have different messages for the same problem. The first pattern that matches is used.
 _WORDINGS: tuple[tuple[str, str], ...] = (

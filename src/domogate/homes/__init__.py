@@ -1,6 +1,6 @@
 """The HTTP API for residents and their applications, under /home/v1."""
 
-from domogate.homes.services import EnergyPrice, HomeServices
+from domogate.homes.services import HomeServices
 from domogate.homes.surface import SURFACE
 
-__all__ = ["SURFACE", "EnergyPrice", "HomeServices"]
+__all__ = ["SURFACE", "HomeServices"]

@@ -6,13 +6,13 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from domogate.common.times import parse_time, parse_time_zone
+from domogate.common.times import parse_time_zone
 from domogate.domain.states import Unit
-from domogate.homes.services import EnergyPrice, HomeCall, HomeServices
+from domogate.homes.services import HomeCall, HomeServices
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing
-from domogate.http_api.requests import parse_parameter
-from domogate.services.homes.energy import DAY, NOTHING, Per, PeriodReading, Used, sum_of
+from domogate.http_api.requests import parse_parameter, read_period
+from domogate.services.homes.energy import NOTHING, EnergyPrice, Per, PeriodReading, Used, sum_of
 from domogate.wire import OutputModel, to_datetime
 
 OPERATIONS = OperationTable("readings")
@@ -86,11 +86,6 @@ class EnergyQuery(_Period, frozen=True, forbid_unknown_fields=True):
     pass
 
 
-def _read_period(services: HomeServices, query: _Period) -> tuple[float, float]:
-    until = services.clock.now() if query.until is None else parse_parameter("until", parse_time, query.until)
-    return until - DAY if query.since is None else parse_parameter("since", parse_time, query.since), until
-
-
 @OPERATIONS.add(
     "GET",
     "/homes/{homeId}/modules/{moduleId}/readings",
@@ -100,7 +95,7 @@ def _read_period(services: HomeServices, query: _Period) -> tuple[float, float]:
 async def list_module_readings(services: HomeServices, call: HomeCall, query: ReadingsQuery) -> Listing[PeriodReadingOut]:
     home = await services.open_home(call)
     module = home.find_module(call.id_of("moduleId")).module
-    since, until = _read_period(services, query)
+    since, until = read_period(query.since, query.until, services.clock.now())
     zone: tzinfo = parse_parameter("timezone", parse_time_zone, query.timezone)
     with services.limits.hold(call.caller.user_id):
         found = await services.history.list_readings(home, module.id, since, until, query.per, zone)
@@ -119,7 +114,7 @@ def _reading_out(one: PeriodReading) -> PeriodReadingOut:
 )
 async def get_energy(services: HomeServices, call: HomeCall, query: EnergyQuery) -> HomeEnergyOut:
     home = await services.open_home(call)
-    since, until = _read_period(services, query)
+    since, until = read_period(query.since, query.until, services.clock.now())
     with services.limits.hold(call.caller.user_id):
         energy = await services.history.sum_energy(home, since, until)
     price, modules = services.energy_price, energy.modules

@@ -7,7 +7,7 @@ from domogate.http_api.operations import Call
 from domogate.ports import Clock
 from domogate.services.homes.applications import Applications
 from domogate.services.homes.commands import HomeCommands
-from domogate.services.homes.energy import HomeHistory
+from domogate.services.homes.energy import EnergyPrice, HomeHistory
 from domogate.services.homes.favourites import Favourites
 from domogate.services.homes.homes import Home, Homes
 from domogate.services.homes.limits import PersonLimits
@@ -16,13 +16,6 @@ from domogate.services.people import People
 from domogate.services.rights.identity_cache import IdentityCache
 
 HomeCall = Call[Principal]
-
-
-class EnergyPrice(msgspec.Struct, frozen=True):
-    """The price of a kilowatt hour."""
-
-    amount: float
-    currency: str
 
 
 class HomeServices(msgspec.Struct, frozen=True):

@@ -46,6 +46,17 @@ def first_page(items: Sequence[T], limit: int, key: Callable[[T], str], to_outpu
     return Listing([to_output(item) for item in kept], key(kept[-1]) if len(items) > limit else None)
 
 
+def end_of_page(items: Sequence[T], limit: int, time_of: Callable[[T], float]) -> int:
+    """Return the index of the first item of the next page of a list whose cursors are times.
+
+    Items of the same time stay on one page, so a page can be longer than its limit.
+    """
+    end = min(limit, len(items))
+    while 0 < end < len(items) and time_of(items[end]) == time_of(items[end - 1]):
+        end += 1
+    return end
+
+
 def read_cursor(text: str) -> int:
     if not is_cursor(text):
         raise wrong_cursor()

@@ -7,13 +7,15 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
-from msgspec import UNSET, UnsetType
 from starlette.requests import ClientDisconnect, Request
 
 from domogate.common.strict_json import JsonRefused, parse_json
-from domogate.common.times import LATEST
+from domogate.common.times import LATEST, parse_time
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.http_api.problems import Problem
+from domogate.wire import InputModel, given_fields
+
+_DAY = 86_400.0
 
 T = TypeVar("T")
 Q = TypeVar("Q", bound=msgspec.Struct)
@@ -72,10 +74,12 @@ def read_optional_id(where: str, name: str, text: str | None) -> Id | None:
     return None if text is None else read_id(where, name, text)
 
 
-def pop_id(fields: dict[str, Any], field: str, name: str) -> Id | UnsetType | None:
-    """Remove an optional id from the given fields of a body, and return it. UNSET if it is not given. Raises Problem."""
-    text = fields.pop(field, UNSET)
-    return UNSET if text is UNSET else read_optional_id("body", name, text)
+def read_change(body: InputModel, field: str, name: str) -> dict[str, Any]:
+    """Return the given fields of a body. One of its fields is an optional id, `name` in JSON. Raises Problem."""
+    fields = given_fields(body)
+    if field in fields:
+        fields[field] = read_optional_id("body", name, fields[field])
+    return fields
 
 
 def read_time(name: str, moment: datetime | None) -> float | None:
@@ -92,6 +96,16 @@ def parse_parameter(name: str, parse: Callable[[str], T], text: str) -> T:
         return parse(text)
     except ValueError as error:
         raise Problem(400, f"The query is not as expected: {name}: {error}") from None
+
+
+def read_query_time(name: str, text: str | None) -> float | None:
+    return None if text is None else parse_parameter(name, parse_time, text)
+
+
+def read_period(since: str | None, until: str | None, now: float) -> tuple[float, float]:
+    """Return the begin and the end. They default to one day before the end, and to now. Raises Problem."""
+    end = now if until is None else parse_parameter("until", parse_time, until)
+    return end - _DAY if since is None else parse_parameter("since", parse_time, since), end
 
 
 def not_as_expected(where: str, reason: object) -> Problem:

@@ -7,35 +7,14 @@ emergency the new key signs at once and all other keys are distrusted: every exi
 
 import asyncio
 from collections.abc import Sequence
-from enum import StrEnum
 
 import msgspec
 
 from domogate.identity.signing import DISTRUSTED, GENERATORS, PUBLISHED_AHEAD, new_signing_key
-from domogate.ports import Clock, SigningKey, SigningKeyStore
+from domogate.ports import Clock, KeyPlace, KeyState, SigningKey, SigningKeyStore
 
 MIN_AHEAD = 300.0
 """The max-age of the key set: clients may cache it this long."""
-
-
-class KeyState(StrEnum):
-    """The state of a key in the rotation."""
-
-    NEXT = "next"
-    CURRENT = "current"
-    RETIRED = "retired"
-    """The key does not sign any more. It verifies until its tokens have expired."""
-    DISTRUSTED = "distrusted"
-
-
-class KeyPlace(msgspec.Struct, frozen=True):
-    """The public data of a key, and its state."""
-
-    kid: str
-    algorithm: str
-    state: KeyState
-    signs_from: float
-    retired_at: float | None
 
 
 class KeyRotation(msgspec.Struct, frozen=True):

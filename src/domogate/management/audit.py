@@ -10,12 +10,11 @@ import msgspec
 from msgspec import Meta
 from starlette.responses import Response, StreamingResponse
 
-from domogate.common.times import parse_time
 from domogate.domain.audit import AuditRecord, UnreadableRecord
 from domogate.domain.ids import Id
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, read_cursor
-from domogate.http_api.requests import not_as_expected, parse_parameter, read_optional_id
+from domogate.http_api.requests import not_as_expected, read_optional_id, read_query_time
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.audit import AuditAction
 from domogate.services.refusals import Conflict
@@ -100,10 +99,7 @@ class VerificationOut(OutputModel, frozen=True):
 @OPERATIONS.add("GET", "/audit", "The audit log; the oldest entry is first, or the newest with `order=newest`", errors=(409,))
 async def list_audit(services: ManagementServices, _call: OperatorCall, query: AuditPage) -> Listing[AuditRecordOut]:
     cursor = None if query.after is None else read_cursor(query.after)
-    since, until = (
-        None if text is None else parse_parameter(name, parse_time, text)
-        for name, text in (("since", query.since), ("until", query.until))
-    )
+    since, until = read_query_time("since", query.since), read_query_time("until", query.until)
     user_id = await _find_user(services, query)
     if user_id is None and (query.user_id is not None or query.email is not None):
         return Listing([])  # The pseudonym of a deleted user is not known any more.

@@ -6,6 +6,7 @@ from typing import Annotated
 from msgspec import Meta
 from starlette.responses import Response, StreamingResponse
 
+from domogate.common.names import to_camel_case
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, first_page, is_cursor, read_cursor
 from domogate.management.drivers import SCHEMA
@@ -29,8 +30,7 @@ class EstateDocument(InputModel, frozen=True):
     document: Annotated[str, Meta(description="The estate file: YAML, at most 4 MiB.", max_length=MAX_DOCUMENT)]
 
 
-class NewEstateImport(InputModel, frozen=True):
-    document: Annotated[str, Meta(description="The estate file: YAML, at most 4 MiB.", max_length=MAX_DOCUMENT)]
+class NewEstateImport(EstateDocument, frozen=True):
     prune: Annotated[bool, Meta(description="Also remove the records that are not in the document.")] = False
 
 
@@ -76,7 +76,7 @@ class EstateDifferenceOut(ImportSummaryOut, frozen=True):
     changes: tuple[RecordChangeOut, ...]
 
 
-class EstateImportOut(OutputModel, frozen=True):
+class EstateImportOut(ImportSummaryOut, frozen=True):
     """An import. `userId` is null for the command line. `hasDocument` is true while the imported document is kept."""
 
     number: int
@@ -85,9 +85,6 @@ class EstateImportOut(OutputModel, frozen=True):
     email: str | None
     prune: bool
     has_document: bool
-    added: dict[str, int]
-    updated: dict[str, int]
-    removed: dict[str, int]
 
 
 @OPERATIONS.add(
@@ -119,7 +116,7 @@ async def check_estate(services: ManagementServices, _call: OperatorCall, body: 
 )
 async def compare_estate(services: ManagementServices, call: OperatorCall, body: NewEstateImport) -> EstateDifferenceOut:
     found = await services.estate.find_difference(body.document, prune=body.prune, most=_MOST_CHANGES, by=call.caller.user_id)
-    changes = [RecordChangeOut.of(one, fields=tuple(map(_in_json, one.fields))) for one in found.changes]
+    changes = [RecordChangeOut.of(one, fields=tuple(map(to_camel_case, one.fields))) for one in found.changes]
     return EstateDifferenceOut.of(found.summary, changes=tuple(changes))
 
 
@@ -161,9 +158,3 @@ async def get_estate_import(services: ManagementServices, call: OperatorCall) ->
     if document is None:
         raise NotFound("There is no such import, or its document is not kept any more.")
     return Response(document, media_type=YAML)
-
-
-def _in_json(column: str) -> str:
-    """Return the name in camel case, as in the estate file."""
-    first, *others = column.split("_")
-    return first + "".join(map(str.capitalize, others))

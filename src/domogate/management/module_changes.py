@@ -9,12 +9,12 @@ from domogate.domain.devices import Capability, DeviceKind, Metric
 from domogate.domain.ids import new_id
 from domogate.domain.plants import Module
 from domogate.http_api.operations import OperationTable
-from domogate.http_api.requests import pop_id, read_optional_id
+from domogate.http_api.requests import read_change, read_optional_id
 from domogate.management.modules import ModuleOut, show_module
 from domogate.management.plants import note_change
 from domogate.management.services import ManagementServices, OperatorCall
-from domogate.services.plants.editing import TopologyDraft, internal_id_of
-from domogate.wire import InputModel, JsonObject, Line, Name, OutputModel, given_fields
+from domogate.services.plants.editing import internal_id_of
+from domogate.wire import InputModel, JsonObject, Line, Name, OutputModel
 
 OPERATIONS = OperationTable("modules")
 
@@ -92,17 +92,10 @@ async def create_module(services: ManagementServices, call: OperatorCall, body: 
 )
 async def change_module(services: ManagementServices, call: OperatorCall, body: ModuleChange) -> ChangedModuleOut:
     plant_id, module_id = call.id_of("plantId"), call.id_of("moduleId")
-    fields = given_fields(body)
-    to_ambient = pop_id(fields, "ambient_id", "ambientId")
-
-    def change(draft: TopologyDraft) -> FormerModuleOut:
-        before, in_ambient = draft.module(module_id)
-        after = msgspec.structs.replace(before, **fields)
-        draft.put_module(after, in_ambient if to_ambient is UNSET else to_ambient)
-        return FormerModuleOut(before.name, in_ambient, before.driver, before.options)
-
-    former = await services.editor.change_content(plant_id, change)
+    fields = read_change(body, "ambient_id", "ambientId")
+    before, ambient_id = await services.editor.change_content(plant_id, lambda draft: draft.change_module(module_id, **fields))
     note_change(services, call, plant_id, "module changed", module=module_id)
+    former = FormerModuleOut(before.name, ambient_id, before.driver, before.options)
     return ChangedModuleOut(await show_module(services, plant_id, module_id), former)
 
 

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from domogate.domain.commands import OrderRecord, OrderState
 from domogate.http_api.operations import OperationTable
-from domogate.http_api.paging import Listing, Page, wrong_cursor
+from domogate.http_api.paging import Listing, Page, end_of_page, wrong_cursor
 from domogate.http_api.requests import read_optional_id
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.refusals import NotFound
@@ -52,11 +52,8 @@ async def list_orders(services: ManagementServices, _call: OperatorCall, query: 
     module_id = read_optional_id("query", "moduleId", query.module_id)
     before = None if query.after is None else _read_time(query.after)
     found = await services.store.list_orders(plant_id, module_id, query.state, before, query.limit + 1)
-    end = query.limit
-    # The cursor is a time. Orders of the same time (the steps of a scene) stay on one page, so a page can be longer than its
-    # limit.
-    while 0 < end < len(found) and found[end].queued_at == found[end - 1].queued_at:
-        end += 1
+    # The steps of a scene have the same time.
+    end = end_of_page(found, query.limit, lambda record: record.queued_at)
     following = repr(found[end - 1].queued_at) if len(found) > query.limit else None
     return Listing([order_out(record) for record in found[:end]], following)
 

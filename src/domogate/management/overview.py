@@ -1,6 +1,7 @@
 """Whether all is well, and what happened in the last hour."""
 
 from datetime import datetime
+from typing import Any
 
 from domogate.domain.figures import StoreFigures
 from domogate.http_api.operations import OperationTable
@@ -21,14 +22,6 @@ class ProblemOut(OutputModel, frozen=True):
     detail: str
     name: str | None
     count: int | None
-
-
-class DatabaseOut(OutputModel, frozen=True):
-    """The database: `sqlite` or `postgresql`, and its size. `reachable` says whether it answered when it was last asked."""
-
-    kind: str
-    bytes: int
-    reachable: bool
 
 
 class PlantCountsOut(OutputModel, frozen=True):
@@ -55,6 +48,19 @@ class WebhookCountsOut(OutputModel, frozen=True):
     dead_letters: int
 
 
+def _webhook_counts_out(figures: StoreFigures) -> WebhookCountsOut:
+    oldest = None if figures.oldest_pending is None else to_datetime(figures.oldest_pending)
+    return WebhookCountsOut(figures.webhooks, figures.failing_webhooks, figures.pending, oldest, figures.dead_letters)
+
+
+class DatabaseOut(OutputModel, frozen=True):
+    """The database: `sqlite` or `postgresql`, and its size. `reachable` says whether it answered when it was last asked."""
+
+    kind: str
+    bytes: int
+    reachable: bool
+
+
 class RequestsOut(OutputModel, frozen=True):
     """Answered requests: their number by status, and the milliseconds that 50 % and 99 % of them did not exceed."""
 
@@ -63,25 +69,10 @@ class RequestsOut(OutputModel, frozen=True):
     p99_ms: float | None
 
 
-class ActivityOut(OutputModel, frozen=True):
-    """What happened from `since` to `until`, and some counts at its end.
-
-    `requests` is by API: a family, another API, or the first segment of the path. `deliveries` counts attempts by outcome;
-    `orders` counts orders by their end. `absentModules`, `pendingDeliveries` and `deadLetters` are null if the database did not
-    answer.
-    """
-
-    since: datetime
-    until: datetime
-    requests: dict[str, RequestsOut]
-    streams: int
-    events: int
-    deliveries: dict[str, int]
-    orders: dict[str, int]
-    refused_logins: int
-    absent_modules: int | None
-    pending_deliveries: int | None
-    dead_letters: int | None
+def _requests_out(counts: RequestCounts, bounds: tuple[float, ...]) -> RequestsOut:
+    seconds = (counts.find_percentile(bounds, share) for share in (0.5, 0.99))
+    p50, p99 = (None if found is None else round(found * 1000, 2) for found in seconds)
+    return RequestsOut({str(status): count for status, count in counts.statuses.items()}, p50, p99)
 
 
 class LastHourOut(OutputModel, frozen=True):
@@ -92,6 +83,46 @@ class LastHourOut(OutputModel, frozen=True):
     deliveries: dict[str, int]
     orders: dict[str, int]
     refused_logins: int
+
+
+class ActivityOut(LastHourOut, frozen=True):
+    """What happened from `since` to `until`, and some counts at its end.
+
+    `requests` is by API: a family, another API, or the first segment of the path. `deliveries` counts attempts by outcome;
+    `orders` counts orders by their end. `absentModules`, `pendingDeliveries` and `deadLetters` are null if the database did not
+    answer.
+    """
+
+    since: datetime
+    until: datetime
+    streams: int
+    absent_modules: int | None
+    pending_deliveries: int | None
+    dead_letters: int | None
+
+
+def _sums(counters: Counters, orders: dict[str, int], bounds: tuple[float, ...]) -> dict[str, Any]:
+    requests = {name: _requests_out(counts, bounds) for name, counts in counters.requests.items()}
+    return {
+        "requests": requests,
+        "events": counters.events,
+        "deliveries": dict(counters.deliveries),
+        "orders": orders,
+        "refused_logins": counters.refused_logins,
+    }
+
+
+def _activity_out(period: Period, bounds: tuple[float, ...]) -> ActivityOut:
+    figures = period.end.figures
+    return ActivityOut(
+        **_sums(period.counters, {} if figures is None else figures.ended_orders, bounds),
+        since=to_datetime(period.since),
+        until=to_datetime(period.end.at),
+        streams=period.end.streams,
+        absent_modules=None if figures is None else sum(figures.absent.values()),
+        pending_deliveries=None if figures is None else figures.pending,
+        dead_letters=None if figures is None else figures.dead_letters,
+    )
 
 
 class OverviewOut(OutputModel, frozen=True):
@@ -122,10 +153,9 @@ async def get_overview(services: ManagementServices, _call: OperatorCall) -> Ove
     activity = await status.monitor.read()
     figures = activity.now.end.figures
     assert figures is not None, "the present sample always has counts of the store"
-    drivers = services.devices.list_drivers()
+    drivers, bounds = services.devices.list_drivers(), status.duration_bounds
     reachable = status.is_database_reachable()
     problems = find_problems(drivers, figures, activity.total, status.clock_check.problem, reachable=reachable)
-    total, bounds = activity.total, status.duration_bounds
     return OverviewOut(
         at=to_datetime(services.clock.now()),
         version=status.version,
@@ -137,43 +167,7 @@ async def get_overview(services: ManagementServices, _call: OperatorCall) -> Ove
         webhooks=_webhook_counts_out(figures),
         open_streams=activity.now.end.streams,
         open_orders=figures.open_orders,
-        last_hour=LastHourOut(
-            _requests_out(total, bounds), total.events, dict(total.deliveries), activity.ended_orders, total.refused_logins
-        ),
+        last_hour=LastHourOut(**_sums(activity.total, activity.ended_orders, bounds)),
         now=_activity_out(activity.now, bounds),
         minutes=tuple(_activity_out(minute, bounds) for minute in activity.minutes),
     )
-
-
-def _webhook_counts_out(figures: StoreFigures) -> WebhookCountsOut:
-    oldest = None if figures.oldest_pending is None else to_datetime(figures.oldest_pending)
-    return WebhookCountsOut(figures.webhooks, figures.failing_webhooks, figures.pending, oldest, figures.dead_letters)
-
-
-def _activity_out(period: Period, bounds: tuple[float, ...]) -> ActivityOut:
-    figures, counters = period.end.figures, period.counters
-    return ActivityOut(
-        since=to_datetime(period.since),
-        until=to_datetime(period.end.at),
-        requests=_requests_out(counters, bounds),
-        streams=period.end.streams,
-        events=counters.events,
-        deliveries=dict(counters.deliveries),
-        orders={} if figures is None else figures.ended_orders,
-        refused_logins=counters.refused_logins,
-        absent_modules=None if figures is None else sum(figures.absent.values()),
-        pending_deliveries=None if figures is None else figures.pending,
-        dead_letters=None if figures is None else figures.dead_letters,
-    )
-
-
-def _requests_out(counters: Counters, bounds: tuple[float, ...]) -> dict[str, RequestsOut]:
-    def out(counts: RequestCounts) -> RequestsOut:
-        p50, p99 = (counts.find_percentile(bounds, share) for share in (0.5, 0.99))
-        return RequestsOut({str(status): count for status, count in counts.statuses.items()}, _to_ms(p50), _to_ms(p99))
-
-    return {name: out(counts) for name, counts in counters.requests.items()}
-
-
-def _to_ms(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds * 1000, 2)

@@ -5,20 +5,18 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from domogate.common.times import parse_resolution, parse_time
+from domogate.common.times import parse_resolution
 from domogate.domain.ids import Id
 from domogate.domain.states import ReadingSummary, Unit
 from domogate.http_api.operations import OperationTable
-from domogate.http_api.paging import Listing, Page, wrong_cursor
-from domogate.http_api.requests import not_as_expected, parse_parameter
+from domogate.http_api.paging import Listing, Page, end_of_page, wrong_cursor
+from domogate.http_api.requests import not_as_expected, parse_parameter, read_period
 from domogate.management.modules import find_module, find_plant
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.plants.history import History
 from domogate.wire import OutputModel, to_datetime
 
 OPERATIONS = OperationTable("readings")
-
-_DAY = 86_400.0
 
 
 class _Measured(OutputModel, frozen=True):
@@ -55,18 +53,14 @@ class ReadingPage(Page, frozen=True, forbid_unknown_fields=True):
 @OPERATIONS.add("GET", "/plants/{plantId}/modules/{moduleId}/readings", "The readings of a module; the oldest is first")
 async def list_readings(services: ManagementServices, call: OperatorCall, query: ReadingPage) -> Listing[MeasurementOut]:
     module = find_module(await find_plant(services, call), call).module
-    until = services.clock.now() if query.until is None else parse_parameter("until", parse_time, query.until)
-    since = until - _DAY if query.since is None else parse_parameter("since", parse_time, query.since)
+    since, until = read_period(query.since, query.until, services.clock.now())
     resolution = None if query.resolution is None else parse_parameter("resolution", parse_resolution, query.resolution)
     if since > until:
         raise not_as_expected("query", "since is after until")
     if query.after is not None:
         since = _since(query.after, resolution)
     found = await _find(services.devices.history, module.id, since, until, resolution, query)
-    end = min(query.limit, len(found))
-    # The cursor is a time. Readings of the same time stay on one page, so a page can be longer than its limit.
-    while 0 < end < len(found) and found[end].at == found[end - 1].at:
-        end += 1
+    end = end_of_page(found, query.limit, lambda one: one.at)
     following = str(round(found[end].at * 1000)) if end < len(found) else None
     out = [_measurement_out(one, module.is_simulated, is_summary=resolution is not None) for one in found[:end]]
     return Listing(out, following)

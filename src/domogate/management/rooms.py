@@ -7,12 +7,12 @@ from msgspec import UNSET, Meta, UnsetType
 
 from domogate.domain.plants import Ambient, Floor
 from domogate.http_api.operations import OperationTable
-from domogate.http_api.requests import pop_id, read_optional_id
+from domogate.http_api.requests import read_change, read_optional_id
 from domogate.management.modules import find_plant
 from domogate.management.plants import note_change
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.plants.editing import TopologyDraft, new_ambient, new_floor
-from domogate.wire import InputModel, Line, Name, OutputModel, given_fields
+from domogate.wire import InputModel, Line, Name, OutputModel
 
 OPERATIONS = OperationTable("rooms")
 
@@ -29,24 +29,6 @@ class AmbientOut(OutputModel, frozen=True):
     modules: int
 
 
-class FloorOut(OutputModel, frozen=True):
-    id: str
-    name: str
-    ambients: tuple[AmbientOut, ...]
-
-
-class ContentOut(OutputModel, frozen=True):
-    """The floors of a plant with their ambients, the ambients on no floor, and the number of modules in no ambient."""
-
-    floors: tuple[FloorOut, ...]
-    ambients: tuple[AmbientOut, ...]
-    modules: int
-
-
-class NewFloor(InputModel, frozen=True):
-    name: Name
-
-
 class NewAmbient(InputModel, frozen=True):
     name: Name
     type: Line = "other"
@@ -59,19 +41,10 @@ class AmbientChange(InputModel, frozen=True, omit_defaults=True):
     floor_id: FloorId | UnsetType | None = UNSET
 
 
-class FormerFloorOut(OutputModel, frozen=True):
-    name: str
-
-
 class FormerAmbientOut(OutputModel, frozen=True):
     name: str
     type: str
     floor_id: str | None
-
-
-class ChangedFloorOut(OutputModel, frozen=True):
-    floor: FloorOut
-    former: FormerFloorOut
 
 
 class ChangedAmbientOut(OutputModel, frozen=True):
@@ -83,8 +56,35 @@ def _ambient_out(ambient: Ambient, floor_id: str | None) -> AmbientOut:
     return AmbientOut(ambient.id, ambient.name, ambient.type, floor_id, len(ambient.modules))
 
 
+class FloorOut(OutputModel, frozen=True):
+    id: str
+    name: str
+    ambients: tuple[AmbientOut, ...]
+
+
+class NewFloor(InputModel, frozen=True):
+    name: Name
+
+
+class FormerFloorOut(OutputModel, frozen=True):
+    name: str
+
+
+class ChangedFloorOut(OutputModel, frozen=True):
+    floor: FloorOut
+    former: FormerFloorOut
+
+
 def _floor_out(floor: Floor) -> FloorOut:
     return FloorOut(floor.id, floor.name, tuple(_ambient_out(ambient, floor.id) for ambient in floor.ambients))
+
+
+class ContentOut(OutputModel, frozen=True):
+    """The floors of a plant with their ambients, the ambients on no floor, and the number of modules in no ambient."""
+
+    floors: tuple[FloorOut, ...]
+    ambients: tuple[AmbientOut, ...]
+    modules: int
 
 
 @OPERATIONS.add("GET", "/plants/{plantId}/content", "The floors and ambients of a plant")
@@ -145,18 +145,12 @@ async def create_ambient(services: ManagementServices, call: OperatorCall, body:
 )
 async def change_ambient(services: ManagementServices, call: OperatorCall, body: AmbientChange) -> ChangedAmbientOut:
     plant_id, ambient_id = call.id_of("plantId"), call.id_of("ambientId")
-    texts = given_fields(body)
-    to_floor = pop_id(texts, "floor_id", "floorId")
-
-    def change(draft: TopologyDraft) -> tuple[AmbientOut, FormerAmbientOut]:
-        before, on_floor = draft.ambient(ambient_id)
-        after, floor_id = msgspec.structs.replace(before, **texts), on_floor if to_floor is UNSET else to_floor
-        draft.put_ambient(after, floor_id)
-        return _ambient_out(after, floor_id), FormerAmbientOut(before.name, before.type, on_floor)
-
-    after, former = await services.editor.change_content(plant_id, change)
+    fields = read_change(body, "floor_id", "floorId")
+    (before, on_floor), after = await services.editor.change_content(
+        plant_id, lambda draft: draft.change_ambient(ambient_id, **fields)
+    )
     note_change(services, call, plant_id, "ambient changed", ambient=ambient_id)
-    return ChangedAmbientOut(after, former)
+    return ChangedAmbientOut(_ambient_out(*after), FormerAmbientOut(before.name, before.type, on_floor))
 
 
 @OPERATIONS.add("DELETE", "/plants/{plantId}/ambients/{ambientId}", "Delete an ambient without modules", errors=(409,))

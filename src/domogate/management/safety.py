@@ -8,12 +8,12 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from domogate import __version__, reports
-from domogate.common.times import parse_time, parse_time_zone
+from domogate.common.times import parse_time_zone
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.logbook import LogbookKind
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, first_page
-from domogate.http_api.requests import not_as_expected, parse_parameter, read_time
+from domogate.http_api.requests import not_as_expected, parse_parameter, read_query_time, read_time
 from domogate.management.safety_wire import (
     LogbookEntryOut,
     NewLogbookEntry,
@@ -57,7 +57,7 @@ async def get_safety(services: ManagementServices, call: OperatorCall) -> Safety
     "GET", "/plants/{plantId}/safety/report", "The report for the responsible person, as PDF", media_types=(PDF,), errors=(422,)
 )
 async def get_safety_report(services: ManagementServices, call: OperatorCall, query: ReportQuery) -> Response:
-    since, until = _read_time("since", query.since), _read_time("until", query.until)
+    since, until = read_query_time("since", query.since), read_query_time("until", query.until)
     if since is not None and until is not None and since > until:
         raise not_as_expected("query", "since is after until")
     zone = parse_parameter("timezone", parse_time_zone, query.timezone)
@@ -80,8 +80,8 @@ async def get_spare_parts_order(services: ManagementServices, call: OperatorCall
 async def list_logbook(services: ManagementServices, call: OperatorCall, query: LogbookPage) -> Listing[LogbookEntryOut]:
     found = await _logbook(services).list_entries(
         call.id_of("plantId"),
-        since=_read_time("since", query.since) or 0.0,
-        until=_read_time("until", query.until),
+        since=read_query_time("since", query.since) or 0.0,
+        until=read_query_time("until", query.until),
         kinds=() if query.kind is None else (query.kind,),
         after=query.after_number,
         limit=query.limit + 1,
@@ -115,7 +115,3 @@ async def write_logbook(services: ManagementServices, call: OperatorCall, body: 
 
 def _logbook(services: ManagementServices) -> SafetyLogbook:
     return SafetyLogbook(services.store, services.clock, services.audit)
-
-
-def _read_time(name: str, text: str | None) -> float | None:
-    return None if text is None else parse_parameter(name, parse_time, text)

@@ -8,8 +8,8 @@ import msgspec
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.discovery import Discovery
+from domogate.domain.estate import Mistake
 from domogate.domain.ids import Id
-from domogate.domain.people import Subscription
 from domogate.http_api.credentials import Operator
 from domogate.http_api.operations import Call
 from domogate.management.status import Status
@@ -23,8 +23,10 @@ from domogate.ports import (
     GrantStore,
     ImportDifference,
     ImportSummary,
+    KeyPlace,
     LogbookStore,
     ModuleSearchStore,
+    NewSubscriptionKey,
     OrderStore,
     PasskeyStore,
     PeopleStore,
@@ -52,48 +54,11 @@ from domogate.wire import OutputModel
 OperatorCall = Call[Operator]
 
 
-class SigningKeyPlace(Protocol):
-    """A signing key and its place in the rotation, without its private part."""
-
-    @property
-    def kid(self) -> str: ...
-    @property
-    def algorithm(self) -> str: ...
-    @property
-    def state(self) -> str: ...
-    @property
-    def signs_from(self) -> float: ...
-    @property
-    def retired_at(self) -> float | None: ...
-
-
 class SigningKeys(Protocol):
-    async def list_places(self) -> Sequence[SigningKeyPlace]: ...
+    async def list_places(self) -> Sequence[KeyPlace]: ...
     async def rotate(self, *, now: bool) -> str:
         """Returns the id of the new key. With `now`, the new key signs at once and no other key is trusted any more."""
         ...
-
-
-NewSubscriptionKey = Callable[[str, str | None, int | None, float | None, float], tuple[str, Subscription]]
-"""Takes the name, the rate, the daily quota, the time of expiry and the present time.
-
-Returns the key, which is shown once, and the record to store. Raises ValueError.
-"""
-
-
-class EstateProblem(Protocol):
-    @property
-    def line(self) -> int: ...
-    @property
-    def column(self) -> int: ...
-    @property
-    def path(self) -> str: ...
-    @property
-    def problem(self) -> str: ...
-    @property
-    def allowed(self) -> str: ...
-    @property
-    def hint(self) -> str: ...
 
 
 class EstateFiles(Protocol):
@@ -104,7 +69,7 @@ class EstateFiles(Protocol):
         """Return the document in pieces, without hashes of passwords and secrets of second factors."""
         ...
 
-    async def check(self, document: str) -> Sequence[EstateProblem]: ...
+    async def check(self, document: str) -> Sequence[Mistake]: ...
     async def find_difference(self, document: str, *, prune: bool, most: int, by: Id) -> ImportDifference:
         """Raises Refused for a document with mistakes."""
         ...

@@ -83,12 +83,6 @@ class PasskeyOut(OutputModel, frozen=True):
     used_at: datetime | None
 
 
-class ExternalAccountOut(OutputModel, frozen=True):
-    issuer: str
-    subject: str
-    bound_at: datetime
-
-
 class GrantOut(OutputModel, frozen=True):
     """The user's consent to an application."""
 
@@ -107,6 +101,12 @@ class GrantOut(OutputModel, frozen=True):
 
 def _grant_out(grant: Grant) -> GrantOut:
     return GrantOut.of(grant, plants=None if grant.plants is None else sorted(grant.plants))
+
+
+class ExternalAccountOut(OutputModel, frozen=True):
+    issuer: str
+    subject: str
+    bound_at: datetime
 
 
 async def _list_of_user(

@@ -17,7 +17,17 @@ from domogate.ports.devices import (
     Picture,
     ReportSink,
 )
-from domogate.ports.identity import Admission, Admitted, Audit, Hasher, Signer, Verifier
+from domogate.ports.identity import (
+    Admission,
+    Admitted,
+    Audit,
+    Hasher,
+    KeyPlace,
+    KeyState,
+    NewSubscriptionKey,
+    Signer,
+    Verifier,
+)
 from domogate.ports.mail import Mail, MailKind, OutgoingMail
 from domogate.ports.passkeys import NewCredential, PasskeyRefused, PasskeyVerifier, UnverifiedAnswer
 from domogate.ports.sealing import SealBroken, Sealer, SecretKeyMissing
@@ -89,6 +99,8 @@ __all__ = [
     "ImportDifference",
     "ImportRecord",
     "ImportSummary",
+    "KeyPlace",
+    "KeyState",
     "LeaseEnded",
     "LeaseStore",
     "Listener",
@@ -101,6 +113,7 @@ __all__ = [
     "ModulePlace",
     "ModuleSearchStore",
     "NewCredential",
+    "NewSubscriptionKey",
     "NotHeld",
     "OperatorStore",
     "OrderStore",

@@ -1,12 +1,13 @@
 """Credentials of callers, signatures, passwords, and the audit log."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import Any, Protocol
 
 import msgspec
 
 from domogate.domain.ids import Id
-from domogate.domain.people import Client, Grant, Principal, TokenKind, User
+from domogate.domain.people import Client, Grant, Principal, Subscription, TokenKind, User
 
 
 class Verifier(Protocol):
@@ -48,6 +49,33 @@ class Admission(Protocol):
         The gateway checks the keys of open streams in this way.
         """
         ...
+
+
+NewSubscriptionKey = Callable[[str, str | None, int | None, float | None, float], tuple[str, Subscription]]
+"""Takes the name, the rate, the daily quota, the time of expiry and the present time.
+
+Returns the key, which is shown once, and the record to store. Raises ValueError.
+"""
+
+
+class KeyState(StrEnum):
+    """The state of a key in the rotation."""
+
+    NEXT = "next"
+    CURRENT = "current"
+    RETIRED = "retired"
+    """The key does not sign any more. It verifies until its tokens have expired."""
+    DISTRUSTED = "distrusted"
+
+
+class KeyPlace(msgspec.Struct, frozen=True):
+    """The public data of a key, and its state."""
+
+    kid: str
+    algorithm: str
+    state: KeyState
+    signs_from: float
+    retired_at: float | None
 
 
 class Signer(Protocol):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import msgspec
 from sqlalchemy import Connection, Table
 
 from domogate.domain.estate import Estate
@@ -51,13 +52,9 @@ def _with_people(found: Iterator[RecordChange], estate: Estate, plan: ImportPlan
     for change in found:
         has_people = change.id in left and change.change == "updated"
         left.discard(change.id)
-        yield RecordChange(*_key(change), (*change.fields, "people")) if has_people else change
+        yield msgspec.structs.replace(change, fields=(*change.fields, "people")) if has_people else change
     yield from (
         RecordChange("plants", "updated", each.plant.id, each.plant.name, ("people",))
         for each in estate.plants
         if each.plant.id in left
     )
-
-
-def _key(change: RecordChange) -> tuple[str, str, str, str]:
-    return change.noun, change.change, change.id, change.name

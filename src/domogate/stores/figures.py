@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Select, case, func, select
 from domogate.domain.figures import StoreFigures
 from domogate.domain.plants import PlantStatus
 from domogate.domain.reachability import AbsenceReason
+from domogate.stores.plants import is_absent_because
 from domogate.stores.subject import SqlSubject
 from domogate.stores.tables import modules, orders, parked, plants, states, webhooks
 
@@ -15,8 +16,7 @@ _LONGEST_ORDER = 600.0
 
 _REMOVED = select(plants.c.id).where(plants.c.status == PlantStatus.REMOVED.value)
 _IN_USE = modules.c.plant_id.not_in(_REMOVED)
-# The stored JSON begins with the reason.
-_REASON = case(*((states.c.absence.startswith(f'{{"why":"{why}"'), why.value) for why in AbsenceReason), else_="")
+_REASON = case(*((is_absent_because(why), why.value) for why in AbsenceReason), else_="")
 _ABSENT = (
     select(_REASON.label("why"), func.count().label("modules"))
     .select_from(states.join(modules, modules.c.id == states.c.module_id))

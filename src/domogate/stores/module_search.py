@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, func, or
 from domogate.domain.ids import Id
 from domogate.ports import ModuleFilter, ModulePlace, PlacedModule, StoredState
 from domogate.stores.codec import NUL
-from domogate.stores.plants import SELECT_MODULES, state_from_row
+from domogate.stores.plants import SELECT_MODULES, is_absent_because, state_from_row
 from domogate.stores.rows import module_from_row
 from domogate.stores.subject import SqlSubject, reads
 from domogate.stores.tables import ambients, modules, plants, states
@@ -58,7 +58,7 @@ def _condition(wanted: ModuleFilter) -> ColumnElement[bool]:
     if wanted.reachable is not None:
         found.append(func.coalesce(states.c.reachable, true()).is_(wanted.reachable))
     if wanted.reason is not None:
-        found.append(states.c.absence.startswith(f'{{"why":"{wanted.reason}"'))
+        found.append(is_absent_because(wanted.reason))
     return and_(*found)
 
 

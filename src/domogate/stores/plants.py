@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, exists, func, select, update
+from sqlalchemy import BindParameter, ColumnElement, Connection, Row, Select, bindparam, exists, func, select, update
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.events import PlantAspect
 from domogate.domain.ids import Id
 from domogate.domain.plants import SIMULATED_DRIVERS, Plant, PlantStatus
+from domogate.domain.reachability import AbsenceReason
 from domogate.ports import StoredPlant, StoredState, UnnamedDrivers
 from domogate.stores.codec import decode_absence, decode_state, to_json
 from domogate.stores.engine import Transaction, chunked, newest_cursor
@@ -91,6 +92,11 @@ def find_plant(connection: Connection, plant_id: Id) -> StoredPlant | None:
         injections=injections_of(connection, plant_id),
         joined={row.user_id: row.since for row in member_rows},
     )
+
+
+def is_absent_because(why: AbsenceReason) -> ColumnElement[bool]:
+    """The stored JSON of an absence begins with the reason."""
+    return states.c.absence.startswith(f'{{"why":"{why}"')
 
 
 def state_from_row(row: Row[Any]) -> StoredState:

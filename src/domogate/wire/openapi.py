@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from domogate.common.names import to_camel_case
+
 _JSON = "application/json"
 KEY_SCHEME = {"type": "apiKey", "in": "header", "name": "Ocp-Apim-Subscription-Key"}
 
@@ -18,8 +20,7 @@ _LISTING = re.compile(r"Listing_(\w+)_")
 
 def operation_id_of(handler: Callable[..., Any]) -> str:
     """Return the name of the handler in camel case: `readLight` for `read_light`."""
-    first, *others = handler.__name__.split("_")
-    return first + "".join(map(str.capitalize, others))
+    return to_camel_case(handler.__name__)
 
 
 class Schemas:

@@ -3,9 +3,11 @@
 import { signal, type Signal } from "@preact/signals";
 import { accessToken, renew } from "./session";
 
+export const EVENT_KINDS = ["state", "reachability", "safety", "plant", "people"] as const;
+
 /** A CloudEvent about a module or a plant: see docs/events.md. */
 export interface LiveEvent {
-  /** `state`, `present`, `reachability`, `safety`, `plant` or `people`; `ready` and `reset` are about the stream. */
+  /** A kind of change, `present`, or an event about the stream: `ready` or `reset`. */
   readonly event: string;
   readonly data: { readonly data?: unknown; readonly subject?: string; readonly time?: string; readonly [name: string]: unknown };
 }

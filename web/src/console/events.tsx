@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { formatTime, t } from "../app/i18n";
-import { listen, type Liveness, type LiveEvent } from "../app/live";
+import { EVENT_KINDS, listen, type Liveness, type LiveEvent } from "../app/live";
 import { query } from "../app/router";
 import { MANAGE, readList } from "../kit/load";
 import { Head } from "../kit/parts";
@@ -13,7 +13,6 @@ import type { Plant } from "./model";
 import { stateText } from "./state";
 import { Tag, valueWords } from "./values";
 
-const KINDS = ["state", "reachability", "safety", "plant", "people"] as const;
 /** Older events are dropped from the page. */
 const MOST = 500;
 
@@ -41,7 +40,7 @@ export function Events() {
   useEffect(() => {
     if (paused) return;
     const stream = listen({ ...(kind ? { kind } : {}), ...(plantId ? { plantId } : {}) }, (event) => {
-      if (KINDS.some((one) => one === event.event)) setEntries((before) => [entryOf(event), ...before].slice(0, MOST));
+      if (EVENT_KINDS.some((one) => one === event.event)) setEntries((before) => [entryOf(event), ...before].slice(0, MOST));
     }, `${MANAGE}/events`);
     const unsubscribe = stream.liveness.subscribe(setLiveness);
     return () => {
@@ -67,7 +66,7 @@ export function Events() {
         id={({ id }) => id}
         search
         filters={[
-          { name: "kind", label: t("console.modules.kind"), options: KINDS.map((one) => [one, valueWords("eventkind", one)] as const) },
+          { name: "kind", label: t("console.modules.kind"), options: EVENT_KINDS.map((one) => [one, valueWords("eventkind", one)] as const) },
           { name: "plant", label: t("console.plants.one"), options: plants.map(({ id, name }) => [id, name] as const) },
         ]}
         columns={[

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { count, t } from "../app/i18n";
+import type { Limits } from "../app/limits";
 import { toLocal } from "../app/local_time";
 import { useLoad } from "../parts/loaded";
 import { toast } from "../parts/toast";
@@ -10,7 +11,7 @@ import { lines, text, time, type FormField, type Values } from "../kit/form";
 import { MANAGE } from "../kit/load";
 import { ConfirmButton, FormButton, SecretDialog, Section, when, type Secret } from "../kit/parts";
 import { Table } from "../kit/table";
-import type { Limits, Link, Plant } from "./model";
+import type { Link, Plant } from "./model";
 import { linkSecret } from "./people";
 import { readRooms, type Room } from "./rooms";
 import { valueWords } from "./values";

@@ -1,5 +1,7 @@
 /** The answers of the management API (docs/management.md), as far as the console uses them. */
 
+import type { Limits } from "../app/limits";
+
 export interface Link {
   readonly url: string | null;
   readonly mailed: boolean;
@@ -84,15 +86,6 @@ export interface Subscription {
   readonly createdAt: string;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
-}
-
-/** What a guest may use, and when. Without places: everything. */
-export interface Limits {
-  readonly floors: readonly string[];
-  readonly ambients: readonly string[];
-  readonly modules: readonly string[];
-  readonly validFrom: string | null;
-  readonly validUntil: string | null;
 }
 
 export interface Invitation {

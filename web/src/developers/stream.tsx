@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../app/i18n";
-import { listen, type LiveEvent, type LiveStream } from "../app/live";
+import { EVENT_KINDS, listen, type LiveEvent, type LiveStream } from "../app/live";
 import { Head } from "../kit/parts";
 import { Button } from "../parts/button";
 import { Select, Switch } from "../parts/field";
@@ -13,7 +13,6 @@ import { Code } from "./code";
 import { listHomes } from "./lists";
 import { LoginFirst } from "./login_first";
 
-const KINDS = ["state", "reachability", "safety", "plant", "people"] as const;
 const MOST = 200;
 
 interface Shown {
@@ -79,7 +78,7 @@ function Viewer() {
         {(list) => (
           <div class="panel stream-filter">
             <Select label={t("developers.stream.home")} value={home.value} options={[["", t("developers.stream.all_homes")], ...list.map(({ id, name }) => [id, name] as const)]} onChange={(value) => (home.value = value)} />
-            <Select label={t("developers.stream.kind")} value={kind.value} options={[["", t("developers.stream.all_kinds")], ...KINDS.map((one) => [one, one] as const)]} onChange={(value) => (kind.value = value)} />
+            <Select label={t("developers.stream.kind")} value={kind.value} options={[["", t("developers.stream.all_kinds")], ...EVENT_KINDS.map((one) => [one, one] as const)]} onChange={(value) => (kind.value = value)} />
             <Switch label={t("developers.stream.present")} on={present.value} onChange={(on) => (present.value = on)} />
             <div class="buttons">
               {stream.value ? (

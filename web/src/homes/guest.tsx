@@ -3,6 +3,7 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { api } from "../app/api";
 import { t } from "../app/i18n";
+import type { Limits } from "../app/limits";
 import { toInstant, toLocal } from "../app/local_time";
 import { person } from "../app/session";
 import { SecretDialog } from "../kit/parts";
@@ -10,7 +11,7 @@ import { Button } from "../parts/button";
 import { Dialog, DialogButtons } from "../parts/dialog";
 import { Field } from "../parts/field";
 import { toast } from "../parts/toast";
-import type { Home, Limits } from "./model";
+import type { Home } from "./model";
 
 /** The person whose limits are changed. Without an address, a new person is invited. */
 export interface GuestOf {

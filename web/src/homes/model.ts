@@ -1,5 +1,7 @@
 /** The answers of the home API (docs/home-api.md), as far as the pages use them. */
 
+import type { Limits } from "../app/limits";
+
 export interface Reading {
   readonly value: number;
   readonly unit: "watt" | "watt_hour" | "C" | "F" | "%";
@@ -123,15 +125,6 @@ export interface ModuleNotice {
   readonly reachable: boolean;
   readonly absentSince: string | null;
   readonly state: State | null;
-}
-
-/** The places that a guest may use (none: all of them), and the period. */
-export interface Limits {
-  readonly floors: readonly string[];
-  readonly ambients: readonly string[];
-  readonly modules: readonly string[];
-  readonly validFrom: string | null;
-  readonly validUntil: string | null;
 }
 
 export interface HomePerson {

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { formatDate, t } from "../app/i18n";
+import type { Limits } from "../app/limits";
 import { go } from "../app/router";
 import { Button } from "../parts/button";
 import { Dialog, DialogButtons } from "../parts/dialog";
@@ -13,7 +14,7 @@ import { toast } from "../parts/toast";
 import { Applications } from "./applications";
 import { Guest, type GuestOf } from "./guest";
 import { Subpage } from "./head";
-import type { Home, Limits, People } from "./model";
+import type { Home, People } from "./model";
 import type { OpenHome } from "./store";
 
 export function PeoplePage({ open }: { open: OpenHome }) {

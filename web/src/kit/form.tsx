@@ -32,6 +32,25 @@ export type Values = Readonly<Record<string, Value>>;
 
 export type Fields = readonly FormField[] | ((values: Values) => readonly FormField[]);
 
+/** Submits a form. A refusal of the gateway becomes the `problem`, and the entries stay. */
+export function useSubmit(submit: () => Promise<unknown>) {
+  const [problem, setProblem] = useState("");
+  const [busy, setBusy] = useState(false);
+  const send = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    setProblem("");
+    setBusy(true);
+    try {
+      await submit();
+    } catch (error) {
+      setProblem(wordsFor(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { problem, busy, send };
+}
+
 interface FormDialogProps {
   readonly title: string;
   readonly about?: string | undefined;
@@ -48,31 +67,17 @@ export function FormDialog({ title, about, fields, submit, danger = false, onSub
   const [given, setGiven] = useState<Values>({});
   const shown = typeof fields === "function" ? fields(given) : fields;
   const values: Values = Object.fromEntries(shown.map((field) => [field.name, given[field.name] ?? field.value ?? ""]));
-  const [problem, setProblem] = useState("");
-  const [busy, setBusy] = useState(false);
   const [incomplete, setIncomplete] = useState(false);
-  const send = async (): Promise<void> => {
+  const { problem, busy, send } = useSubmit(async () => {
     const isIncomplete = shown.some((field) => mistakeOf(field, values));
     setIncomplete(isIncomplete);
-    setProblem("");
     if (isIncomplete) return;
-    setBusy(true);
-    try {
-      await onSubmit(values);
-      onClose();
-    } catch (error) {
-      setProblem(wordsFor(error));
-      setBusy(false);
-    }
-  };
+    await onSubmit(values);
+    onClose();
+  });
   return (
     <Dialog title={title} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void send();
-        }}
-      >
+      <form onSubmit={send}>
         {about && <p class="soft">{about}</p>}
         {shown.map((field) => (
           <OneField key={field.name} field={field} mistake={incomplete ? mistakeOf(field, values) : ""} value={values[field.name] ?? ""} onInput={(value) => setGiven((last) => ({ ...last, [field.name]: value }))} />
@@ -145,7 +150,17 @@ function Mistake({ words }: { words: string }) {
   );
 }
 
-function Block({ label, value, hint, mistake = "", onInput }: { label: string; value: string; hint: string; mistake?: string; onInput: (value: string) => void }) {
+interface BlockProps {
+  readonly label: string;
+  readonly value: string;
+  readonly hint: string;
+  readonly rows?: number;
+  readonly mistake?: string;
+  readonly onInput: (value: string) => void;
+}
+
+/** A text of several lines. */
+export function Block({ label, value, hint, rows = 3, mistake = "", onInput }: BlockProps) {
   const id = useId();
   return (
     <div class="field">
@@ -154,7 +169,7 @@ function Block({ label, value, hint, mistake = "", onInput }: { label: string; v
         {hint}
       </p>
       {mistake && <Mistake words={mistake} />}
-      <textarea id={id} rows={3} spellcheck={false} aria-invalid={Boolean(mistake)} aria-describedby={`${id}-hint`} value={value} onInput={(event) => onInput(event.currentTarget.value)} />
+      <textarea id={id} rows={rows} spellcheck={false} aria-invalid={Boolean(mistake)} aria-describedby={`${id}-hint`} value={value} onInput={(event) => onInput(event.currentTarget.value)} />
     </div>
   );
 }

@@ -64,14 +64,21 @@ class AuditTrail:
 
         With `before`, return the last such records with numbers below it, the newest first.
         """
-        criteria = await self._make_criteria(action, user_id, since, until)
-        found: dict[int, AuditRecord] = {}
-        async for record in self._read(after) if before is None else self._read_back(before, after):
-            if criteria.match(record.entry):
-                found[record.number] = record
-            if len(found) >= limit:
-                break
-        return tuple(found.values())[:limit]
+        newest_first = before is not None
+        found: list[AuditRecord] = []
+        cursor: int | None = after if before is None else before
+        while cursor is not None and len(found) < limit and (cursor > after or not newest_first):
+            page, cursor = await self.search(
+                cursor,
+                limit=limit - len(found),
+                newest_first=newest_first,
+                action=action,
+                user_id=user_id,
+                since=since,
+                until=until,
+            )
+            found += (record for record in page if record.number > after)
+        return tuple(found)
 
     async def search(
         self,
@@ -147,14 +154,6 @@ class AuditTrail:
             for record in page:
                 yield record
             after = page[-1].number
-
-    async def _read_back(self, before: int, after: int) -> AsyncIterator[AuditRecord]:
-        while page := await self._store.list_newest_audit(before, _PAGE):
-            for record in page:
-                if record.number <= after:
-                    return
-                yield record
-            before = page[-1].number
 
 
 class _Criteria(msgspec.Struct, frozen=True):

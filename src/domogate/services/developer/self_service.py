@@ -3,7 +3,6 @@
 import math
 import secrets
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Protocol
 
 import msgspec
@@ -12,10 +11,11 @@ from domogate.common.window_limiter import WindowLimiter
 from domogate.domain.faults import TooManyRequests
 from domogate.domain.ids import Id
 from domogate.domain.people import DEVELOPER_SCOPE, KNOWN_SCOPES, MANAGE_SCOPE, Client, Subscription
-from domogate.ports import Clock, DeveloperStore, SubscriptionStore
+from domogate.ports import Clock, DeveloperStore, NewSubscriptionKey, SubscriptionStore
 from domogate.services.audit import AuditAction, key_ref
 from domogate.services.people import Actor, People, check_name
 from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
+from domogate.wire import to_datetime
 
 MOST_APPLICATIONS, MOST_KEYS = 10, 5
 """The numbers of applications and keys that one person may have."""
@@ -26,6 +26,14 @@ MOST_URLS, LONGEST_URL = 10, 1_000
 
 SCOPES = tuple(scope for scope in KNOWN_SCOPES if scope not in (DEVELOPER_SCOPE, MANAGE_SCOPE))
 """The scopes that these applications can have. An application with another scope needs an operator."""
+
+
+class SelfServiceRules(msgspec.Struct, frozen=True):
+    """What the operator allows: whether people may register applications and keys, and the limits of each key."""
+
+    enabled: bool
+    daily_quota: int
+    rate: str
 
 
 class SelfServiceStore(DeveloperStore, SubscriptionStore, Protocol):
@@ -40,34 +48,21 @@ class OwnKey(msgspec.Struct, frozen=True):
 
 
 class SelfService:
-    """The applications and keys of people. Seeing and deleting them is always allowed.
-
-    Every key gets the same `daily_quota` and `rate`.
-    """
+    """The applications and keys of people. Seeing and deleting them is always allowed."""
 
     def __init__(
-        self,
-        store: SelfServiceStore,
-        people: People,
-        clock: Clock,
-        new_subscription: Callable[[str, str | None, int | None, float | None, float], tuple[str, Subscription]],
-        *,
-        enabled: bool,
-        daily_quota: int,
-        rate: str,
+        self, store: SelfServiceStore, people: People, clock: Clock, new_key: NewSubscriptionKey, rules: SelfServiceRules
     ) -> None:
         self._store = store
         self._people = people
         self._clock = clock
-        self._new_subscription = new_subscription
+        self._new_key = new_key
         self._new = WindowLimiter(MOST_NEW, NEW_SPAN)
-        self.enabled = enabled
-        self.daily_quota = daily_quota
-        self.rate = rate
+        self.rules = rules
 
     def check_enabled(self) -> None:
         """Raises Forbidden if the operator does not allow self-service."""
-        if not self.enabled:
+        if not self.rules.enabled:
             raise Forbidden("The operator of this gateway does not allow self-service. Ask the operator.")
 
     async def list_applications(self, user_id: Id) -> Sequence[Client]:
@@ -109,7 +104,7 @@ class SelfService:
         await self._people.clients.delete(client_id, by=by)
 
     async def list_keys(self, user_id: Id) -> Sequence[OwnKey]:
-        today = datetime.fromtimestamp(self._clock.now(), UTC).date().isoformat()
+        today = to_datetime(self._clock.now()).date().isoformat()
         found = await self._store.list_own_subscriptions(user_id)
         return [OwnKey(one, await self._store.find_usage(one.id, today)) for one in found]
 
@@ -120,7 +115,7 @@ class SelfService:
         """
         user_id = self._admit(by)
         check_name(name)
-        key, subscription = self._new_subscription(name, self.rate, self.daily_quota, None, self._clock.now())
+        key, subscription = self._new_key(name, self.rules.rate, self.rules.daily_quota, None, self._clock.now())
         if not await self._store.add_own_subscription(subscription, user_id, MOST_KEYS):
             raise Conflict(f"You have {MOST_KEYS} keys already, which is the limit. Revoke one first.")
         self._count(by)

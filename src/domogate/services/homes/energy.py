@@ -56,6 +56,13 @@ class Used(msgspec.Struct, frozen=True):
 NOTHING = Used(None, None)
 
 
+class EnergyPrice(msgspec.Struct, frozen=True):
+    """The price of a kilowatt hour."""
+
+    amount: float
+    currency: str
+
+
 class HomeEnergy(msgspec.Struct, frozen=True):
     """`total` is the sum of the energy meters; of the plugs if the home has no energy meter that measured something."""
 

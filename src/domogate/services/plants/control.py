@@ -129,24 +129,16 @@ class Control:
         return await self._fabric.execute(self._make_order(plant_id, module_id, command, key=key, by=by))
 
     async def order(
-        self,
-        plant_id: Id,
-        module_id: Id,
-        command: Command,
-        *,
-        key: str | None = None,
-        deadline: float | None = None,
-        by: Id | None = None,
+        self, plant_id: Id, module_id: Id, command: Command, *, key: str | None = None, by: Id | None = None
     ) -> OrderRecord:
         """Send a command, and return the record of the order. A failure of the device is in the record and is not raised.
 
-        `key` is an idempotency key: a repeated key returns the same record and sends nothing. `deadline` None means the
-        usual deadline. Raises OrderKeyTaken if the key was used for another command, ValueOutOfRange if the key is not
-        valid, Internal.
+        `key` is an idempotency key: a repeated key returns the same record and sends nothing. Raises OrderKeyTaken if
+        the key was used for another command, ValueOutOfRange if the key is not valid, Internal.
         """
         if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isprintable()):
             raise ValueOutOfRange(f"an idempotency key is 1 to {_LONGEST_KEY} printable characters")
-        order = self._make_order(plant_id, module_id, command, key=key, deadline=deadline, by=by)
+        order = self._make_order(plant_id, module_id, command, key=key, by=by)
         known = None if key is None else await self._store.find_order(order.id)
         if known is not None:
             if not order.repeats(known.order):

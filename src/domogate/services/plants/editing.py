@@ -12,6 +12,10 @@ from domogate.ports import ImportSummary, PlantEditStore, PlantStore
 from domogate.services.refusals import Conflict, Invalid, NotFound
 
 T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
+
+Row = tuple[T, Id | None]
+"""A part of a plant, and the id of its container."""
 
 PlantCheck = Callable[[EstatePlant | None, EstatePlant], Awaitable[Sequence[str]]]
 """Takes a plant before and after a change, and returns the problems that the change causes."""
@@ -26,8 +30,8 @@ class TopologyDraft:
 
     def __init__(self) -> None:
         self.floors: dict[Id, Floor] = {}
-        self.ambients: dict[Id, tuple[Ambient, Id | None]] = {}
-        self.modules: dict[Id, tuple[Module, Id | None]] = {}
+        self.ambients: dict[Id, Row[Ambient]] = {}
+        self.modules: dict[Id, Row[Module]] = {}
 
     @classmethod
     def of(cls, topology: Topology) -> Self:
@@ -57,10 +61,10 @@ class TopologyDraft:
     def floor(self, floor_id: Id) -> Floor:
         return _find(self.floors, floor_id, "floor")
 
-    def ambient(self, ambient_id: Id) -> tuple[Ambient, Id | None]:
+    def ambient(self, ambient_id: Id) -> Row[Ambient]:
         return _find(self.ambients, ambient_id, "ambient")
 
-    def module(self, module_id: Id) -> tuple[Module, Id | None]:
+    def module(self, module_id: Id) -> Row[Module]:
         return _find(self.modules, module_id, "module")
 
     def put_ambient(self, ambient: Ambient, floor_id: Id | None) -> None:
@@ -77,6 +81,18 @@ class TopologyDraft:
         if module.id in self.modules:
             raise Conflict(f"This plant has a module {module.id} already.")
         self.put_module(module, ambient_id)
+
+    def change_ambient(self, ambient_id: Id, **changes: Any) -> tuple[Row[Ambient], Row[Ambient]]:
+        """Return the rows before and after the change. `floor_id` moves the ambient; the other changes are its fields."""
+        before = self.ambient(ambient_id)
+        self.put_ambient(*_changed(before, "floor_id", changes))
+        return before, self.ambients[ambient_id]
+
+    def change_module(self, module_id: Id, **changes: Any) -> Row[Module]:
+        """Return the row before the change. `ambient_id` moves the module; the other changes are its fields."""
+        before = self.module(module_id)
+        self.put_module(*_changed(before, "ambient_id", changes))
+        return before
 
     def remove_floor(self, floor_id: Id) -> None:
         floor = self.floor(floor_id)
@@ -95,7 +111,13 @@ class TopologyDraft:
         del self.modules[module_id]
 
 
-def _by_container(rows: Iterable[tuple[T, Id | None]]) -> dict[Id | None, list[T]]:
+def _changed(row: Row[S], container: str, changes: dict[str, Any]) -> Row[S]:
+    before, inside = row
+    inside = changes.pop(container, inside)
+    return msgspec.structs.replace(before, **changes), inside
+
+
+def _by_container(rows: Iterable[Row[T]]) -> dict[Id | None, list[T]]:
     found: dict[Id | None, list[T]] = {}
     for one, container in rows:
         found.setdefault(container, []).append(one)

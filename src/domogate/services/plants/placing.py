@@ -9,7 +9,7 @@ import msgspec
 from domogate.common.names import find_near, match_names, split_words
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
-from domogate.services.plants.editing import TopologyDraft
+from domogate.services.plants.editing import Row, TopologyDraft
 
 PLACE = "{room}"
 _MOST_WILDCARDS, _LONGEST_NAME = 2, 60
@@ -75,9 +75,7 @@ def name_in_room(pattern: re.Pattern[str], device: str, taken: Collection[str]) 
     return name if name.casefold() not in taken else next(one for one in numbered if one.casefold() not in taken)
 
 
-def place_modules(
-    draft: TopologyDraft, modules: Sequence[tuple[Module, Id | None]], pattern: re.Pattern[str] | None
-) -> Placement:
+def place_modules(draft: TopologyDraft, modules: Sequence[Row[Module]], pattern: re.Pattern[str] | None) -> Placement:
     """Add the modules to the plant. The pattern chooses rooms for modules without an ambient; without it, they get none.
 
     In the room that the pattern chose, a module has the rest of its name.

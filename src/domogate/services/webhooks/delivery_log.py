@@ -9,9 +9,8 @@ import msgspec
 from domogate.domain.ids import Id
 from domogate.ports import Clock, Delivered, Undelivered
 
-MOST = 50
-"""The number of attempts that are kept for one webhook."""
-_MOST_WEBHOOKS = 1_000
+MOST, _MOST_WEBHOOKS = 50, 1_000
+"""The number of attempts that are kept for one webhook, and the number of webhooks."""
 
 
 class DeliveryAttempt(msgspec.Struct, frozen=True):

@@ -106,16 +106,16 @@ class TestAnOrderUnderAKey:
         async with OrderSetup(store, clock, driver) as setup:
             store.gate = asyncio.Event()
             deadline = clock.now() + 5
-            record = await setup.control.order(plant, LAMP.id, ON, deadline=deadline)
+            record = await setup.control.order(plant, LAMP.id, ON)
             assert deadline <= clock.now() < deadline + 0.25
             store.gate.set()
         assert record.state is OrderState.SENT
 
     async def test_that_comes_too_late_has_expired_and_is_not_sent(
-        self, setup: OrderSetup, store: FakeStore, driver: FakeDriver, clock: ManualClock
+        self, store: FakeStore, driver: FakeDriver, clock: ManualClock
     ) -> None:
         plant = store.add_plant(LAMP)
-        async with setup:
-            record = await setup.control.order(plant, LAMP.id, ON, deadline=clock.now() - 1)
+        async with OrderSetup(store, clock, driver, deadline=-1.0) as setup:
+            record = await setup.control.order(plant, LAMP.id, ON)
         assert (record.state, record.sent_at) == (OrderState.EXPIRED, None)
         assert driver.orders == []

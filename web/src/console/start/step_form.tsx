@@ -1,8 +1,7 @@
 /** The form of a step. A refusal of the gateway is shown above the button, and the entries stay. */
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
-import { wordsFor } from "../../app/api";
+import { useSubmit } from "../../kit/form";
 import { Notice } from "../../parts/notice";
 
 interface StepFormProps {
@@ -13,26 +12,9 @@ interface StepFormProps {
 }
 
 export function StepForm({ submit, disabled = false, onSubmit, children }: StepFormProps) {
-  const [problem, setProblem] = useState("");
-  const [busy, setBusy] = useState(false);
-  const send = async (): Promise<void> => {
-    setBusy(true);
-    setProblem("");
-    try {
-      await onSubmit();
-    } catch (error) {
-      setProblem(wordsFor(error));
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { problem, busy, send } = useSubmit(onSubmit);
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
-    >
+    <form onSubmit={send}>
       {children}
       {problem && <Notice kind="alarm" title={problem} />}
       <button type="submit" class="primary" disabled={disabled || busy} aria-busy={busy}>
