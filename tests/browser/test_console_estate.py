@@ -53,13 +53,16 @@ async def test_a_document_is_edited_compared_and_imported(chromium: Browser, wor
         await expect(difference).to_contain_text("Added 1 · Changed 0 · Removed 0")
         await expect(difference.get_by_role("row").nth(1)).to_contain_text("zoe@example.com")
         await difference.get_by_role("button", name="Import").click()
+        question = page.get_by_role("dialog")
+        await expect(question).to_contain_text("Added 1 (zoe@example.com) · Changed 0 · Removed 0")
+        await question.get_by_role("button", name="Import").click()
         await expect(page.locator(".toast")).to_contain_text("Imported. Added 1")
         await expect(page.get_by_text("Bruno Conti")).to_be_visible()  # the editor has the whole estate again
         await expect(page.get_by_text("The text has no mistakes.")).to_be_visible()
         imported = page.get_by_role("table", name="Imports").get_by_role("row").nth(1)
         await expect(imported).to_contain_text(LUCIA)
 
-        # An earlier document is opened, and the changes are undone. Removing asks first.
+        # An earlier document is opened, and the changes are undone. Each import asks first.
         await imported.get_by_role("button", name="Open in the editor").click()
         await expect(page.get_by_text("Bruno Conti")).to_have_count(0)
         await page.get_by_role("button", name="Undo all changes").click()
@@ -73,7 +76,8 @@ async def test_a_document_is_edited_compared_and_imported(chromium: Browser, wor
         await page.get_by_role("button", name="Show the difference").click()
         await expect(difference).to_contain_text("Added 0 · Changed 0 · Removed 1")
         await difference.get_by_role("button", name="Import").click()
-        await page.get_by_role("dialog").get_by_role("button", name="Import").click()
+        await expect(question).to_contain_text("Removed 1 (zoe@example.com). The import removes records.")
+        await question.get_by_role("button", name="Import").click()
         await expect(page.locator(".toast").last).to_contain_text("Removed 1")
 
 

@@ -95,7 +95,7 @@ export function FormButton({ label, title = label, icon, look = "plain", submit 
 }
 
 /** A change that cannot be undone: it asks first. */
-export function ConfirmButton({ label, question, look = "danger", onConfirm }: { label: string; question: string; look?: "danger" | "plain"; onConfirm: () => Promise<unknown> }) {
+export function ConfirmButton({ label, question, look = "danger", onConfirm }: { label: string; question: string; look?: "danger" | "plain" | "primary"; onConfirm: () => Promise<unknown> }) {
   return <FormButton label={label} about={question} look={look} fields={[]} onSubmit={onConfirm} />;
 }
 
@@ -143,6 +143,15 @@ export function Counted({ list, seconds }: { list: Loaded<readonly unknown[]>; s
   useRepeat(list.reload, seconds);
   if (!list.at) return null;
   return <p class="soft">{t("common.counted", { time: formatDate(list.at, { timeStyle: "medium" }), seconds: formatNumber(seconds) })}</p>;
+}
+
+/** A text with a button that copies it. */
+export function Copyable({ value }: { value: string }) {
+  return (
+    <>
+      <code>{value}</code> <CopyButton value={value} />
+    </>
+  );
 }
 
 export function when(at: string | null | undefined): string {

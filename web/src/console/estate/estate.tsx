@@ -17,6 +17,8 @@ import { CodeField } from "./code_field";
 import type { Difference, EstateImport, ImportSummary, RecordChange } from "./model";
 
 const LONGEST = 120_000;
+/** In the question before an import, for each kind of change. */
+const MOST_NAMES = 5;
 /** The gateway takes no longer document (`MAX_DOCUMENT` in `management/estate.py`). */
 const MOST_CHARACTERS = 4 * 1024 * 1024;
 
@@ -88,7 +90,7 @@ function Workplace({ present, onImported }: { present: Text; onImported: () => P
             <Switch label={t("console.estate.prune")} on={prune} onChange={setPrune} />
           </div>
           {isCompared && (
-            <Section title={t("console.estate.difference")} actions={<ImportButton removes={total(compared.difference.removed) > 0} onImport={importIt} />}>
+            <Section title={t("console.estate.difference")} actions={<ImportButton of={compared.difference} onImport={importIt} />}>
               <Changes of={compared.difference} />
             </Section>
           )}
@@ -117,13 +119,22 @@ function summaryWords(summary: ImportSummary): string {
   return (["added", "updated", "removed"] as const).map((change) => `${valueWords("changed", change)} ${formatNumber(total(summary[change]))}`).join(" · ");
 }
 
-function ImportButton({ removes, onImport }: { removes: boolean; onImport: () => Promise<void> }) {
-  if (removes) return <ConfirmButton label={t("console.estate.import")} question={t("console.estate.removes")} onConfirm={onImport} />;
-  return (
-    <Button look="primary" onClick={onImport}>
-      {t("console.estate.import")}
-    </Button>
-  );
+/** For example "Changed 2 (Hall, Lamp)". The names are those of the first records. */
+function changesWords(difference: Difference): string {
+  return (["added", "updated", "removed"] as const)
+    .map((change) => {
+      const names = difference.changes.filter((one) => one.change === change).map(({ name, id }) => name || id);
+      const listed = names.length ? ` (${names.slice(0, MOST_NAMES).join(", ")}${names.length > MOST_NAMES ? ", …" : ""})` : "";
+      return `${valueWords("changed", change)} ${formatNumber(total(difference[change]))}${listed}`;
+    })
+    .join(" · ");
+}
+
+/** The last question before an import: what it adds, changes and removes. */
+function ImportButton({ of, onImport }: { of: Difference; onImport: () => Promise<void> }) {
+  const removes = total(of.removed) > 0;
+  const question = [t("console.estate.question", { changes: changesWords(of) }), removes ? t("console.estate.removes") : ""].filter(Boolean).join(" ");
+  return <ConfirmButton label={t("console.estate.import")} question={question} look={removes ? "danger" : "primary"} onConfirm={onImport} />;
 }
 
 function Changes({ of: difference }: { of: Difference }) {
