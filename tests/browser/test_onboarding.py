@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, expect
 
-from support.gateway import Gateway, running, start
+from support.gateway import Gateway, eventually, running, start
 from support.mosquitto import DeviceClient, Mosquitto, mosquitto
 from support.pages import LOOKS, Walk, visit
+from support.ports import free_port
 
 pytestmark = pytest.mark.slow
 
@@ -25,27 +26,33 @@ LAMP = {
     "definition": {"model": "M", "vendor": "V", "description": "bulb", "exposes": [SWITCH]},
 }
 TOPIC = "zigbee2mqtt/kitchen_lamp"
+GARDEN = "garden/lamp"
 BAD_FILE = "users: [{email: olga@example.com}]\nplants: [{id: x}]\n"
 
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mosquitto]:
-    """A broker with a lamp that reports every change."""
+    """A broker with two lamps that report every change. Only the first is announced."""
     with mosquitto(tmp_path_factory.mktemp("broker")) as one:
         lamp = DeviceClient(one.port)
         lamp.publish("zigbee2mqtt/bridge/devices", json.dumps([LAMP]), retain=True)
         lamp.publish("zigbee2mqtt/bridge/state", json.dumps({"state": "online"}), retain=True)
         lamp.publish(TOPIC, json.dumps({"state": "OFF"}), retain=True)
-        lamp.answer = lambda _topic, payload: lamp.publish(TOPIC, payload, retain=True, wait=False)
-        lamp.listen(f"{TOPIC}/set")
+        lamp.publish(GARDEN, "off", retain=True)
+        lamp.answer = lambda topic, payload: lamp.publish(topic.removesuffix("/set"), payload, retain=True, wait=False)
+        lamp.listen(f"{TOPIC}/set", f"{GARDEN}/set")
         yield one
         lamp.close()
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory, broker: Mosquitto) -> Iterator[Gateway]:
-    settings = {"DOMOGATE_MQTT_BROKERS": json.dumps([{"url": broker.url}])}
-    with running(start("serve", tmp_path_factory.mktemp("empty"), settings)) as new:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("empty")
+
+
+@pytest.fixture(scope="module")
+def gateway(folder: Path) -> Iterator[Gateway]:
+    with running(start("serve", folder)) as new:
         yield new
 
 
@@ -74,29 +81,77 @@ async def become_operator(walk: Walk) -> None:
     await page.get_by_role("button", name="Log in", exact=True).click()
 
 
-async def set_up_continues_after_a_restart(walk: Walk) -> None:
-    """The overview leads back to the first open step. Without a broker, this step says how to set one."""
+async def come_back_to_the_set_up(walk: Walk) -> None:
+    """The overview leads back to the first open step."""
     page = walk.page
-    without_a_broker = {"name": "mqtt", "connections": [], "canDiscover": True}
-    await page.route("**/manage/v1/drivers/mqtt", lambda route: route.fulfill(json=without_a_broker))
     follow = page.get_by_role("link", name="Continue the set-up: find devices")
     async with asyncio.timeout(30):  # the overview counts again after 5 s
         while not await follow.count():
             await walk.open("/console/overview")
             await page.locator(".tiles, .wizard").first.wait_for()
     await follow.click()
-    help_text = page.locator(".notice.warn")
-    await expect(help_text).to_contain_text('[[mqtt_brokers]]\nurl = "mqtt://127.0.0.1:1883"')
-    await expect(help_text).to_contain_text("domogate serve --config domogate.toml")
-    await expect(help_text.get_by_role("button", name="Copy")).to_have_count(2)
+    await page.get_by_label("Address of the broker").wait_for()
+
+
+async def connect_the_broker(walk: Walk, broker: Mosquitto) -> None:
+    """A wrong port is refused with the reason. The right one is used at once, without a restart of the gateway."""
+    page, nobody = walk.page, str(free_port())
     await look_at(walk, "onboarding-broker")
-    await walk.open("/console/discovery")
-    await expect(help_text).to_contain_text("[[mqtt_brokers]]")
-    await page.unroute("**/manage/v1/drivers/mqtt")
-    await walk.open("/console/start")
+    await expect(page.get_by_label("Address of the broker")).to_have_value("127.0.0.1")
+    await expect(page.get_by_label("Port")).to_have_value("1883")
+    await page.get_by_role("switch", name="Encrypted (TLS)").click()
+    await expect(page.get_by_label("Port")).to_have_value("8883")
+    await page.get_by_role("switch", name="Encrypted (TLS)").click()
+    await page.get_by_label("Port").fill(nobody)
+    await page.get_by_role("button", name="Connect").click()
+    reason = f"The broker at 127.0.0.1:{nobody} cannot be used: Connection refused."
+    await expect(page.get_by_role("alert")).to_contain_text(reason)
+    assert all("502" in complaint for complaint in walk.complaints)
+    walk.complaints.clear()
+    await page.get_by_label("Port").fill(str(broker.port))
+    await page.get_by_role("button", name="Connect").click()
 
 
-async def test_from_an_empty_folder_to_a_lamp_that_is_switched(chromium: Browser, gateway: Gateway, tmp_path: Path) -> None:
+async def add_and_try_lamps(walk: Walk) -> None:
+    """One lamp is found, and one is added with its topics. Both can be switched in the set-up."""
+    page = walk.page
+    await expect(page.get_by_label("Room of kitchen_lamp")).to_have_value(re.compile("[0-9a-f-]{36}"))
+    await page.get_by_role("button", name="Add 1 device", exact=True).click()
+    found = page.get_by_role("switch", name="Lamp Light, Kitchen")
+    await expect(found).to_be_enabled()
+    await found.click()
+    await expect(found).to_be_checked()
+
+    await page.get_by_role("button", name="Add more devices").click()
+    await page.get_by_label("Room of kitchen_lamp").or_(page.get_by_text("Already in")).wait_for()
+    await page.get_by_text("A device is missing?").click()
+    await page.get_by_label("Name", exact=True).fill("Garden lamp")
+    await page.get_by_label("Topic for commands").fill(f"{GARDEN}/set")
+    await page.get_by_label("Topic of the state").fill(GARDEN)
+    await page.get_by_label("Text for on").fill("on")
+    await page.get_by_label("Text for off").fill("off")
+    await look_at(walk, "onboarding-topics")
+    await page.get_by_role("button", name="Add the device").click()
+    garden = page.get_by_role("switch", name="Garden lamp")
+    await expect(garden).to_be_enabled()
+    await garden.click()
+    await expect(garden).to_be_checked()
+    await look_at(walk, "onboarding-try")
+
+
+async def change_the_broker_later(walk: Walk, broker: Mosquitto) -> None:
+    page = walk.page
+    await walk.open("/console/drivers")
+    section = page.get_by_role("region", name="MQTT broker")
+    await expect(section).to_contain_text(broker.url)
+    await section.get_by_role("button", name="Change").click()
+    await expect(section.get_by_label("Port")).to_have_value(str(broker.port))
+    await look_at(walk, "onboarding-drivers")
+    await section.get_by_role("button", name="Connect").click()
+    await expect(section.get_by_label("Port")).to_have_count(0)
+
+
+async def test_from_an_empty_folder_to_a_lamp_that_is_switched(chromium: Browser, gateway: Gateway, broker: Mosquitto) -> None:
     async with visit(chromium, gateway) as walk:
         page = walk.page
         await become_operator(walk)
@@ -119,12 +174,11 @@ async def test_from_an_empty_folder_to_a_lamp_that_is_switched(chromium: Browser
         await page.get_by_label("Owner").fill(OLGA)
         await page.get_by_role("button", name="Create the home").click()
 
-        await page.get_by_role("button", name="Search for devices").wait_for()
-        await set_up_continues_after_a_restart(walk)
-        await page.get_by_role("button", name="Search for devices").click()
-        await expect(page.get_by_label("Room of kitchen_lamp")).to_have_value(re.compile("[0-9a-f-]{36}"))
-        await look_at(walk, "onboarding-devices")
-        await page.get_by_role("button", name="Add 1 device", exact=True).click()
+        await page.get_by_label("Address of the broker").wait_for()
+        await come_back_to_the_set_up(walk)
+        await connect_the_broker(walk, broker)
+        await add_and_try_lamps(walk)
+        await page.get_by_role("button", name="Next step").click()
 
         await page.get_by_label("E-mail", exact=True).wait_for()
         await walk.open("/console/start")
@@ -138,16 +192,21 @@ async def test_from_an_empty_folder_to_a_lamp_that_is_switched(chromium: Browser
         await page.get_by_label("Address to return to").fill("https://lobby.example/callback")
         await page.get_by_role("button", name="Register the application").click()
         await expect(page.locator(".facts code")).to_have_count(3)
+        await expect(page.locator(".facts").get_by_role("button", name="Copy")).to_have_count(3)
         await expect(page.locator(".facts code").first).to_have_text("lobby-display")
         await look_at(walk, "onboarding-application")
         await page.get_by_role("button", name="I have stored it").click()
 
         assert await walk.shows("The gateway is ready")
         await look_at(walk, "onboarding-done")
+        await page.locator(".wizard-steps").get_by_role("link", name="People").click()
+        await page.get_by_label("E-mail", exact=True).wait_for()
+        await walk.open("/console/start")
         await page.get_by_role("link", name="Open the home").click()
         lamp = page.get_by_role("article", name="Lamp", exact=True)
-        await lamp.get_by_role("switch").click()
         await expect(lamp.get_by_role("switch")).to_be_checked()
+        await lamp.get_by_role("switch").click()
+        await expect(lamp.get_by_role("switch")).not_to_be_checked()
 
         await page.get_by_role("navigation", name="Pages of this home").get_by_role("link", name="People").click()
         await page.get_by_role("button", name="Invite a person").click()
@@ -159,12 +218,20 @@ async def test_from_an_empty_folder_to_a_lamp_that_is_switched(chromium: Browser
         await dialog.get_by_role("button", name="I have stored it").click()
 
         await walk.open("/console/orders")
-        await expect(page.get_by_role("link", name="Olga", exact=True)).to_be_visible()
+        await expect(page.get_by_role("link", name="Olga", exact=True).first).to_be_visible()
         await walk.open("/console/settings")
         await expect(page.get_by_role("row").filter(has_text="smtp_password").first).to_contain_text("Not set")
-        await expect(page.get_by_role("row").filter(has_text="mqtt_brokers").first).to_contain_text("Secret, not shown")
+        await expect(page.get_by_role("row").filter(has_text="mqtt_brokers").first).to_contain_text("Not set")
+        await change_the_broker_later(walk, broker)
 
         await walk.open("/")
         await expect(page.get_by_text("This gateway is new")).to_have_count(0)
         await walk.open("/console")
         await page.wait_for_url("**/console/overview")
+
+
+def test_the_broker_is_used_again_after_a_restart(gateway: Gateway, folder: Path, broker: Mosquitto) -> None:
+    gateway.stop()
+    before = len(gateway.log)
+    with running(start("serve", folder)) as again:
+        eventually(lambda: f"url={broker.url}" in again.log[before:], "the gateway connects to the broker")

@@ -58,4 +58,4 @@ class TestInit:
             terminal.answer("E-mail of the first operator: ", "olga@example.com")
             assert terminal.wait() == 0, terminal.text
         assert "'olga' is not an e-mail address." in terminal.text
-        assert "Send this link to olga@example.com." in terminal.text
+        assert "open this link in a browser to set your password." in terminal.text

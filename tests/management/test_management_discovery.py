@@ -43,7 +43,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mosquitto]:
 
 
 def use_broker(api: ManagementApi, url: str) -> None:
-    api.driver_settings["mqtt"] = MqttSettings(brokers=(MqttBroker(url=url),))
+    api.drivers.settings["mqtt"] = MqttSettings(brokers=(MqttBroker(url=url),))
 
 
 class TestDiscovery:
@@ -87,7 +87,7 @@ class TestDiscovery:
         assert "No MQTT broker is set" in refusal
         assert "[[mqtt_brokers]]" in refusal
         use_broker(api, f"mqtt://127.0.0.1:{free_port()}")
-        assert "main cannot be used" in await api.refused("POST", "/discoveries", {}, status=502)
+        assert "cannot be used: Connection refused" in await api.refused("POST", "/discoveries", {}, status=502)
         assert "no MQTT broker 'x'" in await api.refused("POST", "/discoveries", {"connection": "x"}, status=502)
         await api.refused("POST", "/discoveries", {"driver": "openwebnet"}, status=422)
         for wrong in ({"seconds": 31}, {"seconds": 0}, {"url": "mqtt://127.0.0.1"}):

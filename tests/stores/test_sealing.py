@@ -11,7 +11,7 @@ from sqlalchemy import Engine, event, text
 
 from domogate.domain.people import User
 from domogate.identity.secret_keys import KEY_FILE, SecretKeys
-from domogate.ports import SealBroken, SecretKeyMissing, SigningKey
+from domogate.ports import DriverConnection, SealBroken, SecretKeyMissing, SigningKey
 from domogate.stores import SqlStore, find_key_of_backup, sqlite_url
 from domogate.stores.subject import reads, writes
 from support.clocks import NOW, ManualClock
@@ -20,6 +20,8 @@ from support.stores import ANNA, BRUNO, SMALL, OpenStore, a_webhook, an_id
 SEED, JWK, SECRET = "JBSWY3DPEHPK3PXP", '{"kty":"EC","d":"a-private-number"}', "whsec_a2V5IG9mIGEgd2ViaG9vaw=="
 SIGNING_KEY = SigningKey("kid", "ES256", JWK, NOW)
 WEBHOOK = a_webhook(secret=SECRET)
+BROKER_PASSWORD = "the-password-of-a-broker"
+BROKER = DriverConnection("mqtt", "mqtt://broker.lan:1883", "gate", BROKER_PASSWORD)
 
 
 async def fill(store: SqlStore) -> None:
@@ -27,6 +29,7 @@ async def fill(store: SqlStore) -> None:
     await store.save_user(msgspec.structs.replace(ANNA, totp_secret=SEED))
     await store.add_signing_key(SIGNING_KEY)
     await store.add_webhook(WEBHOOK)
+    await store.set_connection(BROKER)
 
 
 async def read_all(store: SqlStore) -> tuple[str | None, str, str]:
@@ -35,6 +38,7 @@ async def read_all(store: SqlStore) -> tuple[str | None, str, str]:
     assert webhook is not None
     assert [one.secret for one in await store.list_webhooks()] == [webhook.secret]
     assert user in await store.list_users()
+    assert await store.list_connections() == [BROKER]
     (key,) = await store.list_signing_keys()
     return user.totp_secret, key.jwk, webhook.secret
 
@@ -42,7 +46,8 @@ async def read_all(store: SqlStore) -> tuple[str | None, str, str]:
 async def stored_texts(store: SqlStore) -> list[str]:
     """The columns as they are in the database."""
     query = "SELECT totp_secret FROM users WHERE totp_secret IS NOT NULL UNION ALL SELECT jwk FROM signing_keys"
-    return await reads(lambda on: list(on.execute(text(f"{query} UNION ALL SELECT secret FROM webhooks")).scalars()))(store)
+    query += " UNION ALL SELECT secret FROM webhooks UNION ALL SELECT password FROM driver_connections"
+    return await reads(lambda on: list(on.execute(text(query)).scalars()))(store)
 
 
 async def test_the_database_has_only_ciphertext(open_store: OpenStore, database_url: str, tmp_path: Path) -> None:
@@ -51,7 +56,7 @@ async def test_the_database_has_only_ciphertext(open_store: OpenStore, database_
     assert await read_all(store) == (SEED, JWK, SECRET)
     key_id = await store.find_secret_key_id()
     texts = await stored_texts(store)
-    assert len(texts) == 3
+    assert len(texts) == 4
     assert all(one.startswith(f"sealed:1:{key_id}:") for one in texts)
     changed = "whsec_b3RoZXI="
     assert await store.set_webhook_secret(WEBHOOK.id, changed)
@@ -64,11 +69,11 @@ async def test_plain_values_of_an_earlier_version_are_encrypted_at_the_first_sta
 ) -> None:
     plain = await open_store(empty_database_url)
     await fill(plain)
-    assert sorted(await stored_texts(plain)) == sorted((SEED, JWK, SECRET))
+    assert sorted(await stored_texts(plain)) == sorted((SEED, JWK, SECRET, BROKER_PASSWORD))
     await plain.stop()
     store = await open_store(empty_database_url, sealer=SecretKeys(tmp_path))
     assert await read_all(store) == (SEED, JWK, SECRET)
-    assert not {SEED, JWK, SECRET} & set(await stored_texts(store))
+    assert not {SEED, JWK, SECRET, BROKER_PASSWORD} & set(await stored_texts(store))
 
 
 @pytest.fixture
@@ -157,7 +162,7 @@ class TestRotation:
         before = await stored_texts(running)
         other = await open_store(database_url, sealer=SecretKeys(tmp_path), gateway=False)
         rotation = await other.rotate_secret_key()
-        assert rotation.secrets == 3
+        assert rotation.secrets == 4
         assert rotation.former != rotation.current == await running.find_secret_key_id()
         assert await read_all(running) == (SEED, JWK, SECRET)
         # The running store has not read the key file since: its next write uses the new key all the same.

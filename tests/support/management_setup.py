@@ -19,6 +19,7 @@ from domogate.edge.metrics import BOUNDS
 from domogate.fabric.in_process import InProcessFabric
 from domogate.http_api.credentials import OperatorToken
 from domogate.identity.admission import KeyAdmission
+from domogate.ports import Driver
 from domogate.services.clock_check import ClockCheck
 from domogate.services.driving import Driving
 from domogate.services.events.hub import Hub
@@ -116,6 +117,8 @@ class ManagementApi(TokenApi):
             self.log.list,
         )
         self.driver_settings: dict[str, DriverSettings] = {}
+        self.replaced_drivers: list[str] = []
+        self.drivers = DriverCatalogue(self.driver_settings, of.store, of.clock, self._replace_driver)
         estate = EstateFiles(of.store, of.hasher, check_options({}))
         services = management.ManagementServices(
             people=of.people,
@@ -131,11 +134,14 @@ class ManagementApi(TokenApi):
             make_backup=lambda: make_backup(of.store, self.folder),
             estate=estate,
             editor=PlantEditor(of.store, estate.check_plant),
-            drivers=DriverCatalogue(self.driver_settings),
+            drivers=self.drivers,
         )
         credentials = OperatorToken(self.verifier, of.store, of.audit)
         self.serve(management.SURFACE, services, credentials, max_body=2000)
         self.operator = User(new_id(), "olga@example.com", "Olga", "hash of x", operator=True)
+
+    async def _replace_driver(self, name: str, _driver: Driver) -> None:
+        self.replaced_drivers.append(name)
 
     async def open(self) -> None:
         await super().open()

@@ -5,6 +5,7 @@ from datetime import date
 
 from domogate import __version__, auth
 from domogate.app.documents import SURFACES
+from domogate.app.driver_catalogue import DriverCatalogue
 from domogate.app.gateway_metrics import build_monitor, register_metrics
 from domogate.app.own_apis import build_own_apis
 from domogate.app.pages import build_pages, register_client
@@ -131,6 +132,7 @@ class Gateway:
         )
         drivers = build_drivers(self.clock, settings.drivers)
         self.driving = Driving(self.store, drivers, self.clock, simulated_plants=settings.simulator_awake_plants)
+        self.drivers = DriverCatalogue(settings.drivers, self.store, self.clock, self.driving.replace_driver)
         self.fabric = InProcessFabric(self.clock)
         self.fabric.serve(self.driving)
         self.control = Control(
@@ -188,6 +190,7 @@ class Gateway:
             self.identities,
             self.origins,
             self.driving,
+            self.drivers,
             self.fault_expiry,
         ):
             self.store.listen(listener.apply, states=False)
@@ -209,6 +212,7 @@ class Gateway:
         await self.hub.start()
         await self.webhook_sender.start()
         await self.dispatcher.start()
+        await self.drivers.start()
         await self.driving.start()
         await self.fault_expiry.start()
         await self.history.start()
@@ -247,6 +251,7 @@ class Gateway:
         await self.monitor.stop()
         await self.history.stop()
         await self.fault_expiry.stop()
+        await self.drivers.stop()
         await self.driving.stop()
         await self.admission.stop()
         await self.audit.stop()

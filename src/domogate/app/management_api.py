@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from domogate import __version__, management
 from domogate.app.backups import make_backup
-from domogate.app.driver_catalogue import DriverCatalogue
 from domogate.app.estate_files import EstateFiles
 from domogate.app.parts import SigningKeyAdministration, new_subscription
 from domogate.app.settings_in_force import list_settings
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 def build_management_services(gateway: "Gateway") -> management.ManagementServices:
     settings = gateway.settings
-    estate = EstateFiles(gateway.store, gateway.hasher, check_options(settings.drivers))
+    estate = EstateFiles(gateway.store, gateway.hasher, check_options(gateway.drivers.settings))
     return management.ManagementServices(
         people=gateway.people,
         store=gateway.store,
@@ -49,5 +48,5 @@ def build_management_services(gateway: "Gateway") -> management.ManagementServic
         ),
         estate=estate,
         editor=PlantEditor(gateway.store, estate.check_plant),
-        drivers=DriverCatalogue(settings.drivers),
+        drivers=gateway.drivers,
     )

@@ -35,7 +35,9 @@ def tell_assumed_address(tools: Tools) -> None:
         )
 
 
-def tell_link(link: IssuedLink, email: str, as_json: bool, more: Mapping[str, object] | None = None) -> None:
+def tell_link(
+    link: IssuedLink, email: str, as_json: bool, more: Mapping[str, object] | None = None, *, advice: str | None = None
+) -> None:
     """Print only the link on standard output. The store keeps only its hash, so the link cannot be shown again."""
     if as_json:
         print_json({**(more or {}), "link": link.url, "mailed": link.mailed, "expires_at": iso(link.expires_at)})
@@ -43,4 +45,5 @@ def tell_link(link: IssuedLink, email: str, as_json: bool, more: Mapping[str, ob
         note(f"A link to set the password was mailed to {email}.")
     else:
         typer.echo(link.url)
-        note(f"Send this link to {email}. It sets the password once, until {iso(link.expires_at)}. It is not shown again.")
+        first = advice or f"Send this link to {email}."
+        note(f"{first} It sets the password once, until {iso(link.expires_at)}. It is not shown again.")

@@ -36,4 +36,8 @@ async def init(
         tell_assumed_address(tools)
         if tools.address_is_known:
             note(f"The address of the gateway is {tools.settings.base_url}. --public-url URL names another one.")
-        tell_link(link, user.email, as_json, {"id": user.id, "email": user.email})
+        advice = "Open this link in a browser to set your password; the set-up continues there."
+        if not tools.address_is_known:
+            start = "domogate serve" if settings.database else f"domogate serve --data {settings.data}"
+            advice = f"Start the gateway with `{start}`. Then open this link in a browser to set your password."
+        tell_link(link, user.email, as_json, {"id": user.id, "email": user.email}, advice=advice)

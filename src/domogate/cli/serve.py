@@ -52,14 +52,13 @@ def _say_what_to_name(unnamed: UnnamedDrivers, settings: Settings) -> str:
 
 async def _say_what_is_missing(gateway: "Gateway") -> None:
     where = _where(gateway.settings)
+    init = f"domogate init {where}"
     users = await gateway.store.list_users()
     if not any(user.operator for user in users):
-        note(f"There is no operator yet. Create the first operator and a link to set the password:\n  domogate init {where}")
+        note(f"There is no operator yet. In another terminal, run this command, and open the link that it prints:\n  {init}")
         if gateway.settings.serves_pages:
-            note(f"Then open the link in a browser. The set-up continues at {gateway.settings.base_url}/")
-        if "mqtt_brokers" not in gateway.settings.sources:
-            note("If your devices use MQTT, stop this gateway first, write two lines into domogate.toml, and add the flag")
-            note('--config domogate.toml:\n  [[mqtt_brokers]]\n  url = "mqtt://HOST:1883"')
+            note("Everything else is set up in the browser: homes, devices, people, applications.")
+            return
     if not users:
         note("The store is empty. If you have an estate file with your plants and users, run:")
         note(f"  domogate estate check FILE\n  domogate estate import FILE {where}")

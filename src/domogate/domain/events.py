@@ -67,6 +67,12 @@ class SigningKeysChanged(_Event, tag="signing keys", frozen=True, gc=False):
     pass
 
 
+class DriverConnectionChanged(_Event, tag="driver connection", frozen=True, gc=False):
+    """An operator set or deleted the connection of a driver, such as an MQTT broker."""
+
+    driver: str
+
+
 class SparePartsChanged(_Event, tag="spare parts", frozen=True, gc=False):
     unit: str
 
@@ -80,6 +86,7 @@ Event = (
     | GrantRevoked
     | SigningKeysChanged
     | SparePartsChanged
+    | DriverConnectionChanged
 )
 
 

@@ -16,8 +16,12 @@ assert {name for name, driver in DRIVERS.items() if driver.simulated} == SIMULAT
 
 
 def check_options(settings: Mapping[str, DriverSettings]) -> dict[str, OptionCheck]:
-    """For each driver: the function that checks module options, with the brokers and gateways of these settings."""
-    return {name: driver.check_options(driver.settings_in(settings)) for name, driver in DRIVERS.items()}
+    """For each driver: the function that checks module options, with the brokers and gateways of the present settings."""
+
+    def check_with(driver: DriverDeclaration[Any]) -> OptionCheck:
+        return lambda kind, options: driver.check_options(driver.settings_in(settings))(kind, options)
+
+    return {name: check_with(driver) for name, driver in DRIVERS.items()}
 
 
 SETTINGS: dict[str, DeclaredSetting] = {

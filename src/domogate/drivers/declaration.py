@@ -65,6 +65,11 @@ class Connections(msgspec.Struct, Generic[S], frozen=True):
 
     option: str
     names: Callable[[S], Sequence[str]]
+    build: Callable[[str, str | None, str | None], S] | None = None
+    """Builds settings with one connection, from its URL, user name and password. Raises ValueError.
+
+    None if operators cannot set a connection in the console.
+    """
 
     def find_problems(self, settings: S, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
         """Yield a problem if the option names a connection that is not in the settings.

@@ -1,4 +1,4 @@
-"""The health of each driver in this process."""
+"""The health of each driver in this process, and the connections of drivers."""
 
 from datetime import datetime
 from typing import Annotated
@@ -8,13 +8,16 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from domogate.domain.devices import DeviceKind
+from domogate.domain.discovery import DiscoveryFailed
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing
+from domogate.http_api.problems import Problem
 from domogate.management.services import DriverFactsOut, ManagementServices, OperatorCall
-from domogate.ports import ConnectionState
+from domogate.ports import ConnectionState, DriverConnection
+from domogate.services.audit import AuditAction
 from domogate.services.driving.supervisor import DriverCondition, DriverHealth
 from domogate.services.refusals import NotFound
-from domogate.wire import OutputModel
+from domogate.wire import InputModel, Line, OutputModel
 
 OPERATIONS = OperationTable("drivers")
 
@@ -55,6 +58,17 @@ def driver_out(health: DriverHealth) -> DriverOut:
     return DriverOut.of(health, left_behind=health.stuck_calls, connections=connections)
 
 
+class ConnectionSetting(InputModel, frozen=True):
+    """The whole connection: a password that is left out is deleted."""
+
+    url: Annotated[Line, Meta(max_length=300, examples=["mqtt://127.0.0.1:1883"], description="mqtt:// or, with TLS, mqtts://")]
+    username: Annotated[Line, Meta(max_length=200)] | None = None
+    password: Annotated[str, Meta(max_length=1_000)] | None = None
+
+    def __repr__(self) -> str:
+        return f"ConnectionSetting({self.url!r})"  # without the password
+
+
 class OptionsQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: Annotated[DeviceKind, Meta(description="The kind of the module.")]
 
@@ -71,6 +85,35 @@ async def get_driver(services: ManagementServices, call: OperatorCall) -> Driver
     if found is None:
         raise NotFound(f"There is no driver {driver!r}.")
     return found
+
+
+@OPERATIONS.add(
+    "PUT",
+    "/drivers/{driver}/connection",
+    "Set the connection of a driver, for example to an MQTT broker. It is tested first, and used at once",
+    errors={409: "The settings list the connections, or another search is running", 422: "", 502: "The broker cannot be used"},
+)
+async def set_connection(services: ManagementServices, call: OperatorCall, body: ConnectionSetting) -> DriverFactsOut:
+    driver = call.path["driver"]
+    try:
+        await services.drivers.set_connection(DriverConnection(driver, body.url, body.username or None, body.password or None))
+    except DiscoveryFailed as failed:
+        raise Problem(502, str(failed)) from None
+    services.people.note(AuditAction.DRIVER_CHANGED, call.caller, f"driver:{driver}", change="connection set", url=body.url)
+    return await get_driver(services, call)
+
+
+@OPERATIONS.add(
+    "DELETE",
+    "/drivers/{driver}/connection",
+    "Delete the connection that was set through this API. The modules of the driver cannot be reached any more",
+    status=204,
+    errors={409: "The settings list the connections"},
+)
+async def delete_connection(services: ManagementServices, call: OperatorCall) -> None:
+    driver = call.path["driver"]
+    await services.drivers.delete_connection(driver)
+    services.people.note(AuditAction.DRIVER_CHANGED, call.caller, f"driver:{driver}", change="connection deleted")
 
 
 @OPERATIONS.add(

@@ -18,6 +18,7 @@ from domogate.ports import (
     ClientStore,
     Clock,
     ClockStore,
+    DriverConnection,
     EstateStore,
     ExternalAccountStore,
     GrantStore,
@@ -79,10 +80,19 @@ class EstateFiles(Protocol):
         ...
 
 
+class DriverConnectionOut(OutputModel, frozen=True):
+    """A connection of a driver that was set through this API. Its password is never shown."""
+
+    url: str
+    username: str | None
+    has_password: bool
+
+
 class DriverFactsOut(OutputModel, frozen=True):
     """A driver that modules can name.
 
-    `connections` are the brokers or gateways in the settings; the option `connectionOption` of a module names one of them.
+    `connections` are the brokers or gateways in use; the option `connectionOption` of a module names one of them.
+    `connection` is the one that was set through this API. `canSetConnection` is false if the settings list the connections.
     """
 
     name: str
@@ -91,6 +101,8 @@ class DriverFactsOut(OutputModel, frozen=True):
     connection_option: str | None
     connections: tuple[str, ...]
     can_discover: bool
+    can_set_connection: bool
+    connection: DriverConnectionOut | None
 
 
 class DriverCatalogue(Protocol):
@@ -102,6 +114,14 @@ class DriverCatalogue(Protocol):
 
     def options_schema(self, driver: str, kind: DeviceKind) -> dict[str, Any] | None:
         """Return the JSON Schema of the options, or None if no such driver drives modules of this kind."""
+        ...
+
+    async def set_connection(self, connection: DriverConnection) -> None:
+        """Test the connection, store it and use it at once. Raises Refused, DiscoveryFailed."""
+        ...
+
+    async def delete_connection(self, driver: str) -> None:
+        """Raises Refused."""
         ...
 
     async def discover(self, driver: str, connection: str | None, seconds: float, base: str | None) -> Discovery:

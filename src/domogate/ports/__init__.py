@@ -34,6 +34,7 @@ from domogate.ports.sealing import SealBroken, Sealer, SecretKeyMissing
 from domogate.ports.stores.audit import AuditStore
 from domogate.ports.stores.authorization import AuthorizationStore, GrantStore, SessionStore, TokenStore
 from domogate.ports.stores.clock import ClockStore
+from domogate.ports.stores.connections import ConnectionStore, DriverConnection
 from domogate.ports.stores.developers import DeveloperStore
 from domogate.ports.stores.devices import FaultStore, OrderStore, ReadingStore, StateStore
 from domogate.ports.stores.estate import (
@@ -79,10 +80,12 @@ __all__ = [
     "ClusterView",
     "ConnectionHealth",
     "ConnectionState",
+    "ConnectionStore",
     "Delivered",
     "DeveloperStore",
     "DeviceHost",
     "Driver",
+    "DriverConnection",
     "EchoBackend",
     "EstateStore",
     "ExternalAccountStore",

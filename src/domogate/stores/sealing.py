@@ -11,12 +11,13 @@ from sqlalchemy import Column, Connection, bindparam, insert, select, update
 from domogate.domain.events import SigningKeysChanged
 from domogate.ports import Sealer, SecretKeyMissing, SecretKeyRotation
 from domogate.stores.engine import Database, Transaction, execute_many
-from domogate.stores.tables import secret_key, signing_keys, users, webhooks
+from domogate.stores.tables import driver_connections, secret_key, signing_keys, users, webhooks
 
 SECRETS: Mapping[Column[Any], Column[Any]] = {
     signing_keys.c.jwk: signing_keys.c.kid,
     users.c.totp_secret: users.c.id,
     webhooks.c.secret: webhooks.c.id,
+    driver_connections.c.password: driver_connections.c.driver,
 }
 """Every column with secrets, and the column that identifies its row."""
 

@@ -10,6 +10,7 @@ from domogate.stores.backup import back_up
 from domogate.stores.changes import SqlFeed
 from domogate.stores.clients import SqlClients
 from domogate.stores.clock import SqlClock
+from domogate.stores.connections import SqlConnections
 from domogate.stores.engine import SqliteDatabase
 from domogate.stores.estate import SqlEstate
 from domogate.stores.external_accounts import SqlExternalAccounts
@@ -44,6 +45,7 @@ class SqlStore(
     SqlRetention,
     SqlOrders,
     SqlFaults,
+    SqlConnections,
     SqlPeople,
     SqlExternalAccounts,
     SqlPasskeys,

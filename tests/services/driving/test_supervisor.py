@@ -67,6 +67,28 @@ def runs(supervisor: Supervisor, driver: FakeDriver, starts: int) -> bool:
     return driver.starts == starts and supervisor.find(driver.name) is driver
 
 
+class TestADriverThatIsReplaced:
+    async def test_its_plants_go_to_the_new_driver(self, store: FakeStore, mqtt: FakeDriver, clock: ManualClock) -> None:
+        plant, changed = store.add_plant(LAMP), FakeDriver(clock, "mqtt")
+        async with running_driving(store, mqtt) as driving:
+            await driving.settled()
+            await driving.replace_driver("mqtt", changed)
+            await until(lambda: plant in changed.attached)
+            await driving.settled()
+            assert (await driving.execute(make_order(plant, LAMP.id, ON))).state == changed.answer
+            assert (mqtt.running, mqtt.orders) == (False, [])
+            replaced = health(driving)
+            assert (replaced.condition, replaced.restarts, replaced.last_error) == (DriverCondition.RUNNING, 0, "")
+        assert not changed.running
+
+    async def test_before_the_start_only_the_new_driver_is_started(self, mqtt: FakeDriver, clock: ManualClock) -> None:
+        driving, changed = Driving(FakeStore(), {"mqtt": mqtt}, clock, simulated_plants=1), FakeDriver(clock, "mqtt")
+        await driving.replace_driver("mqtt", changed)
+        await driving.start()
+        assert (mqtt.starts, changed.starts) == (0, 1)
+        await driving.stop()
+
+
 class TestADriverThatFails:
     async def test_is_started_again_and_gets_its_plants_back(self, store: FakeStore, mqtt: FakeDriver, chance: NoPause) -> None:
         plant = store.add_plant(LAMP)

@@ -11,10 +11,10 @@ import { Button } from "../parts/button";
 import { Field, Select } from "../parts/field";
 import { Show, useLoad } from "../parts/loaded";
 import { Empty, Notice } from "../parts/notice";
+import { BrokerForm } from "./broker_form";
 import { DropRoom, MODULE, RoomSelect } from "./drop_room";
 import type { Driver, DriverFacts, Plant } from "./model";
 import { readContent, roomsOf, type Content } from "./rooms";
-import { BrokerHelp } from "./start/broker_help";
 import type { Discovery, FoundDevice } from "./start/found";
 import { UndoNotice, useUndo } from "./undo";
 import { valueWords } from "./values";
@@ -53,7 +53,13 @@ export function DiscoveryPage() {
       </Head>
       <Show of={drivers}>{(found) => (
         <>
-          {found.some(({ name, connections }) => name === "mqtt" && !connections.length) && <BrokerHelp />}
+          {found.some(({ canSetConnection, connections }) => canSetConnection && !connections.length) && (
+            <Section title={t("console.broker.title")} about={t("console.broker.none")}>
+              <div class="panel wizard">
+                <BrokerForm onConnected={drivers.reload} />
+              </div>
+            </Section>
+          )}
           {found.length ? <Result of={result} /> : <Empty title={t("console.discovery.no_driver")} />}
         </>
       )}</Show>

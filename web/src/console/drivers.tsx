@@ -1,10 +1,15 @@
 /** The health of the drivers of the gateway that answers. */
 
+import { useState } from "preact/hooks";
+import { api } from "../app/api";
 import { formatNumber, t } from "../app/i18n";
-import { useList } from "../kit/load";
-import { Head, Section, useRepeat, when } from "../kit/parts";
+import { MANAGE, useList } from "../kit/load";
+import { ConfirmButton, Facts, Head, Section, useRepeat, when } from "../kit/parts";
 import { Table } from "../kit/table";
-import type { Driver } from "./model";
+import { Button } from "../parts/button";
+import { useLoad } from "../parts/loaded";
+import { BrokerForm, CONNECTION } from "./broker_form";
+import type { Driver, DriverFacts } from "./model";
 import { Tag, valueWords } from "./values";
 
 export function Drivers() {
@@ -30,6 +35,7 @@ export function Drivers() {
         ]}
         empty={t("console.drivers.none")}
       />
+      <Broker />
       {connections && connections.length > 0 && (
         <Section title={t("console.drivers.connections")}>
           <Table
@@ -49,6 +55,34 @@ export function Drivers() {
         </Section>
       )}
     </>
+  );
+}
+
+/** The MQTT broker that was set in the console. Brokers in the settings are changed there. */
+function Broker() {
+  const mqtt = useLoad("mqtt", () => api.get<DriverFacts>(`${MANAGE}/drivers/mqtt`));
+  const [open, setOpen] = useState(false);
+  if (!mqtt.data?.canSetConnection) return null;
+  const { connection } = mqtt.data;
+  const connected = async (): Promise<void> => {
+    await mqtt.reload();
+    setOpen(false);
+  };
+  const actions = connection && (
+    <>
+      <Button onClick={() => setOpen(!open)}>{t("console.change")}</Button>
+      <ConfirmButton label={t("console.delete")} question={t("console.broker.delete_about")} onConfirm={() => api.delete(CONNECTION).then(mqtt.reload)} />
+    </>
+  );
+  return (
+    <Section title={t("console.broker.title")} about={connection ? "" : t("console.broker.none")} actions={actions}>
+      {connection && <Facts facts={[[t("console.address"), <code>{connection.url}</code>], [t("console.broker.username"), connection.username]]} />}
+      {(open || !connection) && (
+        <div class="panel wizard">
+          <BrokerForm key={connection?.url} present={connection} onConnected={connected} />
+        </div>
+      )}
+    </Section>
   );
 }
 

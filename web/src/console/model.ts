@@ -194,6 +194,15 @@ export interface DriverFacts {
   readonly name: string;
   readonly connections: readonly string[];
   readonly canDiscover: boolean;
+  readonly canSetConnection: boolean;
+  /** Set in the console. Connections in the settings are only in `connections`. */
+  readonly connection: ConnectionSetting | null;
+}
+
+export interface ConnectionSetting {
+  readonly url: string;
+  readonly username: string | null;
+  readonly hasPassword: boolean;
 }
 
 export interface Webhook {
@@ -241,7 +250,7 @@ export const AUDIT_ACTIONS = [
   "key revoked", "signing keys rotated", "secret key rotated", "ticket issued", "ticket redeemed", "picture taken",
   "webhook added", "webhook changed", "webhook removed", "webhook ended", "dead letters replayed", "command",
   "logbook written", "management", "estate imported", "estate exported", "audit exported", "backup",
-  "clock confirmed", "entries dropped",
+  "driver changed", "clock confirmed", "entries dropped",
 ] as const;
 
 export interface AuditRecord {

@@ -54,6 +54,7 @@ const PAGES: readonly SidePage[] = [
   ["backup", "copy", "system"],
   ["settings", "settings", "system"],
   ["logs", "console", "system"],
+  ["start", "right", "system"],
 ];
 
 const ROUTES: Routes = {

@@ -28,7 +28,11 @@ DRIVER = DriverDeclaration(
     MqttSettings,
     lambda clock, settings: Mqtt(clock, settings.brokers),
     find_option_problems,
-    Connections("broker", lambda settings: [broker.name for broker in settings.brokers]),
+    Connections(
+        "broker",
+        lambda settings: [broker.name for broker in settings.brokers],
+        lambda url, username, password: MqttSettings(brokers=(MqttBroker(url=url, username=username, password=password),)),
+    ),
     describe_options,
     lambda settings, name, seconds, base: discover(settings.brokers, name, seconds, base),
 )

@@ -23,8 +23,8 @@ _ANNOUNCED = (f"+{_DEVICES}", f"tasmota/discovery/+{_CONFIG}", "tasmota/discover
 _LONGEST_NAME = 50
 _UNSUPPORTED_VERSION = 0x84
 _NO_BROKER = (
-    'No MQTT broker is set. Add the lines `[[mqtt_brokers]]` and `url = "mqtt://127.0.0.1:1883"` to the file domogate.toml, and'
-    " start the gateway again with `domogate serve --config domogate.toml`."
+    "No MQTT broker is set. Set it in the console, on the page Drivers. Or add the lines `[[mqtt_brokers]]` and"
+    ' `url = "mqtt://127.0.0.1:1883"` to the file domogate.toml, and use the flag `--config domogate.toml`.'
 )
 FAILURES = (BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError)
 """The reasons why a broker cannot be used."""
@@ -54,7 +54,9 @@ async def discover(brokers: Sequence[MqttBroker], name: str | None, seconds: flo
     try:
         received = await collect_announcements(chosen, seconds, base)
     except FAILURES as error:
-        raise DiscoveryFailed(f"The broker {chosen.name} cannot be used: {explain_error(error)}.") from None
+        problem = f"The broker at {chosen.host}:{chosen.port} cannot be used: {explain_error(error)}."
+        check = "the user name and the password" if isinstance(error, BrokerRefused) else "the address and the port"
+        raise DiscoveryFailed(f"{problem} Check {check}.") from None
     return Discovery(*find_modules(received, chosen.name if len(brokers) > 1 else None))
 
 

@@ -149,7 +149,7 @@ class Mqtt:
             return None, f"option {where}: {words}" if where else words
         wanted = attached.module.options.get("broker")
         if not self.sessions:
-            return None, "no MQTT broker is set up; the setting mqtt_brokers lists them"
+            return None, "no MQTT broker is set; set it in the console, on the page Drivers"
         if wanted is None and len(self.sessions) > 1:
             return None, f"the option broker is missing; there are {', '.join(self.sessions)}"
         session = next(iter(self.sessions.values())) if wanted is None else self.sessions.get(wanted)

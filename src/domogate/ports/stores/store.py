@@ -6,6 +6,7 @@ from domogate.ports.stores.address import AddressStore
 from domogate.ports.stores.audit import AuditStore
 from domogate.ports.stores.authorization import AuthorizationStore
 from domogate.ports.stores.clock import ClockStore
+from domogate.ports.stores.connections import ConnectionStore
 from domogate.ports.stores.developers import DeveloperStore
 from domogate.ports.stores.devices import FaultStore, OrderStore, ReadingStore, StateStore
 from domogate.ports.stores.estate import EstateStore
@@ -35,6 +36,7 @@ class Store(
     ReadingStore,
     OrderStore,
     FaultStore,
+    ConnectionStore,
     PeopleStore,
     OperatorStore,
     ExternalAccountStore,

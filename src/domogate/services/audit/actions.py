@@ -58,6 +58,7 @@ class AuditAction(StrEnum):
     ESTATE_EXPORTED = "estate exported"
     AUDIT_EXPORTED = "audit exported"
     BACKUP = "backup"
+    DRIVER_CHANGED = "driver changed"
     CLOCK_CONFIRMED = "clock confirmed"
     # the log itself
     DROPPED = "entries dropped"

@@ -105,6 +105,11 @@ class Driving:
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
+    async def replace_driver(self, name: str, driver: Driver) -> None:
+        """Use another driver with this name from now on, for example after its connection was changed."""
+        if not self._stopped:
+            await self._supervisor.replace(name, driver)
+
     def list_drivers(self) -> list[DriverHealth]:
         """Return the health of each driver."""
         plants = self._plants.values()

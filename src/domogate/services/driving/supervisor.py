@@ -160,6 +160,21 @@ class Supervisor:
             for wait in waiting:
                 wait.cancel()
 
+    async def replace(self, name: str, driver: Driver) -> None:
+        """Stop a driver, and start another one in its place. The plants are attached to the new driver."""
+        supervised = self._drivers[name]
+        if supervised.task is None:  # The drivers are not started yet.
+            supervised.driver = driver
+            return
+        await cancel(supervised.task)
+        supervised.enter(DriverCondition.STARTING, self._clock.now())
+        supervised.error = supervised.error_at = supervised.next_start_at = None
+        await self._call(self._on_down, name)
+        await self._stop_driver(name, supervised)
+        supervised.enter(DriverCondition.STARTING, self._clock.now())
+        supervised.driver = driver
+        supervised.task = asyncio.create_task(self._keep_running(name, supervised), name=f"driver {name}")
+
     async def stop(self) -> None:
         await cancel(*(supervised.task for supervised in self._drivers.values()))
         await asyncio.gather(*(self._stop_driver(name, supervised) for name, supervised in self._drivers.items()))

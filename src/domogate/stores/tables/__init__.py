@@ -5,7 +5,7 @@ Times are seconds since the epoch. Lists, and values whose form depends on a kin
 
 from domogate.stores.tables._metadata import metadata
 from domogate.stores.tables.cluster import leases, shards
-from domogate.stores.tables.devices import hourly_readings, injections, orders, raw_readings, series
+from domogate.stores.tables.devices import driver_connections, hourly_readings, injections, orders, raw_readings, series
 from domogate.stores.tables.feed import address, changes, clock, gateways
 from domogate.stores.tables.identity import (
     attempts,
@@ -52,6 +52,7 @@ __all__ = [
     "changes",
     "clients",
     "clock",
+    "driver_connections",
     "estate_imports",
     "external_accounts",
     "favourites",

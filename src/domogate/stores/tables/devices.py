@@ -70,3 +70,8 @@ injections = table(
     Index(None, "plant_id", "fault", unique=True),
     Index(None, "module_id", "fault", unique=True),
 )
+
+# The connection of a driver that an operator set in the console. `password` is encrypted.
+driver_connections = table(
+    "driver_connections", col.key("driver"), *col.texts("url"), *col.optional_texts("username", "password")
+)

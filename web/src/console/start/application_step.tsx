@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { api } from "../../app/api";
 import { t } from "../../app/i18n";
 import { MANAGE } from "../../kit/load";
-import { Facts } from "../../kit/parts";
+import { Copyable, Facts } from "../../kit/parts";
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
 import type { Client } from "../model";
@@ -46,9 +46,9 @@ export function ApplicationStep({ onDone }: { onDone: () => void }) {
       <p>{t("console.once")}</p>
       <Facts
         facts={[
-          [t("console.applications.id"), <code>{registered.client.id}</code>],
-          [t("console.applications.secret"), <code>{registered.secret}</code>],
-          [t("console.keys.key"), <code>{registered.key}</code>],
+          [t("console.applications.id"), <Copyable value={registered.client.id} />],
+          [t("console.applications.secret"), registered.secret && <Copyable value={registered.secret} />],
+          [t("console.keys.key"), <Copyable value={registered.key} />],
         ]}
       />
       <Button look="primary" onClick={onDone}>

@@ -1,55 +1,96 @@
-/** Search for devices, choose a room for each, and add them to the home. */
+/** Connect the broker, search for devices, choose a room for each, add them to the home, and try them. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { api } from "../../app/api";
 import { count, t } from "../../app/i18n";
-import { MANAGE } from "../../kit/load";
+import { MANAGE, type Listing } from "../../kit/load";
 import { Button } from "../../parts/button";
 import { Select } from "../../parts/field";
 import { Show, useLoad } from "../../parts/loaded";
 import { Notice } from "../../parts/notice";
 import { toast } from "../../parts/toast";
+import { BrokerForm } from "../broker_form";
+import type { DriverFacts } from "../model";
+import { readRooms } from "../rooms";
 import { valueWords } from "../values";
-import { BrokerHelp } from "./broker_help";
+import { ByTopics } from "./by_topics";
 import { guessRoom, nameInRoom, type Discovery, type FoundDevice, type Room } from "./found";
-
-interface Content {
-  readonly floors: readonly { readonly ambients: readonly Room[] }[];
-  readonly ambients: readonly Room[];
-}
+import { TryIt } from "./try_it";
 
 interface Prepared {
   readonly rooms: readonly Room[];
-  readonly brokers: readonly string[];
+  readonly mqtt: DriverFacts;
+  readonly hasModules: boolean;
 }
 
 const LEAVE_OUT = "-";
+const SIMULATOR = "simulator";
+/** A broker that is not connected yet. */
+const NEW_BROKER = "mqtt";
+/** Brokers send what they have at once. */
+const LISTEN = 2;
 
 async function prepare(home: string): Promise<Prepared> {
-  const [content, mqtt] = await Promise.all([
-    api.get<Content>(`${MANAGE}/plants/${home}/content`),
-    api.get<{ connections: readonly string[] }>(`${MANAGE}/drivers/mqtt`),
+  const [rooms, mqtt, modules] = await Promise.all([
+    readRooms(home),
+    api.get<DriverFacts>(`${MANAGE}/drivers/mqtt`),
+    api.get<Listing<unknown>>(`${MANAGE}/plants/${home}/modules`, { query: { limit: 1 } }),
   ]);
-  return { rooms: [...content.floors.flatMap(({ ambients }) => ambients), ...content.ambients], brokers: mqtt.connections };
+  return { rooms, mqtt, hasModules: modules.items.length > 0 };
 }
 
 export function DevicesStep({ home, onDone }: { home: string; onDone: () => void }) {
   const loaded = useLoad(home, () => prepare(home));
-  return <Show of={loaded}>{(prepared) => <Search {...prepared} home={home} onDone={onDone} />}</Show>;
+  const [more, setMore] = useState(false);
+  const added = async (): Promise<void> => {
+    await loaded.reload();
+    setMore(false);
+  };
+  return (
+    <Show of={loaded}>
+      {(prepared) =>
+        prepared.hasModules && !more ? (
+          <TryIt home={home} onMore={() => setMore(true)} onDone={onDone} />
+        ) : (
+          <Sources key={prepared.mqtt.connections.join()} {...prepared} home={home} onConnected={loaded.reload} onAdded={added} />
+        )
+      }
+    </Show>
+  );
 }
 
-function Search({ home, rooms, brokers, onDone }: Prepared & { home: string; onDone: () => void }) {
-  const sources = [...brokers.map((name) => [`mqtt ${name}`, t("console.start.devices.broker", { name })] as const), ["simulator", t("console.start.devices.simulated")] as const];
-  const [source, setSource] = useState<string>(sources[0]?.[0] ?? "simulator");
-  const [result, setResult] = useState<Discovery | null>(null);
-  const [roomOf, setRoomOf] = useState<Readonly<Record<string, string>>>({});
-  const search = async (): Promise<void> => {
+interface SourcesProps extends Prepared {
+  readonly home: string;
+  readonly onConnected: () => Promise<void>;
+  readonly onAdded: () => Promise<void>;
+}
+
+function Sources({ home, rooms, mqtt, onConnected, onAdded }: SourcesProps) {
+  const brokers = mqtt.connections;
+  const sources = [
+    ...(brokers.length ? brokers.map((name) => [`mqtt ${name}`, t("console.start.devices.broker", { name })] as const) : [[NEW_BROKER, t("console.start.devices.new_broker")] as const]),
+    [SIMULATOR, t("console.start.devices.simulated")] as const,
+  ];
+  const [source, setSource] = useState<string>(sources[0]?.[0] ?? SIMULATOR);
+  const broker = brokers.length > 1 ? (source.split(" ", 2)[1] ?? null) : null;
+  return (
+    <>
+      <Select label={t("console.start.devices.where")} value={source} options={sources} onChange={setSource} />
+      {source === NEW_BROKER ? <BrokerForm onConnected={onConnected} /> : <Search key={source} source={source} home={home} rooms={rooms} onAdded={onAdded} />}
+      {source !== NEW_BROKER && source !== SIMULATOR && <ByTopics home={home} rooms={rooms} broker={broker} onAdded={onAdded} />}
+    </>
+  );
+}
+
+function Search({ source, home, rooms, onAdded }: { source: string; home: string; rooms: readonly Room[]; onAdded: () => Promise<void> }) {
+  const result = useLoad(source, () => {
     const [driver, connection] = source.split(" ", 2);
-    const found = await api.post<Discovery>(`${MANAGE}/discoveries`, { driver, ...(connection ? { connection } : {}) }, { timeout: 60_000 });
-    setRoomOf(Object.fromEntries(found.found.map(({ id, name }) => [id, guessRoom(name, rooms)?.id ?? LEAVE_OUT])));
-    setResult(found);
-  };
-  const chosen = (result?.found ?? []).filter(({ id, place }) => !place && roomOf[id] !== LEAVE_OUT);
+    return api.post<Discovery>(`${MANAGE}/discoveries`, { driver, seconds: LISTEN, ...(connection ? { connection } : {}) }, { timeout: 60_000 });
+  });
+  const [roomOf, setRoomOf] = useState<Readonly<Record<string, string>>>({});
+  const found = result.data?.found ?? [];
+  useEffect(() => setRoomOf(Object.fromEntries(found.map(({ id, name }) => [id, guessRoom(name, rooms)?.id ?? ""]))), [result.data]);
+  const chosen = found.filter(({ id, place }) => !place && roomOf[id] !== LEAVE_OUT);
   const add = async (): Promise<void> => {
     const modules = chosen.map(({ id, name, kind, driver, options, hardware }) => {
       const room = rooms.find((one) => one.id === roomOf[id]) ?? null;
@@ -57,34 +98,38 @@ function Search({ home, rooms, brokers, onDone }: Prepared & { home: string; onD
     });
     const { placed } = await api.post<{ placed: readonly unknown[] }>(`${MANAGE}/plants/${home}/placements`, { modules });
     toast(count("console.start.devices.added", placed.length));
-    onDone();
+    await onAdded();
   };
+  if (!result.data && !result.problem) return <p role="status">{t("console.start.devices.searching")}</p>;
   return (
-    <>
-      {!brokers.length && <BrokerHelp />}
-      <Select label={t("console.start.devices.where")} value={source} options={sources} onChange={setSource} />
-      <Button look={result ? "plain" : "primary"} onClick={search}>
-        {t("console.start.devices.search")}
-      </Button>
-      {result && !result.found.length && <Notice kind="warn" title={t("console.start.devices.nothing")} />}
-      {result && result.found.length > 0 && (
+    <Show of={result}>
+      {({ skipped }) => (
         <>
-          <ul class="found">
-            {result.found.map((device) => (
-              <Found key={device.id} device={device} rooms={rooms} value={roomOf[device.id] ?? LEAVE_OUT} onChange={(room) => setRoomOf((last) => ({ ...last, [device.id]: room }))} />
-            ))}
-          </ul>
-          <Button look="primary" disabled={!chosen.length} onClick={add}>
-            {count("console.start.devices.add", chosen.length)}
-          </Button>
+          {found.length > 0 ? (
+            <ul class="found">
+              {found.map((device) => (
+                <Found key={device.id} device={device} rooms={rooms} value={roomOf[device.id] ?? ""} onChange={(room) => setRoomOf((last) => ({ ...last, [device.id]: room }))} />
+              ))}
+            </ul>
+          ) : (
+            <Notice kind="warn" title={t("console.start.devices.nothing")} />
+          )}
+          <div class="buttons">
+            {found.length > 0 && (
+              <Button look="primary" disabled={!chosen.length} onClick={add}>
+                {count("console.start.devices.add", chosen.length)}
+              </Button>
+            )}
+            <Button onClick={result.reload}>{t("console.start.devices.search")}</Button>
+          </div>
+          {skipped.map(({ name, why }) => (
+            <p key={name} class="soft">
+              {name}: {why}
+            </p>
+          ))}
         </>
       )}
-      {result?.skipped.map(({ name, why }) => (
-        <p key={name} class="soft">
-          {name}: {why}
-        </p>
-      ))}
-    </>
+    </Show>
   );
 }
 
@@ -100,13 +145,13 @@ function Found({ device, rooms, value, onChange }: { device: FoundDevice; rooms:
         <span class="soft">{t("console.start.devices.known", { place: [place.plant, place.ambient].filter(Boolean).join(", ") })}</span>
       ) : (
         <select aria-label={t("console.start.devices.room_of", { name })} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-          <option value={LEAVE_OUT}>{t("console.start.devices.leave_out")}</option>
-          <option value="">{t("console.start.devices.no_room")}</option>
           {rooms.map((room) => (
             <option key={room.id} value={room.id}>
               {room.name}
             </option>
           ))}
+          <option value="">{t("console.start.devices.no_room")}</option>
+          <option value={LEAVE_OUT}>{t("console.start.devices.leave_out")}</option>
         </select>
       )}
     </li>

@@ -24,7 +24,7 @@ export function HomeStep({ onDone }: { onDone: (home: string) => void }) {
 }
 
 function ByRooms({ onDone }: { onDone: (home: string) => void }) {
-  const [name, setName] = useState("");
+  const [name, setName] = useState(t("console.start.home.first_name"));
   const [type, setType] = useState<(typeof TYPES)[number]>("house");
   const [owner, setOwner] = useState(person.value?.email ?? "");
   const [rooms, setRooms] = useState(t("console.start.home.first_rooms"));

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { api } from "../../app/api";
 import { t } from "../../app/i18n";
 import { MANAGE } from "../../kit/load";
-import { CopyButton, Facts } from "../../kit/parts";
+import { Copyable, Facts } from "../../kit/parts";
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
 import type { Link } from "../model";
@@ -27,20 +27,12 @@ export function PeopleStep({ home, onDone }: { home: string; onDone: () => void 
       {invited.length > 0 && (
         <>
           <p>{t("console.start.people.links")}</p>
-          <Facts facts={invited.map(([who, link]) => [who, link?.url ? <LinkToGive url={link.url} /> : t(link ? "console.start.people.mailed" : "console.start.people.member")] as const)} />
+          <Facts facts={invited.map(([who, link]) => [who, link?.url ? <Copyable value={link.url} /> : t(link ? "console.start.people.mailed" : "console.start.people.member")] as const)} />
           <Button look="primary" onClick={onDone}>
             {t("console.start.next")}
           </Button>
         </>
       )}
-    </>
-  );
-}
-
-function LinkToGive({ url }: { url: string }) {
-  return (
-    <>
-      <code>{url}</code> <CopyButton value={url} />
     </>
   );
 }

@@ -36,7 +36,7 @@ function Steps({ step, home }: Place) {
       <ol class="wizard-steps">
         {STEPS.slice(0, -1).map((one) => (
           <li key={one} aria-current={one === step ? "step" : undefined} class={STEPS.indexOf(one) < STEPS.indexOf(step) ? "past" : ""}>
-            {t(`console.start.step.${one}`)}
+            <a href={pathOf(one, home)}>{t(`console.start.step.${one}`)}</a>
           </li>
         ))}
       </ol>

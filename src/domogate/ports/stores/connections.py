@@ -1,0 +1,32 @@
+"""Connections of drivers, such as MQTT brokers, that operators set in the console."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+
+class DriverConnection(msgspec.Struct, frozen=True):
+    """The connection of a driver, and how the gateway logs in."""
+
+    driver: str
+    url: str
+    username: str | None = None
+    password: str | None = None
+
+    def __repr__(self) -> str:
+        return f"DriverConnection({self.driver!r}, {self.url!r})"  # without the password
+
+
+class ConnectionStore(Protocol):
+    """Connections of drivers. A driver has at most one here; further ones are in the settings."""
+
+    async def list_connections(self) -> Sequence[DriverConnection]: ...
+
+    async def set_connection(self, connection: DriverConnection) -> None:
+        """Add the connection, or replace the connection of the same driver."""
+        ...
+
+    async def delete_connection(self, driver: str) -> bool:
+        """Return False if the driver has no connection here."""
+        ...
