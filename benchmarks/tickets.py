@@ -109,7 +109,7 @@ async def _bound(data: Path) -> float:
             kept = Order(new_id(), plant_id(0), lock, OpenLock(), now + 5)
             await store.add_orders((kept,), now, sent=True)
             report = Report(plant_id(0), lock, now + number, state=LockState(locked=False))
-            await store.end_order(OrderEnd(kept.id, OrderState.CONFIRMED, now), report)
+            await store.end_order(kept.plant_id, OrderEnd(kept.id, OrderState.CONFIRMED, now), report)
 
         writes = await _cpu_each(use) + await _cpu_each(order)
     return 1 / (proof + writes)

@@ -95,7 +95,7 @@ class TestOrders:
             first = Order("blinds-1", PLANT, SHUTTER, MoveShutter(position=40), now + 5)
             second = Order("kettle-1", PLANT, PLUG, SwitchPlug(on=True), now + 5)
             await tools.store.add_orders((first,), now - 10, sent=True)
-            await tools.store.end_order(OrderEnd(first.id, OrderState.FAILED, now - 9, "it is stuck"))
+            await tools.store.end_order(first.plant_id, OrderEnd(first.id, OrderState.FAILED, now - 9, "it is stuck"))
             await tools.store.add_orders((second,), now, sent=False)
 
         run_with_tools(home, order)

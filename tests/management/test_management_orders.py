@@ -230,7 +230,7 @@ class TestOrders:
     async def test_one_that_ended_says_how_and_when(self, api: ManagementApi) -> None:
         await self.order(api, LAMP, 2, NOW)
         end = commands.OrderEnd("order 2", commands.OrderState.EXPIRED, NOW + 5, "the device did not confirm in time")
-        await api.env.store.end_order(end)
+        await api.env.store.end_order(HOUSE.id, end)
         shown = await api.ok("GET", "/orders/order%202")
         assert shown == {
             "id": "order 2",

@@ -136,8 +136,10 @@ class TestQueries:
         await store.delete_user(CARLA.id)
         order = Order("1", HOUSE.id, LAMP.id, SetLight(on=True), NOW + 5)
         await store.add_orders([order], NOW, sent=False)
-        await store.mark_sent("1", NOW)
-        await store.end_order(OrderEnd("1", OrderState.CONFIRMED, NOW), Report(HOUSE.id, LAMP.id, NOW, reachable=False))
+        await store.mark_sent(HOUSE.id, "1", NOW)
+        await store.end_order(
+            HOUSE.id, OrderEnd("1", OrderState.CONFIRMED, NOW), Report(HOUSE.id, LAMP.id, NOW, reachable=False)
+        )
         await store.end_overdue_orders(NOW)
         await store.find_order("1")
         await store.list_orders(HOUSE.id, LAMP.id, OrderState.SENT, NOW, 10)

@@ -45,8 +45,8 @@ async def test_orders_are_counted_by_their_end_since_a_time(filled_store: SqlSto
     orders = [an_order(name) for name in ("early", "done", "also", "refused", "open")]
     await filled_store.add_orders(orders, NOW, sent=True)
     for end in (confirmed("early", NOW + 1), confirmed("done", NOW + 3), confirmed("also", NOW + 4)):
-        await filled_store.end_order(end)
-    await filled_store.end_order(OrderEnd("refused", OrderState.FAILED, NOW + 5))
+        await filled_store.end_order(HOUSE.id, end)
+    await filled_store.end_order(HOUSE.id, OrderEnd("refused", OrderState.FAILED, NOW + 5))
     figures = await filled_store.count_figures(NOW + 2)
     assert (figures.ended_orders, figures.open_orders) == ({"confirmed": 2, "failed": 1}, 1)
 

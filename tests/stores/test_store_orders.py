@@ -84,27 +84,27 @@ class TestAdding:
 class TestSending:
     async def test_a_queued_one_is_sent_by_exactly_one(self, store: SqlStore) -> None:
         await store.add_orders([an_order()], NOW, sent=False)
-        marks = await asyncio.gather(*(store.mark_sent("one", NOW + 1 + n) for n in range(10)))
+        marks = await asyncio.gather(*(store.mark_sent(HOUSE.id, "one", NOW + 1 + n) for n in range(10)))
         assert marks == [True] + [False] * 9
         assert await store.find_order("one") == OrderRecord(an_order(), OrderState.SENT, NOW, NOW + 1)
 
     async def test_of_two_processes_exactly_one_sends(self, open_store: OpenStore, database_url: str) -> None:
         one, other = await open_store(database_url), await open_store(database_url)
         await one.add_orders([an_order(f"{n}") for n in range(20)], NOW, sent=False)
-        marks = await asyncio.gather(*(each.mark_sent(f"{n}", NOW + 1) for n in range(20) for each in (one, other)))
+        marks = await asyncio.gather(*(each.mark_sent(HOUSE.id, f"{n}", NOW + 1) for n in range(20) for each in (one, other)))
         assert [marks[n : n + 2].count(True) for n in range(0, 40, 2)] == [1] * 20
 
     @pytest.mark.parametrize(("at", "sent"), [(DEADLINE - 0.001, True), (DEADLINE, False), (DEADLINE + 1, False)])
     async def test_never_once_the_deadline_has_passed(self, store: SqlStore, at: float, sent: bool) -> None:
         await store.add_orders([an_order()], NOW, sent=False)
-        assert await store.mark_sent("one", at) is sent
+        assert await store.mark_sent(HOUSE.id, "one", at) is sent
 
     async def test_neither_one_sent_nor_ended_nor_unknown(self, store: SqlStore) -> None:
         await store.add_orders([an_order("sent")], NOW, sent=True)
         await store.add_orders([an_order("ended")], NOW, sent=False)
-        await store.end_order(OrderEnd("ended", OrderState.EXPIRED, NOW))
+        await store.end_order(HOUSE.id, OrderEnd("ended", OrderState.EXPIRED, NOW))
         for name in ("sent", "ended", "never heard of", "with \0"):
-            assert not await store.mark_sent(name, NOW)
+            assert not await store.mark_sent(HOUSE.id, name, NOW)
 
 
 class TestEnding:
@@ -112,15 +112,17 @@ class TestEnding:
         recorded = record_changes(filled_store)
         await filled_store.add_orders([an_order()], NOW, sent=True)
         before = filled_store.commits
-        await filled_store.end_order(confirmed("one"), Report(HOUSE.id, LAMP.id, NOW + 1, LightState(on=True)))
+        await filled_store.end_order(HOUSE.id, confirmed("one"), Report(HOUSE.id, LAMP.id, NOW + 1, LightState(on=True)))
         assert filled_store.commits - before == 1
         assert [type(change.event) for change in recorded.changes] == [StateChanged]
         assert await filled_store.find_order("one") == OrderRecord(an_order(), OrderState.CONFIRMED, NOW, NOW, NOW + 1)
 
     async def test_it_is_written_once_and_the_device_is_believed_all_the_same(self, filled_store: SqlStore) -> None:
         await filled_store.add_orders([an_order()], NOW, sent=True)
-        await filled_store.end_order(OrderEnd("one", OrderState.FAILED, NOW + 1, "it is jammed"))
-        await filled_store.end_order(confirmed("one", NOW + 2), Report(HOUSE.id, LAMP.id, NOW + 2, LightState(on=True)))
+        await filled_store.end_order(HOUSE.id, OrderEnd("one", OrderState.FAILED, NOW + 1, "it is jammed"))
+        await filled_store.end_order(
+            HOUSE.id, confirmed("one", NOW + 2), Report(HOUSE.id, LAMP.id, NOW + 2, LightState(on=True))
+        )
         ended = OrderRecord(an_order(), OrderState.FAILED, NOW, NOW, NOW + 1, "it is jammed")
         assert await filled_store.find_order("one") == ended
         plant = await filled_store.find_plant(HOUSE.id)
@@ -128,12 +130,12 @@ class TestEnding:
         assert plant.states[LAMP.id].state == LightState(on=True)
 
     async def test_of_one_that_nobody_knows_is_nothing(self, store: SqlStore) -> None:
-        await store.end_order(confirmed("never heard of"))
+        await store.end_order(HOUSE.id, confirmed("never heard of"))
         assert await store.find_order("never heard of") is None
 
     async def test_any_words_of_a_device_can_be_kept(self, store: SqlStore) -> None:
         await store.add_orders([an_order()], NOW, sent=True)
-        await store.end_order(OrderEnd("one", OrderState.FAILED, NOW, "no \0 such \udcff address"))
+        await store.end_order(HOUSE.id, OrderEnd("one", OrderState.FAILED, NOW, "no \0 such \udcff address"))
         record = await store.find_order("one")
         assert record is not None
         assert record.problem == "no \N{REPLACEMENT CHARACTER} such ? address"
@@ -141,14 +143,14 @@ class TestEnding:
     @pytest.mark.parametrize("state", [OrderState.QUEUED, OrderState.SENT])
     async def test_a_state_that_is_not_final_is_refused(self, store: SqlStore, state: OrderState) -> None:
         with pytest.raises(ValueError, match="not a final state of an order"):
-            await store.end_order(OrderEnd("one", state, NOW))
+            await store.end_order(HOUSE.id, OrderEnd("one", state, NOW))
 
 
 class TestSettling:
     async def test_what_nobody_will_end_is_expired_or_unknown_once_its_deadline_is_past(self, store: SqlStore) -> None:
         await store.add_orders([an_order("queued"), an_order("later", deadline=NOW + 60)], NOW, sent=False)
         await store.add_orders([an_order("sent"), an_order("ended"), an_order("late", deadline=NOW + 60)], NOW, sent=True)
-        await store.end_order(confirmed("ended"))
+        await store.end_order(HOUSE.id, confirmed("ended"))
         assert await store.end_overdue_orders(DEADLINE - 0.001) == 0
         assert await store.end_overdue_orders(DEADLINE) == 2
         assert await store.end_overdue_orders(DEADLINE) == 0
@@ -167,8 +169,8 @@ class TestSettling:
         await store.add_orders([an_order("queued")], NOW, sent=False)
         await store.add_orders([an_order("sent")], NOW, sent=True)
         await store.end_overdue_orders(DEADLINE)
-        assert not await store.mark_sent("queued", NOW)
-        await store.end_order(confirmed("sent"))
+        assert not await store.mark_sent(HOUSE.id, "queued", NOW)
+        await store.end_order(HOUSE.id, confirmed("sent"))
         assert [record.state for record in await store.list_orders(None, None, None, None, 9)] == [
             OrderState.UNKNOWN,
             OrderState.EXPIRED,
@@ -182,7 +184,7 @@ class TestListing:
             module = (LAMP, PLUG)[n % 2]
             order = Order(f"{n}", (HOUSE.id, an_id(404))[n // 4], module.id, SwitchPlug(on=True), DEADLINE)
             await store.add_orders([order], NOW + n, sent=True)
-        await store.end_order(confirmed("1"))
+        await store.end_order(HOUSE.id, confirmed("1"))
         return store
 
     @pytest.mark.parametrize(
@@ -223,8 +225,8 @@ class TestPruning:
         await store.add_orders([an_order("open", deadline=NOW + 60)], NOW, sent=True)
         await store.add_orders([an_order("new")], NOW + 100, sent=True)
         for n in range(1, 5):
-            await store.end_order(confirmed(f"{n}"))
-        await store.end_order(confirmed("new", NOW + 101))
+            await store.end_order(HOUSE.id, confirmed(f"{n}"))
+        await store.end_order(HOUSE.id, confirmed("new", NOW + 101))
         await store.prune_orders(NOW + 50)
         assert {record.order.id for record in await store.list_orders(None, None, None, None, 9)} == {"open", "new"}
 
@@ -242,7 +244,9 @@ class TestMerging:
             await self._at_once(filled_store, [filled_store.add_orders([an_order(f"{n}")], NOW, sent=True) for n in range(32)])
         reports = [Report(HOUSE.id, PLUG.id, NOW + n, PlugState(on=n % 2 == 0)) for n in range(32)]
         with record_statements() as ended:
-            await self._at_once(filled_store, [filled_store.end_order(confirmed(f"{n}"), reports[n]) for n in range(32)])
+            await self._at_once(
+                filled_store, [filled_store.end_order(HOUSE.id, confirmed(f"{n}"), reports[n]) for n in range(32)]
+            )
         # The writer has taken the first of them before the others came.
         assert filled_store.commits - commits == 4
         assert len([statement for statement in begun if statement.startswith("INSERT INTO orders")]) == 2
@@ -261,16 +265,18 @@ class TestMerging:
         results = await asyncio.gather(
             filled_store.add_orders([an_order()], NOW, sent=False),
             filled_store.end_overdue_orders(DEADLINE),
-            filled_store.mark_sent("one", NOW),
+            filled_store.mark_sent(HOUSE.id, "one", NOW),
             filled_store.add_orders([an_order()], NOW, sent=False),
         )
-        assert results == [[None], 1, False, [OrderRecord(an_order(), OrderState.EXPIRED, NOW, None, DEADLINE)]]
+        assert list(results) == [[None], 1, False, [OrderRecord(an_order(), OrderState.EXPIRED, NOW, None, DEADLINE)]]
 
     async def test_a_report_that_cannot_be_kept_fails_its_own_order_only(self, filled_store: SqlStore) -> None:
         await filled_store.add_orders([an_order("one"), an_order("two")], NOW, sent=True)
         bad = Report(HOUSE.id, LAMP.id, float("nan"), LightState(on=True))
         results = await asyncio.gather(
-            filled_store.end_order(confirmed("one"), bad), filled_store.end_order(confirmed("two")), return_exceptions=True
+            filled_store.end_order(HOUSE.id, confirmed("one"), bad),
+            filled_store.end_order(HOUSE.id, confirmed("two")),
+            return_exceptions=True,
         )
         assert [type(result) for result in results] == [ValueError, type(None)]
         states = {record.order.id: record.state for record in await filled_store.list_orders(None, None, None, None, 9)}

@@ -14,6 +14,7 @@ from domogate.stores import SqlStore, sqlite_url
 from support.clocks import NOW, ManualClock
 from support.examples import examples
 from support.stored_orders import DEADLINE, an_order
+from support.stores import HOUSE
 
 ENDS = (OrderState.CONFIRMED, OrderState.FAILED, OrderState.EXPIRED, OrderState.UNKNOWN)
 _names = st.sampled_from("abc")
@@ -96,8 +97,8 @@ class TestAsIfOneAfterTheOther:
             names, at, sent = arguments
             return await store.add_orders([an_order(name) for name in names], at, sent=sent)
         if what == "mark":
-            return await store.mark_sent(*arguments)
+            return await store.mark_sent(HOUSE.id, *arguments)
         if what == "end":
             name, at, state = arguments
-            return await store.end_order(OrderEnd(name, state, at))
+            return await store.end_order(HOUSE.id, OrderEnd(name, state, at))
         return await store.end_overdue_orders(*arguments)

@@ -143,7 +143,7 @@ class FakeStore:
             self.orders.setdefault(order.id, OrderRecord(order, state, at, at if sent else None))
         return known
 
-    async def mark_sent(self, order_id: str, at: float) -> bool:
+    async def mark_sent(self, plant_id: Id, order_id: str, at: float) -> bool:
         await asyncio.sleep(0)
         record = self.orders.get(order_id)
         if record is None or record.state is not OrderState.QUEUED or at >= record.order.deadline:
@@ -151,7 +151,7 @@ class FakeStore:
         self.orders[order_id] = msgspec.structs.replace(record, state=OrderState.SENT, sent_at=at)
         return True
 
-    async def end_order(self, end: OrderEnd, report: Report | None = None) -> None:
+    async def end_order(self, plant_id: Id, end: OrderEnd, report: Report | None = None) -> None:
         # As the port requires: with its report, in the order of the calls.
         await self.record(() if report is None else (report,))
         record = self.orders.get(end.order_id)

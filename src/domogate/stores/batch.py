@@ -18,6 +18,7 @@ from domogate.domain.events import Change
 from domogate.domain.states import Report
 from domogate.stores.codec import NUL, decode_command, decode_event
 from domogate.stores.engine import Database, Transaction, chunked, newest_cursor
+from domogate.stores.fencing import Fence, refuse_fenced
 from domogate.stores.recorder import Prepared, Recorder, prepare
 from domogate.stores.tables import changes, orders
 
@@ -29,7 +30,7 @@ _MARK = (
     .where(_OF_ID, orders.c.state == OrderState.QUEUED.value)
     .values(state=OrderState.SENT.value, sent_at=bindparam("at"))
 )
-_END = (
+END_ORDER = (
     update(orders)
     .where(_OF_ID, orders.c.ended_at.is_(None))
     .values(state=bindparam("end"), ended_at=bindparam("at"), problem=bindparam("words"))
@@ -90,7 +91,7 @@ def change_orders(tx: Transaction, order_changes: Sequence[OrderChange]) -> list
             answers.append(None)
     tx.execute_bulk(_INSERT, [_to_row(known[order_id], text) for order_id, text in texts.items()])
     tx.execute_bulk(_MARK, [row for row in marked if row["of_id"] not in texts])
-    tx.execute_bulk(_END, [row for row in ended if row["of_id"] not in texts])
+    tx.execute_bulk(END_ORDER, [row for row in ended if row["of_id"] not in texts])
     return answers
 
 
@@ -133,7 +134,7 @@ def order_from_row(row: Row[Any]) -> OrderRecord:
 class Unit:
     """The write of one caller, and the future for its answer. Reports and orders can be merged; other work is a callable."""
 
-    __slots__ = ("change", "error", "future", "reports", "result", "seconds", "timer", "work")
+    __slots__ = ("change", "error", "fences", "future", "reports", "result", "seconds", "timer", "work")
 
     def __init__(
         self,
@@ -141,8 +142,10 @@ class Unit:
         work: Callable[[Transaction], Any] | None,
         reports: Sequence[Report] = (),
         change: OrderChange | None = None,
+        fences: Sequence[Fence] = (),
     ) -> None:
         self.future = future
+        self.fences = fences
         self.work = work
         self.reports = reports
         self.change = change
@@ -181,7 +184,11 @@ class Batch:
     def _merge(self, tx: Transaction, units: list[Unit], *, guarded: bool) -> None:
         calls: list[Prepared] = []
         valid = []
+        if fenced := [unit for unit in units if unit.fences]:
+            refuse_fenced(tx.connection, fenced)
         for unit in units:
+            if unit.error is not None:
+                continue
             try:
                 if unit.reports:
                     calls.append(prepare(unit.reports))

@@ -9,15 +9,17 @@ from sqlalchemy import Connection, bindparam, delete, or_, select, update
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.ids import Id
 from domogate.domain.states import Report
-from domogate.stores.batch import AddOrders, MarkSent, order_from_row
+from domogate.ports import Holdings
+from domogate.stores.batch import END_ORDER, AddOrders, MarkSent, order_from_row
 from domogate.stores.codec import NUL, decode_command, storable, to_json
 from domogate.stores.engine import Transaction
-from domogate.stores.subject import SqlSubject, reads, repeats, writes
+from domogate.stores.subject import SqlSubject, reads, repeats
 from domogate.stores.tables import orders
 
 PRUNE_CHUNK = 1_000
 
 _ENDS = frozenset({OrderState.CONFIRMED, OrderState.FAILED, OrderState.EXPIRED, OrderState.UNKNOWN})
+_OVERDUE_ENDS = {OrderState.QUEUED: OrderState.EXPIRED, OrderState.SENT: OrderState.UNKNOWN}
 _FIND = select(orders).where(orders.c.id == bindparam("id"))
 
 
@@ -50,12 +52,29 @@ def _check_end(end: OrderEnd) -> OrderEnd:
     return end if words == end.problem else msgspec.structs.replace(end, problem=words)
 
 
-def end_overdue_orders(tx: Transaction, at: float) -> int:
+def end_overdue_orders(tx: Transaction, at: float, holdings: Holdings | None) -> int:
+    """End overdue orders, in a cluster only those of plants that this gateway holds.
+
+    The clocks of gateways differ. Another gateway could end an order too early that its holder is about to confirm.
+    """
+    if holdings is not None:
+        return _end_held_overdue_orders(tx, at, holdings)
     settled = 0
-    for state, end in ((OrderState.QUEUED, OrderState.EXPIRED), (OrderState.SENT, OrderState.UNKNOWN)):
+    for state, end in _OVERDUE_ENDS.items():
         late = (orders.c.ended_at.is_(None), orders.c.deadline <= at, orders.c.state == state.value)
         settled += tx.connection.execute(update(orders).where(*late).values(state=end.value, ended_at=at)).rowcount
     return settled
+
+
+def _end_held_overdue_orders(tx: Transaction, at: float, holdings: Holdings) -> int:
+    late = select(orders.c.id, orders.c.plant_id, orders.c.state).where(orders.c.ended_at.is_(None), orders.c.deadline <= at)
+    ends = [
+        {"of_id": row.id, "end": _OVERDUE_ENDS[OrderState(row.state)].value, "at": at, "words": ""}
+        for row in tx.connection.execute(late)
+        if holdings.epoch_of(row.plant_id) is not None
+    ]
+    tx.execute_bulk(END_ORDER, ends)
+    return len(ends)
 
 
 def find_order(connection: Connection, order_id: str) -> OrderRecord | None:
@@ -99,7 +118,6 @@ def prune_orders(tx: Transaction, before: float) -> bool:
 class SqlOrders(SqlSubject):
     """Implements OrderStore."""
 
-    end_overdue_orders = writes(end_overdue_orders)
     find_order = reads(find_order)
     list_orders = reads(list_orders)
     prune_orders = repeats(prune_orders)
@@ -107,12 +125,19 @@ class SqlOrders(SqlSubject):
     async def add_orders(self, orders: Sequence[Order], at: float, *, sent: bool) -> Sequence[OrderRecord | None]:
         if not orders:
             return []
-        existing: Sequence[OrderRecord | None] = await self._running().submit(change=_check_orders(orders, at, sent=sent))
+        # Any gateway may queue an order. Only the gateway that drives the plant sends it.
+        plant_ids = {order.plant_id for order in orders} if sent else ()
+        existing: Sequence[OrderRecord | None] = await self._write_driven(
+            plant_ids, change=_check_orders(orders, at, sent=sent)
+        )
         return existing
 
-    async def mark_sent(self, order_id: str, at: float) -> bool:
-        to_send: bool = await self._running().submit(change=MarkSent(order_id, at))
+    async def mark_sent(self, plant_id: Id, order_id: str, at: float) -> bool:
+        to_send: bool = await self._write_driven((plant_id,), change=MarkSent(order_id, at))
         return to_send
 
-    async def end_order(self, end: OrderEnd, report: Report | None = None) -> None:
-        await self._running().submit(reports=() if report is None else (report,), change=_check_end(end))
+    async def end_order(self, plant_id: Id, end: OrderEnd, report: Report | None = None) -> None:
+        await self._write_driven((plant_id,), () if report is None else (report,), _check_end(end))
+
+    async def end_overdue_orders(self, at: float) -> int:
+        return await self._write(end_overdue_orders, at, self.holdings)

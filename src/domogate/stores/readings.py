@@ -4,6 +4,7 @@ The time of a reading is stored as the hour since the epoch and the milliseconds
 readings and summaries. After late reports an hour can have both; then they are merged.
 """
 
+import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, floor
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import BigInteger, BindParameter, ColumnElement, Connection, Select, bindparam, cast, func, select
 
 from domogate.domain.ids import Id
+from domogate.domain.shards import shard_of
 from domogate.domain.states import Reading, ReadingSummary, Report, Unit
 from domogate.stores.recorder import HOUR_MS, LATEST, SERIES_OF
 from domogate.stores.subject import SqlSubject, reads
@@ -212,5 +214,19 @@ class SqlReadings(SqlSubject):
     list_summaries = reads(list_summaries, long=True)
 
     async def record(self, reports: Sequence[Report]) -> None:
-        if reports:
-            await self._running().submit(reports=reports)
+        if not reports:
+            return
+        if self.holdings is None:
+            await self._write_driven((), reports)
+            return
+        # One write for each shard, so that a lost shard does not affect the others.
+        by_shard: dict[int, list[Report]] = {}
+        for report in reports:
+            by_shard.setdefault(shard_of(Id(report.plant_id)), []).append(report)
+        writing = [self._record_shard(some) for some in by_shard.values()]
+        for error in await asyncio.gather(*writing, return_exceptions=True):
+            if error is not None:
+                raise error
+
+    async def _record_shard(self, reports: Sequence[Report]) -> None:
+        await self._write_driven([reports[0].plant_id], reports)

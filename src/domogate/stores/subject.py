@@ -7,7 +7,7 @@ with the SQL, marked by `reads`, `writes` or `repeats`.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from functools import partial, wraps
 from math import inf
@@ -18,8 +18,11 @@ import structlog
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, OperationalError
 
-from domogate.ports import Clock, Listener, Sealer, StoreTimeout
+from domogate.domain.states import Report
+from domogate.ports import Clock, Holdings, Listener, Sealer, StoreTimeout
+from domogate.stores.batch import OrderChange
 from domogate.stores.engine import READERS, Database, Transaction, time_is_up
+from domogate.stores.fencing import fence, tell_when_fenced
 from domogate.stores.inspection import DatabaseUnusable, UsedDatabases, inspect_file
 from domogate.stores.migrate import is_empty, migrate
 from domogate.stores.opening import find_sqlite_file, open_database
@@ -76,6 +79,8 @@ class SqlSubject:
         self._presence: Presence | None = None
         self._probe: Probe | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self.holdings: Holdings | None = None
+        """In a cluster, the shards that this gateway holds. None means that this gateway drives all plants."""
         self.on_damage: Callable[[DatabaseUnusable], None] = lambda _: None
         """Called on the event loop's thread if a read or a write finds that the database is damaged."""
         self.commits = 0
@@ -200,6 +205,16 @@ class SqlSubject:
         """Run the work in a write transaction, on the writer thread. Concurrent callers share a commit. Raises StoreTimeout."""
         result: T = await self._running().submit(partial(_call, work, args, kwargs))
         return result
+
+    def _write_driven(
+        self, plant_ids: Iterable[str], reports: Sequence[Report] = (), change: OrderChange | None = None
+    ) -> asyncio.Future[Any]:
+        """Queue a write about plants that this gateway drives. Raises Fenced if another gateway of the cluster drives them."""
+        if self.holdings is None:
+            return self._running().submit(reports=reports, change=change)
+        writing = self._running().submit(reports=reports, change=change, fences=fence(self.holdings, plant_ids))
+        tell_when_fenced(self.holdings, writing)
+        return writing
 
     async def _repeat(self, work: Callable[Concatenate[Transaction, P], bool], *args: P.args, **kwargs: P.kwargs) -> None:
         """Repeat the work while it returns True. Each time is a separate write, so other writes are not delayed."""

@@ -22,6 +22,7 @@ from domogate.domain.states import Report
 from domogate.ports import Clock, Listener
 from domogate.stores.batch import Batch, Feed, OrderChange, Unit
 from domogate.stores.engine import Database, Transaction, newest_cursor, time_is_up, time_limit
+from domogate.stores.fencing import Fence
 from domogate.stores.presence import HEARTBEAT, Presence
 from domogate.stores.readers import GRACE, expire
 from domogate.stores.recorder import Recorder
@@ -112,13 +113,14 @@ class Writer:
         reports: Sequence[Report] = (),
         change: OrderChange | None = None,
         seconds: float | None = None,
+        fences: Sequence[Fence] = (),
     ) -> asyncio.Future[Any]:
         """Queue a write and return a future with its answer.
 
         The future raises StoreTimeout if there is no answer after this number of seconds; the write may be executed later.
         """
         future: asyncio.Future[Any] = self._loop.create_future()
-        unit = Unit(future, work, reports, change)
+        unit = Unit(future, work, reports, change, fences)
         if seconds is not None:
             unit.seconds = seconds
         elif work is None and change is None:

@@ -15,7 +15,8 @@ class StateStore(Protocol):
     async def record(self, reports: Sequence[Report]) -> None:
         """Write the reports, in the order of the calls. Reports of concurrent callers share a commit.
 
-        The reports are written even if the caller is cancelled. Reports of unknown modules are ignored.
+        The reports are written even if the caller is cancelled. Reports of unknown modules are ignored. In a cluster, raises
+        Fenced if this gateway does not hold one of the plants any more; the reports of the other plants are written.
         """
         ...
 
@@ -49,7 +50,11 @@ class ReadingStore(Protocol):
 
 
 class OrderStore(Protocol):
-    """The journal of commands to devices."""
+    """The journal of commands to devices.
+
+    In a cluster, only the gateway that holds the plant may write that an order is sent or has ended. For others, this raises
+    Fenced.
+    """
 
     async def add_orders(self, orders: Sequence[Order], at: float, *, sent: bool) -> Sequence[OrderRecord | None]:
         """Write all orders in one commit before they are sent: as QUEUED, or as SENT if `sent`.
@@ -59,16 +64,19 @@ class OrderStore(Protocol):
         """
         ...
 
-    async def mark_sent(self, order_id: str, at: float) -> bool:
+    async def mark_sent(self, plant_id: Id, order_id: str, at: float) -> bool:
         """Change QUEUED to SENT. Return True to exactly one caller, which sends the order. Return False after the deadline."""
         ...
 
-    async def end_order(self, end: OrderEnd, report: Report | None = None) -> None:
+    async def end_order(self, plant_id: Id, end: OrderEnd, report: Report | None = None) -> None:
         """Write the end of the order and the report of the device in one commit. Concurrent callers share a commit."""
         ...
 
     async def end_overdue_orders(self, at: float) -> int:
-        """End the orders with a deadline before `at`: SENT becomes UNKNOWN, QUEUED becomes EXPIRED. Return their number."""
+        """End the orders with a deadline before `at`: SENT becomes UNKNOWN, QUEUED becomes EXPIRED. Return their number.
+
+        In a cluster, this ends only orders of plants that this gateway holds.
+        """
         ...
 
     async def find_order(self, order_id: str) -> OrderRecord | None: ...

@@ -18,10 +18,10 @@ import structlog
 
 from domogate.common.tasks import cancel
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState, end_after
-from domogate.domain.faults import DeviceRefused, DeviceTimeout, Fault, Internal, OrderKeyTaken
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, Internal, OrderKeyTaken
 from domogate.domain.ids import Id
 from domogate.domain.states import Report, State
-from domogate.ports import Clock, OrderStore, StateStore, StoredState
+from domogate.ports import Clock, Fenced, OrderStore, StateStore, StoredState
 
 _log = structlog.get_logger(__name__)
 
@@ -107,6 +107,8 @@ class Recorder:
             try:
                 # There must be no await before this line, so that reports are recorded in the order of the calls.
                 await self._store.record(batch)
+            except Fenced as fenced:
+                _log.warning("reports not recorded: another gateway drives the plant", reason=str(fenced))
             except Exception as error:
                 _log.error("reports not recorded", plant_id=batch[0].plant_id, reports=len(batch), exc_info=error)
             else:
@@ -118,7 +120,7 @@ class Recorder:
 
     async def confirm(self, end: OrderEnd, report: Report) -> None:
         """Record the report together with the end of its order, in one commit. Raises Internal."""
-        await self._record_newest(report, self._store.end_order(end, report))
+        await self._record_newest(report, self._store.end_order(Id(report.plant_id), end, report))
 
     async def _record_newest(self, report: Report, writing: Awaitable[None]) -> None:
         last = self._last.get(report.module_id)
@@ -218,7 +220,7 @@ class Orders:
                 raise OrderKeyTaken("this idempotency key was used for another command")
             if known.state is not OrderState.QUEUED:
                 return known
-            if await self._store.mark_sent(order.id, self._clock.now()):
+            if await self._store.mark_sent(order.plant_id, order.id, self._clock.now()):
                 return None
             known = await self._store.find_order(order.id)
             if known is None:
@@ -226,6 +228,9 @@ class Orders:
             return known
         except Fault:
             raise
+        except Fenced as fenced:
+            _log.warning("order not sent: another gateway drives the plant", order_id=order.id, reason=str(fenced))
+            raise DeviceOffline("the module is offline: another gateway drives its plant now") from fenced
         except Exception as error:
             _log.error("order not written", order_id=order.id, plant_id=order.plant_id, exc_info=error)
             raise Internal("the order could not be written, and was not sent") from error
@@ -233,7 +238,7 @@ class Orders:
     async def end(self, order: Order, fault: Fault) -> None:
         """End an order that was not confirmed. If the write fails, this is logged, and the order is settled later."""
         try:
-            await self._store.end_order(OrderEnd(order.id, end_after(fault), self._clock.now(), fault.message))
+            await self._store.end_order(order.plant_id, OrderEnd(order.id, end_after(fault), self._clock.now(), fault.message))
         except Exception as error:
             _log.error("end of an order not written", order_id=order.id, plant_id=order.plant_id, exc_info=error)
 

@@ -113,8 +113,8 @@ class TestAnOrderThatWasQueued:
         plant = store.add_plant(LAMP)
         mark_sent = store.mark_sent
 
-        async def mark_late(order_id: str, at: float) -> bool:
-            return await mark_sent(order_id, at + 60)
+        async def mark_late(plant_id: Id, order_id: str, at: float) -> bool:
+            return await mark_sent(plant_id, order_id, at + 60)
 
         monkeypatch.setattr(store, "mark_sent", mark_late)
         async with setup:
@@ -160,6 +160,6 @@ class TestAnEndThatComesTwice:
     async def test_changes_nothing(self, store: FakeStore) -> None:
         order = make_order(store.add_plant(LAMP), LAMP.id, ON)
         await store.add_orders([order], NOON, sent=True)
-        await store.end_order(OrderEnd(order.id, OrderState.CONFIRMED, NOON))
+        await store.end_order(order.plant_id, OrderEnd(order.id, OrderState.CONFIRMED, NOON))
         await Orders(store, ManualClock(NOON)).end(order, DeviceTimeout("late"))
         assert store.orders[order.id].state is OrderState.CONFIRMED

@@ -1,0 +1,68 @@
+"""Fencing: in a cluster, what drivers report and how orders proceed is written only by the holder of the shard.
+
+A write carries the epoch with which this gateway held the shard when the write was queued. The transaction compares it with
+the stored epoch. A row lock keeps other members from taking the shard until the transaction has ended.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from sqlalchemy import Connection, bindparam, select
+
+from domogate.domain.ids import Id
+from domogate.domain.shards import shard_of
+from domogate.ports import Fenced, Holdings
+from domogate.stores.tables import shards
+
+_LOCK = (
+    select(shards.c.shard, shards.c.epoch)
+    .where(shards.c.shard.in_(bindparam("held", expanding=True)))
+    .order_by(shards.c.shard)
+    .with_for_update(read=True)
+)
+
+
+class Fence(NamedTuple):
+    """The epoch with which this gateway held the shard."""
+
+    shard: int
+    epoch: int
+
+
+class FencedWrite(Protocol):
+    """A write with its fences. It may be written only if all of them are still true."""
+
+    fences: Sequence[Fence]
+    error: Exception | None
+
+
+def fence(holdings: Holdings, plant_ids: Iterable[str]) -> tuple[Fence, ...]:
+    """Return the fences of a write for these plants. Raises Fenced if this gateway does not hold one of them."""
+    fences = {}
+    for plant_id in plant_ids:
+        shard, epoch = shard_of(Id(plant_id)), holdings.epoch_of(Id(plant_id))
+        if epoch is None:
+            raise Fenced(shard, None)
+        fences[shard] = Fence(shard, epoch)
+    return tuple(fences.values())
+
+
+def refuse_fenced(connection: Connection, writes: Sequence[FencedWrite]) -> None:
+    """Set the error of each write whose shard has another holder now. Lock the shards of the others until the commit."""
+    held = {each.shard for write in writes for each in write.fences}
+    stored = {row.shard: row.epoch for row in connection.execute(_LOCK, {"held": sorted(held)})}
+    for write in writes:
+        for shard, epoch in write.fences:
+            if stored.get(shard) != epoch:
+                write.error = Fenced(shard, epoch)
+
+
+def tell_when_fenced(holdings: Holdings, writing: asyncio.Future[Any]) -> None:
+    """Tell the holdings if the write is refused."""
+
+    def tell(ended: asyncio.Future[Any]) -> None:
+        if not ended.cancelled() and isinstance(error := ended.exception(), Fenced):
+            holdings.on_fenced(error)
+
+    writing.add_done_callback(tell)
