@@ -106,11 +106,12 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OperationTable(list[Operation]):
-    """The operations of one subject, in the order of their declaration."""
+    """The operations of one subject, in the order of their declaration. `max_body` is the longest body of each, in bytes."""
 
-    def __init__(self, tag: str = "") -> None:
+    def __init__(self, tag: str = "", max_body: int | None = None) -> None:
         super().__init__()
         self._tag = tag
+        self._max_body = max_body
 
     def add(
         self,
@@ -121,6 +122,7 @@ class OperationTable(list[Operation]):
         status: int | None = None,
         errors: Collection[int] | Mapping[int, str] = (),
         label: str = "",
+        max_body: int | None = None,
         **options: Any,
     ) -> Callable[[H], H]:
         """Declare the decorated handler as an operation. `options` are other fields of Operation.
@@ -145,6 +147,7 @@ class OperationTable(list[Operation]):
                 query=types.get("query"),
                 errors=errors if isinstance(errors, Mapping) else dict.fromkeys(errors, ""),
                 tag=self._tag,
+                max_body=max_body or self._max_body,
                 label=label or operation_id,
                 **options,
             )

@@ -52,6 +52,13 @@ class AuditRecordOut(OutputModel, frozen=True):
     people: tuple[AuditPersonOut, ...]
 
 
+class BrokenOut(OutputModel, frozen=True):
+    """The first record that was changed or is missing."""
+
+    number: int
+    problem: str
+
+
 class AuditOrder(StrEnum):
     OLDEST = "oldest"
     NEWEST = "newest"
@@ -78,13 +85,6 @@ class AuditVerification(InputModel, frozen=True):
     """`lastHash` is the last hash of an earlier check. With it, the check also finds records that are missing at the end."""
 
     last_hash: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None = None
-
-
-class BrokenOut(OutputModel, frozen=True):
-    """The first record that was changed or is missing."""
-
-    number: int
-    problem: str
 
 
 class VerificationOut(OutputModel, frozen=True):

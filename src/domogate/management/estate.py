@@ -16,13 +16,13 @@ from domogate.services.audit import AuditAction
 from domogate.services.refusals import NotFound
 from domogate.wire import InputModel, OutputModel
 
-OPERATIONS = OperationTable("estate")
-
 YAML = "application/yaml"
 MAX_DOCUMENT = 4 * 1024 * 1024
 """The longest document in bytes. Larger files are for the command line."""
-_MAX_BODY = 2 * MAX_DOCUMENT
-"""In JSON, a character of the document can need more than one byte."""
+
+# In JSON, a character of the document can need more than one byte.
+OPERATIONS = OperationTable("estate", max_body=2 * MAX_DOCUMENT)
+
 _MOST_PROBLEMS, _MOST_CHANGES = 200, 100
 
 
@@ -101,7 +101,7 @@ async def get_estate_schema(services: ManagementServices, _call: OperatorCall) -
     return Response(services.estate.schema(), media_type=SCHEMA)
 
 
-@OPERATIONS.add("POST", "/estate/check", "List the mistakes of a document; nothing is changed", max_body=_MAX_BODY)
+@OPERATIONS.add("POST", "/estate/check", "List the mistakes of a document; nothing is changed")
 async def check_estate(services: ManagementServices, _call: OperatorCall, body: EstateDocument) -> EstateCheckOut:
     found = await services.estate.check(body.document)
     return EstateCheckOut(tuple(map(EstateProblemOut.of, found[:_MOST_PROBLEMS])), len(found))
@@ -112,7 +112,6 @@ async def check_estate(services: ManagementServices, _call: OperatorCall, body: 
     "/estate/difference",
     "Show what an import of the document would add, update and remove; nothing is changed",
     errors=(409, 422),
-    max_body=_MAX_BODY,
 )
 async def compare_estate(services: ManagementServices, call: OperatorCall, body: NewEstateImport) -> EstateDifferenceOut:
     found = await services.estate.find_difference(body.document, prune=body.prune, most=_MOST_CHANGES, by=call.caller.user_id)
@@ -120,13 +119,7 @@ async def compare_estate(services: ManagementServices, call: OperatorCall, body:
     return EstateDifferenceOut.of(found.summary, changes=tuple(changes))
 
 
-@OPERATIONS.add(
-    "POST",
-    "/estate/import",
-    "Import a document; if it has mistakes, nothing is imported",
-    errors=(409, 422),
-    max_body=_MAX_BODY,
-)
+@OPERATIONS.add("POST", "/estate/import", "Import a document; if it has mistakes, nothing is imported", errors=(409, 422))
 async def import_estate(services: ManagementServices, call: OperatorCall, body: NewEstateImport) -> ImportSummaryOut:
     summary = await services.estate.import_document(body.document, prune=body.prune, by=call.caller.user_id)
     services.people.note(AuditAction.ESTATE_IMPORTED, call.caller, "estate", prune="yes" if body.prune else "no")

@@ -85,10 +85,7 @@ async def create_module(services: ManagementServices, call: OperatorCall, body: 
 
 
 @OPERATIONS.add(
-    "PATCH",
-    "/plants/{plantId}/modules/{moduleId}",
-    "Rename a module, move it to another ambient, or change its driver or options; the answer has the former values",
-    errors=(409, 422),
+    "PATCH", "/plants/{plantId}/modules/{moduleId}", "Change a module: its name, ambient, driver or options", errors=(409, 422)
 )
 async def change_module(services: ManagementServices, call: OperatorCall, body: ModuleChange) -> ChangedModuleOut:
     plant_id, module_id = call.id_of("plantId"), call.id_of("moduleId")

@@ -105,9 +105,7 @@ async def create_floor(services: ManagementServices, call: OperatorCall, body: N
     return _floor_out(floor)
 
 
-@OPERATIONS.add(
-    "PATCH", "/plants/{plantId}/floors/{floorId}", "Rename a floor; the answer has the former name", errors=(409, 422)
-)
+@OPERATIONS.add("PATCH", "/plants/{plantId}/floors/{floorId}", "Rename a floor", errors=(409, 422))
 async def change_floor(services: ManagementServices, call: OperatorCall, body: NewFloor) -> ChangedFloorOut:
     plant_id, floor_id = call.id_of("plantId"), call.id_of("floorId")
 
@@ -138,10 +136,7 @@ async def create_ambient(services: ManagementServices, call: OperatorCall, body:
 
 
 @OPERATIONS.add(
-    "PATCH",
-    "/plants/{plantId}/ambients/{ambientId}",
-    "Rename an ambient, change its type, or move it to another floor; the answer has the former values",
-    errors=(409, 422),
+    "PATCH", "/plants/{plantId}/ambients/{ambientId}", "Change an ambient: its name, type or floor", errors=(409, 422)
 )
 async def change_ambient(services: ManagementServices, call: OperatorCall, body: AmbientChange) -> ChangedAmbientOut:
     plant_id, ambient_id = call.id_of("plantId"), call.id_of("ambientId")

@@ -102,61 +102,6 @@ class SafetySiteOut(OutputModel, frozen=True):
     controllers: tuple[SafetyControllerOut, ...]
 
 
-class LogbookEntryOut(OutputModel, frozen=True):
-    """An entry of the logbook. `by` is empty if the gateway wrote it.
-
-    `module` is the name of the unit or controller at that time.
-
-    `simulated` is true if a simulated device reported it: it did not happen.
-    """
-
-    number: int
-    at: datetime
-    kind: LogbookKind
-    module_id: str | None
-    module: str
-    test: EmergencyTestOut | None
-    failure: FailureType | None
-    words: str
-    by: str
-    simulated: bool
-
-
-class NewLogbookEntry(InputModel, frozen=True):
-    """An entry about the work of people. `at` is the time of the work, if it was earlier than now."""
-
-    kind: LogbookKind
-    by: str
-    words: str
-    module_id: str | None = None
-    at: Annotated[datetime, Meta(tz=True)] | None = None
-
-
-class NeedOut(OutputModel, frozen=True):
-    """A unit or controller that needs a part, and the failures that this part repairs."""
-
-    module_id: str
-    name: str
-    place: str
-    reference: str
-    part: SparePartType
-    failures: tuple[FailureType, ...]
-
-
-class OrderLineOut(OutputModel, frozen=True):
-    reference: str
-    type: SparePartType
-    quantity: str
-    needs: tuple[NeedOut, ...]
-
-
-class SparePartsOrderOut(OutputModel, frozen=True):
-    """The spare parts to order. `withoutParts` lists units and controllers that need a part, but no suitable part is known."""
-
-    lines: tuple[OrderLineOut, ...]
-    without_parts: tuple[NeedOut, ...]
-
-
 def safety_site_out(site: SafetySite) -> SafetySiteOut:
     summary = site.summary
     return SafetySiteOut.of(
@@ -193,5 +138,60 @@ def _failures_out(report: ControllerReport | UnitReport) -> tuple[FailureOut, ..
     return tuple(FailureOut(failure.type, failure.printed_flag) for failure in report.failures)
 
 
+class LogbookEntryOut(OutputModel, frozen=True):
+    """An entry of the logbook. `by` is empty if the gateway wrote it.
+
+    `module` is the name of the unit or controller at that time.
+
+    `simulated` is true if a simulated device reported it: it did not happen.
+    """
+
+    number: int
+    at: datetime
+    kind: LogbookKind
+    module_id: str | None
+    module: str
+    test: EmergencyTestOut | None
+    failure: FailureType | None
+    words: str
+    by: str
+    simulated: bool
+
+
 def logbook_entry_out(stored: StoredEntry) -> LogbookEntryOut:
     return LogbookEntryOut.of(stored, stored.entry)
+
+
+class NewLogbookEntry(InputModel, frozen=True):
+    """An entry about the work of people. `at` is the time of the work, if it was earlier than now."""
+
+    kind: LogbookKind
+    by: str
+    words: str
+    module_id: str | None = None
+    at: Annotated[datetime, Meta(tz=True)] | None = None
+
+
+class NeedOut(OutputModel, frozen=True):
+    """A unit or controller that needs a part, and the failures that this part repairs."""
+
+    module_id: str
+    name: str
+    place: str
+    reference: str
+    part: SparePartType
+    failures: tuple[FailureType, ...]
+
+
+class OrderLineOut(OutputModel, frozen=True):
+    reference: str
+    type: SparePartType
+    quantity: str
+    needs: tuple[NeedOut, ...]
+
+
+class SparePartsOrderOut(OutputModel, frozen=True):
+    """The spare parts to order. `withoutParts` lists units and controllers that need a part, but no suitable part is known."""
+
+    lines: tuple[OrderLineOut, ...]
+    without_parts: tuple[NeedOut, ...]

@@ -10,6 +10,16 @@ from domogate.domain.ids import Id
 from domogate.domain.people import Client, Grant, Principal, Subscription, TokenKind, User
 
 
+class KeyState(StrEnum):
+    """The state of a key in the rotation."""
+
+    NEXT = "next"
+    CURRENT = "current"
+    RETIRED = "retired"
+    """The key does not sign any more. It verifies until its tokens have expired."""
+    DISTRUSTED = "distrusted"
+
+
 class Verifier(Protocol):
     """Verifies tokens. Tokens that were verified before are cached."""
 
@@ -56,16 +66,6 @@ NewSubscriptionKey = Callable[[str, str | None, int | None, float | None, float]
 
 Returns the key, which is shown once, and the record to store. Raises ValueError.
 """
-
-
-class KeyState(StrEnum):
-    """The state of a key in the rotation."""
-
-    NEXT = "next"
-    CURRENT = "current"
-    RETIRED = "retired"
-    """The key does not sign any more. It verifies until its tokens have expired."""
-    DISTRUSTED = "distrusted"
 
 
 class KeyPlace(msgspec.Struct, frozen=True):

@@ -42,6 +42,10 @@ class Period(msgspec.Struct, frozen=True):
     end: Sample
 
 
+def _period(before: Sample, after: Sample) -> Period:
+    return Period(before.at, after.counters.minus(before.counters), after)
+
+
 class Activity(msgspec.Struct, frozen=True):
     """What happened in the present minute, in each of the last minutes (oldest first), and in all of them together."""
 
@@ -112,7 +116,3 @@ class Monitor:
         while True:
             await asyncio.sleep(MINUTE)
             await self.take_sample()
-
-
-def _period(before: Sample, after: Sample) -> Period:
-    return Period(before.at, after.counters.minus(before.counters), after)
