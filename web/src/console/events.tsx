@@ -62,7 +62,7 @@ export function Events() {
       </p>
       <Table
         label={t("console.events.title")}
-        list={{ data: entries, problem: "", reload: () => Promise.resolve(), more: null }}
+        list={{ data: entries }}
         id={({ id }) => id}
         search
         filters={[

@@ -109,7 +109,7 @@ export function Members({ plant, onChanged }: { plant: Plant; onChanged: () => P
     >
       <Table
         label={t("console.people.title")}
-        list={{ data: peopleOf(plant), problem: "", reload: onChanged, more: null }}
+        list={{ data: peopleOf(plant) }}
         id={({ email, role }) => `${role} ${email}`}
         columns={[
           { title: t("console.email"), value: ({ email }) => email },

@@ -85,7 +85,7 @@ function Tiles({ of: { problems, drivers, database, plants, modules, webhooks, o
   const failed = requests.reduce((total, one) => total + one.failed, 0);
   return (
     <div class="tiles">
-      <Tile title={t("console.plants.title")} value={plants.active} href="/console/plants?state=active" bad={false}>
+      <Tile title={t("console.plants.title")} value={plants.active} href="/console/plants?state=active">
         {plants.removed > 0 && <TileLink href="/console/plants?state=removed" words={valueWords("plantstate", "removed")} number={plants.removed} />}
       </Tile>
       <Tile title={t("console.overview.absent")} value={absent} of={modules.total} href="/console/modules?reachable=offline" bad={problems.some(({ kind }) => kind === "modules")}>
@@ -97,13 +97,13 @@ function Tiles({ of: { problems, drivers, database, plants, modules, webhooks, o
       <Tile title={t("console.overview.requests")} value={requests.reduce((total, one) => total + one.total, 0)} href="#requests" bad={failed > 0}>
         {failed > 0 && <TileLink href="/console/logs?level=error" words={t("console.overview.failed")} number={failed} />}
       </Tile>
-      <Tile title={t("console.overview.orders")} value={sum(lastHour.orders)} href="/console/orders" bad={false}>
+      <Tile title={t("console.overview.orders")} value={sum(lastHour.orders)} href="/console/orders">
         {openOrders > 0 && <TileLink href="/console/orders?state=sent" words={t("console.overview.open")} number={openOrders} />}
         {Object.entries(lastHour.orders).map(([state, number]) => (
           <TileLink key={state} href={`/console/orders?state=${state}`} words={valueWords("orderstate", state)} number={number} />
         ))}
       </Tile>
-      <Tile title={t("console.overview.streams")} value={openStreams} href="/console/events" bad={false}>
+      <Tile title={t("console.overview.streams")} value={openStreams} href="/console/events">
         <TileLink href="/console/events" words={t("console.overview.events")} number={lastHour.events} />
       </Tile>
       <Tile title={t("console.overview.pending")} value={webhooks.pending} href="/console/webhooks" bad={webhooks.failing + webhooks.deadLetters > 0}>
@@ -124,27 +124,23 @@ interface TileProps {
   readonly value: number;
   readonly of?: number;
   readonly unit?: string;
-  readonly href?: string;
+  readonly href: string;
   /** Whether the number needs attention. */
-  readonly bad: boolean;
+  readonly bad?: boolean;
   readonly children?: ComponentChildren;
 }
 
-function Tile({ title, value, of, unit, href, bad, children }: TileProps) {
-  const number = formatNumber(value, { maximumFractionDigits: 1 });
-  const figure = (
-    <>
-      <span class="tile-title">{title}</span>
-      <span class="tile-value">
-        {number}
-        {of !== undefined && <small> / {formatNumber(of)}</small>}
-        {unit && <small> {unit}</small>}
-      </span>
-    </>
-  );
+function Tile({ title, value, of, unit, href, bad = false, children }: TileProps) {
   return (
     <section class={bad ? "tile bad" : "tile"} aria-label={title}>
-      {href ? <a href={href}>{figure}</a> : <div>{figure}</div>}
+      <a href={href}>
+        <span class="tile-title">{title}</span>
+        <span class="tile-value">
+          {formatNumber(value, { maximumFractionDigits: 1 })}
+          {of !== undefined && <small> / {formatNumber(of)}</small>}
+          {unit && <small> {unit}</small>}
+        </span>
+      </a>
       <ul>{children}</ul>
     </section>
   );
@@ -224,7 +220,7 @@ function Requests({ rows }: { rows: readonly ApiCounts[] }) {
       <Section title={t("console.overview.by_api")} about={t("console.overview.by_api_about")}>
         <Table
           label={t("console.overview.by_api")}
-          list={{ data: rows, problem: "", reload: () => Promise.resolve(), more: null }}
+          list={{ data: rows }}
           id={(row) => row.api}
           columns={[
             { title: "API", value: (row) => row.api },

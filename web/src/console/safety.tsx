@@ -24,7 +24,7 @@ export function Safety() {
       <Head title={t("console.safety.title")} about={t("console.safety.about")} />
       <Table
         label={t("console.safety.title")}
-        list={{ ...sites, more: null }}
+        list={sites}
         id={({ id }) => id}
         href={({ id }) => `/console/safety/${id}`}
         sorted
@@ -82,7 +82,7 @@ function Units({ site }: { site: SafetySite }) {
     <Section title={t("console.safety.units")}>
       <Table<SafetyUnit>
         label={t("console.safety.units")}
-        list={{ data: units, problem: "", reload: () => Promise.resolve(), more: null }}
+        list={{ data: units }}
         id={({ id }) => id}
         filters={[{ name: "state", label: t("console.state"), options: ["working", "in failure", "no communication"].map((one) => [one, valueWords("safetystatus", one)] as const), holds: (unit, chosen) => unit.status === chosen }]}
         columns={[
@@ -125,7 +125,7 @@ function Parts({ id }: { id: string }) {
       {parts.data?.withoutParts.length ? <Notice kind="warn" title={t("console.safety.parts_unknown", { names: parts.data.withoutParts.map(({ name }) => name).join(", ") })} /> : null}
       <Table
         label={t("console.safety.parts")}
-        list={{ data: lines, problem: parts.problem, reload: parts.reload, more: null }}
+        list={{ data: lines, problem: parts.problem }}
         id={({ reference }) => reference}
         columns={[
           { title: t("console.safety.reference"), value: ({ reference }) => reference },

@@ -4,13 +4,14 @@ import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { formatNumber, t } from "../app/i18n";
 import { lines, text, type FormField, type Values } from "../kit/form";
-import { ConfirmButton, Counted, FormButton, Head, Section, SecretDialog, when, type Secret } from "../kit/parts";
+import type { Listing } from "../kit/load";
+import { ConfirmButton, Counted, FormButton, Section, SecretDialog, when, type Secret } from "../kit/parts";
 import { Table } from "../kit/table";
 import { Button } from "../parts/button";
 import { Show, useLoad } from "../parts/loaded";
 import { Notice } from "../parts/notice";
 import { subscriptionKey } from "./call";
-import { LoginFirst } from "./login_first";
+import { LoginPage } from "./login_first";
 import { LoginSample } from "./login_sample";
 
 const DEVELOPER = "/developer/v1";
@@ -43,22 +44,15 @@ interface Key {
   readonly createdAt: string;
 }
 
-interface Items<T> {
-  readonly items: readonly T[];
-}
-
 async function listOf<T>(name: string): Promise<readonly T[]> {
-  return (await api.get<Items<T>>(`${DEVELOPER}/${name}`)).items;
+  return (await api.get<Listing<T>>(`${DEVELOPER}/${name}`)).items;
 }
 
 export function OwnApplications() {
   return (
-    <>
-      <Head title={t("developers.applications.title")} about={t("developers.applications.about")} />
-      <LoginFirst why={t("developers.applications.why_login")}>
-        <Own />
-      </LoginFirst>
-    </>
+    <LoginPage page="applications">
+      <Own />
+    </LoginPage>
   );
 }
 
@@ -139,7 +133,7 @@ function Applications({ allowed, onSecret }: PartProps) {
       <Section title={t("developers.applications.mine")} about={t("developers.applications.mine_about", { number: allowed.mostApplications })} actions={allowed.enabled && add}>
         <Table
           label={t("developers.applications.mine")}
-          list={{ ...list, more: null }}
+          list={list}
           id={({ id }) => id}
           columns={[
             { title: t("developers.applications.name"), value: ({ name }) => name },
@@ -172,7 +166,7 @@ function Keys({ allowed, onSecret }: PartProps) {
     <Section title={t("developers.applications.keys")} about={t("developers.applications.keys_about", limits)} actions={allowed.enabled && add}>
       <Table
         label={t("developers.applications.keys")}
-        list={{ ...list, more: null }}
+        list={list}
         id={({ id }) => id}
         columns={[
           { title: t("developers.applications.name"), value: ({ name }) => name },

@@ -19,6 +19,13 @@ export interface Call {
   readonly body: string | null;
 }
 
+/** A GET, or a POST if there is a body. */
+export function makeCall(path: string, headers: Readonly<Record<string, string>>, body?: unknown): Call {
+  const url = config.origin + path;
+  if (body === undefined) return { method: "GET", url, headers, body: null };
+  return { method: "POST", url, headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(body) };
+}
+
 /** What replaces a secret on the screen until the reader wants to see it. */
 export const HIDDEN = "••••••••";
 

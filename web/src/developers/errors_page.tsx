@@ -14,7 +14,7 @@ import { HIDDEN, KEY_HEADER, send, type Answer, type Call } from "./call";
 import { Code } from "./code";
 import { ERRORS, hasStatus, type GatewayError } from "./errors";
 import { LoginFirst } from "./login_first";
-import { Missing, World } from "./world";
+import { Missing, World, type Prepared } from "./world";
 
 /** The first digit of the code: what the error is about. */
 const GROUPS = [1, 2, 3, 4, 5] as const;
@@ -61,7 +61,7 @@ interface Result {
   readonly sent: number;
 }
 
-async function run(prepare: (world: World) => Promise<Call & { times?: number; after?: () => Promise<unknown> }>): Promise<Result> {
+async function run(prepare: (world: World) => Prepared | Promise<Prepared>): Promise<Result> {
   const world = await World.load();
   try {
     const { times = 1, after, ...call } = await prepare(world);
@@ -84,7 +84,7 @@ function ErrorRow({ error: { code, fault, statuses, cause } }: { error: GatewayE
   const click = async (): Promise<void> => {
     setProblem("");
     try {
-      if (cause) setResult(await run(async (world) => cause.prepare(world)));
+      if (cause) setResult(await run(cause.prepare));
     } catch (failure) {
       setResult(null);
       setProblem(failure instanceof Missing ? t("developers.errors.missing") : wordsFor(failure));

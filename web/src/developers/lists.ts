@@ -1,7 +1,8 @@
 /** Lists from which the reader picks an id for a parameter, instead of pasting it. */
 
 import { api } from "../app/api";
-import type { Home, HomeSummary, Room } from "../homes/model";
+import { roomsOf, type Home, type HomeSummary, type Room } from "../homes/model";
+import type { Listing } from "../kit/load";
 import type { Schema } from "./openapi";
 
 export interface Option {
@@ -12,10 +13,6 @@ export interface Option {
 export interface Source {
   readonly key: string;
   readonly load: () => Promise<readonly Option[]>;
-}
-
-interface Page<T> {
-  readonly items: readonly T[];
 }
 
 /** The kinds of modules that an operation is about, by a part of its path. */
@@ -30,7 +27,7 @@ const KINDS: readonly (readonly [RegExp, readonly string[]])[] = [
 ];
 
 export async function listHomes(): Promise<readonly HomeSummary[]> {
-  return (await api.get<Page<HomeSummary>>("/home/v1/homes", { query: { limit: 200 } })).items;
+  return (await api.get<Listing<HomeSummary>>("/home/v1/homes", { query: { limit: 200 } })).items;
 }
 
 export function readHome(id: string): Promise<Home> {
@@ -38,21 +35,21 @@ export function readHome(id: string): Promise<Home> {
 }
 
 /** All rooms of a home with their floors, as options. */
-function roomsOf(home: Pick<Home, "floors" | "rooms">): readonly Option[] {
+function roomOptions(home: Pick<Home, "floors" | "rooms">): readonly Option[] {
   const upstairs = home.floors.flatMap((floor) => floor.rooms.map(({ id, name }) => ({ id, name: `${floor.name} · ${name}` })));
   return [...upstairs, ...home.rooms.map(({ id, name }) => ({ id, name }))];
 }
 
 /** The modules of a home with their rooms, as options. */
 export function modulesOf(home: Home, fits: (kind: string) => boolean = () => true): readonly Option[] {
-  const rooms = new Map([...home.floors.flatMap((floor) => floor.rooms), ...home.rooms].map(({ id, name }) => [id, name]));
+  const rooms = new Map(roomsOf(home).map(({ id, name }) => [id, name]));
   return home.modules
     .filter(({ kind }) => fits(kind))
     .map(({ id, name, roomId, kind }) => ({ id, name: [name, rooms.get(roomId ?? ""), kind].filter(Boolean).join(" · ") }));
 }
 
 function listOf<T>(address: string, option: (item: T) => Option): Source {
-  return { key: address, load: async () => (await api.get<Page<T>>(address)).items.map(option) };
+  return { key: address, load: async () => (await api.get<Listing<T>>(address)).items.map(option) };
 }
 
 const named = ({ id, name }: Option): Option => ({ id, name });
@@ -107,9 +104,9 @@ interface Content {
 }
 
 async function listPlaces(path: string, home: string, parameter: string): Promise<readonly Option[]> {
-  if (!path.startsWith("/manage/")) return roomsOf(await readHome(home));
+  if (!path.startsWith("/manage/")) return roomOptions(await readHome(home));
   const { floors, ambients } = await api.get<Content>(`/manage/v1/plants/${home}/content`);
-  return parameter === "floorid" ? floors : roomsOf({ floors: floors.map((floor) => ({ ...floor, rooms: floor.ambients })), rooms: ambients });
+  return parameter === "floorid" ? floors : roomOptions({ floors: floors.map((floor) => ({ ...floor, rooms: floor.ambients })), rooms: ambients });
 }
 
 function moduleSource(path: string, home: string): Source {
@@ -117,7 +114,7 @@ function moduleSource(path: string, home: string): Source {
   const fits = (kind: string): boolean => !kinds || kinds.includes(kind);
   if (!path.startsWith("/manage/")) return { key: `modules ${path} ${home}`, load: async () => modulesOf(await readHome(home), fits) };
   const address = `/manage/v1/plants/${home}/modules?limit=200`;
-  return { key: `${path} ${address}`, load: async () => (await api.get<Page<Option & { kind: string }>>(address)).items.filter(({ kind }) => fits(kind)) };
+  return { key: `${path} ${address}`, load: async () => (await api.get<Listing<Option & { kind: string }>>(address)).items.filter(({ kind }) => fits(kind)) };
 }
 
 /** The id as this API writes it: home control leaves the dashes out. */

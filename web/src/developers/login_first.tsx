@@ -7,6 +7,7 @@ import { t } from "../app/i18n";
 import { path } from "../app/router";
 import { logIn, person } from "../app/session";
 import { aboutUser, logInAs } from "../door/demo";
+import { Head } from "../kit/parts";
 import { Button } from "../parts/button";
 import { Select } from "../parts/field";
 import { toast } from "../parts/toast";
@@ -22,6 +23,16 @@ export function LoginFirst({ why, children }: { why: string; children: Component
         {config.demo.length ? t("developers.log_in_other") : t("common.log_in")}
       </Button>
     </section>
+  );
+}
+
+/** A page for people who are logged in. Its texts are below `developers.PAGE`. */
+export function LoginPage({ page, children }: { page: "start" | "applications" | "stream" | "webhooks"; children: ComponentChildren }) {
+  return (
+    <>
+      <Head title={t(`developers.${page}.title`)} about={t(`developers.${page}.about`)} />
+      <LoginFirst why={t(`developers.${page}.why_login`)}>{children}</LoginFirst>
+    </>
   );
 }
 

@@ -9,37 +9,33 @@ import { formatTime, t } from "../app/i18n";
 import { readClaims } from "../app/oauth";
 import { person } from "../app/session";
 import type { Home, Module } from "../homes/model";
-import { Head } from "../kit/parts";
 import { Button } from "../parts/button";
 import { Select } from "../parts/field";
 import { Show, useLoad } from "../parts/loaded";
 import { Notice } from "../parts/notice";
 import { AnswerView } from "./answer";
-import { KEY_HEADER, sendAsPerson, subscriptionKey, type Answer, type Call } from "./call";
+import { KEY_HEADER, makeCall, sendAsPerson, subscriptionKey, type Answer, type Call } from "./call";
 import { CallCode, Code, shownToken, TokenButton } from "./code";
 import { listHomes, modulesOf, readHome } from "./lists";
-import { LoginFirst } from "./login_first";
+import { LoginPage } from "./login_first";
 import { KeyField } from "./try_it";
 
 export function Start() {
   return (
-    <>
-      <Head title={t("developers.start.title")} about={t("developers.start.about")} />
-      <LoginFirst why={t("developers.start.why_login")}>
-        <ol class="steps">
-          <Step title={t("developers.start.key")}>
-            <KeyStep />
-          </Step>
-          <Step title={t("developers.start.token")}>
-            <p>{t("developers.start.token_about", { name: person.value?.name ?? "" })}</p>
-            <TokenStep />
-          </Step>
-          <Step title={t("developers.start.call")}>
-            <CallStep />
-          </Step>
-        </ol>
-      </LoginFirst>
-    </>
+    <LoginPage page="start">
+      <ol class="steps">
+        <Step title={t("developers.start.key")}>
+          <KeyStep />
+        </Step>
+        <Step title={t("developers.start.token")}>
+          <p>{t("developers.start.token_about", { name: person.value?.name ?? "" })}</p>
+          <TokenStep />
+        </Step>
+        <Step title={t("developers.start.call")}>
+          <CallStep />
+        </Step>
+      </ol>
+    </LoginPage>
   );
 }
 
@@ -167,12 +163,7 @@ const NEXT = ["reference", "stream", "webhooks", "applications"] as const;
 /** The calls that fit the home and the module: list, read, switch. A light is read and set in the family of home automation. */
 function listCalls(home: Home, module: Module | undefined): readonly (readonly ["list" | "read" | "switch_on", Call])[] {
   const headers = subscriptionKey.value ? { [KEY_HEADER]: subscriptionKey.value } : {};
-  const call = (path: string, body: unknown = null): Call => ({
-    method: body === null ? "GET" : "POST",
-    url: config.origin + path,
-    headers: body === null ? headers : { ...headers, "Content-Type": "application/json" },
-    body: body === null ? null : JSON.stringify(body),
-  });
+  const call = (path: string, body?: unknown): Call => makeCall(path, headers, body);
   const list = ["list", call("/homeauto/v1.0/plants")] as const;
   if (!module) return [list];
   const light = `/homeauto/v1.0/light/lighting/addressLocation/plants/${home.id}/modules/parameter/id/value/${module.id}`;

@@ -4,14 +4,13 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../app/i18n";
 import { EVENT_KINDS, listen, type LiveEvent, type LiveStream } from "../app/live";
-import { Head } from "../kit/parts";
 import { Button } from "../parts/button";
 import { Select, Switch } from "../parts/field";
 import { Show, useLoad } from "../parts/loaded";
 import { Empty } from "../parts/notice";
 import { Code } from "./code";
 import { listHomes } from "./lists";
-import { LoginFirst } from "./login_first";
+import { LoginPage } from "./login_first";
 
 const MOST = 200;
 
@@ -24,12 +23,9 @@ interface Shown {
 
 export function Stream() {
   return (
-    <>
-      <Head title={t("developers.stream.title")} about={t("developers.stream.about")} />
-      <LoginFirst why={t("developers.stream.why_login")}>
-        <Viewer />
-      </LoginFirst>
-    </>
+    <LoginPage page="stream">
+      <Viewer />
+    </LoginPage>
   );
 }
 

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { api } from "../app/api";
 import { t } from "../app/i18n";
 import type { Home } from "../homes/model";
-import { Facts, Head, Section, useRepeat, when } from "../kit/parts";
+import { Facts, Section, useRepeat, when } from "../kit/parts";
 import { Button } from "../parts/button";
 import { Field, Select } from "../parts/field";
 import { Show, useLoad } from "../parts/loaded";
@@ -13,18 +13,15 @@ import { toast } from "../parts/toast";
 import { pretty } from "./answer";
 import { Code } from "./code";
 import { listHomes, readHome } from "./lists";
-import { LoginFirst } from "./login_first";
+import { LoginPage } from "./login_first";
 import { verify, type Verdict } from "./signature";
 import { beginTest, chosenHome, readDeliveries, secret, test, type Delivery } from "./webhook_test";
 
 export function WebhookTester() {
   return (
-    <>
-      <Head title={t("developers.webhooks.title")} about={t("developers.webhooks.about")} />
-      <LoginFirst why={t("developers.webhooks.why_login")}>
-        <Tester />
-      </LoginFirst>
-    </>
+    <LoginPage page="webhooks">
+      <Tester />
+    </LoginPage>
   );
 }
 

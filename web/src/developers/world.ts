@@ -1,12 +1,11 @@
 /** What the requests that cause errors need: homes and modules of the person, keys, tokens, faults on demand. */
 
 import { ApiError, api } from "../app/api";
-import { config } from "../app/config";
 import { language } from "../app/i18n";
 import { findLogin, revoke } from "../app/oauth";
 import { accessToken } from "../app/session";
-import type { Home, Module } from "../homes/model";
-import { KEY_HEADER, send, subscriptionKey, type Call } from "./call";
+import { roomsOf, type Home, type Module } from "../homes/model";
+import { KEY_HEADER, makeCall, send, subscriptionKey, type Call } from "./call";
 import { listHomes, readHome } from "./lists";
 
 /** A request. It is sent `times` at once, and the last answer that is an error is shown. `after` tidies up. */
@@ -50,12 +49,11 @@ export class World {
   }
 
   get(path: string, more: More = {}): Call {
-    return { method: "GET", url: config.origin + path, headers: this.headers(more), body: null };
+    return makeCall(path, this.headers(more));
   }
 
   post(path: string, body: unknown, more: More = {}): Call {
-    const headers = { ...this.headers(more), "Content-Type": "application/json" };
-    return { method: "POST", url: config.origin + path, headers, body: JSON.stringify(body) };
+    return makeCall(path, this.headers(more), body);
   }
 
   private headers({ key = subscriptionKey.value, token = this.token, accept, idempotency }: More): Record<string, string> {
@@ -90,10 +88,10 @@ export class World {
   }
 
   async findRoomWithoutPlug(): Promise<[string, string]> {
-    for (const { id, floors, rooms, modules } of this.homes) {
-      const withPlug = new Set(modules.filter(({ kind }) => kind === "plug").map(({ roomId }) => roomId));
-      const room = [...floors.flatMap((floor) => floor.rooms), ...rooms].find((one) => !withPlug.has(one.id));
-      if (room) return [id, room.id];
+    for (const home of this.homes) {
+      const withPlug = new Set(home.modules.filter(({ kind }) => kind === "plug").map(({ roomId }) => roomId));
+      const room = roomsOf(home).find((one) => !withPlug.has(one.id));
+      if (room) return [home.id, room.id];
     }
     throw new Missing();
   }

@@ -6,7 +6,7 @@ import { List, Row } from "../parts/list";
 import { Show, useLoad } from "../parts/loaded";
 import { Empty } from "../parts/notice";
 import { Subpage } from "./head";
-import type { Energy, Home, Used } from "./model";
+import { roomsOf, type Energy, type Home, type Used } from "./model";
 import type { Period } from "./period";
 import { PeriodChart } from "./period_chart";
 import { PeriodChoice, useChoice } from "./period_choice";
@@ -91,7 +91,7 @@ function Total({ energy, before }: { energy: Energy; before: Energy }) {
 
 /** The rooms and the devices by how much they used. */
 function Parts({ open, home, energy }: { open: OpenHome; home: Home; energy: Energy }) {
-  const names = new Map([...home.floors.flatMap(({ rooms }) => rooms), ...home.rooms].map(({ id, name }) => [id, name]));
+  const names = new Map(roomsOf(home).map(({ id, name }) => [id, name]));
   const byUse = (one: Used, other: Used): number => (other.used ?? 0) - (one.used ?? 0);
   const about = (used: Used): string => usedWords(used, energy.currency);
   const rooms = energy.rooms.filter(({ roomId }) => names.has(roomId)).sort(byUse);

@@ -11,7 +11,7 @@ import { Button } from "../parts/button";
 import { Dialog, DialogButtons } from "../parts/dialog";
 import { Field } from "../parts/field";
 import { toast } from "../parts/toast";
-import type { Home } from "./model";
+import { roomsOf, type Home } from "./model";
 
 /** The person whose limits are changed. Without an address, a new person is invited. */
 export interface GuestOf {
@@ -37,7 +37,7 @@ export function Guest({ home, of, onClose }: GuestProps) {
   const { limits } = of;
   const id = useId();
   const [email, setEmail] = useState(of.email);
-  const [rooms, setRooms] = useState<ReadonlySet<string>>(new Set([...(limits?.ambients ?? []), ...roomsOf(home, limits?.floors ?? [])]));
+  const [rooms, setRooms] = useState<ReadonlySet<string>>(new Set([...(limits?.ambients ?? []), ...roomsOnFloors(home, limits?.floors ?? [])]));
   const modules = limits?.modules ?? [];
   const [limited, setLimited] = useState(rooms.size + modules.length + (limits?.floors.length ?? 0) > 0);
   const [from, setFrom] = useState(toLocal(limits?.validFrom));
@@ -46,7 +46,6 @@ export function Guest({ home, of, onClose }: GuestProps) {
   const entries = useRef<HTMLDivElement>(null);
   useEffect(() => entries.current?.querySelector(".problem")?.scrollIntoView({ block: "center" }), [mistake]);
   const [link, setLink] = useState("");
-  const all = [...home.floors.flatMap((floor) => floor.rooms), ...home.rooms];
 
   const save = async (): Promise<void> => {
     if (!/^\S+@\S+$/.test(email.trim())) return setMistake({ key: "no_email" });
@@ -104,7 +103,7 @@ export function Guest({ home, of, onClose }: GuestProps) {
             </p>
           )}
           {limited &&
-            all.map((room) => (
+            roomsOf(home).map((room) => (
               <label key={room.id}>
                 <input type="checkbox" checked={rooms.has(room.id)} onChange={(event) => toggle(room.id, event.currentTarget.checked)} />
                 <span>{room.name}</span>
@@ -127,6 +126,6 @@ export function Guest({ home, of, onClose }: GuestProps) {
 }
 
 /** The rooms of floors: a limit to a floor is shown as a limit to its rooms. */
-function roomsOf(home: Home, floors: readonly string[]): readonly string[] {
+function roomsOnFloors(home: Home, floors: readonly string[]): readonly string[] {
   return home.floors.filter(({ id }) => floors.includes(id)).flatMap((floor) => floor.rooms.map(({ id }) => id));
 }

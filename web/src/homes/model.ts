@@ -96,6 +96,11 @@ export interface Home {
   readonly modules: readonly Module[];
 }
 
+/** All rooms, in the order of the floors. */
+export function roomsOf({ floors, rooms }: Pick<Home, "floors" | "rooms">): readonly Room[] {
+  return [...floors.flatMap((floor) => floor.rooms), ...rooms];
+}
+
 export interface HomeSummary {
   readonly id: string;
   readonly name: string;

@@ -8,7 +8,6 @@ import { Button } from "../parts/button";
 import { Select } from "../parts/field";
 import { Icon } from "../parts/icons";
 import { Empty, Loading, Notice } from "../parts/notice";
-import type { LoadedList } from "./load";
 
 export interface Column<T> {
   readonly title: string;
@@ -28,7 +27,8 @@ export interface Filter<T> {
 
 interface TableProps<T> {
   readonly label: string;
-  readonly list: LoadedList<T>;
+  /** The rows: null while they are loaded. `more` loads the rows after them. */
+  readonly list: { readonly data: readonly T[] | null; readonly problem?: string; readonly more?: (() => Promise<void>) | null };
   readonly columns: readonly Column<T>[];
   readonly id: (row: T) => string;
   readonly href?: (row: T) => string;

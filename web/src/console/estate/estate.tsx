@@ -145,7 +145,7 @@ function Changes({ of: difference }: { of: Difference }) {
       {all > difference.changes.length && <p class="soft">{count("console.estate.first_changes", difference.changes.length)}</p>}
       <Table<RecordChange>
         label={t("console.estate.difference")}
-        list={{ data: difference.changes, problem: "", reload: () => Promise.resolve(), more: null }}
+        list={{ data: difference.changes }}
         id={({ noun, change, id }) => `${noun} ${change} ${id}`}
         columns={[
           { title: t("console.estate.change"), value: ({ change }) => valueWords("changed", change), cell: ({ change }) => <Tag group="changed" value={change} kind={change === "removed" ? "alarm" : change === "updated" ? "warn" : ""} /> },
