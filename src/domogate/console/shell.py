@@ -130,7 +130,7 @@ class _WebIcon(msgspec.Struct, frozen=True):
 
 
 class _WebManifest(msgspec.Struct, frozen=True):
-    """https://www.w3.org/TR/appmanifest/"""
+    """The description of the pages for phones (https://www.w3.org/TR/appmanifest/)."""
 
     name: str
     short_name: str
@@ -144,7 +144,7 @@ class _WebManifest(msgspec.Struct, frozen=True):
 
 
 def read_logo(path: Path) -> Logo:
-    """Raises ValueError if the file is not an SVG or PNG image of an acceptable size."""
+    """Read the logo of the operator. Raises ValueError if the file is not an SVG or PNG image of an acceptable size."""
     media_type = _LOGO_TYPES.get(path.suffix.lower())
     if media_type is None:
         raise ValueError("an SVG or PNG file is allowed, with a name that ends with .svg or .png")

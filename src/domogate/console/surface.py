@@ -48,7 +48,7 @@ class PagesApp:
     """Serves the pages. Every other path goes to `otherwise`."""
 
     def __init__(self, build: Build | None, identity: Identity, otherwise: ASGIApp, is_new: IsNew | None = None) -> None:
-        """If `build` is None, every page says how to build the pages. `is_new`: whether nobody can operate the gateway yet."""
+        """If `build` is None, every page says how to build the pages. `is_new` says whether the gateway has no operator yet."""
         self._shells = {} if build is None else {path: make_shell(build, identity, path) for path in PAGE_PATHS}
         self._door_of_new = None if build is None else make_shell(build, identity, "", is_new=True)
         self._is_new = is_new

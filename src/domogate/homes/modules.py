@@ -43,7 +43,7 @@ class ModuleOut(OutputModel, frozen=True):
 
     `command` is the value of `do` that the person may send to it. For a scene it is `run scene`: use the operation `runScene`.
     It is null if the module takes no commands, or if the token lacks the scope for doors and cameras.
-    `lastHeardAt` is null if no device has reported. `simulated`: the device does not exist, and its states are invented.
+    `lastHeardAt` is null if no device has reported. `simulated` is true if the device does not exist: its states are invented.
     """
 
     id: str

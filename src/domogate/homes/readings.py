@@ -56,7 +56,7 @@ class RoomEnergyOut(UsedOut, frozen=True):
 
 
 class HomeEnergyOut(UsedOut, frozen=True):
-    """The energy of a home. The total is that of its energy meters; of its plugs if it has no energy meter.
+    """The energy of a home. The total is the sum of its energy meters, or of its plugs if it has no energy meter.
 
     `simulated` is true if a device that measured does not exist: its values are invented.
     """

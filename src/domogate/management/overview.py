@@ -76,7 +76,7 @@ def _requests_out(counts: RequestCounts, bounds: tuple[float, ...]) -> RequestsO
 
 
 class LastHourOut(OutputModel, frozen=True):
-    """Sums of the last hour, or of the time since the start of the gateway."""
+    """Sums of the last hour, or of the time since the start of the gateway, if that is shorter."""
 
     requests: dict[str, RequestsOut]
     events: int
