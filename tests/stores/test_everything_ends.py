@@ -52,7 +52,7 @@ KEPT = {
     # ten rows of each for a user, and one for each user and issuer, removed with the second factor or the user
     *("recovery_codes", "passkeys", "external_accounts"),
     # one row
-    *("secret_key", "clock", "address"),
+    *("secret_key", "clock", "address", "feed"),
     # as long as the law or the operator says
     *("audit", "logbook"),
     # one row for each rotation: the successor of a refresh token is derived from the oldest one
@@ -60,7 +60,9 @@ KEPT = {
     # the last 500 imports, with the documents of the last 20
     "estate_imports",
     # removed by other running gateways
-    "gateways",
+    *("gateways", "leases"),
+    # a fixed number of rows
+    "shards",
 }
 """Tables that are not pruned by time, and why."""
 ENDING = set(metadata.tables) - KEPT - {"alembic_version"}

@@ -42,8 +42,8 @@ class TestOwnChanges:
         await store.import_estate(SMALL, prune=False)
         await store.record([on(1), on(2)])
         assert recorded.changes == await store.list_changes(0, 1000)
-        assert recorded.cursors == list(range(1, len(recorded.cursors) + 1))
-        assert await store.list_changes(2, 1) == recorded.changes[2:3]
+        assert recorded.cursors == sorted(set(recorded.cursors))
+        assert await store.list_changes(recorded.cursors[1], 1) == recorded.changes[2:3]
         assert await store.newest_cursor() == recorded.cursors[-1]
 
     async def test_a_change_is_dated_by_the_clock(self, filled_store: SqlStore, clock: ManualClock) -> None:
@@ -84,7 +84,7 @@ class TestForeignChanges:
         newest = await filled_store.newest_cursor()
         await filled_store.record([on(3)])
         await until(lambda: bool(recorded.events))
-        assert recorded.cursors == [newest + 1]
+        assert recorded.changes == await filled_store.list_changes(newest, 10)
 
     async def test_two_stores_writing_at_once_get_the_same_changes_without_gap_or_repetition(
         self, filled_store: SqlStore, open_store: OpenStore, database_url: str
@@ -102,7 +102,7 @@ class TestForeignChanges:
         await asyncio.gather(write(filled_store), write(other))
         await until(lambda: all(len(recorded.changes) == 120 for recorded in ears))
         assert ears[0].changes == ears[1].changes
-        assert ears[0].cursors == list(range(start + 1, start + 121))
+        assert ears[0].changes == await other.list_changes(start, 1_000)
 
     async def test_a_module_that_another_process_removed_is_passed_over(
         self, filled_store: SqlStore, open_store: OpenStore, database_url: str
@@ -115,7 +115,7 @@ class TestForeignChanges:
         assert await filled_store.newest_cursor() == newest
 
     @pytest.mark.slow
-    async def test_another_process_is_heard_and_cursors_stay_gapless(self, filled_store: SqlStore, database_url: str) -> None:
+    async def test_another_process_is_heard_without_a_gap(self, filled_store: SqlStore, database_url: str) -> None:
         script = textwrap.dedent(
             """
             import asyncio, sys
@@ -138,6 +138,7 @@ class TestForeignChanges:
             """
         )
         recorded = record_changes(filled_store)
+        start = await filled_store.newest_cursor()
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-W", "error", "-c", script, database_url, stderr=subprocess.PIPE
         )
@@ -151,7 +152,8 @@ class TestForeignChanges:
         _, errors = await process.communicate()
         assert (process.returncode, errors) == (0, b"")
         assert sum(isinstance(event, UserChanged) for event in recorded.events) == 40
-        assert recorded.cursors == list(range(recorded.cursors[0], recorded.cursors[0] + 40 + written))
+        assert len(recorded.changes) == 40 + written
+        assert recorded.changes == await filled_store.list_changes(start, 1_000_000)
 
 
 class TestWaitApplied:

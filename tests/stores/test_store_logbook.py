@@ -277,8 +277,8 @@ class TestCost:
         asked: list[str] = []
         running = Transaction.__init__
 
-        def listening(self: Transaction, database: Any, connection: Any, now: float) -> None:
-            running(self, database, connection, now)
+        def listening(self: Transaction, database: Any, connection: Any, now: float, start: int) -> None:
+            running(self, database, connection, now, start)
             execute = connection.execute
             if not hasattr(connection, "_heard"):
                 connection._heard = True

@@ -141,7 +141,7 @@ class TestPrune:
         await filled_store.prune_changes(NOW * 2)
         assert [change.cursor for change in await filled_store.list_changes(0, 100)] == [newest]
         await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=False))])
-        assert await filled_store.newest_cursor() == newest + 1
+        assert await filled_store.newest_cursor() > newest
 
     async def test_it_goes_on_until_all_is_gone_in_bounded_pieces(self, filled_store: SqlStore) -> None:
         count = changes.PRUNE_CHUNK * 2 + 7

@@ -275,7 +275,9 @@ class TestParking:
         await hooked.record([Report(HOUSE.id, LAMP.id, clock.now(), LightState(on=level % 2 == 0)) for level in range(3)])
         *referred, _ = await hooked.list_changes(await hooked.newest_cursor() - 3, 3)
         items = [msgspec.structs.replace(a_parked(change.cursor, a_webhook()), change=change) for change in referred]
-        older = a_parked(1_000_000, a_webhook())  # A copy that an earlier version stored: the feed does not have it.
+        older = a_parked(
+            referred[-1].cursor + 1_000_000, a_webhook()
+        )  # A copy that an earlier version stored: the feed does not have it.
         for item in (*items, older):
             await hooked.save_pending(item)
         assert await _read_events(database_url) == ["", "", to_json(older.change.event)]

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.util import LRUCache
 
-from domogate.stores import engine
+from domogate.stores import sqlite
 
 _STATEMENTS_KEPT = 5_000
 
@@ -28,9 +28,9 @@ def compile_statements_once() -> Callable[[], None]:
             made._compiled_cache = compiled
         return made
 
-    vars(engine)["create_engine"] = create_sharing_engine
+    vars(sqlite)["create_engine"] = create_sharing_engine
 
     def compile_for_each_engine() -> None:
-        vars(engine)["create_engine"] = create_engine
+        vars(sqlite)["create_engine"] = create_engine
 
     return compile_for_each_engine

@@ -77,6 +77,10 @@ class SparePartsChanged(_Event, tag="spare parts", frozen=True, gc=False):
     unit: str
 
 
+class ChangesLost(_Event, tag="lost", frozen=True, gc=False):
+    """This process missed changes that are not stored any more, so anything may have changed. It is never stored."""
+
+
 Event = (
     StateChanged
     | PlantChanged
@@ -87,6 +91,7 @@ Event = (
     | SigningKeysChanged
     | SparePartsChanged
     | DriverConnectionChanged
+    | ChangesLost
 )
 
 

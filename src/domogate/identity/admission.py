@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from domogate.common.feed_cache import FeedCache
 from domogate.common.secrets import digest_secret
-from domogate.domain.events import Change, SubscriptionChanged
+from domogate.domain.events import Change, ChangesLost, SubscriptionChanged
 from domogate.domain.faults import KeyRefused, TooManyRequests
 from domogate.domain.people import Subscription
 from domogate.identity.quotas import DAY, QuotaCounter, day_of
@@ -58,7 +58,7 @@ class KeyAdmission:
         self._entries: FeedCache[bytes, _Entry] = FeedCache(
             self._fetch,
             capacity=cache_size,
-            invalidated_by={SubscriptionChanged: lambda event: (bytes.fromhex(event.key_hash),)},
+            invalidated_by={SubscriptionChanged: lambda event: (bytes.fromhex(event.key_hash),), ChangesLost: lambda _: None},
             # Unknown keys are cached, so that a client with an old key does not cost a query per request. The cache is small,
             # because anyone can invent keys.
             absent_capacity=_REFUSALS_KEPT,

@@ -19,7 +19,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, RSAKey
 
 from domogate.common.feed_cache import FeedCache
-from domogate.domain.events import Change, SigningKeysChanged
+from domogate.domain.events import Change, ChangesLost, SigningKeysChanged
 from domogate.domain.faults import TokenRefused
 from domogate.domain.people import Client, Grant, IdentityScope, TokenKind, User
 from domogate.identity.unverified import read_header
@@ -99,7 +99,7 @@ class KeyRing:
         self._algorithm = algorithm
         self._retired_kept = retired_kept
         self._keys: FeedCache[str, dict[str, LoadedKey]] = FeedCache(
-            self._fetch_keys, capacity=1, invalidated_by={SigningKeysChanged: lambda _: (_ALL_KEYS,)}
+            self._fetch_keys, capacity=1, invalidated_by={SigningKeysChanged: lambda _: None, ChangesLost: lambda _: None}
         )
         self._unknown_kid_at = float("-inf")
 

@@ -17,7 +17,7 @@ from joserfc.jwt import ClaimsOption, JWTClaimsRegistry
 
 from domogate.common.feed_cache import FeedCache
 from domogate.common.secrets import digest_secret
-from domogate.domain.events import Change, ClientChanged, GrantRevoked, SigningKeysChanged, UserChanged
+from domogate.domain.events import Change, ChangesLost, ClientChanged, GrantRevoked, SigningKeysChanged, UserChanged
 from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.people import Claims, Principal, TokenKind
@@ -82,6 +82,7 @@ class TokenVerifier:
                 ClientChanged: lambda event: (event.client_id,),
                 GrantRevoked: lambda event: (event.grant_id,),
                 SigningKeysChanged: lambda _: None,
+                ChangesLost: lambda _: None,
             },
         )
         self._own = own

@@ -1,4 +1,4 @@
-"""Runs the writes of concurrent callers in one transaction. First it reads the changes that other processes wrote.
+"""Runs the writes of concurrent callers in one transaction.
 
 Changes of orders that follow each other in a batch are merged: one statement adds all new orders, one marks the sent orders,
 and one ends orders. Each caller gets the same result as if the callers had come one after the other. Reports are merged too.
@@ -14,13 +14,12 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, insert, select, update
 
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
-from domogate.domain.events import Change
 from domogate.domain.states import Report
-from domogate.stores.codec import NUL, decode_command, decode_event
-from domogate.stores.engine import Database, Transaction, chunked, newest_cursor
+from domogate.stores.codec import NUL, decode_command
+from domogate.stores.engine import Transaction, chunked
 from domogate.stores.fencing import Fence, refuse_fenced
 from domogate.stores.recorder import Prepared, Recorder, prepare
-from domogate.stores.tables import changes, orders
+from domogate.stores.tables import orders
 
 _OF_ID: ColumnElement[bool] = orders.c.id == bindparam("of_id")
 _FIND_ALL = select(orders).where(orders.c.id.in_(bindparam("ids", expanding=True)))
@@ -243,62 +242,3 @@ class Batch:
         if savepoint is not None:
             savepoint.commit()
         return None
-
-
-# the change feed
-
-SELECT_CHANGES = select(changes.c.cursor, changes.c.at, changes.c.event).order_by(changes.c.cursor)
-_BETWEEN = SELECT_CHANGES.where(changes.c.cursor > bindparam("after"), changes.c.cursor <= bindparam("until"))
-
-
-def changes_from_rows(rows: Iterable[Row[Any]]) -> list[Change]:
-    return [Change(row.cursor, row.at, decode_event(row.event)) for row in rows]
-
-
-class Feed:
-    """The position of this process in the change feed: the cursor of the last change that the listeners got.
-
-    Only the writer thread uses it. In each write transaction, changes that other processes committed are read and passed on
-    before the changes of this process. While this process does not write, it polls for changes of other processes.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._connection: Connection | None = None
-        self._token: object = None
-        self.delivered = 0
-
-    def start(self) -> None:
-        """Begin after the newest change. Snapshots that are read from now on include all changes up to it."""
-        with self._database.reading.begin() as connection:
-            self.delivered = newest_cursor(connection)
-
-    def read_missing(self, connection: Connection, newest: int) -> list[Change]:
-        """Return the changes of other processes up to `newest`. They count as delivered from now on."""
-        if newest <= self.delivered:
-            return []
-        missing = changes_from_rows(connection.execute(_BETWEEN, {"after": self.delivered, "until": newest}))
-        self.delivered = newest
-        return missing
-
-    def advance(self, own: Sequence[Change]) -> None:
-        if own:
-            self.delivered = own[-1].cursor
-
-    def poll(self) -> list[Change]:
-        """Return the changes that other processes committed. The call is cheap if there are none."""
-        if self._connection is None:
-            self._connection = self._database.reading.connect()
-        token = self._database.change_token(self._connection)
-        if token == self._token:
-            return []
-        with self._connection.begin():
-            missing = self.read_missing(self._connection, newest_cursor(self._connection))
-        self._token = token
-        return missing
-
-    def close(self) -> None:
-        """Close the connection, also after an error. The next poll connects again."""
-        connection, self._connection, self._token = self._connection, None, None
-        if connection is not None:
-            connection.close()

@@ -1,15 +1,16 @@
 """The change feed, as services and the command line read it. `writer.py` has the part that the writer uses."""
 
 import asyncio
+import time
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import Connection, bindparam, delete, func, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 
 from domogate.domain.events import Change
 from domogate.domain.ids import Id
 from domogate.ports import Listener
-from domogate.stores.batch import SELECT_CHANGES, changes_from_rows
-from domogate.stores.engine import Transaction, chunked, newest_cursor
+from domogate.stores.cursors import SELECT_CHANGES, changes_from_rows, complete_cursor, feed_span
+from domogate.stores.engine import Transaction, chunked
 from domogate.stores.presence import all_applied
 from domogate.stores.subject import SqlSubject, reads, repeats
 from domogate.stores.tables import changes, parked
@@ -18,8 +19,6 @@ PRUNE_CHUNK = 1_000
 
 _AFTER = SELECT_CHANGES.where(changes.c.cursor > bindparam("after")).limit(bindparam("limit"))
 _OF_PLANTS = _AFTER.where(changes.c.plant_id.is_not(None))
-# Two subqueries, because each of them is one step in the index. With min and max in one query, SQLite scans the whole index.
-_SPAN = select(select(func.min(changes.c.cursor)).scalar_subquery(), select(func.max(changes.c.cursor)).scalar_subquery())
 
 
 def list_changes(connection: Connection, after: int, limit: int) -> Sequence[Change]:
@@ -42,11 +41,6 @@ def list_newest_of(connection: Connection, plant_id: Id, limit: int) -> Sequence
     return changes_from_rows(connection.execute(newest))[::-1]
 
 
-def feed_span(connection: Connection) -> tuple[int, int]:
-    oldest, newest = connection.execute(_SPAN).one()
-    return oldest or 0, newest or 0
-
-
 def prune_changes(tx: Transaction, before: float) -> bool:
     """Remove some of the oldest changes. The newest change stays, because the next cursor is computed from it."""
     oldest = select(changes.c.cursor, changes.c.at).order_by(changes.c.cursor).limit(PRUNE_CHUNK + 1)
@@ -60,6 +54,7 @@ def prune_changes(tx: Transaction, before: float) -> bool:
         event = select(changes.c.event).where(changes.c.cursor == parked.c.cursor).scalar_subquery()
         tx.connection.execute(update(parked).where(parked.c.cursor <= last, parked.c.event == "").values(event=event))
         tx.connection.execute(delete(changes).where(changes.c.cursor <= last))
+        tx.database.note_pruned(tx.connection, last)
     return old == PRUNE_CHUNK
 
 
@@ -69,9 +64,18 @@ class SqlFeed(SqlSubject):
     list_changes = reads(list_changes)
     list_changes_of = reads(list_changes_of)
     list_newest_of = reads(list_newest_of)
-    newest_cursor = reads(newest_cursor)
     feed_span = reads(feed_span)
     prune_changes = repeats(prune_changes)
+
+    async def newest_cursor(self) -> int:
+        # This process may have got changes that another snapshot cannot know to be complete.
+        return max(await self._read(complete_cursor), self._running().applied)
+
+    def poll_now(self) -> None:
+        self._running().poll_now()
+
+    def knowledge_age(self) -> float:
+        return time.monotonic() - self._running().known_at
 
     def listen(self, listener: Listener, *, states: bool = True) -> None:
         self._listeners.append((listener, states))

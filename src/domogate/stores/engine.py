@@ -4,58 +4,30 @@ Each database has two engines. Transactions of `writing` write; a process has on
 Transactions of `reading` are read-only snapshots.
 """
 
-import os
-import sqlite3
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from itertools import islice
 from math import inf
-from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-import structlog
-from sqlalchemy import (
-    JSON,
-    ColumnElement,
-    Connection,
-    Dialect,
-    Engine,
-    Insert,
-    Table,
-    bindparam,
-    create_engine,
-    event,
-    func,
-    insert,
-    select,
-)
-from sqlalchemy.dialects import sqlite
-from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy import ColumnElement, Connection, Dialect, Engine, Insert, Table, insert
 from sqlalchemy.sql.dml import UpdateBase
 
 from domogate.domain.events import Change, Event
 from domogate.stores.codec import to_json
-from domogate.stores.inspection import explain_damage
+from domogate.stores.cursors import FeedRead, TransactionStart
 from domogate.stores.tables import changes
 
 T = TypeVar("T")
 
 READERS = 4
-_BUSY_SECONDS = 30.0
-_log = structlog.get_logger(__name__)
-_STEPS_BETWEEN_CHECKS = 100_000
+MOST_EVENTS = 0xFFFF
+"""The number of events that one transaction can have. On PostgreSQL a cursor has 16 bits for the event."""
 # Errors are logged, and parameters contain hashes and keys.
 ENGINE_OPTIONS: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
-_WRITER_CACHE_KIB = 8 * 1024
-_WRITER_BUSY_SECONDS = 1.0
-"""The seconds that SQLite waits for a lock of another process. Then the writer tries again if a caller still waits."""
-
-_NEWEST = select(func.max(changes.c.cursor))
 _INSERT_CHANGES = insert(changes)
 
 
@@ -82,10 +54,6 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 def time_is_up() -> bool:
     return time.monotonic() >= _limit.until
-
-
-def newest_cursor(connection: Connection) -> int:
-    return connection.execute(_NEWEST).scalar() or 0
 
 
 class Bulk:
@@ -127,12 +95,22 @@ class Database(ABC):
     def __init__(self, name: str) -> None:
         """`name` is for the list of used databases and for messages. It contains no credentials."""
         self.name = name
+        self.is_shared = False
+        """Whether this process is a member of a cluster: it commits reports and orders beside other gateways."""
         self._upserts: dict[str, Insert] = {}
         self._bulks: dict[UpdateBase, Bulk] = {}
 
     @abstractmethod
-    def lock(self, connection: Connection) -> None:
-        """Wait until no other process is in a write transaction. So cursors have the order of the commits."""
+    def lock(self, connection: Connection, *, shared: bool = False, long: bool = False) -> None:
+        """Wait until no other process is in a write transaction.
+
+        With `shared`, other processes can be in shared transactions at the same time. With `long`, the transaction may change a
+        large part of the database.
+        """
+
+    @abstractmethod
+    def start_transaction(self, connection: Connection) -> TransactionStart:
+        """Return the position of a write transaction in the change feed. Call it after `lock`."""
 
     @abstractmethod
     def prepare_writer(self, connection: Connection) -> None:
@@ -142,9 +120,33 @@ class Database(ABC):
     def is_busy(self, error: Exception) -> bool:
         """Whether the error means that another process holds the lock for writing."""
 
+    def is_undone(self, _error: Exception) -> bool:
+        """Whether the error means that the database undid the transaction, and that it can be tried again."""
+        return False
+
     @abstractmethod
     def change_token(self, connection: Connection) -> object:
-        """Return a value that changes when another connection commits. Getting it is cheap."""
+        """Return a value that changes when another connection commits; None if that cannot be known. Getting it is cheap."""
+
+    @abstractmethod
+    def prepare_feed(self) -> None:
+        """Make sure that the next cursors are higher than all stored cursors."""
+
+    @abstractmethod
+    def connect_to_feed(self) -> Connection:
+        """Return a connection for `change_token` and `read_feed`."""
+
+    @abstractmethod
+    def read_feed(self, connection: Connection, after: int, limit: int) -> FeedRead:
+        """Return the first changes after the cursor `after`, without changes that an earlier change may still precede."""
+
+    @abstractmethod
+    def note_pruned(self, connection: Connection, last: int) -> None:
+        """Remember that all changes up to the cursor `last` are removed."""
+
+    @abstractmethod
+    def note_structure(self, connection: Connection, position: int) -> None:
+        """Remember that the transaction at this position changed plants or states under the exclusive lock."""
 
     @abstractmethod
     def insert(self, table: Table) -> Any:
@@ -193,115 +195,23 @@ class Database(ABC):
         self.writing.dispose()
 
 
-def database_file(url: URL) -> Path:
-    """Return the file of a SQLite database. Raises ValueError if it is in memory."""
-    if not url.database or url.database == ":memory:":
-        raise ValueError("a SQLite database must be a file: every connection to :memory: would see a different database")
-    return Path(url.database)
-
-
-class SqliteDatabase(Database):
-    """One file in WAL mode. A commit is on disk when it returns."""
-
-    def __init__(self, url: URL) -> None:
-        self.path = database_file(url)
-        super().__init__(self.path.name)
-        self._create_privately()
-        self.writing = self._engine(url, "BEGIN IMMEDIATE", query_only=False, size=1)
-        self.reading = self._engine(url, "BEGIN", query_only=True, size=READERS + 1)
-
-    def _create_privately(self) -> None:
-        # The file contains private keys and password hashes. SQLite creates its additional files with the same mode.
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-
-    @staticmethod
-    def _engine(url: URL, begin: str, *, query_only: bool, size: int) -> Engine:
-        engine = create_engine(
-            url, poolclass=QueuePool, pool_size=size, connect_args={"timeout": _BUSY_SECONDS}, **ENGINE_OPTIONS
-        )
-
-        @event.listens_for(engine, "connect")
-        def prepare(connection: sqlite3.Connection, _record: Any) -> None:
-            connection.isolation_level = None  # Transactions begin explicitly, see below.
-            _enter_wal(connection)
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute(f"PRAGMA query_only = {'ON' if query_only else 'OFF'}")
-            if query_only:
-                connection.set_progress_handler(time_is_up, _STEPS_BETWEEN_CHECKS)
-
-        @event.listens_for(engine, "begin")
-        def begin_transaction(connection: Connection) -> None:
-            connection.exec_driver_sql(begin)
-
-        return engine
-
-    def explain(self, error: Exception) -> Exception:
-        return explain_damage(self.path, error)
-
-    def lock(self, connection: Connection) -> None:
-        """Does nothing, because BEGIN IMMEDIATE has already taken the lock."""
-
-    def prepare_writer(self, connection: Connection) -> None:
-        _driver_of(connection).execute(f"PRAGMA busy_timeout = {_WRITER_BUSY_SECONDS * 1000:.0f}")
-        _driver_of(connection).execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}")
-
-    def is_busy(self, error: Exception) -> bool:
-        cause = error.orig if isinstance(error, DBAPIError) else None
-        return isinstance(cause, sqlite3.OperationalError) and cause.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-
-    def erase_old_values(self) -> None:
-        with closing(sqlite3.connect(self.path, timeout=_BUSY_SECONDS)) as connection:
-            try:
-                connection.execute("VACUUM")  # Free space in any page can have copies of old values.
-            except sqlite3.OperationalError as error:
-                _log.warning("free space of the database file may still have old values", reason=str(error))
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def change_token(self, connection: Connection) -> object:
-        # The driver executes it directly, because inside a transaction the pragma returns an old value.
-        return _driver_of(connection).execute("PRAGMA data_version").fetchone()[0]
-
-    def insert(self, table: Table) -> Any:
-        return sqlite.insert(table)
-
-    def is_listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
-        listed = func.json_each(bindparam(name, type_=JSON)).table_valued("value")
-        return column.in_(select(listed.c.value))
-
-
-def _driver_of(connection: Connection) -> sqlite3.Connection:
-    """The connection of the database driver. A statement on it does not begin a transaction."""
-    return cast(sqlite3.Connection, connection.connection.driver_connection)
-
-
-def _enter_wal(connection: sqlite3.Connection) -> None:
-    """Switch to WAL mode, with retries, because SQLite ignores its timeout here.
-
-    Without a retry, two processes that open a new file at the same time would fail.
-    """
-    give_up = time.monotonic() + _BUSY_SECONDS
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= give_up:
-                raise
-        time.sleep(0.01)
-
-
 class Transaction:
     """The current write transaction. Its events become changes when it commits."""
 
-    __slots__ = ("connection", "database", "events", "now")
+    __slots__ = ("_start", "connection", "database", "events", "now")
 
-    def __init__(self, database: Database, connection: Connection, now: float) -> None:
+    def __init__(self, database: Database, connection: Connection, now: float, start: int) -> None:
+        """`start` is the cursor before the first event of this transaction."""
         self.database = database
         self.connection = connection
         self.now = now
         self.events: list[Event] = []
+        self._start = start
+
+    @property
+    def position(self) -> int:
+        """The cursor of the last event of this transaction. All changes of earlier transactions are before it."""
+        return self._start + len(self.events)
 
     def emit(self, event: Event) -> None:
         self.events.append(event)
@@ -313,9 +223,11 @@ class Transaction:
         """Execute the statement once for each row. The statement must be a module constant."""
         self.database.bulk(statement).execute(self.connection, rows)
 
-    def write_changes(self, newest: int) -> Sequence[Change]:
-        """Write the events as changes, with consecutive cursors after `newest`."""
-        committed = [Change(cursor, self.now, event) for cursor, event in enumerate(self.events, newest + 1)]
+    def write_changes(self) -> Sequence[Change]:
+        """Write the events as changes. Raises ValueError if there are too many."""
+        if len(self.events) > MOST_EVENTS:
+            raise ValueError(f"one write can have at most {MOST_EVENTS} changes, not {len(self.events)}: split it")
+        committed = [Change(cursor, self.now, event) for cursor, event in enumerate(self.events, self._start + 1)]
         self.execute_bulk(
             _INSERT_CHANGES,
             [

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Table
 
 from domogate.domain.estate import Estate
 from domogate.ports import ImportDifference, RecordChange
+from domogate.stores.cursors import complete_cursor
 from domogate.stores.engine import Database, Transaction
 from domogate.stores.estate_import import TABLE_OF, ImportPlan, plan_import, summarise
 from domogate.stores.reconcile import Difference
@@ -24,7 +25,7 @@ def find_difference(
 
     Raises ValueError if the estate contradicts itself or the store.
     """
-    plan = plan_import(Transaction(database, connection, now), estate, prune=prune, is_all=True)
+    plan = plan_import(Transaction(database, connection, now, complete_cursor(connection)), estate, prune=prune, is_all=True)
     changes: list[RecordChange] = []
     for noun, difference in plan.differences.items():
         found = _changes_of(noun, _TABLE_OF[noun], difference)

@@ -21,7 +21,7 @@ from domogate.stores.clients import client_to_row, find_client, list_clients
 from domogate.stores.codec import to_json_or_none, to_row
 from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.keys import list_subscriptions
-from domogate.stores.members import feed_position, invitation_rows, keep_since, member_rows
+from domogate.stores.members import invitation_rows, keep_since, member_rows
 from domogate.stores.owned import OWNED_CLIENT, OWNED_SUBSCRIPTION, list_owned
 from domogate.stores.people import list_users, user_to_row
 from domogate.stores.reconcile import Difference, RowValues, collect, compare, values_of, write
@@ -194,7 +194,7 @@ def compare_members(tx: Transaction, plants: Iterable[Plant], known: ImportedUse
             stored_since[row.plant_id][row.user_id] = row.since
         for row in tx.connection.execute(_INVITATIONS, {"ids": ids}):
             stored_invitations[row.plant_id][row.email] = row.limits
-    position = feed_position(tx)
+    position = tx.position
 
     found = PeopleOfPlants(set(), [], [])
     for plant in plants:

@@ -14,7 +14,7 @@ from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits, Places
 from domogate.stores.codec import decode_limits, to_json_or_none
-from domogate.stores.engine import Transaction, chunked, execute_many, newest_cursor
+from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.subject import SqlSubject, writes
 from domogate.stores.tables import invitations, members, plants, users
 
@@ -74,7 +74,7 @@ def allow_user(tx: Transaction, plant_id: Id, user_id: Id, limits: Limits | None
             "owner": False,
             "position": position,
             "limits": to_json_or_none(limits),
-            "since": feed_position(tx),
+            "since": tx.position,
         }
         tx.connection.execute(insert(members), row)
         tx.connection.execute(_DISINVITE, {"of_plant": plant_id, "to_email": key})
@@ -91,7 +91,7 @@ def set_member_limits(tx: Transaction, plant_id: Id, user_id: Id, limits: Limits
     stored = to_json_or_none(limits)
     before = tx.connection.execute(select(members).where(member)).one()
     if before.limits != stored:
-        since_of = keep_since({user_id: before.limits}, {user_id: before.since}, feed_position(tx))
+        since_of = keep_since({user_id: before.limits}, {user_id: before.since}, tx.position)
         with changing_plants(tx, [plant_id]):
             tx.connection.execute(update(members).where(member).values(limits=stored, since=since_of(user_id, stored)))
     return True
@@ -161,11 +161,6 @@ def _find_role(tx: Transaction, plant_id: Id, user_id: Id) -> bool | None:
     return is_owner
 
 
-def feed_position(tx: Transaction) -> int:
-    """Return the cursor of the newest change, including the changes that this transaction has emitted."""
-    return newest_cursor(tx.connection) + len(tx.events)
-
-
 SinceOf = Callable[[Id, str | None], int]
 """Returns the cursor of the change feed since which a person with these limits counts as a member."""
 
@@ -226,7 +221,7 @@ def take_up_invitations(tx: Transaction, condition: ColumnElement[bool] | None =
         return set()
     plant_ids = {row.plant_id for row in rows}
     next_position = _next_positions(tx.connection, plant_ids)
-    since = feed_position(tx)
+    since = tx.position
     joining = []
     for plant_id, _, user_id, limits in rows:
         joining.append(

@@ -5,7 +5,8 @@ from pathlib import Path
 from sqlalchemy import make_url
 from sqlalchemy.engine import URL
 
-from domogate.stores.engine import Database, SqliteDatabase, database_file
+from domogate.stores.engine import Database
+from domogate.stores.sqlite import SqliteDatabase, database_file
 
 
 def sqlite_url(path: Path) -> str:

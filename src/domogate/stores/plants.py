@@ -12,7 +12,8 @@ from domogate.domain.plants import SIMULATED_DRIVERS, Plant, PlantStatus
 from domogate.domain.reachability import AbsenceReason
 from domogate.ports import StoredPlant, StoredState, UnnamedDrivers
 from domogate.stores.codec import decode_absence, decode_state, to_json
-from domogate.stores.engine import Transaction, chunked, newest_cursor
+from domogate.stores.cursors import complete_cursor, complete_cursor_of
+from domogate.stores.engine import Transaction, chunked
 from domogate.stores.injections import injections_of
 from domogate.stores.members import changing_plants
 from domogate.stores.rows import People, people_from_rows, plant_from_row, topology_from_rows
@@ -77,7 +78,7 @@ def find_plant(connection: Connection, plant_id: Id) -> StoredPlant | None:
     def rows(query: Select[Any]) -> Sequence[Row[Any]]:
         return connection.execute(query, {"plant_id": plant_id}).all()
 
-    cursor = newest_cursor(connection)
+    cursor = complete_cursor_of(connection, plant_id)
     found = rows(_PLANT)
     if not found:
         return None
@@ -106,7 +107,7 @@ def state_from_row(row: Row[Any]) -> StoredState:
 
 def list_plants_of(connection: Connection, user_id: Id) -> tuple[tuple[Plant, ...], int]:
     mine = {"user_id": user_id}
-    cursor = newest_cursor(connection)
+    cursor = complete_cursor(connection)
     people = people_from_rows(connection.execute(_MY_MEMBERS, mine), connection.execute(_MY_INVITATIONS, mine))
     found = [plant_from_row(row, people[row.id], is_site=row.has_controller) for row in connection.execute(_MY_PLANTS, mine)]
     # Sorted here, because databases sort text differently.

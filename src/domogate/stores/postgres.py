@@ -5,23 +5,109 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, String, Table, any_, bindparam, create_engine, event, func, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Engine,
+    String,
+    Table,
+    any_,
+    bindparam,
+    cast,
+    create_engine,
+    event,
+    func,
+    literal,
+    select,
+    text,
+    true,
+    update,
+)
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
 
-from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, newest_cursor, time_is_up
+from domogate.stores.cursors import SELECT_CHANGES, CompleteCursor, CompleteCursorOf, FeedRead, OldestCursor, TransactionStart
+from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, time_is_up
+from domogate.stores.tables import changes, feed, members, parked, webhooks
 
 if TYPE_CHECKING:
     import psycopg
 
-# All Domogate processes use the same number. Only the process that holds this lock may write.
+# All Domogate processes use the same number. Exclusive: no other process writes. Shared: only others that share it write.
 _WRITE_LOCK = 0x646F6D6F67617465
+_WAIT = "set_config('lock_timeout', '500ms', true)"
+"""A member of a cluster waits this long for the lock. Then it reads the feed and tries again."""
+_WAIT_NO_LONGER = "set_config('lock_timeout', '0', true)"
+_LOCK = text(f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})")
+_LOCK_AS_MEMBER = text(f"SELECT {_WAIT}, pg_advisory_xact_lock({_WRITE_LOCK}), {_WAIT_NO_LONGER}")
+_LOCK_SHARED = text(f"SELECT {_WAIT}, pg_advisory_xact_lock_shared({_WRITE_LOCK}), {_WAIT_NO_LONGER}")
+_LIMIT_IDLE = text("SET idle_in_transaction_session_timeout = '1s'")
+"""A gateway that is frozen or cut off in a transaction delays the others for this time at most."""
+_ALLOW_IDLE = text("SET LOCAL idle_in_transaction_session_timeout = '60s'")
+_LOCK_NOT_AVAILABLE = "55P03"
+_EVENTS = 1 << 16
+_UNDONE = ("25P03", "40P01")
+"""The server ended a transaction that was idle for too long, or to resolve a deadlock."""
+
+
+def _number_of(xid: ColumnElement[Any]) -> ColumnElement[int]:
+    return cast(cast(xid, String), BigInteger)
+
+
+def _cursor_at(xid: ColumnElement[Any]) -> ColumnElement[int]:
+    """The cursor before the first change of a transaction.
+
+    A cursor is the number of the transaction, plus an offset, and in its lowest 16 bits the number of the event.
+    """
+    return (_number_of(xid) + feed.c.cursor_offset) * _EVENTS
+
+
+_OWN = func.pg_current_xact_id()
+# All transactions before xmin have ended, so no further change can appear up to this cursor.
+_COMPLETE = _cursor_at(func.pg_snapshot_xmin(func.pg_current_snapshot())) - 1
+_NEXT = _cursor_at(func.pg_snapshot_xmax(func.pg_current_snapshot()))
+_NEWEST = func.coalesce(select(func.max(changes.c.cursor)).scalar_subquery(), 0)
+_START = select(_cursor_at(_OWN), _NEWEST, feed.c.structure)
+
+_span = (
+    select(_COMPLETE.label("position"), _NEWEST.label("newest"), _NEXT.label("next"), feed.c.pruned)
+    .cte("span")
+    .prefix_with("MATERIALIZED")
+)
+_page = (
+    SELECT_CHANGES.where(changes.c.cursor > bindparam("after"), changes.c.cursor <= _span.c.position)
+    .limit(bindparam("limit"))
+    .lateral("page")
+)
+_READ_FEED = select(_span, _page).select_from(_span.outerjoin(_page, true())).order_by(_page.c.cursor)
+
+# After a restore on another server, or a move from SQLite, the stored cursors can be higher than those of new transactions.
+_stored = (changes.c.cursor, parked.c.cursor, webhooks.c.position, members.c.since)
+_HIGHEST = func.greatest(*(select(func.max(column)).scalar_subquery() for column in _stored), 0)
+_IS_FEED_READY = select(_HIGHEST < _NEXT).select_from(feed)
+_RAISE_CURSORS = (
+    update(feed).values(cursor_offset=_HIGHEST // _EVENTS + 1 - _number_of(_OWN)).where(_cursor_at(_OWN) <= _HIGHEST)
+)
+_ADD_FEED = (
+    postgresql.insert(feed)
+    .from_select(
+        ["id", "cursor_offset", "pruned", "structure"],
+        select(literal("feed"), literal(0), func.coalesce(func.min(changes.c.cursor) - 1, 0), literal(0)),
+    )
+    .on_conflict_do_nothing()
+)
+_NOTE_PRUNED = update(feed).values(pruned=bindparam("last"))
+_NOTE_STRUCTURE = update(feed).values(structure=bindparam("position"))
 _CONNECT_SECONDS = "2"
 """The time for connecting: the smallest value that the database driver allows."""
 
 
 class PostgresDatabase(Database):
-    """A PostgreSQL server. Snapshots are REPEATABLE READ. An advisory lock admits one writer at a time.
+    """A PostgreSQL server. Snapshots are REPEATABLE READ. An advisory lock orders the writers (Decision 0086).
 
     A server that stopped keeps its connections open and does not answer. So the gateway gives up a statement when the time
     limit of its thread is over, and closes its connection.
@@ -48,27 +134,100 @@ class PostgresDatabase(Database):
 
         return engine
 
-    def lock(self, connection: Connection) -> None:
-        connection.execute(select(func.pg_advisory_xact_lock(_WRITE_LOCK)))
+    def lock(self, connection: Connection, *, shared: bool = False, long: bool = False) -> None:
+        if not self.is_shared:
+            connection.execute(_LOCK)
+            return
+        connection.execute(_LOCK_SHARED if shared else _LOCK_AS_MEMBER)
+        if long:
+            connection.execute(_ALLOW_IDLE)
+
+    def start_transaction(self, connection: Connection) -> TransactionStart:
+        # The transaction gets its number now, after the lock: so the order of cursors is the order of commits for each plant.
+        return TransactionStart._make(connection.execute(_START).one())
 
     def prepare_writer(self, connection: Connection) -> None:
-        """Does nothing, because statements obey the time limit of their thread."""
+        """Limit the time of an idle transaction, if this process is a member of a cluster.
 
-    def is_busy(self, _error: Exception) -> bool:
-        return False  # Waiting for the lock is a statement like others.
+        Statements obey the time limit of their thread.
+        """
+        if self.is_shared:
+            connection.execute(_LIMIT_IDLE)
+            connection.commit()
+
+    def is_busy(self, error: Exception) -> bool:
+        return _code_of(error) == _LOCK_NOT_AVAILABLE
+
+    def is_undone(self, error: Exception) -> bool:
+        return _code_of(error) in _UNDONE
 
     def erase_old_values(self) -> None:
         """Does nothing. The server overwrites free space later, and the log belongs to the server."""
 
-    def change_token(self, connection: Connection) -> object:
-        with connection.begin():
-            return newest_cursor(connection)
+    def change_token(self, _connection: Connection) -> object:
+        return None  # Asking for it would cost as much as reading the feed.
+
+    def prepare_feed(self) -> None:
+        with self.reading.begin() as connection:
+            if connection.execute(_IS_FEED_READY).scalar():
+                return
+        with self.writing.begin() as connection:
+            connection.execute(_LOCK)
+            connection.execute(_ADD_FEED)
+            connection.execute(_RAISE_CURSORS)
+
+    def connect_to_feed(self) -> Connection:
+        # Without transactions, so that reading the feed is one round trip to the server.
+        return self.reading.connect().execution_options(isolation_level="AUTOCOMMIT")
+
+    def read_feed(self, connection: Connection, after: int, limit: int) -> FeedRead:
+        rows = connection.execute(_READ_FEED, {"after": after, "limit": limit}).all()
+        first = rows[0]
+        # The cursor of a new transaction can be below `after` if the server was replaced by an older copy.
+        is_lost = first.pruned > after or first.next <= after
+        return FeedRead(rows if first.cursor is not None else (), first.position, first.newest, is_lost)
+
+    def note_pruned(self, connection: Connection, last: int) -> None:
+        connection.execute(_NOTE_PRUNED, {"last": last})
+
+    def note_structure(self, connection: Connection, position: int) -> None:
+        connection.execute(_NOTE_STRUCTURE, {"position": position})
 
     def insert(self, table: Table) -> Any:
         return postgresql.insert(table)
 
     def is_listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
         return column == any_(bindparam(name, type_=postgresql.ARRAY(String)))
+
+
+def _code_of(error: Exception) -> str | None:
+    """Return the code of the server for this error."""
+    code: str | None = getattr(error.orig, "sqlstate", None) if isinstance(error, DBAPIError) else None
+    return code
+
+
+_COMPLETE_IN_FEED = (
+    select(func.max(changes.c.cursor)).where(changes.c.cursor <= select(_COMPLETE).scalar_subquery()).scalar_subquery()
+)
+_OLDEST = select(feed.c.pruned + 1).scalar_subquery()
+
+
+@compiles(CompleteCursor, "postgresql")
+def _print_complete(_element: CompleteCursor, compiler: SQLCompiler, **options: Any) -> str:
+    return compiler.process(_COMPLETE_IN_FEED, **options)
+
+
+@compiles(CompleteCursorOf, "postgresql")
+def _print_complete_of(element: CompleteCursorOf, compiler: SQLCompiler, **options: Any) -> str:
+    # The changes of one plant are committed in the order of their cursors.
+    (plant_id,) = element.clauses
+    newest = select(func.max(changes.c.cursor)).where(changes.c.plant_id == plant_id).scalar_subquery()
+    return compiler.process(func.greatest(_COMPLETE_IN_FEED, newest), **options)
+
+
+@compiles(OldestCursor, "postgresql")
+def _print_oldest(_element: OldestCursor, compiler: SQLCompiler, **options: Any) -> str:
+    return compiler.process(_OLDEST, **options)
 
 
 @cache

@@ -5,7 +5,8 @@ import threading
 import structlog
 from sqlalchemy import Connection
 
-from domogate.stores.engine import Database, newest_cursor, time_limit
+from domogate.stores.cursors import complete_cursor
+from domogate.stores.engine import Database, time_limit
 
 _PERIOD, _LIMIT = 0.5, 1.0
 """The seconds between two questions, and the seconds for an answer.
@@ -49,7 +50,7 @@ class Probe:
                 if self._connection is None:
                     self._connection = self._database.reading.connect()
                 with self._connection.begin():
-                    newest_cursor(self._connection)
+                    complete_cursor(self._connection)
         except Exception:  # The database driver raises many kinds of errors for a lost server.
             self._close()
             return False

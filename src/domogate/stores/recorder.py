@@ -1,6 +1,6 @@
 """Writes the reports of drivers: last states, readings, changes and logbook entries. Speed matters most in this file."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from math import isfinite
 from typing import NamedTuple
@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import Connection, bindparam, insert, select
 
 from domogate.domain.devices import EMERGENCY_KINDS
-from domogate.domain.events import Event, PlantChanged, StateChanged
+from domogate.domain.events import ChangesLost, Event, PlantChanged, StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookEntry, entries_of
 from domogate.domain.plants import SIMULATED_DRIVERS
@@ -138,8 +138,9 @@ class ReadingWriter:
 class Recorder:
     """Writes the reports of many callers with a few statements.
 
-    It caches the plant of each module, and whether the module is unreachable. The cache is always correct: before a write
+    It caches the plant of each module, and whether the module is unreachable. The cache is always correct: before an exclusive
     transaction runs, the writer has read all changes of other processes and has removed the changed modules from this cache.
+    Before a shared transaction runs, `begin_shared` is called.
     """
 
     def __init__(self, database: Database) -> None:
@@ -147,6 +148,10 @@ class Recorder:
         self._readings = ReadingWriter(database)
         self._plant_of: dict[str, Id] = {}
         self._unreachable: set[str] = set()
+        self._epochs: dict[int, int] = {}
+        """The epoch of each shard whose modules are in the cache."""
+        self.structure = 0
+        """The last transaction under the exclusive lock that changed plants or states, as far as the cache includes it."""
         self._logged: dict[str, tuple[str, bool]] = {}
         """Emergency units and controllers; their reports are also written to the logbook.
 
@@ -154,15 +159,26 @@ class Recorder:
         """
 
     def forget(self) -> None:
+        self._epochs.clear()
         self._plant_of.clear()
         self._unreachable.clear()
         self._logged.clear()
         self._readings.forget()
 
+    def begin_shared(self, structure: int, fences: Collection[tuple[int, int]]) -> None:
+        """Forget everything if another process may have changed modules: it changed plants, or it held one of these shards.
+
+        A shared transaction does not read the changes of other processes first.
+        """
+        if structure != self.structure or any(self._epochs.get(shard) != epoch for shard, epoch in fences):
+            self.forget()
+        self.structure = structure
+        self._epochs.update(fences)
+
     def forget_after(self, events: Sequence[Event]) -> None:
         """Remove the modules and plants that these events changed from the cache."""
         for event in events:
-            if type(event) is PlantChanged:
+            if type(event) in (PlantChanged, ChangesLost):
                 self.forget()
                 return
             if type(event) is StateChanged:

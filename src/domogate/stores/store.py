@@ -11,7 +11,6 @@ from domogate.stores.changes import SqlFeed
 from domogate.stores.clients import SqlClients
 from domogate.stores.clock import SqlClock
 from domogate.stores.connections import SqlConnections
-from domogate.stores.engine import SqliteDatabase
 from domogate.stores.estate import SqlEstate
 from domogate.stores.external_accounts import SqlExternalAccounts
 from domogate.stores.favourites import SqlFavourites
@@ -31,6 +30,7 @@ from domogate.stores.retention import SqlRetention
 from domogate.stores.sealing import find_secret_key_id, rotate_secret_key
 from domogate.stores.sessions import SqlSessions
 from domogate.stores.spare_parts import SqlSpareParts
+from domogate.stores.sqlite import SqliteDatabase
 from domogate.stores.subject import reads, writes
 from domogate.stores.tickets import SqlTickets
 from domogate.stores.webhooks import SqlWebhooks

@@ -30,7 +30,8 @@ from domogate.stores.presence import Presence
 from domogate.stores.probe import Probe
 from domogate.stores.readers import Readers
 from domogate.stores.sealing import open_seals
-from domogate.stores.writer import Writer, WriterLimits
+from domogate.stores.writer import Writer
+from domogate.stores.writer_limits import WriterLimits
 
 _CHECK_SECONDS, _SHORT_CHECK_SECONDS = 5.0, 0.2
 """The seconds that the check of a SQLite file may take: at the start of a gateway, and at the start of a command."""
@@ -59,18 +60,21 @@ class SqlSubject:
         sealer: Sealer | None = None,
         folder: Path | None = None,
         deadline: float = 60.0,
+        member: bool = False,
     ) -> None:
         """`gateway=False` is for the command line: other processes do not wait until this process has applied changes.
 
         Without a sealer, the secrets of a new database are not encrypted, and an encrypted database cannot be opened.
         `folder` is the data folder, which has the list of used databases. `deadline` is the number of seconds for a read or
-        a write that declares no longer time.
+        a write that declares no longer time. `member`: this process writes reports and orders only of plants that no
+        other process writes, so it commits them beside the others. A store with holdings is a member too.
         """
         self._url = url
         self._used = UsedDatabases(folder)
         self._sealer = sealer
         self._clock = clock
         self._gateway = gateway
+        self._member = member
         self._limits = WriterLimits(poll, max_batch, deadline)
         self._listeners: list[tuple[Listener, bool]] = []
         self._database: Database | None = None
@@ -83,6 +87,8 @@ class SqlSubject:
         """In a cluster, the shards that this gateway holds. None means that this gateway drives all plants."""
         self.on_damage: Callable[[DatabaseUnusable], None] = lambda _: None
         """Called on the event loop's thread if a read or a write finds that the database is damaged."""
+        self.on_commit: Callable[[], None] = lambda: None
+        """Called on the event loop's thread after this process has committed changes."""
         self.commits = 0
         """The number of transactions committed so far."""
 
@@ -108,6 +114,7 @@ class SqlSubject:
                 self._database,
                 self._clock,
                 commit=self.commit,
+                on_commit=lambda: self.on_commit(),
                 explain=self._explain,
                 listeners=self._listeners,
                 presence=self._presence,
@@ -129,6 +136,7 @@ class SqlSubject:
         if file is not None:
             inspect_file(file, self._used, seconds=_CHECK_SECONDS if self._gateway else _SHORT_CHECK_SECONDS)
         database = self._database = open_database(self._url)
+        database.is_shared = self._member or self.holdings is not None
         try:
             if self._used.has(database.name) and is_empty(database):
                 raise self._used.refuse(database.name, f"the database {database.name} has no tables")

@@ -2,6 +2,9 @@
 
 Callers queue their writes on the event loop's thread. The writer takes all queued writes, runs them and commits once. Then, on
 the loop's thread, it passes the changes to the listeners, and after that the answers to the callers.
+
+A member of a cluster commits reports and orders beside other gateways. Changes of another gateway can still appear before its
+own ones, so these wait until the feed delivers them in order. Meanwhile the writer commits the next writes (Decision 0086).
 """
 
 import asyncio
@@ -10,47 +13,37 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
-import msgspec
 import structlog
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
 
-from domogate.domain.events import Change, StateChanged
+from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.states import Report
-from domogate.ports import Clock, Listener
-from domogate.stores.batch import Batch, Feed, OrderChange, Unit
-from domogate.stores.engine import Database, Transaction, newest_cursor, time_is_up, time_limit
+from domogate.ports import Clock, Listener, StoreTimeout
+from domogate.stores.batch import Batch, OrderChange, Unit
+from domogate.stores.cursors import TransactionStart
+from domogate.stores.engine import Database, Transaction, time_limit
+from domogate.stores.feed import Feed, FeedPage
 from domogate.stores.fencing import Fence
 from domogate.stores.presence import HEARTBEAT, Presence
 from domogate.stores.readers import GRACE, expire
 from domogate.stores.recorder import Recorder
-
-QUIET = 0.002
-"""In seconds. The writer stops waiting for more callers if none came for this time."""
-LONGEST = 0.005
-"""In seconds. The writer never waits longer than this for more callers."""
-
-_REPORT_SECONDS = 60.0
-"""The seconds in which reports must be written.
-
-No caller waits, and an import of another process may hold the lock for long.
-"""
-_POLL_SECONDS, _LEAVE_SECONDS = 1.5, 2.0
+from domogate.stores.write_queue import WriteQueue
+from domogate.stores.writer_connection import WriterConnection
+from domogate.stores.writer_limits import (
+    ANNOUNCE_SECONDS,
+    LEAVE_SECONDS,
+    LONG_SECONDS,
+    LONGEST_PAUSE,
+    POLL_SECONDS,
+    REPORT_SECONDS,
+    SHORTEST_PAUSE,
+    WriterLimits,
+)
 
 _log = structlog.get_logger(__name__)
-
-
-class WriterLimits(msgspec.Struct, frozen=True):
-    """Times of the writer. `poll`: the seconds between two reads of the feed.
-
-    `deadline`: the seconds for a write that does not declare a longer time.
-    """
-
-    poll: float
-    max_batch: int
-    deadline: float
 
 
 class Writer:
@@ -62,6 +55,7 @@ class Writer:
         clock: Clock,
         *,
         commit: Callable[[Connection], None],
+        on_commit: Callable[[], None],
         explain: Callable[[Exception], Exception],
         listeners: Sequence[tuple[Listener, bool]],
         presence: Presence | None,
@@ -70,6 +64,7 @@ class Writer:
         self._database = database
         self._clock = clock
         self._commit = commit
+        self._on_commit = on_commit
         self._explain = explain
         self._listeners = listeners
         self._presence = presence
@@ -77,18 +72,16 @@ class Writer:
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._feed = Feed(database)
         self._recorder = Recorder(database)
-        self._connection: Connection | None = None
+        self._connection = WriterConnection(database, self._recorder.forget)
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._run, name="domogate-store-writer", daemon=True)
-        # Both threads use these values, and change them under the lock of `_arrived`.
-        self._arrived = threading.Condition()
-        self._pending: deque[Unit] = deque()
-        self._wanted = 1
-        self._closing = False
+        self._queue = WriteQueue(limits.max_batch)
         self._applied_foreign = False
         # Only the writer thread uses these values.
-        self._expected = 1
         self._announced = 0.0
+        self._waiting: deque[tuple[int, Sequence[Unit]]] = deque()
+        """Committed writes whose changes are not delivered yet, each with the cursor of its last change."""
+        self._pause = SHORTEST_PAUSE
         self.is_reachable = True
         """Whether the last transaction or poll could begin."""
         self.written = 0
@@ -124,30 +117,36 @@ class Writer:
         if seconds is not None:
             unit.seconds = seconds
         elif work is None and change is None:
-            unit.seconds = max(_REPORT_SECONDS, self._limits.deadline)
+            unit.seconds = max(REPORT_SECONDS, self._limits.deadline)
         else:
             unit.seconds = self._limits.deadline
         unit.timer = self._loop.call_later(unit.seconds + GRACE, expire, future, unit.seconds)
-        with self._arrived:
-            if self._closing:
-                unit.timer.cancel()
-                raise RuntimeError("the store is stopped")
-            self._pending.append(unit)
-            if len(self._pending) >= self._wanted:
-                self._arrived.notify()
+        try:
+            self._queue.put(unit)
+        except RuntimeError:
+            unit.timer.cancel()
+            raise
         return future
+
+    def poll_now(self) -> None:
+        """Read the feed at once, because another process has committed. Can be called on any thread."""
+        self._queue.wake()
+
+    @property
+    def known_at(self) -> float:
+        """All changes that were committed before this time (monotonic) are handed to the listeners."""
+        return self._feed.known_at
 
     async def stop(self) -> bool:
         """Refuse new writes and execute the queued writes. Returns False if the database did not answer in time."""
-        with self._arrived:
-            self._closing = True
-            self._arrived.notify()
-        await asyncio.wait((self._ended,), timeout=self._limits.deadline + _LEAVE_SECONDS)
+        self._queue.close()
+        await asyncio.wait((self._ended,), timeout=self._limits.deadline + LEAVE_SECONDS)
         if self._ended.done():
             self._thread.join()
         return self._ended.done()
 
-    def _deliver(self, changes: Sequence[Change], foreign: bool, answered: Sequence[Unit]) -> None:
+    def _deliver(self, page: FeedPage, answered: Sequence[Unit]) -> None:
+        changes = page.changes
         if changes:
             without_states = [change for change in changes if type(change.event) is not StateChanged]
             for listener, wants_states in self._listeners:
@@ -159,179 +158,183 @@ class Writer:
             self.applied = changes[-1].cursor
         for unit in answered:
             unit.answer()
-        if foreign:
-            with self._arrived:
-                self._applied_foreign = True
-                self._arrived.notify()
+        if page.foreign and not self._applied_foreign:
+            self._applied_foreign = True
+            self._queue.wake()
 
     # Runs on the writer thread.
 
     def _run(self) -> None:
         while True:
-            batch = self._gather()
+            batch = self._queue.take(self._choose_pause())
             if batch:
                 self._write(batch)
-            elif self._closing:
+            elif self._queue.closed and not (self._waiting and self.is_reachable):
                 break
             else:
                 self._poll_feed()
-            if self._presence is not None and (self._applied_foreign or time.monotonic() - self._announced > HEARTBEAT):
+            if self._presence is not None and self._is_announcing_due():
                 self._attempt(self._announce)
+        for _, units in self._waiting:
+            self._fail(units, StoreTimeout("the store was stopped before all changes were read"))
         if self.is_reachable:
             self._attempt(self._leave)
         else:
-            self._disconnect()
+            self._connection.close()
         with suppress(RuntimeError):  # The loop is closed.
             self._loop.call_soon_threadsafe(self._ended.set_result, None)
 
-    def _gather(self) -> list[Unit]:
-        """Take the queued writes. If the last batch had several callers, wait a short time until the same number has come
-        again.
+    def _choose_pause(self) -> float:
+        if not self._waiting:
+            return self._limits.poll
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        return self._pause
 
-        Without the wait, commits on a fast disk are so short that callers rarely share one (PostgreSQL has commit_delay and
-        commit_siblings for this). A single caller does not wait. Waiting for only half of the callers was slower when measured,
-        because the two threads then compete for the interpreter.
-        """
-        with self._arrived:
-            if not self._pending and not self._closing and not self._applied_foreign:
-                self._arrived.wait(self._limits.poll)
-            if not self._pending:
-                self._expected = 1
-                return []
-            self._wanted = min(self._expected, self._limits.max_batch)
-            deadline = time.monotonic() + LONGEST
-            seen = 0
-            while seen < len(self._pending) < self._wanted and not self._closing and time.monotonic() < deadline:
-                seen = len(self._pending)
-                self._arrived.wait(QUIET)
-            self._wanted = 1
-            return [self._pending.popleft() for _ in range(min(len(self._pending), self._limits.max_batch))]
+    def _is_announcing_due(self) -> bool:
+        since = time.monotonic() - self._announced
+        return since > HEARTBEAT or (self._applied_foreign and (not self._database.is_shared or since > ANNOUNCE_SECONDS))
 
     def _write(self, batch: list[Unit]) -> None:
-        changes: list[Change] = []
-        foreign = False
         try:
             with time_limit(max(unit.seconds for unit in batch)):
-                connection, newest = self._begin_for(batch)
-                changes += self._feed.read_missing(connection, newest)
-                foreign = bool(changes)
-                self._recorder.forget_after([change.event for change in changes])
-                # Writes whose callers have given up are not executed.
-                batch = [unit for unit in batch if not unit.future.done()]
-                tx = Transaction(self._database, connection, self._clock.now())
-                Batch(batch, self._recorder).run(tx)
-                if all(unit.error is not None for unit in batch):
-                    connection.rollback()
-                else:
-                    own = tx.write_changes(newest)
-                    self._commit(connection)
-                    self._feed.advance(own)
-                    changes += own
-                    self.written = own[-1].cursor if own else self.written
+                try:
+                    self._write_batch(batch)
+                except Exception as error:
+                    if not self._database.is_undone(error):
+                        raise
+                    _log.warning("the database ended a transaction; it is tried again", reason=str(error))
+                    self._connection.close()
+                    for unit in batch:
+                        unit.error = None
+                    self._write_batch(batch)
         except Exception as error:
             # The commit failed or the transaction was lost: the result of every write of the batch is uncertain.
-            for unit in batch:
-                unit.error = unit.error or error
-            self._disconnect()
-        for unit in batch:
-            if unit.error is not None:
-                unit.error = self._explain(unit.error)
-        # Callers that came in the meantime count too, so two alternating groups become one.
-        self._expected = len(batch) + len(self._pending)
-        self._hand_over(changes, foreign, batch)
+            self._connection.close()
+            self._queue.expect(len(batch))
+            self._fail(batch, error)
 
-    def _begin_for(self, batch: list[Unit]) -> tuple[Connection, int]:
+    def _write_batch(self, batch: list[Unit]) -> None:
+        is_data = all(unit.work is None for unit in batch)
+        shared = is_data and self._database.is_shared
+        connection, start = self._begin_for(batch, shared=shared)
+        if shared:
+            self._recorder.begin_shared(start.structure, {fence for unit in batch for fence in unit.fences})
+        else:
+            self._hand_over(self._feed.read_missing(connection, start.position, start.newest))
+            self._recorder.structure = start.structure
+        # Writes whose callers have given up are not executed.
+        batch = [unit for unit in batch if not unit.future.done()]
+        tx = Transaction(self._database, connection, self._clock.now(), start.position)
+        Batch(batch, self._recorder).run(tx)
+        failed = [unit for unit in batch if unit.error is not None]
+        for unit in failed:
+            assert unit.error is not None
+            if self._database.is_undone(unit.error):
+                raise unit.error
+            unit.error = self._explain(unit.error)
+        if len(failed) == len(batch):
+            connection.rollback()
+            self._queue.expect(len(batch))
+            self._answer(batch)
+            return
+        own = tx.write_changes()
+        if not is_data and any(type(change.event) in (PlantChanged, StateChanged) for change in own):
+            self._database.note_structure(connection, start.position)
+            self._recorder.structure = start.position
+        self._commit(connection)
+        self._queue.expect(len(batch))
+        self.written = own[-1].cursor if own else self.written
+        if shared and own:
+            self._feed.keep(own)
+            self._waiting.append((self.written, batch))
+            self._pause = SHORTEST_PAUSE
+            self._call(self._on_commit)
+            self._poll_feed()
+        else:
+            self._feed.advance(own)
+            self._answer(batch, own)
+
+    def _fail(self, units: Sequence[Unit], error: Exception) -> None:
+        explained = self._explain(error)
+        for unit in units:
+            unit.error = unit.error or explained
+        self._answer(units)
+
+    def _answer(self, units: Sequence[Unit], own: Sequence[Change] = ()) -> None:
+        """Deliver the changes and answer the callers."""
+        self._call(self._deliver, FeedPage(own, ()), units)
+        if own:
+            self._call(self._on_commit)
+
+    def _begin_for(self, batch: list[Unit], *, shared: bool) -> tuple[Connection, TransactionStart]:
         """Begin a transaction. Another process may hold the lock for a long time, for example during an import.
 
         So the writer tries again while a caller waits.
         """
+        long = any(unit.seconds > LONG_SECONDS for unit in batch)
         while True:
             try:
-                begun = self._begin()
+                begun = self._connection.begin(shared=shared, long=long)
             except Exception as error:
                 self.is_reachable = self._database.is_busy(error)
                 if not self.is_reachable or all(unit.future.done() for unit in batch):
                     raise
-                self._disconnect()
+                self._connection.close()
+                self._poll_feed()
             else:
                 self.is_reachable = True
                 return begun
 
-    def _begin(self) -> tuple[Connection, int]:
-        """Begin a write transaction and return the newest cursor.
-
-        If the connection was lost while it was idle, it is replaced.
-        """
-        connection = self._connect()
-        try:
-            self._database.lock(connection)
-            return connection, newest_cursor(connection)
-        except DBAPIError as error:
-            if not error.connection_invalidated or time_is_up():
-                raise
-        self._disconnect()
-        connection = self._connect()
-        self._database.lock(connection)
-        return connection, newest_cursor(connection)
-
-    def _connect(self) -> Connection:
-        if self._connection is None:
-            self._connection = self._database.writing.connect()
-            self._database.prepare_writer(self._connection)
-        return self._connection
-
     def _poll_feed(self) -> None:
-        try:
-            with time_limit(min(_POLL_SECONDS, self._limits.deadline)):
-                changes = self._feed.poll()
-        except Exception as error:
-            self._explain(error)
-            if self.is_reachable:
-                _log.exception("cannot read the database; retrying", every=self._limits.poll)
-            self.is_reachable = False
-            self._attempt(self._feed.close)
-            return
-        self.is_reachable = True
-        if changes:
-            self._recorder.forget_after([change.event for change in changes])
-            self._hand_over(changes, True, ())
+        more = True
+        while more:
+            try:
+                with time_limit(min(POLL_SECONDS, self._limits.deadline)):
+                    page = self._feed.poll()
+            except Exception as error:
+                self._explain(error)
+                if self.is_reachable:
+                    _log.exception("cannot read the database; retrying", every=self._limits.poll)
+                self.is_reachable = False
+                self._attempt(self._feed.close)
+                return
+            self.is_reachable = True
+            self._hand_over(page)
+            more = page.more
+
+    def _hand_over(self, page: FeedPage) -> None:
+        """Deliver the changes, and answer the callers whose changes are delivered."""
+        self._recorder.forget_after([change.event for change in page.foreign])
+        answered: list[Unit] = []
+        while self._waiting and self._waiting[0][0] <= self._feed.delivered:
+            answered += self._waiting.popleft()[1]
+        if page.changes or answered:
+            self._call(self._deliver, page, answered)
 
     def _announce(self) -> None:
         self._applied_foreign = False
         self._announced = time.monotonic()
-        presence = self._presence
-        if presence is not None:
-            self._write_without_change(lambda connection: presence.announce(connection, self.applied))
+        if self._presence is not None:
+            self._write_without_change(partial(self._presence.announce, applied=self.applied))
 
     def _leave(self) -> None:
-        presence = self._presence
         try:
-            if presence is not None:
-                self._write_without_change(presence.leave)
+            if self._presence is not None:
+                self._write_without_change(self._presence.leave)
         finally:
-            self._disconnect()
+            self._connection.close()
             self._feed.close()
 
     def _write_without_change(self, work: Callable[[Connection], None]) -> None:
         """Commit a write that is not a change. The listeners do not get it."""
-        try:
-            with time_limit(min(_LEAVE_SECONDS, self._limits.deadline)):
-                connection = self._connect()
-                work(connection)
-                self._commit(connection)
-        except Exception:
-            self._disconnect()
-            raise
+        with time_limit(min(LEAVE_SECONDS, self._limits.deadline)), self._connection.use() as connection:
+            work(connection)
+            self._commit(connection)
 
-    def _disconnect(self) -> None:
-        self._recorder.forget()
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            self._attempt(connection.close)
-
-    def _hand_over(self, changes: Sequence[Change], foreign: bool, answered: Sequence[Unit]) -> None:
+    def _call(self, call: Callable[..., None], *args: Any) -> None:
+        """Call it on the loop's thread."""
         try:
-            self._loop.call_soon_threadsafe(self._deliver, changes, foreign, answered)
+            self._loop.call_soon_threadsafe(call, *args)
         except RuntimeError:  # The loop is closed, so no caller waits any more.
             _log.warning("the event loop ended before the store was stopped")
 

@@ -10,7 +10,11 @@ Listener = Callable[[Sequence[Change]], None]
 
 
 class FeedStore(Protocol):
-    """Every committed change, numbered by a cursor."""
+    """Every committed change, numbered by a cursor.
+
+    Cursors grow, but they are not always consecutive. Several gateways can commit side by side, so a change can become visible
+    after a change with a higher cursor. The changes of one plant become visible in the order of their cursors.
+    """
 
     def listen(self, listener: Listener, *, states: bool = True) -> None:
         """Call `listener` with every later change of any process, in cursor order.
@@ -28,9 +32,12 @@ class FeedStore(Protocol):
         """Return the newest `limit` changes of the plant, in cursor order."""
         ...
 
-    async def newest_cursor(self) -> int: ...
+    async def newest_cursor(self) -> int:
+        """Return the cursor of the newest change before which no other change can appear."""
+        ...
+
     async def feed_span(self) -> tuple[int, int]:
-        """Return the cursors of the oldest and the newest stored change, or (0, 0) if there was no change yet."""
+        """Return the first cursor that was not pruned, and the cursor of the newest change; (0, 0) without changes."""
         ...
 
     async def wait_applied(self, timeout: float) -> bool:
@@ -38,6 +45,14 @@ class FeedStore(Protocol):
 
         Return False after `timeout` seconds.
         """
+        ...
+
+    def poll_now(self) -> None:
+        """Read the changes of other processes at once. Call it if another gateway says that it has committed changes."""
+        ...
+
+    def knowledge_age(self) -> float:
+        """Return the seconds for which changes of other processes may be unknown here. All older changes are known."""
         ...
 
     async def prune_changes(self, before: float) -> None: ...

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from domogate.common.feed_cache import FeedCache
-from domogate.domain.events import Change, ClientChanged
+from domogate.domain.events import Change, ChangesLost, ClientChanged
 from domogate.domain.people import Client
 from domogate.ports import ClientStore
 
@@ -17,7 +17,7 @@ class Origins:
     def __init__(self, store: ClientStore) -> None:
         self._store = store
         self._allowed: FeedCache[str, frozenset[bytes]] = FeedCache(
-            self._fetch, capacity=1, invalidated_by={ClientChanged: lambda _: (_ALL_CLIENTS,)}
+            self._fetch, capacity=1, invalidated_by={ClientChanged: lambda _: None, ChangesLost: lambda _: None}
         )
 
     async def is_allowed(self, origin: bytes) -> bool:

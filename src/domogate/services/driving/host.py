@@ -11,7 +11,7 @@ import structlog
 
 from domogate.common.tasks import cancel
 from domogate.domain.commands import Order
-from domogate.domain.events import Change, PlantChanged
+from domogate.domain.events import Change, ChangesLost, PlantChanged
 from domogate.domain.faults import DeviceOffline, Fault
 from domogate.domain.ids import Id
 from domogate.domain.plants import SIMULATED_DRIVERS
@@ -157,7 +157,10 @@ class Driving:
         """
         if not self._started or self._stopped:
             return  # `start` loads the newest state later
-        for plant_id in {change.event.plant_id for change in changes if isinstance(change.event, PlantChanged)}:
+        changed = {change.event.plant_id for change in changes if isinstance(change.event, PlantChanged)}
+        if any(isinstance(change.event, ChangesLost) for change in changes):
+            changed.update(plant.id for plant in self._plants.values())
+        for plant_id in changed:
             if self._accepts(plant_id):
                 self._find_or_make(plant_id).refresh()
 

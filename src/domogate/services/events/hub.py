@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import structlog
 
 from domogate.common.tasks import cancel
-from domogate.domain.events import Change, PlantChanged, SigningKeysChanged, StateChanged
+from domogate.domain.events import Change, ChangesLost, PlantChanged, SigningKeysChanged, StateChanged
 from domogate.domain.faults import NoSuchPlant, NotYourPlant, ScopeMissing
 from domogate.domain.ids import Id
 from domogate.domain.notices import kinds_of_plant
@@ -211,6 +211,8 @@ class Hub:
                         self._changes.append(change)
                 elif type(event) is PlantChanged:
                     self._apply_plant(change, event)
+                elif type(event) is ChangesLost:
+                    self._end_after_loss()
                 elif type(event) is SigningKeysChanged:
                     _invalidate_rights(self._streams)
                 elif (dependency := find_dependency(event)) is not None:
@@ -218,7 +220,14 @@ class Hub:
             if self._changes:
                 self._wakeup.set()
         if changes:
-            self._newest = max(self._newest, changes[-1].cursor)
+            is_lost = type(changes[-1].event) is ChangesLost
+            self._newest = changes[-1].cursor if is_lost else max(self._newest, changes[-1].cursor)
+
+    def _end_after_loss(self) -> None:
+        """End all streams: the missed events are not stored any more. A client that connects again is told so."""
+        self._changes.clear()
+        for stream in tuple(self._streams):
+            stream.end(INTERRUPTED)
 
     def _apply_plant(self, change: Change, event: PlantChanged) -> None:
         if not kinds_of_plant(event):

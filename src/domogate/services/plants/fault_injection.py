@@ -8,7 +8,7 @@ import structlog
 
 from domogate.common.tasks import cancel
 from domogate.domain.devices import DeviceKind
-from domogate.domain.events import Change, PlantChanged
+from domogate.domain.events import Change, ChangesLost, PlantChanged
 from domogate.domain.faults import NoSuchModule, NoSuchPlant, ValueOutOfRange
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
@@ -165,7 +165,7 @@ class FaultExpiry:
 
     def apply(self, changes: Sequence[Change]) -> None:
         """A listener of the store: it gets the faults that this process or another process injects."""
-        if any(isinstance(change.event, PlantChanged) for change in changes):
+        if any(isinstance(change.event, PlantChanged | ChangesLost) for change in changes):
             self._changed.set()
 
     async def _clear_in_time(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from domogate.common.feed_cache import FeedCache
-from domogate.domain.events import Change, PlantChanged, SparePartsChanged, StateChanged, UserChanged
+from domogate.domain.events import Change, ChangesLost, PlantChanged, SparePartsChanged, StateChanged, UserChanged
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.limits import Places
@@ -122,20 +122,31 @@ class ReadModel:
             capacity=max_modules,
             weigh=lambda view: 1 + len(view.modules),
             cursor_of=lambda view: view.cursor,
-            invalidated_by={PlantChanged: lambda event: (event.plant_id,)},
+            invalidated_by={
+                PlantChanged: lambda event: (event.plant_id,),
+                ChangesLost: lambda _: None,
+            },
         )
         self._people: FeedCache[Id, PersonView] = FeedCache(
             self._fetch_person,
             capacity=max_people,
             weigh=lambda view: 1 + len(view.plants),
             cursor_of=lambda view: view.cursor,
-            invalidated_by={PlantChanged: lambda event: event.user_ids, UserChanged: lambda event: (event.user_id,)},
+            invalidated_by={
+                PlantChanged: lambda event: event.user_ids,
+                UserChanged: lambda event: (event.user_id,),
+                ChangesLost: lambda _: None,
+            },
         )
         self._spare_parts: FeedCache[str, SpareParts] = FeedCache(
             store.find_spare_parts,
             capacity=max_references,
             # When a unit is added or removed, its reference can become known or unknown.
-            invalidated_by={PlantChanged: lambda _: None, SparePartsChanged: lambda event: (event.unit,)},
+            invalidated_by={
+                PlantChanged: lambda _: None,
+                SparePartsChanged: lambda event: (event.unit,),
+                ChangesLost: lambda _: None,
+            },
         )
 
     @property

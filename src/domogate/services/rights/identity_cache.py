@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from domogate.common.feed_cache import FeedCache
-from domogate.domain.events import Change, ClientChanged, GrantRevoked, UserChanged
+from domogate.domain.events import Change, ChangesLost, ClientChanged, GrantRevoked, UserChanged
 from domogate.domain.ids import Id
 from domogate.domain.people import Client, Grant, User
 from domogate.ports import ClientStore, GrantStore, PeopleStore
@@ -23,13 +23,28 @@ class IdentityCache:
 
     def __init__(self, store: IdentityStore) -> None:
         self._users: FeedCache[Id, User] = FeedCache(
-            store.find_user, capacity=_USERS, invalidated_by={UserChanged: lambda event: (event.user_id,)}
+            store.find_user,
+            capacity=_USERS,
+            invalidated_by={
+                UserChanged: lambda event: (event.user_id,),
+                ChangesLost: lambda _: None,
+            },
         )
         self._clients: FeedCache[str, Client] = FeedCache(
-            store.find_client, capacity=_CLIENTS, invalidated_by={ClientChanged: lambda event: (event.client_id,)}
+            store.find_client,
+            capacity=_CLIENTS,
+            invalidated_by={
+                ClientChanged: lambda event: (event.client_id,),
+                ChangesLost: lambda _: None,
+            },
         )
         self._grants: FeedCache[Id, Grant] = FeedCache(
-            store.find_grant, capacity=_GRANTS, invalidated_by={GrantRevoked: lambda event: (event.grant_id,)}
+            store.find_grant,
+            capacity=_GRANTS,
+            invalidated_by={
+                GrantRevoked: lambda event: (event.grant_id,),
+                ChangesLost: lambda _: None,
+            },
         )
 
     async def find_user(self, user_id: Id) -> User | None:

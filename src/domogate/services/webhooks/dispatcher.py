@@ -8,7 +8,7 @@ from math import inf
 import structlog
 
 from domogate.common.tasks import cancel
-from domogate.domain.events import Change, GrantRevoked, PlantChanged, StateChanged, UserChanged
+from domogate.domain.events import Change, ChangesLost, GrantRevoked, PlantChanged, StateChanged, UserChanged
 from domogate.domain.ids import Id, new_id
 from domogate.domain.webhooks import Webhook
 from domogate.ports import Audit, Clock, WebhookSender
@@ -162,6 +162,10 @@ class Dispatcher:
                 of_plant = self._by_plant.get(event.plant_id)
                 if of_plant:
                     self._apply_to_plant(change, event.plant_id, of_plant)
+            elif isinstance(event, ChangesLost):
+                for worker in self._workers.values():
+                    worker.forget_changes()
+                self._wake_all(tuple(self._workers))
             elif isinstance(event, GrantRevoked | UserChanged):
                 self._wake_all(id for id, worker in self._workers.items() if _depends_on(worker.webhook, event))
 

@@ -56,6 +56,10 @@ class WebhookWorker:
         if self._batch is not None:
             self._batch.stop()
 
+    def forget_changes(self) -> None:
+        """Read the changes from the store again, because some did not come from the feed."""
+        self._feed.reset()
+
     def add_change(self, change: Change) -> None:
         """Note a committed change of the webhook's plant, so that the next run need not read it from the store."""
         self._feed.add_change(change)

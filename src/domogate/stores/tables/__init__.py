@@ -6,7 +6,7 @@ Times are seconds since the epoch. Lists, and values whose form depends on a kin
 from domogate.stores.tables._metadata import metadata
 from domogate.stores.tables.cluster import leases, shards
 from domogate.stores.tables.devices import driver_connections, hourly_readings, injections, orders, raw_readings, series
-from domogate.stores.tables.feed import address, changes, clock, gateways
+from domogate.stores.tables.feed import address, changes, clock, feed, gateways
 from domogate.stores.tables.identity import (
     attempts,
     audit,
@@ -56,6 +56,7 @@ __all__ = [
     "estate_imports",
     "external_accounts",
     "favourites",
+    "feed",
     "floors",
     "gateways",
     "grants",

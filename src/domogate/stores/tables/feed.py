@@ -14,6 +14,9 @@ changes = table(
     Index(None, "plant_id", "cursor"),
 )
 
+# One row, only on PostgreSQL (Decision 0086).
+feed = table("feed", col.key("id"), *col.cursors("cursor_offset", "pruned", "structure"))
+
 gateways = table("gateways", col.key("id"), *col.cursors("applied"), *col.doubles("seen_at"))
 
 # One row. It stays when the gateway stops.

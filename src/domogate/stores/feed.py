@@ -1,0 +1,126 @@
+"""The position of this process in the change feed."""
+
+import time
+from collections.abc import Sequence
+from math import inf
+from typing import NamedTuple
+
+import structlog
+from sqlalchemy import Connection
+
+from domogate.domain.events import Change, ChangesLost
+from domogate.stores.codec import decode_event
+from domogate.stores.cursors import CHANGES_BETWEEN, Rows, changes_from_rows, complete_cursor
+from domogate.stores.engine import Database
+
+PAGE = 1_000
+
+_log = structlog.get_logger(__name__)
+
+
+class FeedPage(NamedTuple):
+    """Changes to pass to the listeners, in the order of their cursors."""
+
+    changes: Sequence[Change]
+    foreign: Sequence[Change]
+    """Those that other processes committed."""
+    more: bool = False
+
+
+class Feed:
+    """The position of this process in the change feed: the cursor of the last change that the listeners got.
+
+    Only the writer thread uses it. A write transaction under the exclusive lock sees all earlier changes, so it reads those of
+    other processes itself. All others are found by polling.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._connection: Connection | None = None
+        self._token: object = None
+        self._own: dict[int, Change] = {}
+        """Changes that this process committed and that are not delivered yet."""
+        self._mark: tuple[float, int] | None = None
+        """The start of an earlier read, and the newest change that it saw but could not deliver yet."""
+        self.delivered = 0
+        self.known_at = -inf
+        """All changes that were committed before this time (monotonic) are delivered."""
+
+    def start(self) -> None:
+        """Begin after the newest change. Snapshots that are read from now on include all changes up to it."""
+        self._database.prepare_feed()
+        self.known_at = time.monotonic()
+        with self._database.reading.begin() as connection:
+            self.delivered = complete_cursor(connection)
+
+    def read_missing(self, connection: Connection, position: int, newest: int) -> FeedPage:
+        """Return the changes before `position`. They count as delivered from now on.
+
+        The transaction must hold the exclusive lock: only then no change can appear before its position.
+        """
+        began = time.monotonic()
+        rows: Rows = ()
+        if newest > self.delivered:
+            rows = connection.execute(CHANGES_BETWEEN, {"after": self.delivered, "until": newest}).all()
+        self.delivered = position
+        self._mark, self.known_at = None, began
+        return self._page(self._decode(rows))
+
+    def advance(self, own: Sequence[Change]) -> None:
+        """Count the changes of a transaction that held the exclusive lock as delivered."""
+        if own:
+            self.delivered = own[-1].cursor
+
+    def keep(self, own: Sequence[Change]) -> None:
+        """Remember the changes of a shared transaction. A later poll returns them at their place."""
+        self._own.update((change.cursor, change) for change in own)
+
+    def poll(self) -> FeedPage:
+        """Return the next changes. The call is cheap if there are none."""
+        if self._connection is None:
+            self._connection = self._database.connect_to_feed()
+        began = time.monotonic()
+        token = self._database.change_token(self._connection)
+        if token is not None and token == self._token:
+            self.known_at = began
+            return FeedPage((), ())
+        read = self._database.read_feed(self._connection, self.delivered, PAGE)
+        if read.is_lost:
+            _log.error("changes were removed before this gateway read them; it forgets what it knows", after=self.delivered)
+            self._own.clear()
+            self.delivered = read.position
+            self._mark, self.known_at = None, began
+            lost = [Change(read.position, time.time(), ChangesLost())]
+            return FeedPage(lost, lost)
+        if len(read.rows) == PAGE:
+            self.delivered = read.rows[-1].cursor
+            return self._page(self._decode(read.rows), more=True)
+        self.delivered = max(self.delivered, read.position)
+        self._token = token
+        self._note_knowledge(began, read.newest)
+        return self._page(self._decode(read.rows))
+
+    def _note_knowledge(self, began: float, newest: int) -> None:
+        """Note up to which time everything is known. A change that cannot be delivered yet stops that time."""
+        if self.delivered >= newest:
+            self._mark, self.known_at = None, began
+        elif self._mark is None or self.delivered >= self._mark[1]:
+            self.known_at = self.known_at if self._mark is None else self._mark[0]
+            self._mark = (began, newest)
+
+    def _decode(self, rows: Rows) -> list[Change]:
+        own = self._own
+        if not own:
+            return changes_from_rows(rows)
+        return [own.get(row.cursor) or Change(row.cursor, row.at, decode_event(row.event)) for row in rows]
+
+    def _page(self, changes: Sequence[Change], *, more: bool = False) -> FeedPage:
+        own = self._own
+        foreign = [change for change in changes if own.pop(change.cursor, None) is None] if own else changes
+        return FeedPage(changes, foreign, more)
+
+    def close(self) -> None:
+        """Close the connection, also after an error. The next poll connects again."""
+        connection, self._connection, self._token = self._connection, None, None
+        if connection is not None:
+            connection.close()

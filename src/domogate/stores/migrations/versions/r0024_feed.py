@@ -1,0 +1,12 @@
+"""The offset of cursors, and where the stored changes begin, for gateways that share a PostgreSQL database."""
+
+from alembic import op
+
+from domogate.stores import columns as col
+
+revision = "0024"
+down_revision = "0023"
+
+
+def upgrade() -> None:
+    op.create_table("feed", col.key("id"), *col.cursors("cursor_offset", "pruned", "structure"))

@@ -1,0 +1,152 @@
+"""A database in a SQLite file."""
+
+import os
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any, cast
+
+import structlog
+from sqlalchemy import JSON, ColumnElement, Connection, Engine, Table, bindparam, create_engine, event, func, select
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool
+
+from domogate.stores.cursors import CHANGES_BETWEEN, FeedRead, Rows, TransactionStart, complete_cursor
+from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, time_is_up
+from domogate.stores.inspection import explain_damage
+
+_BUSY_SECONDS = 30.0
+_STEPS_BETWEEN_CHECKS = 100_000
+_WRITER_CACHE_KIB = 8 * 1024
+_WRITER_BUSY_SECONDS = 1.0
+"""The seconds that SQLite waits for a lock of another process. Then the writer tries again if a caller still waits."""
+
+_log = structlog.get_logger(__name__)
+
+
+def database_file(url: URL) -> Path:
+    """Return the file of a SQLite database. Raises ValueError if it is in memory."""
+    if not url.database or url.database == ":memory:":
+        raise ValueError("a SQLite database must be a file: every connection to :memory: would see a different database")
+    return Path(url.database)
+
+
+class SqliteDatabase(Database):
+    """One file in WAL mode. A commit is on disk when it returns."""
+
+    def __init__(self, url: URL) -> None:
+        self.path = database_file(url)
+        super().__init__(self.path.name)
+        self._create_privately()
+        self.writing = self._engine(url, "BEGIN IMMEDIATE", query_only=False, size=1)
+        self.reading = self._engine(url, "BEGIN", query_only=True, size=READERS + 1)
+
+    def _create_privately(self) -> None:
+        # The file contains private keys and password hashes. SQLite creates its additional files with the same mode.
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+
+    @staticmethod
+    def _engine(url: URL, begin: str, *, query_only: bool, size: int) -> Engine:
+        engine = create_engine(
+            url, poolclass=QueuePool, pool_size=size, connect_args={"timeout": _BUSY_SECONDS}, **ENGINE_OPTIONS
+        )
+
+        @event.listens_for(engine, "connect")
+        def prepare(connection: sqlite3.Connection, _record: Any) -> None:
+            connection.isolation_level = None  # Transactions begin explicitly, see below.
+            _enter_wal(connection)
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute(f"PRAGMA query_only = {'ON' if query_only else 'OFF'}")
+            if query_only:
+                connection.set_progress_handler(time_is_up, _STEPS_BETWEEN_CHECKS)
+
+        @event.listens_for(engine, "begin")
+        def begin_transaction(connection: Connection) -> None:
+            connection.exec_driver_sql(begin)
+
+        return engine
+
+    def explain(self, error: Exception) -> Exception:
+        return explain_damage(self.path, error)
+
+    def lock(self, connection: Connection, *, shared: bool = False, long: bool = False) -> None:
+        """Does nothing, because BEGIN IMMEDIATE has already taken the lock."""
+
+    def start_transaction(self, connection: Connection) -> TransactionStart:
+        newest = complete_cursor(connection)
+        return TransactionStart(newest, newest)
+
+    def prepare_writer(self, connection: Connection) -> None:
+        _driver_of(connection).execute(f"PRAGMA busy_timeout = {_WRITER_BUSY_SECONDS * 1000:.0f}")
+        _driver_of(connection).execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}")
+
+    def is_busy(self, error: Exception) -> bool:
+        cause = error.orig if isinstance(error, DBAPIError) else None
+        return isinstance(cause, sqlite3.OperationalError) and cause.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+
+    def erase_old_values(self) -> None:
+        with closing(sqlite3.connect(self.path, timeout=_BUSY_SECONDS)) as connection:
+            try:
+                connection.execute("VACUUM")  # Free space in any page can have copies of old values.
+            except sqlite3.OperationalError as error:
+                _log.warning("free space of the database file may still have old values", reason=str(error))
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def change_token(self, connection: Connection) -> object:
+        # The driver executes it directly, because inside a transaction the pragma returns an old value.
+        return _driver_of(connection).execute("PRAGMA data_version").fetchone()[0]
+
+    def prepare_feed(self) -> None:
+        """Does nothing, because the next cursor is computed from the newest change."""
+
+    def note_pruned(self, connection: Connection, last: int) -> None:
+        """Does nothing, because cursors are consecutive: the oldest stored one tells what was removed."""
+
+    def note_structure(self, connection: Connection, position: int) -> None:
+        """Does nothing, because every transaction reads the changes of other processes."""
+
+    def connect_to_feed(self) -> Connection:
+        return self.reading.connect()
+
+    def read_feed(self, connection: Connection, after: int, limit: int) -> FeedRead:
+        with connection.begin():
+            newest = complete_cursor(connection)
+            rows: Rows = (
+                []
+                if newest <= after
+                else connection.execute(CHANGES_BETWEEN.limit(limit), {"after": after, "until": newest}).all()
+            )
+        return FeedRead(rows, newest, newest)
+
+    def insert(self, table: Table) -> Any:
+        return sqlite.insert(table)
+
+    def is_listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
+        listed = func.json_each(bindparam(name, type_=JSON)).table_valued("value")
+        return column.in_(select(listed.c.value))
+
+
+def _driver_of(connection: Connection) -> sqlite3.Connection:
+    """The connection of the database driver. A statement on it does not begin a transaction."""
+    return cast(sqlite3.Connection, connection.connection.driver_connection)
+
+
+def _enter_wal(connection: sqlite3.Connection) -> None:
+    """Switch to WAL mode, with retries, because SQLite ignores its timeout here.
+
+    Without a retry, two processes that open a new file at the same time would fail.
+    """
+    give_up = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= give_up:
+                raise
+        time.sleep(0.01)

@@ -1,0 +1,27 @@
+"""The times and limits of the writer thread."""
+
+import msgspec
+
+REPORT_SECONDS = 60.0
+"""The seconds in which reports must be written.
+
+No caller waits, and an import of another process may hold the lock for long.
+"""
+POLL_SECONDS, LEAVE_SECONDS = 1.5, 2.0
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.02
+"""The seconds between two reads of the feed while committed changes wait for their delivery: first and later."""
+ANNOUNCE_SECONDS = 0.25
+"""In a cluster there are always changes of others. A member writes at most this often how far it has applied them."""
+LONG_SECONDS = 600.0
+"""A write that declares more than this number of seconds may change a large part of the database."""
+
+
+class WriterLimits(msgspec.Struct, frozen=True):
+    """Times of the writer. `poll`: the seconds between two reads of the feed.
+
+    `deadline`: the seconds for a write that does not declare a longer time.
+    """
+
+    poll: float
+    max_batch: int
+    deadline: float

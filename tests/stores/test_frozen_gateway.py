@@ -1,0 +1,78 @@
+"""A gateway of a cluster is frozen in the middle of a write."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from domogate.domain.events import StateChanged, UserChanged
+from domogate.domain.states import LightState
+from support.houses import house_of, houses, lamp_of, lamp_on
+from support.stores import CARLA, OpenStore, record_changes
+
+pytestmark = pytest.mark.slow
+
+
+async def test_it_delays_the_others_only_shortly_and_then_tries_again(open_store: OpenStore, postgres_url: str) -> None:
+    store = await open_store(postgres_url, member=True)
+    await store.import_estate(houses(2), prune=False)
+    recorded = record_changes(store)
+    script = textwrap.dedent(
+        """
+        import asyncio, sys, time
+        from domogate.domain.ids import Id
+        from domogate.domain.states import LightState, Report
+        from domogate.stores import SqlStore
+
+        class Clock:
+            def now(self): return 1_800_000_000.0
+
+        class Stopping(SqlStore):
+            stops = True
+            def commit(self, connection):
+                if self.stops and connection.in_transaction() and connection.exec_driver_sql(
+                    "SELECT count(*) FROM states").scalar():
+                    self.stops = False
+                    print("writing", flush=True)
+                    sys.stdin.readline()
+                super().commit(connection)
+
+        async def main():
+            store = Stopping(sys.argv[1], clock=Clock(), member=True)
+            await store.start()
+            await store.record([Report(Id(sys.argv[2]), Id(sys.argv[3]), 1.0, LightState(on=True, level=1))])
+            await store.stop()
+
+        asyncio.run(main())
+        """
+    )
+    plant, lamp = house_of(0), lamp_of(0)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, postgres_url, plant, lamp],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        assert await asyncio.to_thread(process.stdout.readline) == "writing\n"
+        process.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+        await store.record([lamp_on(2, 1)])
+        await store.save_user(CARLA)
+        assert time.monotonic() - began < 30, "the server ends the transaction of the frozen process"
+        assert [type(event) for event in recorded.events] == [StateChanged, UserChanged]
+        process.send_signal(signal.SIGCONT)
+        await asyncio.to_thread(process.communicate, "\n", 60)
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    async with asyncio.timeout(60):
+        while len(recorded.events) < 3:
+            await asyncio.sleep(0.005)
+    late = recorded.events[-1]
+    assert isinstance(late, StateChanged)
+    assert (late.module_id, late.state) == (lamp, LightState(on=True, level=1))
