@@ -16,7 +16,7 @@ from typing import IO
 from support import fork_server
 
 CLI = "domogate.cli"
-_FIRST_ANSWER = 60.0
+_FIRST_ANSWER = 100.0
 _TESTS = Path(__file__).parents[1]
 
 

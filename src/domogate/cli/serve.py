@@ -52,12 +52,14 @@ def _say_what_to_name(unnamed: UnnamedDrivers, settings: Settings) -> str:
 
 async def _say_what_is_missing(gateway: "Gateway") -> None:
     where = _where(gateway.settings)
-    init = f"domogate init {where}"
     users = await gateway.store.list_users()
     if not any(user.operator for user in users):
-        note(f"There is no operator yet. In another terminal, run this command, and open the link that it prints:\n  {init}")
+        note("There is no operator yet. In another terminal, run this command, and open the link that it prints:")
+        note(f"  domogate init {where}")
         if gateway.settings.serves_pages:
-            note("Everything else is set up in the browser: homes, devices, people, applications.")
+            note("The rest is set up in the browser: homes, devices, people, applications.")
+            if not users:
+                note(f"If you have an estate file, import it first:\n  domogate estate import FILE {where}")
             return
     if not users:
         note("The store is empty. If you have an estate file with your plants and users, run:")
