@@ -39,7 +39,7 @@ async def test_the_refusal_of_the_console_looks_right(chromium: Browser, demo: G
         await walk.open("/console")
         assert await walk.shows("This area is for operators of the gateway.")
         assert await walk.find_problems_everywhere("operators-only") == []
-        await walk.page.get_by_role("link", name="To the first page").click()
+        await walk.page.get_by_role("link", name="Back to the start page").click()
         await expect(walk.page.get_by_role("link", name="My homes")).to_be_visible()
         await expect(walk.page.get_by_role("link", name="Console")).to_have_count(0)
 

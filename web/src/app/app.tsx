@@ -3,6 +3,7 @@
 import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import { Door } from "../door/door";
 import { Loading, Notice } from "../parts/notice";
+import { Refusal } from "../parts/refusal";
 import { AREAS, loadArea, loadedArea, type Area, type AreaModule } from "./areas";
 import { config } from "./config";
 import { t } from "./i18n";
@@ -27,18 +28,6 @@ function Body() {
   if (!name) return <Door />;
   if (!area) return <Refusal words={t("error.no_page")} />;
   return <Gate key={area.name} area={area} />;
-}
-
-/** A page that cannot be shown, with a way back. */
-function Refusal({ words }: { words: string }) {
-  return (
-    <div class="door">
-      <h1>{words}</h1>
-      <p>
-        <a href="/">{t("common.to_door")}</a>
-      </p>
-    </div>
-  );
 }
 
 /**

@@ -114,7 +114,8 @@ export function formatDate(at: Date, options: Intl.DateTimeFormatOptions = { dat
 /** The time of today, or the date and time of another day. */
 export function formatTime(at: Date, now: Date = new Date()): string {
   const today = at.toDateString() === now.toDateString();
-  return formatDate(at, today ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
+  const words = formatDate(at, today ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
+  return words.replace(/\s(?=[AP]M$)/, "\u00a0"); // "10:41 AM" stays on one line
 }
 
 const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [

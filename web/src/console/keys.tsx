@@ -43,11 +43,11 @@ export function Keys() {
         filters={[{ name: "state", label: t("console.state"), options: STATES.map((one) => [one, valueWords("keystate", one)] as const), holds: (key, chosen) => stateOf(key) === chosen }]}
         columns={[
           { title: t("console.name"), value: ({ name }) => name },
-          { title: t("console.keys.begins"), value: ({ hint }) => hint, cell: ({ hint }) => <code>{hint} …</code> },
+          { title: t("console.keys.begins"), value: ({ hint }) => hint, cell: ({ hint }) => <code class="short">{`${hint}…`}</code> },
           { title: t("console.keys.rate"), value: ({ rate }) => rate },
           { title: t("console.keys.quota"), value: ({ dailyQuota }) => dailyQuota, cell: ({ dailyQuota }) => (dailyQuota === null ? "–" : formatNumber(dailyQuota)) },
           { title: t("console.keys.used"), value: ({ usedToday }) => usedToday, cell: (key) => <Used subscription={key} /> },
-          { title: t("console.created"), value: ({ createdAt }) => createdAt, cell: ({ createdAt }) => when(createdAt) },
+          { title: t("console.created"), value: ({ createdAt }) => createdAt, cell: ({ createdAt }) => when(createdAt) || "–" },
           { title: t("console.keys.expires"), value: ({ expiresAt }) => expiresAt, cell: ({ expiresAt }) => when(expiresAt) || "–" },
           { title: t("console.state"), value: (key) => valueWords("keystate", stateOf(key)), cell: (key) => <Tag group="keystate" value={stateOf(key)} kind={stateOf(key) === "active" ? "" : "warn"} /> },
         ]}

@@ -2,8 +2,9 @@
 
 import { useMemo } from "preact/hooks";
 import { api } from "../app/api";
-import { formatAgo, formatNumber, t } from "../app/i18n";
+import { formatAgo, t } from "../app/i18n";
 import { saveFile } from "../app/save_file";
+import { readingWords, unitSymbol } from "../app/units";
 import { Button } from "../parts/button";
 import { LazyChart } from "../parts/lazy_chart";
 import { Notice } from "../parts/notice";
@@ -16,7 +17,7 @@ import type { Measurement, Module, Plant } from "./model";
 import { ModuleChange } from "./module_change";
 import { OrderTable, useOrders } from "./orders";
 import { Reach } from "./modules";
-import { stateFacts } from "./state";
+import { stateFacts, valueName } from "./state";
 import { UndoNotice, useUndo } from "./undo";
 import { valueWords } from "./values";
 
@@ -42,8 +43,8 @@ export function ModulePage({ plant, id }: { plant: string; id: string }) {
             ]}
             about={<Reach module={{ ...module, absence: null }} />}
           >
-            <ModuleChange plant={plant} module={module} undo={undo} />
             {home.data?.status === "active" && <Command plant={plant} module={module} onEnded={() => Promise.all([loaded.reload(), orders.reload()])} />}
+            <ModuleChange plant={plant} module={module} undo={undo} />
           </Head>
           <UndoNotice of={undo} />
           {module.absence && (
@@ -81,7 +82,7 @@ function Readings({ plant, id }: { plant: string; id: string }) {
   const measures = useMemo(() => [...new Set(loaded.data?.map(({ measure }) => measure))], [loaded.data]);
   if (loaded.data && !measures.length) return null;
   return (
-    <Section title={t("console.readings.title")} about={t("console.readings.about")} actions={loaded.data && <Button onClick={() => saveFile(`${id}.csv`, csvOf(loaded.data ?? []))}>CSV</Button>}>
+    <Section title={t("console.readings.title")} about={t("console.readings.about")} actions={loaded.data && <Button onClick={() => saveFile(`${id}.csv`, csvOf(loaded.data ?? []))}>{t("console.readings.csv")}</Button>}>
       <Show of={loaded}>
         {(found) => measures.map((measure) => <Curve key={measure} measure={measure} all={found} />)}
       </Show>
@@ -97,8 +98,8 @@ function csvOf(found: readonly Measurement[]): string {
 function Curve({ measure, all }: { measure: string; all: readonly Measurement[] }) {
   const found = useMemo(() => all.filter((one) => one.measure === measure), [all, measure]);
   const times = useMemo(() => found.map(({ at }) => new Date(at)), [found]);
-  const lines = useMemo(() => [{ label: measure, token: "accent" as const, values: found.map(({ mean }) => mean) }], [found, measure]);
+  const lines = useMemo(() => [{ label: valueName(measure), token: "accent" as const, values: found.map(({ mean }) => mean) }], [found, measure]);
   const [first] = found;
-  if (first && found.length < CURVE_FROM) return <Facts facts={[[measure, `${formatNumber(first.mean)} ${first.unit} (${when(first.at)})`]]} />;
-  return <LazyChart label={measure} unit={first?.unit ?? ""} times={times} lines={lines} />;
+  if (first && found.length < CURVE_FROM) return <Facts facts={[[valueName(measure), `${readingWords({ value: first.mean, unit: first.unit })} (${when(first.at)})`]]} />;
+  return <LazyChart label={valueName(measure)} unit={unitSymbol(first?.unit ?? "")} times={times} lines={lines} />;
 }

@@ -3,22 +3,24 @@
 import { useEffect, useState } from "preact/hooks";
 import { request, wordsFor } from "../app/api";
 import { t } from "../app/i18n";
-import { Switch } from "../parts/field";
 import type { Device } from "./device";
+import { OnOff } from "./on_off";
 
 const EVERY = 2_000;
 
-export function Camera({ device, on, fixed }: { device: Device; on: boolean; fixed: boolean }) {
+interface CameraProps {
+  readonly device: Device;
+  readonly on: boolean;
+  readonly fixed: boolean;
+  readonly large: boolean;
+}
+
+export function Camera({ device, on, fixed, large }: CameraProps) {
   return (
     <>
-      {!fixed && (
-        <Switch
-          label={<span class="hidden">{device.module.value.name}</span>}
-          on={on}
-          onChange={(wanted) => void device.send({ do: "switch camera", on: wanted }, { on: wanted })}
-        />
-      )}
+      <OnOff label={device.module.value.name} on={on} fixed={fixed} large={large} onChange={(wanted) => device.send({ do: "switch camera", on: wanted }, { on: wanted })} />
       {on && !fixed && !device.isPending.value && <Picture device={device} />}
+      {!on && large && <p class="soft">{t("homes.picture_off")}</p>}
     </>
   );
 }

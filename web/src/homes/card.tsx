@@ -4,7 +4,7 @@ import { t } from "../app/i18n";
 import { Icon } from "../parts/icons";
 import { Controls } from "./controls";
 import type { Device } from "./device";
-import { absenceWords, failureWords, iconOf, stateWords } from "./words";
+import { absenceWords, failureWords, iconOf, needsCare, stateWords } from "./words";
 
 const isOn = (device: Device): boolean => {
   const state = device.state.value;
@@ -14,7 +14,7 @@ const isOn = (device: Device): boolean => {
 export function Card({ device, href }: { device: Device; href: string }) {
   const module = device.module.value;
   const failure = device.failure.value;
-  const looks = ["card", isOn(device) && "on", device.isPending.value && "pending", !module.reachable && "absent"];
+  const looks = ["card", isOn(device) && "on", device.isPending.value && "pending", !module.reachable && "absent", needsCare(device.state.value) && "bad"];
   return (
     <article class={looks.filter(Boolean).join(" ")} aria-label={module.name} aria-busy={device.isPending.value}>
       <a class="card-head" href={href}>

@@ -1,20 +1,23 @@
 /** The controls of a device, by what it is. Each shows the state that was asked for while a command is under way. */
 
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatDate, formatUnit, t } from "../app/i18n";
+import { IconButton } from "../parts/button";
 import { Switch } from "../parts/field";
 import { Icon } from "../parts/icons";
 import { Camera } from "./camera";
 import type { Device } from "./device";
 import { HoldButton } from "./hold_button";
 import type { Color, LightState, State, ThermostatState } from "./model";
+import { OnOff } from "./on_off";
 import { Slider } from "./slider";
 import { temperatureWords } from "./words";
 
 const percent = (value: number): string => formatUnit(value, "percent");
 
-/** The control that a card of the device shows; null if there is nothing to do. */
-export function Controls({ device }: { device: Device }) {
+/** The control that a card of the device shows; null if there is nothing to do. The page of the device has room for words. */
+export function Controls({ device, large = false }: { device: Device; large?: boolean }) {
   const { command, kind, name } = device.module.value;
   const state = device.state.value;
   if (kind === "scene") return command ? <Scene device={device} /> : null;
@@ -22,11 +25,11 @@ export function Controls({ device }: { device: Device }) {
   const fixed = !command;
   switch (state.of) {
     case "light":
-      return <Light device={device} state={state} fixed={fixed} />;
+      return <Light device={device} state={state} fixed={fixed} large={large} />;
     case "plug":
-      return <OnOff label={name} on={state.on} fixed={fixed} onChange={(on) => device.send({ do: "switch plug", on }, { on })} />;
+      return <OnOff label={name} on={state.on} fixed={fixed} large={large} onChange={(on) => device.send({ do: "switch plug", on }, { on })} />;
     case "heater":
-      return <OnOff label={name} on={state.on} fixed={fixed} onChange={(on) => device.send({ do: "switch heater", on }, { on })} />;
+      return <OnOff label={name} on={state.on} fixed={fixed} large={large} onChange={(on) => device.send({ do: "switch heater", on }, { on })} />;
     case "multisocket":
       return <Sockets device={device} sockets={state.sockets} fixed={fixed} />;
     case "automation":
@@ -38,25 +41,13 @@ export function Controls({ device }: { device: Device }) {
     case "activation":
       return fixed ? null : <Hold device={device} act="activate" words={t("homes.act.activate")} />;
     case "camera":
-      return <Camera device={device} on={state.on} fixed={fixed} />;
+      return <Camera device={device} on={state.on} fixed={fixed} large={large} />;
     default:
       return null;
   }
 }
 
-interface OnOffProps {
-  readonly label: string;
-  readonly on: boolean;
-  readonly fixed: boolean;
-  readonly onChange: (on: boolean) => Promise<void>;
-}
-
-export function OnOff({ label, on, fixed, onChange }: OnOffProps) {
-  if (fixed) return null;
-  return <Switch label={<span class="hidden">{label}</span>} on={on} onChange={(wanted) => void onChange(wanted)} />;
-}
-
-function Light({ device, state, fixed }: { device: Device; state: LightState; fixed: boolean }) {
+function Light({ device, state, fixed, large }: { device: Device; state: LightState; fixed: boolean; large: boolean }) {
   const { name } = device.module.value;
   const setLevel = (level: number): void => {
     if (level === 0) void device.send({ do: "set light", on: false }, { on: false });
@@ -64,9 +55,10 @@ function Light({ device, state, fixed }: { device: Device; state: LightState; fi
   };
   return (
     <>
-      <OnOff label={name} on={state.on} fixed={fixed} onChange={(on) => device.send({ do: "set light", on }, { on })} />
+      <OnOff label={name} on={state.on} fixed={fixed} large={large} onChange={(on) => device.send({ do: "set light", on }, { on })} />
       {state.level !== null && !fixed && (
         <div class="card-wide">
+          {large && <strong>{t("homes.brightness")}</strong>}
           <Slider
             label={t("homes.brightness_of", { name })}
             look={state.on ? "" : "off"}
@@ -138,20 +130,23 @@ export function setTemperature(device: Device, state: ThermostatState, setPoint:
 }
 
 function SetPoint({ device, state }: { device: Device; state: ThermostatState }) {
-  const { name } = device.module.value;
+  return (
+    <ColderWarmer device={device} state={state}>
+      <strong>{temperatureWords(state.setPoint)}</strong>
+      <span class="soft">{modeWords(state)}</span>
+    </ColderWarmer>
+  );
+}
+
+/** Two buttons that change the wanted temperature by a step, and words between them. */
+export function ColderWarmer({ device, state, children }: { device: Device; state: ThermostatState; children: ComponentChildren }) {
+  const { command, name } = device.module.value;
   const change = (by: number): void => setTemperature(device, state, Math.min(30, Math.max(5, Math.round((state.setPoint + by) * 2) / 2)));
   return (
     <div class="card-wide set-point">
-      <button type="button" class="icon-button" aria-label={t("homes.act.colder_of", { name })} onClick={() => change(-0.5)}>
-        <Icon name="minus" />
-      </button>
-      <span class="set-point-value">
-        <strong>{temperatureWords(state.setPoint)}</strong>
-        <span class="soft">{modeWords(state)}</span>
-      </span>
-      <button type="button" class="icon-button" aria-label={t("homes.act.warmer_of", { name })} onClick={() => change(0.5)}>
-        <Icon name="add" />
-      </button>
+      {command && <IconButton icon="minus" label={t("homes.act.colder_of", { name })} onClick={() => change(-0.5)} />}
+      <span class="set-point-value">{children}</span>
+      {command && <IconButton icon="add" label={t("homes.act.warmer_of", { name })} onClick={() => change(0.5)} />}
     </div>
   );
 }

@@ -1,17 +1,18 @@
 /** The page of one device: all its controls, and what is known about it. */
 
 import { formatDate, formatTime, t } from "../app/i18n";
+import { readingWords } from "../app/units";
 import { Button } from "../parts/button";
 import { Select } from "../parts/field";
 import { Notice } from "../parts/notice";
-import { Controls, LampColor, modeWords, setTemperature } from "./controls";
+import { ColderWarmer, Controls, LampColor, modeWords, setTemperature } from "./controls";
 import { Dial } from "./dial";
 import type { Device } from "./device";
 import { NotInHome } from "./head";
 import { History } from "./history";
 import type { State, ThermostatState } from "./model";
 import type { OpenHome } from "./store";
-import { absenceWords, failureWords, readingWords, stateWords } from "./words";
+import { absenceWords, failureWords, stateWords } from "./words";
 
 export function DevicePage({ open, id }: { open: OpenHome; id: string }) {
   const home = open.home.value;
@@ -51,7 +52,7 @@ function Star({ open, id }: { open: OpenHome; id: string }) {
   const starred = open.favourites.value.includes(id);
   return (
     <Button look="quiet" icon="star" pressed={starred} onClick={() => open.setFavourite(id, !starred)}>
-      {t("homes.favourites.one")}
+      <span class="wide-words">{t("homes.favourites.one")}</span>
     </Button>
   );
 }
@@ -61,7 +62,7 @@ function Large({ device }: { device: Device }) {
   if (state?.of === "chronothermostat") return <Thermostat device={device} state={state} />;
   return (
     <>
-      <Controls device={device} />
+      <Controls device={device} large />
       {state?.of === "light" && state.color && device.module.value.command && <LampColor device={device} color={state.color} />}
     </>
   );
@@ -85,10 +86,10 @@ function Thermostat({ device, state }: { device: Device; state: ThermostatState 
         disabled={!command}
         onChange={(setPoint) => setTemperature(device, state, setPoint)}
       />
-      <p class="soft">
-        {modeWords(state)}
-        {state.humidity && ` · ${t("homes.humidity", { value: readingWords(state.humidity) })}`}
-      </p>
+      <ColderWarmer device={device} state={state}>
+        <span>{modeWords(state)}</span>
+        {state.humidity && <span class="soft">{t("homes.humidity", { value: readingWords(state.humidity) })}</span>}
+      </ColderWarmer>
       {command && (
         <div class="choices">
           <Select label={t("homes.mode.title")} value={state.mode} options={MODES.map((mode) => [mode, t(`homes.mode.${mode}`)] as const)} onChange={(mode) => send({ mode })} />
@@ -120,15 +121,17 @@ function Facts({ device }: { device: Device }) {
   if (unreachable) facts.push([t("homes.facts.absent_since"), formatDate(new Date(unreachable.since), { dateStyle: "medium", timeStyle: "short" })]);
   if (state && "power" in state && state.power) facts.push([t("homes.facts.power"), readingWords(state.power)]);
   if (state && "energy" in state && state.energy) facts.push([t("homes.facts.energy"), readingWords(state.energy)]);
-  if (simulated) facts.push([t("homes.facts.simulated"), t("homes.facts.simulated_about")]);
   return (
-    <dl class="facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <>
+      <dl class="facts">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {simulated && <p class="soft facts-note">{t("homes.facts.simulated")}</p>}
+    </>
   );
 }

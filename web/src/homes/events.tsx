@@ -54,10 +54,10 @@ const ICONS: Readonly<Record<RecentEvent["kind"], IconName>> = {
   home: "home",
 };
 
-function aboutWords({ at, kind, outcome }: RecentEvent): string {
+function aboutWords({ at, kind, outcome, state }: RecentEvent): string {
   const parts = [formatTime(new Date(at))];
   if (outcome && outcome !== "confirmed") parts.push(t(`homes.outcome.${outcome}`));
-  if (kind === "state") parts.push(t("homes.events.by_hand"));
+  if (kind === "state" && state?.of !== "remote") parts.push(t("homes.events.by_hand"));
   return parts.join(" · ");
 }
 

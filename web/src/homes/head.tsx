@@ -3,17 +3,17 @@
 import type { ComponentChildren } from "preact";
 import { t } from "../app/i18n";
 import { Icon, type IconName } from "../parts/icons";
-import { Notice } from "../parts/notice";
+import { Refusal } from "../parts/refusal";
 import type { Home } from "./model";
 
 type Tab = "devices" | "energy" | "events" | "people" | "safety";
 
 const TABS: readonly (readonly [Tab, IconName])[] = [
   ["devices", "home"],
-  ["safety", "exit"],
   ["energy", "energy"],
   ["events", "history"],
   ["people", "people"],
+  ["safety", "exit"],
 ];
 
 export function Tabs({ home, current }: { home: Home; current: Tab }) {
@@ -50,11 +50,5 @@ export function Subpage({ home, current, children }: { home: Home; current: Tab;
 
 /** Instead of a room or a device that does not exist, or that the person may not see. */
 export function NotInHome({ home, words }: { home: Home; words: string }) {
-  return (
-    <Notice kind="warn" title={words}>
-      <p>
-        <a href={`/homes/${home.id}`}>{home.name}</a>
-      </p>
-    </Notice>
-  );
+  return <Refusal words={words} back={[`/homes/${home.id}`, home.name]} />;
 }

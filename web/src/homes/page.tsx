@@ -3,7 +3,7 @@
 import type { ComponentType } from "preact";
 import { match } from "../app/router";
 import { t } from "../app/i18n";
-import { Notice } from "../parts/notice";
+import { Refusal } from "../parts/refusal";
 import { DevicePage } from "./device_page";
 import { EnergyPage } from "./energy";
 import { EventsPage } from "./events";
@@ -45,5 +45,5 @@ export function Page() {
     const { home: id, device: shown } = device;
     return <WithHome key={id} id={id} show={(open) => <DevicePage open={open} id={shown} />} />;
   }
-  return <Notice kind="warn" title={t("error.no_page")} />;
+  return <Refusal words={t("error.no_page")} back={["/homes", t("homes.title")]} />;
 }

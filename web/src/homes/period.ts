@@ -50,7 +50,7 @@ function next(per: Per, at: Date): Date {
 
 /** The name of a period: "16 November 2026", "9 – 15 November", "November 2026", "2026". */
 export function periodWords({ range, since, until }: Period): string {
-  if (range === "day") return formatDate(since, { dateStyle: "full" });
+  if (range === "day") return formatDate(since, { weekday: "short", day: "numeric", month: "short", year: "numeric" });
   if (range === "month") return formatDate(since, { month: "long", year: "numeric" });
   if (range === "year") return formatDate(since, { year: "numeric" });
   return `${formatDate(since)} – ${formatDate(new Date(until.getTime() - 1))}`;

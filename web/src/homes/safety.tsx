@@ -33,9 +33,9 @@ function Status({ safety }: { safety: Safety }) {
         <section key={controller.id} class="part" aria-label={controller.name}>
           <h2>{controller.name}</h2>
           <List>
-            <Row icon="settings" title={t("homes.safety.controller")} about={deviceWords(controller)} end={<Tag device={controller} />} />
+            <Row icon="settings" title={t("homes.safety.controller")} about={deviceWords(controller)} tag={<Tag device={controller} />} />
             {controller.units.map((unit) => (
-              <Row key={unit.id} icon="exit" title={unit.name} about={deviceWords(unit)} end={<Tag device={unit} />} />
+              <Row key={unit.id} icon="exit" title={unit.name} about={deviceWords(unit)} tag={<Tag device={unit} />} />
             ))}
           </List>
         </section>

@@ -32,6 +32,9 @@ export class OpenHome {
   #again = false;
   #wasReady = false;
   #closed = false;
+  /** Favourites that are being stored, and how often that ended: a list that was read meanwhile may be an old one. */
+  #storing = 0;
+  #stored = 0;
 
   constructor(readonly id: string) {
     this.places = computed(() => this.#arrange(this.home.value));
@@ -69,11 +72,15 @@ export class OpenHome {
     const before = this.favourites.value;
     const next = before.filter((one) => one !== id && this.#devices.has(one));
     this.favourites.value = wanted ? [...next, id] : next;
+    this.#storing += 1;
     try {
       await api.put(`/home/v1/homes/${this.id}/favourites`, { modules: this.favourites.value });
     } catch (error) {
       this.favourites.value = before;
       throw error;
+    } finally {
+      this.#storing -= 1;
+      this.#stored += 1;
     }
   }
 
@@ -104,10 +111,11 @@ export class OpenHome {
     try {
       const path = `/home/v1/homes/${this.id}`;
       const former = { modules: this.favourites.value };
+      const stored = this.#stored;
       const [home, { modules }] = await Promise.all([api.get<Home>(path), api.get<typeof former>(`${path}/favourites`).catch(() => former)]);
       if (this.#closed) return;
       this.#keep(home);
-      this.favourites.value = modules;
+      if (!this.#storing && stored === this.#stored) this.favourites.value = modules;
       this.problem.value = null;
     } catch (error) {
       // Rights that ended: nothing of the home may be shown any more. A lost connection: the last state stays, marked as old.

@@ -4,7 +4,8 @@ import type { ComponentChild } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { formatTime, t } from "../app/i18n";
 import { Icon } from "../parts/icons";
-import { Loading, Notice } from "../parts/notice";
+import { Loading } from "../parts/notice";
+import { Refusal } from "../parts/refusal";
 import type { Home } from "./model";
 import { OpenHome } from "./store";
 
@@ -21,13 +22,7 @@ export function WithHome({ id, show }: WithHomeProps) {
   if (!open.home.value) {
     if (!problem) return <Loading />;
     const lost = problem.status === 403 || problem.status === 404;
-    return (
-      <Notice kind="warn" title={lost ? t("homes.no_access") : problem.words}>
-        <p>
-          <a href="/homes">{t("homes.title")}</a>
-        </p>
-      </Notice>
-    );
+    return <Refusal words={lost ? t("homes.no_access") : problem.words} back={["/homes", t("homes.title")]} />;
   }
   return (
     <>

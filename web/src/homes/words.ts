@@ -1,9 +1,10 @@
 /** States, failures and reasons in the words of a resident. */
 
 import { formatNumber, formatTime, formatUnit, hasText, t } from "../app/i18n";
+import { readingWords } from "../app/units";
 import type { IconName } from "../parts/icons";
 import type { Failure } from "./device";
-import type { Module, Reading, State } from "./model";
+import type { Module, State } from "./model";
 
 const ICONS: Readonly<Record<string, IconName>> = {
   light: "lamp",
@@ -24,21 +25,6 @@ const ICONS: Readonly<Record<string, IconName>> = {
 
 export function iconOf(module: Module): IconName {
   return ICONS[module.kind] ?? (module.state?.of === "camera" ? "camera" : module.state?.of === "emergency" ? "exit" : "settings");
-}
-
-export function readingWords(reading: Reading): string {
-  switch (reading.unit) {
-    case "C":
-      return formatUnit(reading.value, "celsius", { maximumFractionDigits: 1 });
-    case "F":
-      return `${formatNumber(reading.value, { maximumFractionDigits: 1 })} °F`;
-    case "%":
-      return formatUnit(reading.value, "percent", { maximumFractionDigits: 0 });
-    case "watt":
-      return `${formatNumber(reading.value, { maximumFractionDigits: reading.value < 10 ? 1 : 0 })} W`;
-    case "watt_hour":
-      return `${formatNumber(reading.value / 1000, { maximumFractionDigits: reading.value < 100_000 ? 2 : 0 })} kWh`;
-  }
 }
 
 export function temperatureWords(celsius: number): string {
@@ -85,9 +71,17 @@ function positionWords(position: number): string {
   return t("homes.state.partly_open", { percent: formatUnit(position, "percent") });
 }
 
+const isFailure = ({ type }: { readonly type: string }): boolean => !type.endsWith("OK");
+
+/** Whether somebody should do something about the device: a failure, or a battery that is almost empty. */
+export function needsCare(state: State | null): boolean {
+  if (state?.of === "remote") return state.battery === "low" || state.battery === "very_low";
+  return state?.of === "emergency" && state.failures.some(isFailure);
+}
+
 function emergencyWords({ failures, testing, charge }: Extract<State, { of: "emergency" }>): string {
-  const bad = failures.filter(({ type }) => !type.endsWith("OK"));
-  if (bad.length) return t("homes.state.failures", { count: bad.length });
+  const broken = failures.filter(isFailure).length;
+  if (broken) return t("homes.state.failures", { count: broken });
   if (testing) return t("homes.state.testing");
   return charge === null ? t("homes.state.fine") : `${t("homes.state.fine")} · ${formatUnit(charge, "percent")}`;
 }

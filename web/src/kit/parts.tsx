@@ -154,8 +154,10 @@ export function Copyable({ value }: { value: string }) {
   );
 }
 
+/** A time in words. The time zero means that nobody knows when it was. */
 export function when(at: string | null | undefined): string {
-  return at ? formatTime(new Date(at)) : "";
+  const time = new Date(at ?? 0);
+  return time.getTime() ? formatTime(time) : "";
 }
 
 /** Calls again and again while the page is visible. */

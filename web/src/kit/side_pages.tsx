@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { t } from "../app/i18n";
 import { go, match, path, segments } from "../app/router";
 import { Icon, type IconName } from "../parts/icons";
-import { Notice } from "../parts/notice";
+import { Refusal } from "../parts/refusal";
 
 /**
  * A page in the navigation: its name, which is the first part of its path, and its icon. The title is `AREA.NAME.title`.
@@ -64,5 +64,5 @@ function body(area: string, routes: Routes): ComponentChild {
     const found = match(`/${area}/${pattern}`);
     if (found) return show(found);
   }
-  return <Notice kind="warn" title={t("error.no_page")} />;
+  return <Refusal words={t("error.no_page")} />;
 }

@@ -100,6 +100,7 @@ function options(width: number, height: number, unit: string, times: readonly Da
     width,
     height,
     cursor: { drag: { x: true, y: false } },
+    legend: { markers: { fill: (_plot, index) => colour(lines[index - 1]?.token ?? "soft") } },
     ...(hasBars ? { scales: barScales(times) } : {}),
     series: [
       { label: t("common.time"), value: (_plot, at) => (at === null ? "" : formatTime(new Date(at * 1000))) },

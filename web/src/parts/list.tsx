@@ -17,15 +17,18 @@ interface RowProps {
   readonly icon?: IconName;
   /** With an address the whole row is a link. */
   readonly href?: string;
+  /** A short word about the state, beside the title. */
+  readonly tag?: ComponentChildren;
   readonly end?: ComponentChildren;
 }
 
-export function Row({ title, about, icon, href, end }: RowProps) {
+export function Row({ title, about, icon, href, tag, end }: RowProps) {
   const body = (
     <>
       {icon && <Icon name={icon} />}
       <span class="row-text">
         <span class="row-title">{title}</span>
+        {tag}
         {about && <span class="row-about">{about}</span>}
       </span>
       {href && <Icon name="right" />}
