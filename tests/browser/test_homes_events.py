@@ -1,7 +1,9 @@
 """Favourites and the recent events of a home, in a real browser."""
 
+import asyncio
+
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Route, expect
 
 from support.gateway import Gateway
 from support.pages import visit
@@ -34,6 +36,35 @@ async def test_a_favourite_is_on_top_for_its_person_only(chromium: Browser, demo
         await expect(star).to_have_attribute("aria-pressed", "false")
         await anna.open(HOUSE)
         await expect(favourites).to_have_count(0)
+
+
+async def test_a_list_that_was_read_before_does_not_remove_a_favourite(chromium: Browser, demo: Gateway) -> None:
+    reads = 0
+    reading, chosen = asyncio.Event(), asyncio.Event()
+
+    async def answer(route: Route) -> None:
+        nonlocal reads
+        if route.request.method == "PUT":
+            await route.fulfill(status=204)
+            return
+        reads += 1
+        if reads > 1:  # The page reads the home once more after its stream is ready.
+            reading.set()
+            await chosen.wait()
+        await route.fulfill(json={"modules": []})
+
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await walk.page.route("**/favourites", answer)
+        await walk.open(HOUSE)
+        await walk.page.get_by_role("link", name="Hall lamp").click()
+        await reading.wait()
+        star = walk.page.get_by_role("button", name="Favourite")
+        await star.click()
+        await expect(star).to_have_attribute("aria-pressed", "true")
+        async with walk.page.expect_response("**/favourites"):
+            chosen.set()
+        await walk.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        await expect(star).to_have_attribute("aria-pressed", "true")
 
 
 async def test_a_favourite_that_is_not_stored_is_taken_back(chromium: Browser, demo: Gateway) -> None:

@@ -8,6 +8,7 @@ import { text, type FormField, type Values } from "../kit/form";
 import { MANAGE } from "../kit/load";
 import { FormButton } from "../kit/parts";
 import type { Kind, Module, Order } from "./model";
+import { valueName } from "./state";
 import { valueWords } from "./values";
 
 const LONGEST_COMMAND = 60_000;
@@ -83,10 +84,10 @@ export function Command({ plant, module, onEnded }: CommandProps) {
 
 function fieldOf([name, kind, min, max]: Input, optional: boolean): FormField {
   if (kind === "number") {
-    return { kind: "text", type: "number", name, label: name, hint: `${min} – ${max}`, step: "any", required: !optional, ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) };
+    return { kind: "text", type: "number", name, label: valueName(name), hint: `${min} – ${max}`, step: "any", required: !optional, ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) };
   }
-  const options = (kind === "bool" ? ["true", "false"] : kind).map((one) => [one, one] as const);
-  return { kind: "choice", name, label: name, value: optional ? "" : (options[0]?.[0] ?? ""), options: optional ? [["", "–"], ...options] : options };
+  const options = kind === "bool" ? ([["true", t("console.yes")], ["false", t("console.no")]] as const) : kind.map((one) => [one, one] as const);
+  return { kind: "choice", name, label: valueName(name), value: optional ? "" : (options[0]?.[0] ?? ""), options: optional ? [["", "–"], ...options] : options };
 }
 
 function bodyOf(form: Form, values: Values): object {
