@@ -1,5 +1,7 @@
 """The pages about the people of a home, its applications and its emergency lighting, in a real browser."""
 
+import json
+
 import pytest
 from playwright.async_api import Browser, expect
 
@@ -10,6 +12,7 @@ pytestmark = pytest.mark.slow
 
 ANNA, BRUNO, ELENA, FABIO = (f"{name}@example.com" for name in ("anna", "bruno", "elena", "fabio"))
 HOUSE = "Casa Bianchi"
+HOUSE_ID = "ca5a0001-0000-4000-8000-000000000000"
 NO_ROOM = "Please choose at least one room."
 
 
@@ -42,7 +45,8 @@ async def test_the_page_about_people_looks_right(chromium: Browser, demo: Gatewa
 
 
 async def test_an_owner_invites_a_guest_changes_the_rooms_and_removes_the_guest(chromium: Browser, demo: Gateway) -> None:
-    async with visit(chromium, demo, who=ANNA) as anna, visit(chromium, demo, who=FABIO) as fabio:
+    there = visit(chromium, demo, who=ANNA, time_zone="America/New_York")
+    async with there as anna, visit(chromium, demo, who=FABIO) as fabio:
         await open_page(anna, "People")
         await anna.page.get_by_role("button", name="Invite a person").click()
         dialog = anna.page.get_by_role("dialog")
@@ -53,15 +57,21 @@ async def test_an_owner_invites_a_guest_changes_the_rooms_and_removes_the_guest(
         await dialog.get_by_role("button", name="Invite a person").click()
         await expect(dialog.get_by_role("group", name="Rooms")).to_contain_text(NO_ROOM)
         await dialog.get_by_label("Kitchen", exact=True).check()
-        await dialog.get_by_role("button", name="Invite a person").click()
+        await expect(dialog).to_contain_text("times are those of the home (Europe/Rome). This device uses America/New_York.")
+        await dialog.get_by_label("Until").fill("2099-07-01T10:00")
+        async with anna.page.expect_request("**/invitations") as sent:
+            await dialog.get_by_role("button", name="Invite a person").click()
+        invitation = json.loads((await sent.value).post_data or "")
+        assert invitation["limits"]["validUntil"] == "2099-07-01T08:00:00.000Z"
         assert await anna.shows(f"{FABIO} may use this home now.")
         row = anna.page.get_by_role("listitem").filter(has=anna.page.get_by_role("button", name=f"Change access of {FABIO}"))
-        await expect(row).to_contain_text("Kitchen")
+        await expect(row).to_contain_text("Kitchen · until Jul 1, 2099, 10:00")
 
         await fabio.open("/homes")
         await expect(fabio.page.get_by_role("heading", level=1)).to_have_text(HOUSE)
         await expect(fabio.page.get_by_role("heading", level=3)).to_have_count(1)
         await row.get_by_role("button", name="Change access").click()
+        await expect(dialog.get_by_label("Until")).to_have_value("2099-07-01T10:00")
         await dialog.get_by_label("Kitchen", exact=True).uncheck()
         await dialog.get_by_role("button", name="Save").click()
         await expect(dialog.get_by_role("group", name="Rooms")).to_contain_text(NO_ROOM)
@@ -92,9 +102,26 @@ async def test_a_refused_invitation_is_explained_inside_the_dialog(chromium: Bro
         )
         await dialog.get_by_label("Until").fill("")
         await dialog.get_by_role("button", name="Invite a person").click()
-        await expect(dialog.get_by_role("alert")).to_contain_text("already has access")
+        await expect(dialog.get_by_role("alert")).to_contain_text("has access or an invitation already")
         await expect(walk.page.get_by_role("region", name="Messages").locator(".toast")).to_have_count(0)
         walk.complaints.clear()  # the browser reports the refused request
+
+
+async def test_refusals_are_said_in_the_language_of_the_person(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA, locale="it") as walk:
+        await walk.open(f"/homes/{HOUSE_ID}/people")
+        await walk.page.get_by_role("button", name="Invitare una persona").click()
+        dialog = walk.page.get_by_role("dialog")
+        await dialog.get_by_label("E-mail").fill(BRUNO)
+        await dialog.get_by_role("button", name="Invitare una persona").click()
+        await expect(dialog.get_by_role("alert")).to_have_text("Questa persona ha già un accesso o un invito.")
+        problem = {"title": "Conflict", "status": 409, "detail": "Nobody has foreseen this."}
+        await walk.page.route("**/invitations", lambda route: route.fulfill(status=409, json=problem))
+        await dialog.get_by_role("button", name="Invitare una persona").click()
+        await expect(dialog.get_by_role("alert")).to_have_text(
+            "Il gateway ha rifiutato. Dettagli tecnici in inglese: Nobody has foreseen this."
+        )
+        walk.complaints.clear()  # the browser reports the refused requests
 
 
 async def test_a_room_and_a_device_that_a_person_may_not_see_are_explained(chromium: Browser, demo: Gateway) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from domogate.auth.pages.language import LANGUAGES
+from domogate.services.refusals import Reason
 
 SOURCE = Path(__file__).parents[2] / "web" / "src"
 FOLDERS = sorted(file.parent for file in SOURCE.rglob("en.toml"))
@@ -55,3 +56,9 @@ def test_every_key_of_the_code_has_a_text() -> None:
 def test_no_key_is_in_two_files() -> None:
     keys = [key for folder in FOLDERS for key in read(folder, "en")]
     assert len(keys) == len(set(keys))
+
+
+def test_every_reason_of_a_refusal_has_a_text() -> None:
+    texts = read(SOURCE / "texts", "en")
+    prefix = "error.reason."
+    assert {key.removeprefix(prefix) for key in texts if key.startswith(prefix)} == {str(reason) for reason in Reason}

@@ -136,6 +136,13 @@ class TestPlants:
         told = the_mistake(house(f"{key}: {'x' * (most + 1)}"))
         assert (told.path, told.allowed) == (f"plants[0].{key}", f"at most {most} characters")
 
+    def test_a_time_zone_is_a_name_of_the_iana_database(self) -> None:
+        (plant,) = read_estate(house("timeZone: Europe/Rome"), "x").estate.plants
+        assert plant.plant.time_zone == "Europe/Rome"
+        for wrong in ("Europe/Atlantis", "CET+1", "../Rome"):
+            told = the_mistake(house(f"timeZone: {wrong}"))
+            assert (told.path, told.allowed) == ("plants[0].timeZone", "a name such as 'Europe/Rome'")
+
     def test_a_name_of_more_than_50_characters(self) -> None:
         assert the_mistake(house().replace("Casa", "x" * 51)).allowed == "at most 50 characters"
 

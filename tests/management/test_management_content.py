@@ -27,9 +27,12 @@ async def content(api: ManagementApi) -> dict[str, Any]:
 
 class TestPlants:
     async def test_a_new_plant_belongs_to_its_owner(self, api: ManagementApi) -> None:
-        body = {"name": "Villa", "type": "house", "owner": "BRUNO@example.com", "country": "Italia"}
+        body = {"name": "Villa", "type": "house", "owner": "BRUNO@example.com", "country": "Italia", "timeZone": "Europe/Rome"}
         created = await api.ok("POST", "/plants", body, status=201)
         assert (created["name"], created["owner"]["userId"], created["country"]) == ("Villa", BRUNO.id, "Italia")
+        assert created["timeZone"] == "Europe/Rome"
+        told = await api.refused("PATCH", f"/plants/{created['id']}", {"timeZone": "Rome"}, status=422)
+        assert "there is no time zone" in told
         assert await api.ok("GET", f"/plants/{created['id']}") == created
         assert created["id"] in {plant["id"] for plant in (await api.ok("GET", f"/users/{BRUNO.id}/plants"))["items"]}
 

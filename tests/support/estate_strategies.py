@@ -278,6 +278,7 @@ def _plant(draw: Draw, ids: "count[int]", users: list[User]) -> EstatePlant:
         country=draw(st.none() | texts()),
         zip_code=draw(st.none() | texts(20)),
         address=draw(st.none() | texts(500)),
+        time_zone=draw(st.sampled_from((None, "UTC", "Europe/Rome"))),
         emergency_lighting=draw(yes_or_no)
         or any(module.kind is DeviceKind.EMERGENCY_CONTROLLER for module in topology.every_module()),
         allowed=tuple(Member(one.user_id, one.email, _limits(draw, topology)) for one in members[1:]),

@@ -117,11 +117,16 @@ async def visit(
     width: int = 1440,
     scheme: Scheme = "light",
     locale: str = "en",
+    time_zone: str | None = None,
 ) -> AsyncIterator[Walk]:
     """A new browser profile in which `who` is logged in. Without `who`, nobody is."""
     assert load_build() is not None, _NOT_BUILT
     context = await chromium.new_context(
-        viewport={"width": width, "height": 800}, color_scheme=scheme, locale=locale, reduced_motion="reduce"
+        viewport={"width": width, "height": 800},
+        color_scheme=scheme,
+        locale=locale,
+        timezone_id=time_zone,
+        reduced_motion="reduce",
     )
     context.set_default_timeout(PATIENCE)
     walk = Walk(await context.new_page(), gateway, f"{width}-{scheme}")

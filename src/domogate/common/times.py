@@ -41,6 +41,14 @@ def parse_time_zone(name: str) -> tzinfo:
         raise ValueError(f"{name!r} is not a known time zone; write it as Europe/Rome.") from None
 
 
+def is_time_zone(name: str) -> bool:
+    try:
+        parse_time_zone(name)
+    except ValueError:
+        return False
+    return True
+
+
 def parse_time(text: str) -> float:
     """Return the seconds since the epoch for an ISO 8601 time, a day (UTC) or a number of seconds.
 

@@ -58,6 +58,8 @@ class Plant(msgspec.Struct, frozen=True, gc=False):
     """True for a site: the plant has emergency controllers or is marked as a site. The store computes it."""
     allowed: tuple[Member, ...] = ()
     invited: tuple[Invitation, ...] = ()
+    time_zone: str | None = None
+    """The IANA name of its time zone, for example Europe/Rome. None if it is not known."""
 
     def is_of(self, user_id: Id) -> bool:
         """Whether the user is the owner or an allowed user (Spec 7, Decision 0010)."""

@@ -83,6 +83,7 @@ PLANT = Shape(
     country=AS_IS,
     zip_code=AS_IS,
     address=AS_IS,
+    time_zone=AS_IS,
 )
 LIMITS = Shape(
     Limits,

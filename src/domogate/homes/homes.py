@@ -49,10 +49,12 @@ class WholeHomeOut(_HomeFacts, frozen=True):
     """A home with everything in it that the person may see.
 
     `rooms` are the rooms without a floor. `modules` has all modules; a module without a room has `roomId` null. For a guest,
-    `until` is the time at which the guest's rights may end or change.
+    `until` is the time at which the guest's rights may end or change. `timeZone` is the IANA name of the home's time zone, or
+    null if it is not known.
     """
 
     until: datetime | None
+    time_zone: str | None
     floors: list[FloorOut]
     rooms: list[RoomOut]
     modules: list[ModuleOut]
@@ -83,6 +85,7 @@ async def get_home(services: HomeServices, call: HomeCall) -> WholeHomeOut:
         role=home.role,
         site=plant.emergency_lighting,
         until=None if home.access.until > LATEST else to_datetime(home.access.until),
+        time_zone=plant.time_zone,
         floors=[FloorOut(floor.id, floor.name, _rooms(floor.ambients)) for floor in topology.floors],
         rooms=_rooms(topology.ambients),
         modules=[module_out(home, view, room_of.get(view.module.id)) for view in home.view.modules.values()],

@@ -11,7 +11,7 @@ from domogate.domain import faults
 from domogate.domain.faults import Fault, KeyRefused, ScopeMissing, TokenRefused, TooManyRequests, sentence
 from domogate.services import refusals
 from domogate.services.people import TooOften
-from domogate.services.refusals import Refused
+from domogate.services.refusals import Reason, Refused
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -48,30 +48,45 @@ STATUS_OF: dict[type[Exception], int] = {
 """The status of each fault. A fault that is not in this table is a failure of the gateway (500)."""
 
 
+REASON_OF: dict[type[Exception], Reason] = {
+    faults.DeviceOffline: Reason.DEVICE_OFFLINE,
+    faults.DeviceTimeout: Reason.DEVICE_TIMEOUT,
+    faults.DeviceRefused: Reason.DEVICE_REFUSED,
+    faults.CommandNotSupported: Reason.DEVICE_REFUSED,
+}
+
+
 class ProblemDetails(msgspec.Struct, frozen=True, rename="camel"):
-    """The body of every refusal. `detail` is for a person."""
+    """The body of every refusal. `detail` is for a person, in English.
+
+    Some refusals that people meet have a `reason`: a stable word, for clients that say it in another language.
+    """
 
     title: str
     status: int
     detail: str
     type: str = "about:blank"
+    reason: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Problem(Exception):
     """The request is refused. The answer has this status and these headers."""
 
-    def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, status: int, detail: str, headers: Mapping[str, str] | None = None, reason: Reason | None = None
+    ) -> None:
         super().__init__(detail)
         self.status = status
         self.detail = detail
         self.headers = dict(headers or {})
+        self.reason = reason
 
     def details(self) -> ProblemDetails:
         title = _OWN_TITLES.get(self.status) or HTTPStatus(self.status).phrase
         detail = self.detail
         if len(detail) > _BEGINNING + _END:
             detail = f"{detail[:_BEGINNING]} … {detail[-_END:]}"
-        return ProblemDetails(title, self.status, detail)
+        return ProblemDetails(title, self.status, detail, reason=self.reason or msgspec.UNSET)
 
     def to_response(self) -> Response:
         headers = {"cache-control": "no-store", **self.headers}
@@ -83,14 +98,15 @@ def problem_of(error: Problem | Refused | Fault) -> Problem:
         return error
     status = STATUS_OF.get(type(error), 500)
     if isinstance(error, Refused):
-        return Problem(status, str(error), {"retry-after": str(math.ceil(error.wait))} if isinstance(error, TooOften) else None)
+        wait = {"retry-after": str(math.ceil(error.wait))} if isinstance(error, TooOften) else None
+        return Problem(status, str(error), wait, error.reason)
     headers: dict[str, str] = {}
     if status == 401:
         headers["www-authenticate"] = _challenge(error)
     if isinstance(error, TooManyRequests):
         headers |= {name.decode(): value.decode() for name, value in error.headers}
         headers["retry-after"] = str(error.retry_after)
-    return Problem(status, sentence(error.message.rstrip(".")), headers)
+    return Problem(status, sentence(error.message.rstrip(".")), headers, REASON_OF.get(type(error)))
 
 
 def bearer_challenge(error: str = "", scope: str = "") -> str:

@@ -37,6 +37,7 @@ class PlantOut(OutputModel, frozen=True):
     country: str | None
     zip_code: str | None
     address: str | None
+    time_zone: str | None
     emergency_lighting: bool
     owner: MemberOut
     allowed: tuple[MemberOut, ...]
@@ -56,6 +57,7 @@ class NewPlant(InputModel, frozen=True):
     country: Line | None = None
     zip_code: Line | None = None
     address: Line | None = None
+    time_zone: Line | None = None
 
 
 class PlantChange(InputModel, frozen=True, omit_defaults=True):
@@ -67,6 +69,7 @@ class PlantChange(InputModel, frozen=True, omit_defaults=True):
     country: Line | UnsetType | None = UNSET
     zip_code: Line | UnsetType | None = UNSET
     address: Line | UnsetType | None = UNSET
+    time_zone: Line | UnsetType | None = UNSET
 
 
 class NewInvitation(InputModel, frozen=True):
@@ -108,7 +111,13 @@ async def list_plants(services: ManagementServices, _call: OperatorCall, query: 
 async def create_plant(services: ManagementServices, call: OperatorCall, body: NewPlant) -> PlantOut:
     owner = await _find_owner(services, body.owner)
     plant = await services.editor.create(
-        body.name, body.type, owner, country=body.country, zip_code=body.zip_code, address=body.address
+        body.name,
+        body.type,
+        owner,
+        country=body.country,
+        zip_code=body.zip_code,
+        address=body.address,
+        time_zone=body.time_zone,
     )
     note_change(services, call, plant.id, "created")
     return plant_out(await services.people.get_plant(plant.id))
@@ -122,7 +131,7 @@ async def get_plant(services: ManagementServices, call: OperatorCall) -> PlantOu
 @OPERATIONS.add(
     "PATCH",
     "/plants/{plantId}",
-    "Change the name, the type, the owner or the address of a plant; remove it, or bring it back",
+    "Change the name, the type, the owner, the address or the time zone of a plant; remove it, or bring it back",
     errors=(409, 422),
 )
 async def change_plant(services: ManagementServices, call: OperatorCall, body: PlantChange) -> PlantOut:

@@ -1,11 +1,36 @@
 """Reasons why a service did not make a change. The message tells a person what to do instead."""
 
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """A word for a refusal that people meet. It is stable, so that a client can say the reason in the person's language."""
+
+    HAS_ACCESS = "has_access"
+    OWNER_HAS_NO_LIMITS = "owner_has_no_limits"
+    OWNER_STAYS = "owner_stays"
+    TOO_MANY_PEOPLE = "too_many_people"
+    TOO_MANY_PLACES = "too_many_places"
+    TOO_MANY_FAVOURITES = "too_many_favourites"
+    NO_SUCH_PLACE = "no_such_place"
+    BAD_EMAIL = "bad_email"
+    BAD_PERIOD = "bad_period"
+    CAMERA_OFF = "camera_off"
+    MAIL_FAILED = "mail_failed"
+    DEVICE_OFFLINE = "device_offline"
+    DEVICE_TIMEOUT = "device_timeout"
+    DEVICE_REFUSED = "device_refused"
+
 
 class Refused(Exception):
     """The service did not do what it was asked to do, and changed nothing.
 
     MailFailed is the exception: there the change was made.
     """
+
+    def __init__(self, message: str, reason: Reason | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class NotFound(Refused):

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, inspect, text
 
 from domogate.stores.engine import Database
 
-HEAD = "0024"
+HEAD = "0025"
 """The newest revision in `migrations/`. A database with this revision is opened without loading Alembic."""
 
 

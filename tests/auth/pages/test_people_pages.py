@@ -2,11 +2,13 @@
 
 import html
 from collections.abc import AsyncIterator
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from domogate.domain.estate import EstatePlant
 from domogate.domain.limits import Limits
 from domogate.domain.plants import PlantStatus
 from support.auth_setup import AuthSetup, PageBrowser, open_auth_setup
@@ -159,6 +161,21 @@ class TestLimitsInPlace:
         assert f'name="ambient-{HALL.id}" value="yes">' in page
         assert f'value="{local(begin)}"' in page
         assert f'value="{local(end)}"' in page
+
+    async def test_times_are_in_the_time_zone_of_the_home(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        def move(now: EstatePlant) -> EstatePlant:
+            return EstatePlant(msgspec.structs.replace(now.plant, time_zone="Asia/Kolkata"), now.topology)
+
+        await setup.store.edit_plant(HOUSE.id, move)
+        end = datetime(2099, 7, 1, 8, tzinfo=UTC).timestamp()
+        await setup.store.set_member_limits(HOUSE.id, BRUNO.id, Limits((GROUND.id,), valid_until=end))
+        await browser.log_in()
+        assert "until 2099-07-01 13:30" in (await browser.get(OF_HOUSE)).text
+        page = (await browser.get(OF_BRUNO)).text
+        assert 'value="2099-07-01T13:30"' in page
+        assert "They are in this time zone: Asia/Kolkata." in page
+        await browser.send(LIMITS, end="2099-07-02T13:30")
+        assert await limits_of(setup, BRUNO.email) == Limits((GROUND.id,), valid_until=end + 86_400)
 
     @pytest.mark.parametrize("email", [BRUNO.email, "Carla@Example.com"])
     async def test_of_a_member_and_of_an_invited_person_are_changed(

@@ -1,6 +1,6 @@
 /** Calls to the gateway's own APIs, with the person's token. */
 
-import { t } from "./i18n";
+import { hasText, language, t } from "./i18n";
 import { lose, reachable } from "./reachable";
 import { accessToken, checkOperator, renew } from "./session";
 
@@ -11,6 +11,8 @@ const PAUSES = [300, 1_000, 3_000];
 interface Problem {
   readonly title?: string;
   readonly detail?: string;
+  /** A stable word for the refusal. Its text is `error.reason.WORD`. */
+  readonly reason?: string;
   readonly [extension: string]: unknown;
 }
 
@@ -31,14 +33,18 @@ export class ApiError extends Error {
   get words(): string {
     if (this.status === 0) return t("error.unreachable");
     if (this.status === 401) return t("error.logged_out");
-    if (this.problem.detail && this.status !== 500 && FOR_EXPERTS.test(this.path)) return this.problem.detail;
+    const { detail, reason = "" } = this.problem;
+    const known = `error.reason.${reason}`;
+    const forExperts = this.status !== 500 && FOR_EXPERTS.test(this.path);
+    if (detail && forExperts && (language.value === "en" || !hasText(known))) return detail;
+    if (hasText(known)) return t(known);
     if (this.status === 403) return t("error.forbidden");
     if (this.status === 404) return t("error.not_found");
     if (this.status === 429) return t("error.too_many");
     if (this.status === 469) return t("error.password_expired");
     if (this.status === 470) return t("error.terms_expired");
     if (this.status >= 500) return t("error.broken", { id: this.requestId ?? "" });
-    return this.problem.detail ?? this.problem.title ?? t("error.refused");
+    return detail ? t("error.refused_details", { detail }) : t("error.refused");
   }
 }
 

@@ -104,6 +104,7 @@ export interface Plant {
   readonly status: "active" | "removed";
   readonly removedAt: string | null;
   readonly country: string | null;
+  readonly timeZone: string | null;
   readonly zipCode: string | null;
   readonly address: string | null;
   readonly emergencyLighting: boolean;

@@ -2,6 +2,7 @@
 
 import { api } from "../app/api";
 import { t } from "../app/i18n";
+import { OWN_ZONE } from "../app/local_time";
 import { go } from "../app/router";
 import { text, type FormField, type Values } from "../kit/form";
 import { MANAGE, useList } from "../kit/load";
@@ -54,11 +55,12 @@ export function plantFields(plant?: Plant): readonly FormField[] {
     { kind: "text", name: "address", label: t("console.address"), value: plant?.address ?? "" },
     { kind: "text", name: "zipCode", label: t("console.plants.zip"), value: plant?.zipCode ?? "" },
     { kind: "text", name: "country", label: t("console.plants.country"), value: plant?.country ?? "" },
+    { kind: "text", name: "timeZone", label: t("console.plants.zone"), hint: t("console.plants.zone_about"), value: plant ? (plant.timeZone ?? "") : OWN_ZONE },
   ];
 }
 
 export function plantBody(values: Values): object {
-  const optional = ["address", "zipCode", "country"].map((name) => [name, text(values, name) || null] as const);
+  const optional = ["address", "zipCode", "country", "timeZone"].map((name) => [name, text(values, name) || null] as const);
   return { name: text(values, "name"), type: values.type, owner: text(values, "owner"), ...Object.fromEntries(optional) };
 }
 

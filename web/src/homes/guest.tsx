@@ -4,7 +4,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { api } from "../app/api";
 import { t } from "../app/i18n";
 import type { Limits } from "../app/limits";
-import { toInstant, toLocal } from "../app/local_time";
+import { differsHere, knownZone, OWN_ZONE, toInstant, toLocal } from "../app/local_time";
 import { person } from "../app/session";
 import { SecretDialog } from "../kit/parts";
 import { Button } from "../parts/button";
@@ -35,13 +35,14 @@ type Mistake = "no_email" | "no_room" | "bad_end";
 
 export function Guest({ home, of, onClose }: GuestProps) {
   const { limits } = of;
+  const zone = knownZone(home.timeZone);
   const id = useId();
   const [email, setEmail] = useState(of.email);
   const [rooms, setRooms] = useState<ReadonlySet<string>>(new Set([...(limits?.ambients ?? []), ...roomsOnFloors(home, limits?.floors ?? [])]));
   const modules = limits?.modules ?? [];
   const [limited, setLimited] = useState(rooms.size + modules.length + (limits?.floors.length ?? 0) > 0);
-  const [from, setFrom] = useState(toLocal(limits?.validFrom));
-  const [until, setUntil] = useState(toLocal(limits?.validUntil));
+  const [from, setFrom] = useState(toLocal(limits?.validFrom, zone));
+  const [until, setUntil] = useState(toLocal(limits?.validUntil, zone));
   const [mistake, setMistake] = useState<{ readonly key: Mistake } | null>(null);
   const entries = useRef<HTMLDivElement>(null);
   useEffect(() => entries.current?.querySelector(".problem")?.scrollIntoView({ block: "center" }), [mistake]);
@@ -51,10 +52,11 @@ export function Guest({ home, of, onClose }: GuestProps) {
     if (!/^\S+@\S+$/.test(email.trim())) return setMistake({ key: "no_email" });
     // Limits without a place would open the whole home.
     if (limited && rooms.size + modules.length === 0) return setMistake({ key: "no_room" });
-    if (until && (new Date(until) <= new Date() || (from && until <= from))) return setMistake({ key: "bad_end" });
+    const [validFrom, validUntil] = [toInstant(from, zone), toInstant(until, zone)];
+    if (validUntil && (new Date(validUntil) <= new Date() || (validFrom && validUntil <= validFrom))) return setMistake({ key: "bad_end" });
     setMistake(null);
     const places = limited ? { ambients: [...rooms], modules } : {};
-    const next = limited || from || until ? { ...places, validFrom: toInstant(from), validUntil: toInstant(until) } : null;
+    const next = limited || from || until ? { ...places, validFrom, validUntil } : null;
     if (of.email) {
       await api.patch(`/home/v1/homes/${home.id}/people/${encodeURIComponent(of.email)}`, { limits: next });
       toast(t("homes.people.changed", { email: of.email }));
@@ -114,6 +116,7 @@ export function Guest({ home, of, onClose }: GuestProps) {
           <Field label={t("homes.people.begin")} type="datetime-local" value={from} onInput={setFrom} />
           <Field label={t("homes.people.end")} type="datetime-local" value={until} mistake={words("bad_end")} onInput={setUntil} />
         </div>
+        {zone && differsHere(zone) && <p class="hint">{t("homes.people.zone", { zone, own: OWN_ZONE })}</p>}
       </div>
       <DialogButtons>
         <Button look="primary" onClick={save}>

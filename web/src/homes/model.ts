@@ -91,6 +91,8 @@ export interface Home {
   readonly role: "owner" | "member" | "guest";
   readonly site: boolean;
   readonly until: string | null;
+  /** The IANA name of its time zone, or null if it is not known. */
+  readonly timeZone: string | null;
   readonly floors: readonly { readonly id: string; readonly name: string; readonly rooms: readonly Room[] }[];
   readonly rooms: readonly Room[];
   readonly modules: readonly Module[];

@@ -1,7 +1,6 @@
 """The page on which an owner sees the people of a home, invites people, and changes or ends their access (Decision 0059)."""
 
 import math
-from collections.abc import Sequence
 
 import msgspec
 from starlette.responses import Response
@@ -10,7 +9,15 @@ from starlette.routing import Route
 from domogate.auth.pages.browser import LONGEST_EMAIL, Form
 from domogate.auth.pages.context import ACCOUNT_PATH
 from domogate.auth.pages.language import Language
-from domogate.auth.pages.limits_form import WrongPeriod, describe_limits, fill_form, list_places, print_zone, read_limits
+from domogate.auth.pages.limits_form import (
+    WrongPeriod,
+    describe_limits,
+    fill_form,
+    find_zone,
+    list_places,
+    print_zone,
+    read_limits,
+)
 from domogate.auth.pages.logged_in import FormRefused, LoggedInPages, Visit, done
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import route_by_method
@@ -55,7 +62,7 @@ class PeoplePages(LoggedInPages):
             outcome = await self._context.people.invite_by_owner(
                 plant.plant.id,
                 visit.form.get("email")[:LONGEST_EMAIL].strip(),
-                read_limits(visit.form, list_places(plant.topology), self._context.clock.now()),
+                read_limits(visit.form, list_places(plant.topology), self._context.clock.now(), find_zone(plant.plant)),
                 mails_links=self._context.mails_links,
                 address=visit.address,
                 user_id=visit.user.id,
@@ -85,7 +92,7 @@ class PeoplePages(LoggedInPages):
         guest = _find_in(plant.plant, visit.get("email"))
         if guest is None:
             return see_other(_path_of(plant))
-        return self._limits_page(visit, plant, guest, fill_form(guest.limits))
+        return self._limits_page(visit, plant, guest, fill_form(guest.limits, find_zone(plant.plant)))
 
     async def change_limits(self, visit: Visit) -> Response:
         plant = await self._find_posted(visit)
@@ -94,7 +101,7 @@ class PeoplePages(LoggedInPages):
             return see_other(_path_of(plant))  # The person left at the same time: show the current state.
         places, now = list_places(plant.topology, guest.limits), self._context.clock.now()
         try:
-            limits = read_limits(visit.form, places, now, guest.limits)
+            limits = read_limits(visit.form, places, now, find_zone(plant.plant), guest.limits)
             await self._context.people.limit_by_owner(
                 plant.plant.id, guest.email, limits, address=visit.address, user_id=visit.user.id
             )
@@ -136,11 +143,11 @@ class PeoplePages(LoggedInPages):
             refused,
             language=language,
             plant=plant,
-            people=_rows(language, (*plant.allowed, *plant.invited), stored.topology),
+            people=_rows(language, plant, stored.topology),
             places=list_places(stored.topology),
             sent=visit.form,
             notice=visit.notice_of(NOTICES),
-            zone=print_zone(self._context.clock.now()),
+            zone=print_zone(plant, self._context.clock.now()),
         )
 
     def _limits_page(
@@ -155,13 +162,16 @@ class PeoplePages(LoggedInPages):
             back=_path_of(stored),
             places=list_places(stored.topology, guest.limits),
             sent=sent,
-            zone=print_zone(self._context.clock.now()),
+            zone=print_zone(stored.plant, self._context.clock.now()),
         )
 
 
-def _rows(language: Language, people: Sequence[Member | Invitation], topology: Topology) -> list[PersonRow]:
+def _rows(language: Language, plant: Plant, topology: Topology) -> list[PersonRow]:
+    zone = find_zone(plant)
+    people: list[Member | Invitation] = [*plant.allowed, *plant.invited]
     return [
-        PersonRow(one.email, isinstance(one, Invitation), describe_limits(language, one.limits, topology)) for one in people
+        PersonRow(one.email, isinstance(one, Invitation), describe_limits(language, one.limits, topology, zone))
+        for one in people
     ]
 
 

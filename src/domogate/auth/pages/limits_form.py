@@ -1,21 +1,25 @@
 """The part of a form that sets the limits of a guest: check boxes for places, a begin and an end."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 import msgspec
 
 from domogate.auth.pages.browser import Form
 from domogate.auth.pages.language import Language
+from domogate.common.times import parse_time_zone
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
-from domogate.domain.plants import Ambient, Floor, Module, Topology
+from domogate.domain.plants import Ambient, Floor, Module, Plant, Topology
 
 _NOT_SHARED_ALONE = frozenset((DeviceKind.SCENE, DeviceKind.GATEWAY))
 _DELETED = "–"
 """Shown instead of the name of a place that does not exist any more."""
 _TIME = "%Y-%m-%dT%H:%M"
+
+Zone = tzinfo | None
+"""The time zone of a home. None means the time zone of this machine."""
 
 
 class WrongPeriod(Exception):
@@ -60,18 +64,25 @@ def list_places(topology: Topology, limits: Limits | None = None) -> list[Place]
     return found
 
 
-def fill_form(limits: Limits | None) -> Form:
+def find_zone(plant: Plant) -> Zone:
+    try:
+        return None if plant.time_zone is None else parse_time_zone(plant.time_zone)
+    except ValueError:  # This machine has an older database of time zones than the one on which the home was added.
+        return None
+
+
+def fill_form(limits: Limits | None, zone: Zone) -> Form:
     """The form with the present limits."""
     if limits is None:
         return Form()
     fields = [(f"{kind}-{one}", "yes") for kind, one in _places_of(limits)]
-    return Form([*fields, ("begin", _print_field(limits.valid_from)), ("end", _print_field(limits.valid_until))])
+    return Form([*fields, ("begin", _print_field(limits.valid_from, zone)), ("end", _print_field(limits.valid_until, zone))])
 
 
-def read_limits(form: Form, places: Iterable[Place], now: float, before: Limits | None = None) -> Limits:
+def read_limits(form: Form, places: Iterable[Place], now: float, zone: Zone, before: Limits | None = None) -> Limits:
     """Return the limits in the form. `before` are the limits that the form showed. Raises WrongPeriod."""
     before = before or Limits()
-    begin, end = _read_time(form, "begin", before.valid_from), _read_time(form, "end", before.valid_until)
+    begin, end = _read_time(form, "begin", before.valid_from, zone), _read_time(form, "end", before.valid_until, zone)
     if end is not None and end <= max(begin or 0.0, now):
         raise WrongPeriod("end", "guests.problem_period")
     ticked = [place for place in places if form.get(place.field)]
@@ -79,21 +90,22 @@ def read_limits(form: Form, places: Iterable[Place], now: float, before: Limits 
     return Limits(floors, ambients, modules, begin, end)
 
 
-def describe_limits(language: Language, limits: Limits | None, topology: Topology) -> str:
+def describe_limits(language: Language, limits: Limits | None, topology: Topology, zone: Zone) -> str:
     """Return the limits as text, for example "Kitchen · from 2026-11-20 14:00". Empty if there are no limits."""
     if limits is None:
         return ""
     names = _names(topology)
     parts = [", ".join(dict.fromkeys(names.get(one, _DELETED) for _, one in _places_of(limits)))]
     if limits.valid_from is not None:
-        parts.append(language.say("guests.from", time=_print_time(limits.valid_from)))
+        parts.append(language.say("guests.from", time=_print_time(limits.valid_from, zone)))
     if limits.valid_until is not None:
-        parts.append(language.say("guests.until", time=_print_time(limits.valid_until)))
+        parts.append(language.say("guests.until", time=_print_time(limits.valid_until, zone)))
     return " · ".join(filter(None, parts))
 
 
-def print_zone(now: float) -> str:
-    return datetime.fromtimestamp(now).astimezone().strftime("%Z")
+def print_zone(plant: Plant, now: float) -> str:
+    known = find_zone(plant) is not None
+    return plant.time_zone if known and plant.time_zone else datetime.fromtimestamp(now).astimezone().strftime("%Z")
 
 
 def _names(topology: Topology) -> dict[Id, str]:
@@ -106,24 +118,24 @@ def _places_of(limits: Limits) -> list[tuple[str, Id]]:
     return [(kind, one) for kind, places in kinds for one in places]
 
 
-def _read_time(form: Form, field: str, before: float | None) -> float | None:
+def _read_time(form: Form, field: str, before: float | None, zone: Zone) -> float | None:
     """Read a time field. A browser sends `2026-11-20T14:00` without a time zone.
 
-    The time is in the time zone of the gateway, as the page says. If the person did not change the time, it keeps its
+    The time is in the time zone of the home, as the page says. If the person did not change the time, it keeps its
     seconds.
     """
     text = form.get(field)
-    if not text or text == _print_field(before):
+    if not text or text == _print_field(before, zone):
         return before if text else None
     try:
-        return datetime.strptime(text[:16], _TIME).astimezone().timestamp()
+        return datetime.strptime(text[:16], _TIME).replace(tzinfo=zone).timestamp()
     except (ValueError, OverflowError, OSError):
         raise WrongPeriod(field, "guests.problem_time") from None
 
 
-def _print_field(at: float | None) -> str:
-    return "" if at is None else datetime.fromtimestamp(at).astimezone().strftime(_TIME)
+def _print_field(at: float | None, zone: Zone) -> str:
+    return "" if at is None else datetime.fromtimestamp(at, zone).strftime(_TIME)
 
 
-def _print_time(at: float) -> str:
-    return _print_field(at).replace("T", " ")
+def _print_time(at: float, zone: Zone) -> str:
+    return _print_field(at, zone).replace("T", " ")

@@ -19,7 +19,7 @@ from domogate.services.homes.limits import PersonLimits
 from domogate.services.plants.control import Control
 from domogate.services.plants.read_model import ModuleView
 from domogate.services.plants.scenes import Scenes
-from domogate.services.refusals import Conflict, Forbidden
+from domogate.services.refusals import Conflict, Forbidden, Reason
 from domogate.wire.commands import CommandBody, to_command, word_of
 
 LONGEST_KEY = 64
@@ -119,7 +119,7 @@ class HomeCommands:
             raise ValueOutOfRange(f"only a camera has a picture; this is a module of kind {view.module.kind}")
         _check_doors(home, view.module)
         if isinstance(view.state, CameraState) and not view.state.on:
-            raise Conflict("The camera is off. Switch it on first.")
+            raise Conflict("The camera is off. Switch it on first.", Reason.CAMERA_OFF)
         with self._limits.hold(principal.user_id):
             picture = await self._control.take_picture(view)
         self._note_picture(principal, module_id, address)

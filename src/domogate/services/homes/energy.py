@@ -14,7 +14,7 @@ from domogate.ports import FeedStore
 from domogate.services.homes.homes import Home
 from domogate.services.homes.joining import find_joined_at
 from domogate.services.plants.history import History
-from domogate.services.refusals import Invalid
+from domogate.services.refusals import Invalid, Reason
 
 HOUR, DAY = 3600.0, 86_400.0
 LONGEST = 400 * DAY
@@ -83,9 +83,9 @@ class HomeHistory:
     def check_period(self, since: float, until: float) -> None:
         """Raises Invalid if the period ends before it begins, or is too long."""
         if not since < until:
-            raise Invalid("The period must end after it begins.")
+            raise Invalid("The period must end after it begins.", Reason.BAD_PERIOD)
         if until - since > LONGEST:
-            raise Invalid(f"A period can have at most {LONGEST / DAY:.0f} days.")
+            raise Invalid(f"A period can have at most {LONGEST / DAY:.0f} days.", Reason.BAD_PERIOD)
 
     async def _find_earliest(self, home: Home) -> float:
         """Return the time since which a guest may see readings, rounded up to an hour. It is 0 for all other people."""

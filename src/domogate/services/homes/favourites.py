@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from domogate.domain.ids import Id
 from domogate.ports import FavouriteStore
 from domogate.services.homes.homes import Home
-from domogate.services.refusals import Invalid, NotFound
+from domogate.services.refusals import Invalid, NotFound, Reason
 
 MOST = 100
 """The number of favourites that a person may have in one home."""
@@ -28,9 +28,9 @@ class Favourites:
         """
         wanted = tuple(dict.fromkeys(module_ids))
         if len(wanted) > MOST:
-            raise Invalid(f"A person can have at most {MOST} favourites in a home.")
+            raise Invalid(f"A person can have at most {MOST} favourites in a home.", Reason.TOO_MANY_FAVOURITES)
         if unknown := [module_id for module_id in wanted if module_id not in home.view.modules]:
-            raise Invalid(f"The home has no module {unknown[0]}.")
+            raise Invalid(f"The home has no module {unknown[0]}.", Reason.NO_SUCH_PLACE)
         if not await self._store.set_favourites(user_id, home.plant.id, wanted):
             raise NotFound("The person is not a member of this home any more.")
         return wanted

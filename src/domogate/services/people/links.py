@@ -16,7 +16,7 @@ from domogate.domain.people import User
 from domogate.ports import Clock, PeopleStore, SessionStore
 from domogate.services.audit import AuditAction, user_ref
 from domogate.services.people.actors import Actor, Note, yes_or_no
-from domogate.services.refusals import MailFailed
+from domogate.services.refusals import MailFailed, Reason
 
 LINK_PATH = "/auth/password?token="  # the token is in the query, because paths may be logged and queries are not
 """The path of a one-time link to set a password. The token is appended."""
@@ -111,5 +111,6 @@ async def report_failure(sending: Awaitable[bool]) -> bool:
     except OSError as error:
         raise MailFailed(
             f"The mail could not be sent ({error}). Correct the mail settings and ask for a link again, "
-            "or have the link shown instead."
+            "or have the link shown instead.",
+            Reason.MAIL_FAILED,
         ) from error

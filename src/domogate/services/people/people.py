@@ -21,7 +21,7 @@ from domogate.services.people.guests import check_limits
 from domogate.services.people.links import IssuedLink, report_failure
 from domogate.services.people.mails import mail_to
 from domogate.services.people.rules import check_email
-from domogate.services.refusals import Conflict, Forbidden, NotFound, Refused
+from domogate.services.refusals import Conflict, Forbidden, NotFound, Reason, Refused
 from domogate.services.rights.access import may_invite, may_remove
 
 OWNER_INVITATIONS, OWNER_CHANGES, OWNER_SPAN = 20, 100, 3600.0
@@ -94,7 +94,7 @@ class People(EmailChanges):
         check_email(email)
         limits = check_limits(limits, stored.topology, self._clock.now())
         if not await self._store.invite(plant_id, email, limits):
-            raise Conflict(f"{email} already has access or an invitation.")
+            raise Conflict(f"{email} already has access or an invitation.", Reason.HAS_ACCESS)
         user = await self._store.find_user_by_email(email)
         outcome = InvitedAs.MEMBER if user is not None and user.active else InvitedAs.INVITED
         self.note(AuditAction.INVITED, by, plant_ref(plant_id), outcome=outcome, limits=yes_or_no(limits is not None))
@@ -137,7 +137,7 @@ class People(EmailChanges):
         """Replace the limits of a member; None removes them. They take effect with the next request."""
         stored = await self._get_stored(plant_id)
         if user_id == stored.plant.owner.user_id:
-            raise Conflict(f"{stored.plant.owner.email} owns the plant and cannot have limits.")
+            raise Conflict(f"{stored.plant.owner.email} owns the plant and cannot have limits.", Reason.OWNER_HAS_NO_LIMITS)
         member = stored.plant.find_member(user_id)
         before = None if member is None else member.limits
         limits = check_limits(limits, stored.topology, self._clock.now(), before)
@@ -174,7 +174,9 @@ class People(EmailChanges):
         """Remove the user's rights on the plant. This takes effect with the next request."""
         plant = await self.get_plant(plant_id)
         if user_id == plant.owner.user_id:
-            raise Conflict(f"{plant.owner.email} owns the plant and cannot be withdrawn. Remove the plant instead.")
+            raise Conflict(
+                f"{plant.owner.email} owns the plant and cannot be withdrawn. Remove the plant instead.", Reason.OWNER_STAYS
+            )
         if not await self._store.withdraw_user(plant_id, user_id):
             raise NotFound("The user is not a member of this plant.")
         action = AuditAction.LEFT if by.user_id == user_id else AuditAction.WITHDRAWN
@@ -206,7 +208,7 @@ class People(EmailChanges):
         plant = await self._check_owner(plant_id, user_id)
         self._check_rate(self._invitation_limiter, user_id)
         if len(plant.allowed) + len(plant.invited) >= MOST_PEOPLE:
-            raise Forbidden(f"A plant can have at most {MOST_PEOPLE} people; withdraw some first.")
+            raise Forbidden(f"A plant can have at most {MOST_PEOPLE} people; withdraw some first.", Reason.TOO_MANY_PEOPLE)
         self._invitation_limiter.count(user_id, self._clock.now())
         by = Actor(user_id, address)
         return (await self.invite(plant_id, email, limits=limits, link=mails_links, by=by)).outcome

@@ -3,13 +3,13 @@
 from domogate.domain.formats import NAME_LENGTH, is_email, is_name
 from domogate.domain.languages import LANGUAGES
 from domogate.domain.passwords import find_password_problem
-from domogate.services.refusals import Invalid
+from domogate.services.refusals import Invalid, Reason
 
 
 def check_email(email: str) -> str:
     """Return the e-mail address unchanged. Raises Invalid if it does not have the form of an e-mail address."""
     if not is_email(email):
-        raise Invalid(f"{email!r} is not an e-mail address such as anna@example.com.")
+        raise Invalid(f"{email!r} is not an e-mail address such as anna@example.com.", Reason.BAD_EMAIL)
     return email
 
 

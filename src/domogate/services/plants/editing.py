@@ -152,13 +152,10 @@ class PlantEditor:
         self._store = store
         self._check = check
 
-    async def create(
-        self, name: str, kind: PlantType, owner: Member, *, country: str | None, zip_code: str | None, address: str | None
-    ) -> Plant:
+    async def create(self, name: str, kind: PlantType, owner: Member, **facts: str | None) -> Plant:
+        """Create a plant. `facts` are other fields of Plant."""
         identity = new_id()
-        plant = Plant(
-            identity, internal_id_of(identity), name, kind, owner, country=country, zip_code=zip_code, address=address
-        )
+        plant = msgspec.structs.replace(Plant(identity, internal_id_of(identity), name, kind, owner), **facts)
         await self._refuse_problems(None, EstatePlant(plant, Topology()))
         await self._store.import_estate(Estate(plants=(EstatePlant(plant, Topology()),)), prune=False)
         return plant

@@ -10,7 +10,7 @@ plants = table(
     col.key("id"),
     *col.strings("internal_id", "name", "type", "status"),
     *col.optional_doubles("removed_at"),
-    *col.optional_strings("country", "zip_code", "address"),
+    *col.optional_strings("country", "zip_code", "address", "time_zone"),
     *col.flags("marked_as_site"),
 )
 

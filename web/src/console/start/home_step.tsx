@@ -3,6 +3,7 @@
 import { useId, useState } from "preact/hooks";
 import { api } from "../../app/api";
 import { t } from "../../app/i18n";
+import { OWN_ZONE } from "../../app/local_time";
 import { person } from "../../app/session";
 import { MANAGE, readList } from "../../kit/load";
 import { Field, Select } from "../../parts/field";
@@ -31,6 +32,8 @@ function ByRooms({ onDone }: { onDone: (home: string) => void }) {
   const id = useId();
   const create = async (): Promise<void> => {
     const plant = await api.post<Plant>(`${MANAGE}/plants`, { name: name.trim(), type, owner: owner.trim() });
+    // The gateway may not know the name of this browser's time zone. The home works without it.
+    await api.patch(`${MANAGE}/plants/${plant.id}`, { timeZone: OWN_ZONE }).catch(() => undefined);
     for (const room of new Set(rooms.split("\n").map((line) => line.trim()).filter(Boolean))) {
       await api.post(`${MANAGE}/plants/${plant.id}/ambients`, { name: room });
     }

@@ -1,0 +1,13 @@
+"""The time zone of a plant."""
+
+from alembic import op
+
+from domogate.stores import columns as col
+
+revision = "0025"
+down_revision = "0024"
+
+
+def upgrade() -> None:
+    for column in col.optional_strings("time_zone"):
+        op.add_column("plants", column)
