@@ -10,6 +10,7 @@ from domogate.common.tasks import cancel
 from domogate.domain.devices import DeviceKind
 from domogate.domain.discovery import Discovery
 from domogate.domain.events import Change, DriverConnectionChanged
+from domogate.domain.faults import sentence
 from domogate.drivers import DRIVERS
 from domogate.drivers.declaration import DriverDeclaration, DriverSettings
 from domogate.management import DriverConnectionOut, DriverFactsOut
@@ -160,5 +161,5 @@ def _build_settings(declared: DriverDeclaration[Any], connection: DriverConnecti
     try:
         built: DriverSettings = declared.connections.build(connection.url, connection.username, connection.password)
     except ValueError as wrong:
-        raise Invalid(f"{str(wrong)[:1].upper()}{str(wrong)[1:]}.") from None
+        raise Invalid(sentence(str(wrong))) from None
     return built

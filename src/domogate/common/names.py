@@ -32,6 +32,11 @@ def find_near(wanted: str, names: Iterable[str], similarity: float = 0.6) -> str
     return by_fold[near[0]] if near else None
 
 
+def first_capital(words: str) -> str:
+    """Return the text with a capital first letter. `str.capitalize` would also change the other letters: NFC to Nfc."""
+    return words[:1].upper() + words[1:]
+
+
 def to_camel_case(name: str) -> str:
     """Return `readLight` for `read_light`."""
     first, *others = name.split("_")

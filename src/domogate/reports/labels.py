@@ -2,6 +2,7 @@
 
 from datetime import datetime, tzinfo
 
+from domogate.common.names import first_capital
 from domogate.domain.logbook import LogbookEntry, LogbookKind
 from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure, FailureType
 from domogate.services.safety import PlannedTest, TestStanding
@@ -105,12 +106,7 @@ def print_entry(entry: LogbookEntry, zone: tzinfo, between: str = " - ") -> str:
     """The text of an entry, without its kind."""
     if entry.test is not None:
         began = print_moment(entry.test.began_at, zone)
-        return f"{_first_capital(TESTS[entry.test.kind])} begun {began}: {print_outcome(entry.test)}"
+        return f"{first_capital(TESTS[entry.test.kind])} begun {began}: {print_outcome(entry.test)}"
     if entry.failure is not None:
-        return f"{_first_capital(FAILURES[entry.failure])}{between}{entry.failure}"
-    return entry.words or _first_capital(_MEANING_OF.get(entry.kind, ""))
-
-
-def _first_capital(words: str) -> str:
-    """Return the text with a capital first letter. `str.capitalize` would also change the other letters: NFC to Nfc."""
-    return words[:1].upper() + words[1:]
+        return f"{first_capital(FAILURES[entry.failure])}{between}{entry.failure}"
+    return entry.words or first_capital(_MEANING_OF.get(entry.kind, ""))

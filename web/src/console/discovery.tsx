@@ -13,19 +13,11 @@ import { Show, useLoad } from "../parts/loaded";
 import { Empty, Notice } from "../parts/notice";
 import { BrokerForm } from "./broker_form";
 import { DropRoom, MODULE, RoomSelect } from "./drop_room";
+import { discover, place, type Discovery, type FoundDevice, type Placement } from "./found";
 import type { Driver, DriverFacts, Plant } from "./model";
 import { readContent, roomsOf, type Content } from "./rooms";
-import type { Discovery, FoundDevice } from "./start/found";
 import { UndoNotice, useUndo } from "./undo";
 import { valueWords } from "./values";
-
-interface Placement {
-  readonly placed: readonly { readonly id: string; readonly name: string }[];
-  readonly left: readonly { readonly id: string; readonly name: string; readonly why: string }[];
-}
-
-/** The gateway listens at most 30 s. */
-const LONGEST = 60_000;
 
 export function DiscoveryPage() {
   const drivers = useLoad("drivers", async () => {
@@ -35,8 +27,7 @@ export function DiscoveryPage() {
   });
   const [result, setResult] = useState<Discovery | null>(null);
   const search = async (values: Values): Promise<void> => {
-    const body = { driver: values.driver, connection: text(values, "connection") || null, seconds: number(values, "seconds") ?? 3 };
-    setResult(await api.post<Discovery>(`${MANAGE}/discoveries`, body, { timeout: LONGEST }));
+    setResult(await discover(text(values, "driver"), text(values, "connection") || null, number(values, "seconds") ?? 3));
   };
   return (
     <>
@@ -126,10 +117,9 @@ function Placing({ plant, content, devices }: { plant: string; content: Content;
   useEffect(() => setRooms({}), [devices]);
   const waiting = devices.filter(({ id }) => !placed.has(id));
   const put = (id: string, room: string | null): void => setRooms((before) => ({ ...before, [id]: room }));
-  const place = async (): Promise<void> => {
+  const placeChosen = async (): Promise<void> => {
     const chosen = waiting.filter(({ id }) => pattern.trim() || rooms[id]);
-    const modules = chosen.map(({ id, name, kind, driver, options, hardware }) => ({ id, name, kind, driver, options, hardware, ambientId: rooms[id] ?? null }));
-    const done = await api.post<Placement>(`${path}/placements`, { modules, pattern: pattern.trim() || null });
+    const done = await place(plant, chosen.map((device) => [device, rooms[device.id] ?? null] as const), pattern.trim() || null);
     const ids = done.placed.map(({ id }) => id);
     setLeft(done.left);
     setPlaced(new Set([...placed, ...ids]));
@@ -173,7 +163,7 @@ function Placing({ plant, content, devices }: { plant: string; content: Content;
             <Field label={t("console.discovery.pattern")} hint={t("console.discovery.pattern_about")} value={pattern} onInput={setPattern} />
           </div>
           <div class="buttons">
-            <Button look="primary" disabled={!pattern.trim() && !waiting.some(({ id }) => rooms[id])} onClick={place}>
+            <Button look="primary" disabled={!pattern.trim() && !waiting.some(({ id }) => rooms[id])} onClick={placeChosen}>
               {t("console.discovery.place")}
             </Button>
           </div>

@@ -6,7 +6,7 @@ from itertools import count
 
 import msgspec
 
-from domogate.common.names import find_near, match_names, split_words
+from domogate.common.names import find_near, first_capital, match_names, split_words
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
 from domogate.services.plants.editing import Row, TopologyDraft
@@ -70,7 +70,7 @@ def name_in_room(pattern: re.Pattern[str], device: str, taken: Collection[str]) 
     match = pattern.fullmatch(device)
     parts, place = match.groups() if match else (), pattern.groupindex["room"]
     rest = split_words(" ".join(parts[place:])) or split_words(" ".join(parts[: place - 1]))
-    name = rest[:1].upper() + rest[1:] or device
+    name = first_capital(rest) or device
     numbered = (f"{name} {number}" for number in count(2))
     return name if name.casefold() not in taken else next(one for one in numbered if one.casefold() not in taken)
 

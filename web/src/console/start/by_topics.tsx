@@ -6,8 +6,8 @@ import { t } from "../../app/i18n";
 import { MANAGE } from "../../kit/load";
 import { Field, Select } from "../../parts/field";
 import { toast } from "../../parts/toast";
+import type { Room } from "../found";
 import { valueWords } from "../values";
-import type { Room } from "./found";
 import { StepForm } from "./step_form";
 
 const KINDS = ["light", "plug"] as const;

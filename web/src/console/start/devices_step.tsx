@@ -10,11 +10,11 @@ import { Show, useLoad } from "../../parts/loaded";
 import { Notice } from "../../parts/notice";
 import { toast } from "../../parts/toast";
 import { BrokerForm } from "../broker_form";
+import { discover, guessRoom, nameInRoom, place, type FoundDevice, type Room } from "../found";
 import type { DriverFacts } from "../model";
 import { readRooms } from "../rooms";
 import { valueWords } from "../values";
 import { ByTopics } from "./by_topics";
-import { guessRoom, nameInRoom, type Discovery, type FoundDevice, type Room } from "./found";
 import { TryIt } from "./try_it";
 
 interface Prepared {
@@ -84,19 +84,19 @@ function Sources({ home, rooms, mqtt, onConnected, onAdded }: SourcesProps) {
 
 function Search({ source, home, rooms, onAdded }: { source: string; home: string; rooms: readonly Room[]; onAdded: () => Promise<void> }) {
   const result = useLoad(source, () => {
-    const [driver, connection] = source.split(" ", 2);
-    return api.post<Discovery>(`${MANAGE}/discoveries`, { driver, seconds: LISTEN, ...(connection ? { connection } : {}) }, { timeout: 60_000 });
+    const [driver = "", connection] = source.split(" ", 2);
+    return discover(driver, connection ?? null, LISTEN);
   });
   const [roomOf, setRoomOf] = useState<Readonly<Record<string, string>>>({});
   const found = result.data?.found ?? [];
   useEffect(() => setRoomOf(Object.fromEntries(found.map(({ id, name }) => [id, guessRoom(name, rooms)?.id ?? ""]))), [result.data]);
   const chosen = found.filter(({ id, place }) => !place && roomOf[id] !== LEAVE_OUT);
   const add = async (): Promise<void> => {
-    const modules = chosen.map(({ id, name, kind, driver, options, hardware }) => {
-      const room = rooms.find((one) => one.id === roomOf[id]) ?? null;
-      return { id, name: nameInRoom(name, room), kind, driver, options, hardware, ambientId: room?.id ?? null };
+    const devices = chosen.map((device) => {
+      const room = rooms.find((one) => one.id === roomOf[device.id]) ?? null;
+      return [{ ...device, name: nameInRoom(device.name, room) }, room?.id ?? null] as const;
     });
-    const { placed } = await api.post<{ placed: readonly unknown[] }>(`${MANAGE}/plants/${home}/placements`, { modules });
+    const { placed } = await place(home, devices);
     toast(count("console.start.devices.added", placed.length));
     await onAdded();
   };

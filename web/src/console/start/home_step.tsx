@@ -1,10 +1,11 @@
 /** The first home: by its name and rooms, or from an estate file that is checked while the person types. */
 
-import { useId, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { api } from "../../app/api";
 import { t } from "../../app/i18n";
 import { OWN_ZONE } from "../../app/local_time";
 import { person } from "../../app/session";
+import { Block } from "../../kit/form";
 import { MANAGE, readList } from "../../kit/load";
 import { Field, Select } from "../../parts/field";
 import { CodeField } from "../estate/code_field";
@@ -29,7 +30,6 @@ function ByRooms({ onDone }: { onDone: (home: string) => void }) {
   const [type, setType] = useState<(typeof TYPES)[number]>("house");
   const [owner, setOwner] = useState(person.value?.email ?? "");
   const [rooms, setRooms] = useState(t("console.start.home.first_rooms"));
-  const id = useId();
   const create = async (): Promise<void> => {
     const plant = await api.post<Plant>(`${MANAGE}/plants`, { name: name.trim(), type, owner: owner.trim() });
     // The gateway may not know the name of this browser's time zone. The home works without it.
@@ -44,13 +44,7 @@ function ByRooms({ onDone }: { onDone: (home: string) => void }) {
       <Field label={t("console.name")} value={name} onInput={setName} required maxLength={50} />
       <Select label={t("console.plants.type")} value={type} options={TYPES.map((one) => [one, valueWords("planttype", one)] as const)} onChange={setType} />
       <Field label={t("console.start.home.owner")} hint={t("console.start.home.owner_about")} type="email" value={owner} onInput={setOwner} required />
-      <div class="field">
-        <label for={id}>{t("console.start.home.room_names")}</label>
-        <p class="hint" id={`${id}-hint`}>
-          {t("common.one_per_line")}
-        </p>
-        <textarea id={id} rows={5} aria-describedby={`${id}-hint`} value={rooms} onInput={(event) => setRooms(event.currentTarget.value)} />
-      </div>
+      <Block label={t("console.start.home.room_names")} hint={t("common.one_per_line")} rows={5} value={rooms} onInput={setRooms} />
     </StepForm>
   );
 }

@@ -1,4 +1,7 @@
-/** Devices that a search found, and the rooms that their names contain. */
+/** Searches for devices and adds them to a plant; the rooms that the names of devices contain. */
+
+import { api } from "../app/api";
+import { MANAGE } from "../kit/load";
 
 export interface FoundDevice {
   readonly id: string;
@@ -15,6 +18,24 @@ export interface Discovery {
   readonly found: readonly FoundDevice[];
   readonly skipped: readonly { readonly name: string; readonly why: string }[];
   readonly total: number;
+}
+
+export interface Placement {
+  readonly placed: readonly { readonly id: string; readonly name: string }[];
+  readonly left: readonly { readonly id: string; readonly name: string; readonly why: string }[];
+}
+
+/** The gateway listens at most 30 s. */
+const LONGEST = 60_000;
+
+export function discover(driver: string, connection: string | null, seconds: number): Promise<Discovery> {
+  return api.post<Discovery>(`${MANAGE}/discoveries`, { driver, connection, seconds }, { timeout: LONGEST });
+}
+
+/** Add devices to a plant, each into its room. The pattern chooses rooms for devices without one. */
+export function place(plant: string, devices: readonly (readonly [FoundDevice, string | null])[], pattern: string | null = null): Promise<Placement> {
+  const modules = devices.map(([{ id, name, kind, driver, options, hardware }, ambientId]) => ({ id, name, kind, driver, options, hardware, ambientId }));
+  return api.post<Placement>(`${MANAGE}/plants/${plant}/placements`, { modules, pattern });
 }
 
 export interface Room {
