@@ -58,7 +58,15 @@ from domogate.ports.stores.leases import (
     LiveMember,
 )
 from domogate.ports.stores.people import ClientStore, ExternalAccountStore, OperatorStore, PasskeyStore, PeopleStore
-from domogate.ports.stores.plants import FavouriteStore, MemberStore, PlantEditStore, PlantStore, StoredPlant, StoredState
+from domogate.ports.stores.plants import (
+    NO_STATE_YET,
+    FavouriteStore,
+    MemberStore,
+    PlantEditStore,
+    PlantStore,
+    StoredPlant,
+    StoredState,
+)
 from domogate.ports.stores.safety import LogbookStore, SparePartStore, StoredEntry
 from domogate.ports.stores.sealing import SecretKeyRotation, SecretKeyStore
 from domogate.ports.stores.search import ModuleFilter, ModulePlace, ModuleSearchStore, PlacedModule
@@ -67,6 +75,7 @@ from domogate.ports.stores.tickets import TicketStore
 from domogate.ports.stores.webhooks import WebhookStore
 
 __all__ = [
+    "NO_STATE_YET",
     "Admission",
     "Admitted",
     "AttachedModule",

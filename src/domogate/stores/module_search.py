@@ -6,14 +6,13 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, func, or_, true
 
 from domogate.domain.ids import Id
-from domogate.ports import ModuleFilter, ModulePlace, PlacedModule, StoredState
+from domogate.ports import NO_STATE_YET, ModuleFilter, ModulePlace, PlacedModule
 from domogate.stores.codec import NUL
 from domogate.stores.plants import SELECT_MODULES, is_absent_because, state_from_row
 from domogate.stores.rows import module_from_row
 from domogate.stores.subject import SqlSubject, reads
 from domogate.stores.tables import ambients, modules, plants, states
 
-_NOTHING_YET = StoredState(state=None, reachable=True, at=0.0)
 _MODULES = (
     SELECT_MODULES.add_columns(plants.c.name.label("plant_name"), ambients.c.name.label("ambient_name"))
     .join(plants, plants.c.id == modules.c.plant_id)
@@ -30,7 +29,7 @@ def search_modules(connection: Connection, wanted: ModuleFilter, after: Id | Non
     if after is not None:
         query = query.where(modules.c.id > after)
     return [
-        PlacedModule(module_from_row(row), _place(row), _NOTHING_YET if row.reported is None else state_from_row(row))
+        PlacedModule(module_from_row(row), _place(row), NO_STATE_YET if row.reported is None else state_from_row(row))
         for row in connection.execute(query)
     ]
 

@@ -49,7 +49,6 @@ class Pages:
         clock: Clock,
         *,
         base_url: str,
-        secure_cookies: bool | None = None,
         has_door: bool = False,
         operator_name: str | None = None,
         default_language: str = DEFAULT_LANGUAGE,
@@ -57,11 +56,10 @@ class Pages:
         mails_links: bool = False,
         passkeys: Passkeys | None = None,
     ) -> None:
-        """`secure_cookies` None means: secure if `base_url` is https. `mails_links`: whether links can be mailed to people.
+        """`mails_links`: whether links can be mailed to people.
 
         `has_door`: whether the gateway shows pages at /. `passkeys` is None if browsers do not offer passkeys at `base_url`.
         """
-        secure = base_url.startswith("https:") if secure_cookies is None else secure_cookies
         self._context = PageContext(
             sessions,
             store,
@@ -69,7 +67,7 @@ class Pages:
             webhooks,
             clock,
             Renderer(),
-            Cookies(secure=secure),
+            Cookies(secure=base_url.startswith("https:")),
             terms,
             mails_links,
             passkeys,

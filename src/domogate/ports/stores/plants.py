@@ -23,6 +23,10 @@ class StoredState(msgspec.Struct, frozen=True):
     absence: Absence | None = None
 
 
+NO_STATE_YET = StoredState(state=None, reachable=True, at=0.0)
+"""Of a module that never reported."""
+
+
 class StoredPlant(msgspec.Struct, frozen=True):
     """A consistent snapshot of one plant. It includes every change up to `cursor`."""
 

@@ -14,7 +14,7 @@ from domogate.domain.attempts import Attempt, Limit
 from domogate.domain.formats import email_key
 from domogate.ports import Clock, SessionStore
 
-_CODES_PER_ACCOUNT = 100
+_CODES_PER_ACCOUNT, _ADDRESS_ATTEMPTS = 100, 100
 _HOUR, _DAY = 3600.0, 86_400.0
 
 
@@ -28,7 +28,6 @@ class LoginThrottle:
         *,
         purpose: str = "login",
         account_attempts: int = 5,
-        address_attempts: int = 100,
         first_wait: float = 1.0,
         longest_wait: float = 900.0,
         half_life: float = 900.0,
@@ -44,7 +43,7 @@ class LoginThrottle:
         self._clock = clock
         self._purpose = purpose
         self._account_limit = Limit(account_attempts, first_wait, longest_wait, half_life)
-        self._address_limit = Limit(address_attempts, first_wait, longest_wait, half_life)
+        self._address_limit = Limit(_ADDRESS_ATTEMPTS, first_wait, longest_wait, half_life)
         self._familiar_kept = familiar_kept
         self._capacity = capacity
         self._waiting: OrderedDict[str, float] = OrderedDict()

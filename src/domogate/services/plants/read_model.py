@@ -16,10 +16,10 @@ from domogate.domain.plants import Ambient, Member, Module, Plant, Topology
 from domogate.domain.reachability import Absence
 from domogate.domain.safety import SpareParts
 from domogate.domain.states import State
-from domogate.ports import PlantStore, SparePartStore, StoredPlant, StoredState
+from domogate.ports import NO_STATE_YET, PlantStore, SparePartStore, StoredPlant, StoredState
 from domogate.services.plants.fault_overlay import FaultOverlay, is_injected, overlay_of
 
-_NOTHING_YET = StoredState(state=None, reachable=True, at=0.0)
+_MOST_PEOPLE, _MOST_REFERENCES = 20_000, 10_000
 
 
 class ReadModelStore(PlantStore, SparePartStore, Protocol):
@@ -91,7 +91,7 @@ class PlantView:
         self.joined: dict[Id, int] = stored.joined
         self.ambients: dict[Id, Ambient] = {ambient.id: ambient for ambient in stored.topology.every_ambient()}
         self.modules: dict[Id, ModuleView] = {
-            module.id: ModuleView(plant.id, module, stored.states.get(module.id, _NOTHING_YET), overlay)
+            module.id: ModuleView(plant.id, module, stored.states.get(module.id, NO_STATE_YET), overlay)
             for module in stored.topology.every_module()
         }
         self.encodings: dict[str, Any] = {}
@@ -113,9 +113,7 @@ class PersonView:
 class ReadModel:
     """Plants, people and spare parts as this process knows them."""
 
-    def __init__(
-        self, store: ReadModelStore, *, max_modules: int, max_people: int = 20_000, max_references: int = 10_000
-    ) -> None:
+    def __init__(self, store: ReadModelStore, *, max_modules: int) -> None:
         self._store = store
         self._plants: FeedCache[Id, PlantView] = FeedCache(
             self._fetch_plant,
@@ -129,7 +127,7 @@ class ReadModel:
         )
         self._people: FeedCache[Id, PersonView] = FeedCache(
             self._fetch_person,
-            capacity=max_people,
+            capacity=_MOST_PEOPLE,
             weigh=lambda view: 1 + len(view.plants),
             cursor_of=lambda view: view.cursor,
             invalidated_by={
@@ -140,7 +138,7 @@ class ReadModel:
         )
         self._spare_parts: FeedCache[str, SpareParts] = FeedCache(
             store.find_spare_parts,
-            capacity=max_references,
+            capacity=_MOST_REFERENCES,
             # When a unit is added or removed, its reference can become known or unknown.
             invalidated_by={
                 PlantChanged: lambda _: None,

@@ -20,6 +20,8 @@ from domogate.services.tickets.refusals import NotRedeemed, Reason, from_device
 from domogate.services.tickets.rights import COMMAND_OF, TicketRights
 
 PICTURE_TYP = "picture+jwt"
+_PICTURE_LIFETIME = 60
+"""The seconds for which pictures may be taken after a ticket was redeemed."""
 _DONE = "done"
 _DEVICE_FAULTS = (DeviceOffline, DeviceTimeout, DeviceRefused)
 
@@ -46,16 +48,12 @@ class Redemption:
         clock: Clock,
         audit: Audit,
         issuer: str,
-        *,
-        picture_lifetime: float = 60.0,
     ) -> None:
-        """`picture_lifetime`: the seconds for which pictures may be taken after a ticket was redeemed."""
         self._store = store
         self._signer = signer
         self._control = control
         self._clock = clock
         self._issuer = issuer
-        self._picture_lifetime = picture_lifetime
         self._rights = TicketRights(identities, read_model, clock)
         self._audit = TicketAudit(audit)
         self._limiter = RefusalLimiter(clock)
@@ -107,7 +105,7 @@ class Redemption:
 
     async def _permit_pictures(self, permit: Permit) -> PicturePermission:
         issued_at = int(self._clock.now())
-        expires_at = issued_at + int(self._picture_lifetime)
+        expires_at = issued_at + _PICTURE_LIFETIME
         picture = msgspec.structs.replace(permit, id=new_id(), issued_at=issued_at, expires_at=expires_at)
         token = await sign_permit(self._signer, picture, typ=PICTURE_TYP, issuer=self._issuer, audience=self._picture_audience)
         return PicturePermission(token, float(expires_at))
