@@ -100,7 +100,7 @@ class TestALockOfAnotherProcess:
     async def test_a_report_gives_up_too(
         self, open_store: OpenStore, file: Path, locked: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(writer, "_REPORT_SECONDS", DEADLINE)
+        monkeypatch.setattr(writer, "REPORT_SECONDS", DEADLINE)
         store = await open_store(sqlite_url(file), deadline=DEADLINE)
         await store.import_estate(SMALL, prune=False)
         locked.execute("BEGIN IMMEDIATE")

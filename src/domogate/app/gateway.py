@@ -14,6 +14,7 @@ from domogate.app.parts import (
     SystemClock,
     build_history,
     build_keyring,
+    build_knowledge,
     build_passkeys,
     build_people,
     build_signer,
@@ -86,7 +87,8 @@ class Gateway:
         """Set if the database is found to be damaged. The gateway must stop then."""
         self.metrics = Metrics()
         self.clock_check = ClockCheck(self.store, self.clock)
-        self.keyring = build_keyring(settings, self.store, self.clock)
+        self.knowledge = build_knowledge(settings, self.store)
+        self.keyring = build_keyring(settings, self.store, self.clock, self.knowledge)
         self.signer = build_signer(settings, self.keyring, self.clock)
         self.hasher = PasswordHasher()
         self.admission = KeyAdmission(self.store, self.clock)
@@ -289,7 +291,7 @@ class Gateway:
         return Edge(
             Surfaces(pages | surfaces),
             is_allowed_origin=self.origins.is_allowed,
-            is_ready=lambda: self._ready and self.store.is_reachable,
+            is_ready=lambda: self._ready and self.store.is_reachable and (self.knowledge is None or self.knowledge.is_kept),
             find_warning=lambda: self.clock_check.problem,
             metrics=self.metrics,
             access_log=settings.access_log,

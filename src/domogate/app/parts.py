@@ -9,6 +9,7 @@ import msgspec
 from domogate.backends.mail import PrintedMail, SmtpMail
 from domogate.domain.people import Subscription
 from domogate.domain.terms import Terms, terms_at, terms_from_text
+from domogate.identity.knowledge import KnowledgeBound
 from domogate.identity.relying_party import find_relying_party
 from domogate.identity.rotation import list_key_places, rotate_keys
 from domogate.identity.secret_keys import SecretKeys
@@ -60,10 +61,15 @@ def build_sealer(settings: Settings) -> Sealer:
     return SecretKeys(settings.data, given=settings.secret_key, file=settings.secret_key_file)
 
 
-def build_keyring(settings: Settings, store: Store, clock: Clock) -> KeyRing:
+def build_knowledge(settings: Settings, store: Store) -> KnowledgeBound | None:
+    """Return the bound of a member of a cluster. A gateway that is alone knows all changes."""
+    return None if settings.cluster is None else KnowledgeBound(store.knowledge_age, settings.knowledge_bound)
+
+
+def build_keyring(settings: Settings, store: Store, clock: Clock, knowledge: KnowledgeBound | None = None) -> KeyRing:
     # A retired key must be kept until all tokens that it signed have expired.
     retired_kept = max(DAY, settings.access_token_lifetime, settings.id_token_lifetime)
-    return KeyRing(store, clock, algorithm=settings.signing_algorithm, retired_kept=retired_kept)
+    return KeyRing(store, clock, algorithm=settings.signing_algorithm, retired_kept=retired_kept, knowledge=knowledge)
 
 
 def build_signer(settings: Settings, keyring: KeyRing, clock: Clock) -> TokenSigner:

@@ -22,6 +22,7 @@ from domogate.common.feed_cache import FeedCache
 from domogate.domain.events import Change, ChangesLost, SigningKeysChanged
 from domogate.domain.faults import TokenRefused
 from domogate.domain.people import Client, Grant, IdentityScope, TokenKind, User
+from domogate.identity.knowledge import KnowledgeBound
 from domogate.identity.unverified import read_header
 from domogate.ports import Clock, SigningKey, SigningKeyStore
 
@@ -86,11 +87,17 @@ class KeyRing:
     """All signing keys of the store. Register `apply` as a listener of the store."""
 
     def __init__(
-        self, store: SigningKeyStore, clock: Clock, *, algorithm: str = "ES256", retired_kept: float = 86_400.0
+        self,
+        store: SigningKeyStore,
+        clock: Clock,
+        *,
+        algorithm: str = "ES256",
+        retired_kept: float = 86_400.0,
+        knowledge: KnowledgeBound | None = None,
     ) -> None:
         """`algorithm` is preferred for signing. `retired_kept` is the number of seconds for which a retired key still verifies.
 
-        It must be at least the longest lifetime of a token.
+        It must be at least the longest lifetime of a token. `knowledge`: if it is too old, no token and no ticket is verified.
         """
         if algorithm not in GENERATORS:
             raise ValueError(f"unsupported signing algorithm {algorithm!r}, choose one of {', '.join(GENERATORS)}")
@@ -98,6 +105,7 @@ class KeyRing:
         self._clock = clock
         self._algorithm = algorithm
         self._retired_kept = retired_kept
+        self.knowledge = knowledge
         self._keys: FeedCache[str, dict[str, LoadedKey]] = FeedCache(
             self._fetch_keys, capacity=1, invalidated_by={SigningKeysChanged: lambda _: None, ChangesLost: lambda _: None}
         )
@@ -135,7 +143,9 @@ class KeyRing:
         return next(key.server_secret for key in (await self._load_keys()).values() if key.retired_at != DISTRUSTED)
 
     async def find_key(self, kid: str) -> LoadedKey | None:
-        """The key with this id, if it still verifies."""
+        """The key with this id, if it still verifies. Raises Internal if the knowledge of this gateway is too old."""
+        if self.knowledge is not None:
+            self.knowledge.check()
         keys = await self._load_keys()
         now = self._clock.now()
         # Another gateway may have signed with a key that the change feed has not reported yet.

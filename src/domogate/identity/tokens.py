@@ -69,6 +69,7 @@ class TokenVerifier:
         these issuers are accepted.
         """
         self._keyring = keyring
+        self._knowledge = keyring.knowledge
         self._store = store
         self._now = clock.now
         self._issuer = issuer
@@ -91,6 +92,8 @@ class TokenVerifier:
             raise ValueError("each issuer may be given only once, and the gateway itself must not be among them")
 
     def find_verified(self, unverified_token: bytes) -> Principal | None:
+        if self._knowledge is not None:
+            self._knowledge.check()
         principal = self._verified.find(digest_secret(unverified_token))
         if principal is not None and principal.expires_at > self._now():
             return principal

@@ -1,5 +1,6 @@
 """The settings of a gateway that is a member of a cluster. `descriptions.py` has all other settings."""
 
+from domogate.common.checks import between
 from domogate.drivers.declaration import Setting
 from domogate.settings.rules import check_cluster_name, check_nats_urls, check_readable
 
@@ -9,6 +10,12 @@ CLUSTER: dict[str, Setting] = {
         "Name of the cluster. All gateways with this name share one PostgreSQL database (database) and the same NATS servers "
         "(nats). The three settings are given together. Clusters with different names can share a NATS server.",
         check_cluster_name,
+    ),
+    "knowledge_bound": Setting(
+        "SECONDS",
+        "Greatest age of what a gateway of a cluster knows. If it could not read the changes of the others for longer, it is "
+        "not ready, and refuses requests with a token. So a withdrawn right counts everywhere within this time.",
+        between(0.5, 60),
     ),
     "nats": Setting(
         "URLS",

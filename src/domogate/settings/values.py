@@ -34,6 +34,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     # Cluster
     cluster: str | None = None
+    knowledge_bound: float = 2.0
     nats: tuple[str, ...] = ()
     nats_user: str | None = None
     nats_password: str | None = None

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Collection, Sequence
+from math import inf
 
 from sqlalchemy import Connection, bindparam, delete, select, update
 
@@ -75,7 +76,7 @@ class SqlFeed(SqlSubject):
         self._running().poll_now()
 
     def knowledge_age(self) -> float:
-        return time.monotonic() - self._running().known_at
+        return inf if self._writer is None else time.monotonic() - self._writer.known_at
 
     def listen(self, listener: Listener, *, states: bool = True) -> None:
         self._listeners.append((listener, states))

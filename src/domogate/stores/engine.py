@@ -7,13 +7,15 @@ Transactions of `reading` are read-only snapshots.
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from math import inf
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Dialect, Engine, Insert, Table, insert
+import structlog
+from sqlalchemy import ColumnElement, Connection, Dialect, Engine, Insert, Table, event, func, insert, select
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.dml import UpdateBase
 
 from domogate.domain.events import Change, Event
@@ -29,6 +31,9 @@ MOST_EVENTS = 0xFFFF
 # Errors are logged, and parameters contain hashes and keys.
 ENGINE_OPTIONS: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
 _INSERT_CHANGES = insert(changes)
+_NEWEST = select(func.max(changes.c.cursor))
+
+_log = structlog.get_logger(__name__)
 
 
 class _Limit(threading.local):
@@ -54,6 +59,14 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 def time_is_up() -> bool:
     return time.monotonic() >= _limit.until
+
+
+def begin_with(engine: Engine, statement: str) -> None:
+    """Begin the transactions of the engine with this statement."""
+
+    @event.listens_for(engine, "begin")
+    def begin_transaction(connection: Connection) -> None:
+        connection.exec_driver_sql(statement)
 
 
 class Bulk:
@@ -101,16 +114,17 @@ class Database(ABC):
         self._bulks: dict[UpdateBase, Bulk] = {}
 
     @abstractmethod
-    def lock(self, connection: Connection, *, shared: bool = False, long: bool = False) -> None:
-        """Wait until no other process is in a write transaction.
+    def lock(self, connection: Connection) -> None:
+        """Wait until no other process is in a write transaction."""
 
-        With `shared`, other processes can be in shared transactions at the same time. With `long`, the transaction may change a
+    def start_transaction(self, connection: Connection, _shared: bool, _long: bool, /) -> TransactionStart:
+        """Wait for the lock, and return the position of the transaction in the change feed.
+
+        If shared, other processes can be in shared transactions at the same time. If long, the transaction may change a
         large part of the database.
         """
-
-    @abstractmethod
-    def start_transaction(self, connection: Connection) -> TransactionStart:
-        """Return the position of a write transaction in the change feed. Call it after `lock`."""
+        newest = connection.execute(_NEWEST).scalar() or 0
+        return TransactionStart(newest, newest)
 
     @abstractmethod
     def prepare_writer(self, connection: Connection) -> None:
@@ -241,6 +255,53 @@ class Transaction:
             ],
         )
         return committed
+
+
+class WriterConnection:
+    """Connects when it is needed, and again after the connection was lost."""
+
+    def __init__(self, database: Database, on_closed: Callable[[], None]) -> None:
+        self._database = database
+        self._on_closed = on_closed
+        self._connection: Connection | None = None
+
+    @contextmanager
+    def use(self) -> Iterator[Connection]:
+        """Close the connection if the block fails."""
+        try:
+            yield self._get()
+        except Exception:
+            self.close()
+            raise
+
+    def _get(self) -> Connection:
+        if self._connection is None:
+            self._connection = self._database.writing.connect()
+            self._database.prepare_writer(self._connection)
+        return self._connection
+
+    def begin(self, *, shared: bool, long: bool) -> tuple[Connection, TransactionStart]:
+        """Begin a write transaction. If the connection was lost while it was idle, it is replaced."""
+        try:
+            return self._begin(shared=shared, long=long)
+        except DBAPIError as error:
+            if not error.connection_invalidated or time_is_up():
+                raise
+        self.close()
+        return self._begin(shared=shared, long=long)
+
+    def _begin(self, *, shared: bool, long: bool) -> tuple[Connection, TransactionStart]:
+        connection = self._get()
+        return connection, self._database.start_transaction(connection, shared, long)
+
+    def close(self) -> None:
+        self._on_closed()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            try:
+                connection.close()
+            except Exception:  # The database driver raises many kinds of errors for a lost server.
+                _log.exception("the connection of the writer could not be closed")
 
 
 def chunked(items: Iterable[T], size: int = 500) -> Iterator[list[T]]:

@@ -53,23 +53,16 @@ class Feed:
         with self._database.reading.begin() as connection:
             self.delivered = complete_cursor(connection)
 
-    def read_missing(self, connection: Connection, position: int, newest: int) -> FeedPage:
-        """Return the changes before `position`. They count as delivered from now on.
+    def read_missing(self, connection: Connection, newest: int) -> FeedPage:
+        """Return the changes up to `newest`, which the transaction sees. They count as delivered from now on.
 
-        The transaction must hold the exclusive lock: only then no change can appear before its position.
+        The transaction must hold the exclusive lock: only then no other change can appear before them.
         """
         began = time.monotonic()
-        rows: Rows = ()
-        if newest > self.delivered:
-            rows = connection.execute(CHANGES_BETWEEN, {"after": self.delivered, "until": newest}).all()
-        self.delivered = position
+        rows = connection.execute(CHANGES_BETWEEN, {"after": self.delivered, "until": newest}).all()
+        self.delivered = newest
         self._mark, self.known_at = None, began
         return self._page(self._decode(rows))
-
-    def advance(self, own: Sequence[Change]) -> None:
-        """Count the changes of a transaction that held the exclusive lock as delivered."""
-        if own:
-            self.delivered = own[-1].cursor
 
     def keep(self, own: Sequence[Change]) -> None:
         """Remember the changes of a shared transaction. A later poll returns them at their place."""

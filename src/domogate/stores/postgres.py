@@ -134,15 +134,16 @@ class PostgresDatabase(Database):
 
         return engine
 
-    def lock(self, connection: Connection, *, shared: bool = False, long: bool = False) -> None:
-        if not self.is_shared:
-            connection.execute(_LOCK)
-            return
-        connection.execute(_LOCK_SHARED if shared else _LOCK_AS_MEMBER)
-        if long:
-            connection.execute(_ALLOW_IDLE)
+    def lock(self, connection: Connection) -> None:
+        connection.execute(_LOCK)
 
-    def start_transaction(self, connection: Connection) -> TransactionStart:
+    def start_transaction(self, connection: Connection, shared: bool, long: bool, /) -> TransactionStart:
+        if not self.is_shared:
+            self.lock(connection)
+        else:
+            connection.execute(_LOCK_SHARED if shared else _LOCK_AS_MEMBER)
+            if long:
+                connection.execute(_ALLOW_IDLE)
         # The transaction gets its number now, after the lock: so the order of cursors is the order of commits for each plant.
         return TransactionStart._make(connection.execute(_START).one())
 

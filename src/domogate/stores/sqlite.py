@@ -14,8 +14,8 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
-from domogate.stores.cursors import CHANGES_BETWEEN, FeedRead, Rows, TransactionStart, complete_cursor
-from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, time_is_up
+from domogate.stores.cursors import CHANGES_BETWEEN, FeedRead, Rows, complete_cursor
+from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, begin_with, time_is_up
 from domogate.stores.inspection import explain_damage
 
 _BUSY_SECONDS = 30.0
@@ -65,21 +65,14 @@ class SqliteDatabase(Database):
             if query_only:
                 connection.set_progress_handler(time_is_up, _STEPS_BETWEEN_CHECKS)
 
-        @event.listens_for(engine, "begin")
-        def begin_transaction(connection: Connection) -> None:
-            connection.exec_driver_sql(begin)
-
+        begin_with(engine, begin)
         return engine
 
     def explain(self, error: Exception) -> Exception:
         return explain_damage(self.path, error)
 
-    def lock(self, connection: Connection, *, shared: bool = False, long: bool = False) -> None:
+    def lock(self, connection: Connection) -> None:
         """Does nothing, because BEGIN IMMEDIATE has already taken the lock."""
-
-    def start_transaction(self, connection: Connection) -> TransactionStart:
-        newest = complete_cursor(connection)
-        return TransactionStart(newest, newest)
 
     def prepare_writer(self, connection: Connection) -> None:
         _driver_of(connection).execute(f"PRAGMA busy_timeout = {_WRITER_BUSY_SECONDS * 1000:.0f}")

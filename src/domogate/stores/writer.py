@@ -22,16 +22,14 @@ from sqlalchemy import Connection
 from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.states import Report
 from domogate.ports import Clock, Listener, StoreTimeout
-from domogate.stores.batch import Batch, OrderChange, Unit
+from domogate.stores.batch import Batch, OrderChange, Unit, WriteQueue
 from domogate.stores.cursors import TransactionStart
-from domogate.stores.engine import Database, Transaction, time_limit
+from domogate.stores.engine import Database, Transaction, WriterConnection, time_limit
 from domogate.stores.feed import Feed, FeedPage
 from domogate.stores.fencing import Fence
 from domogate.stores.presence import HEARTBEAT, Presence
 from domogate.stores.readers import GRACE, expire
 from domogate.stores.recorder import Recorder
-from domogate.stores.write_queue import WriteQueue
-from domogate.stores.writer_connection import WriterConnection
 from domogate.stores.writer_limits import (
     ANNOUNCE_SECONDS,
     LEAVE_SECONDS,
@@ -220,7 +218,10 @@ class Writer:
         if shared:
             self._recorder.begin_shared(start.structure, {fence for unit in batch for fence in unit.fences})
         else:
-            self._hand_over(self._feed.read_missing(connection, start.position, start.newest))
+            if start.newest > self._feed.delivered:
+                self._hand_over(self._feed.read_missing(connection, start.newest))
+            # No change can appear before this transaction, because it has the exclusive lock.
+            self._feed.delivered = start.position
             self._recorder.structure = start.structure
         # Writes whose callers have given up are not executed.
         batch = [unit for unit in batch if not unit.future.done()]
@@ -251,7 +252,7 @@ class Writer:
             self._call(self._on_commit)
             self._poll_feed()
         else:
-            self._feed.advance(own)
+            self._feed.delivered = own[-1].cursor if own else start.position
             self._answer(batch, own)
 
     def _fail(self, units: Sequence[Unit], error: Exception) -> None:

@@ -1,0 +1,23 @@
+"""The greatest age of what a gateway of a cluster knows. If its knowledge is older, it does not decide about rights."""
+
+from collections.abc import Callable
+
+from domogate.domain.faults import Internal
+
+
+class KnowledgeBound:
+    """Another gateway may have withdrawn a right. Within the bound, this gateway knows it or refuses to answer."""
+
+    def __init__(self, age: Callable[[], float], seconds: float) -> None:
+        """`age` returns the seconds for which changes of other gateways may be unknown here."""
+        self._age = age
+        self._seconds = seconds
+
+    @property
+    def is_kept(self) -> bool:
+        return self._age() <= self._seconds
+
+    def check(self) -> None:
+        """Raises Internal if the knowledge is too old."""
+        if not self.is_kept:
+            raise Internal("this gateway has not got the latest changes from the database; send the request again later")
