@@ -17,6 +17,7 @@ from domogate.cli import (
     init,
     key,
     module,
+    move,
     openapi,
     order,
     plant,
@@ -50,7 +51,7 @@ cli = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 PANELS = {
-    "Run a gateway": (serve, demo, init, backup, clock),
+    "Run a gateway": (serve, demo, init, backup, move, clock),
     "Plants, people and access": (estate, plant, user, client, key, token, signing_key, secret_key, audit),
     "Devices": (module, order, readings, fault, simulate, discover, webhook, safety),
     "Other": (openapi, version),

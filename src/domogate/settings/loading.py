@@ -114,7 +114,7 @@ def _from_flags(flags: Mapping[str, object], types: Mapping[str, Any], mistakes:
             mistakes.append(Mistake(name, source, f"there is no such setting{_nearest(name, types)}."))
         elif value is not None:
             given[name] = _Given(value, source, isinstance(value, str))
-            if name in DECLARED and DECLARED[name].setting.secret and _has_password(value):
+            if name in DECLARED and DECLARED[name].setting.secret and has_password(value):
                 others = f"{source.removeprefix('flag ')}-file FILE, or the variable {_PREFIX}{name.upper()}"
                 mistakes.append(Mistake(name, source, f"everybody on this machine can read a password there: use {others}."))
     return given
@@ -152,7 +152,7 @@ def _from_file(file: Path, types: Mapping[str, Any], mistakes: list[Mistake]) ->
     return given
 
 
-def _has_password(value: object) -> bool:
+def has_password(value: object) -> bool:
     return bool(re.search(r"://[^/?#@]*:[^/?#]*@|[?&](ssl)?password=", str(value)))
 
 
