@@ -18,7 +18,6 @@ from domogate.edge import server
 from domogate.edge.stack import Edge
 from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import KeyAndToken
-from domogate.services.homes.limits import PersonLimits
 
 # The wiring and the listeners come from the tests.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
@@ -86,7 +85,7 @@ async def _serving() -> AsyncIterator[tuple[StreamSetup, int]]:
     stop = asyncio.Event()
     # All listeners are one user with one key, who may hold half of the streams.
     async with open_stream_setup(_Clock(), most=2 * _LISTENERS, most_per_user=_LISTENERS, most_per_key=_LISTENERS) as setup:
-        credentials = KeyAndToken(setup.admission, setup.verifier, _NoAudit(), PersonLimits(setup.clock))
+        credentials = KeyAndToken(setup.admission, setup.verifier, _NoAudit())
         app = SurfaceApp(events.SURFACE, setup.hub, credentials, base_url="http://localhost", version="0")
         edge = Edge(app, is_allowed_origin=_allow_no_origin, is_ready=lambda: True, metrics=None, access_log=False)
         async with server.listen("127.0.0.1", 0, "127.0.0.1", None) as listening:

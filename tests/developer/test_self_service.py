@@ -11,12 +11,10 @@ from domogate.domain.estate import Estate
 from domogate.domain.people import MANAGE_SCOPE, Client
 from domogate.identity.quotas import day_of, print_day
 from domogate.ports import Usage
-from domogate.services.developer.faults import FAULTS_SPAN, MOST_FAULTS
-from domogate.services.developer.self_service import MOST_APPLICATIONS, MOST_CHANGES, MOST_KEYS, MOST_NEW
+from domogate.services.developer.self_service import MOST_APPLICATIONS, MOST_KEYS, MOST_NEW
 from support.clocks import NOW
 from support.developer_setup import QUOTA, RATE, DeveloperApi
 from support.stores import ANNA, APP, BRUNO, HOUSE, KEY, LAMP
-from support.token_api import problem
 
 pytestmark = pytest.mark.slow
 
@@ -129,17 +127,6 @@ class TestApplications:
         api.env.clock.advance(86_400)
         await api.ok("POST", "/keys", {"name": "Key"}, status=201, token=await api.mint(ANNA))
 
-    async def test_changes_are_limited_by_hour(self, api: DeveloperApi) -> None:
-        client_id, _ = await register(api)
-        for number in range(MOST_CHANGES - 1):
-            await api.ok("PATCH", f"/applications/{client_id}", {"name": f"Lamps {number}"})
-        await api.refused("PATCH", f"/applications/{client_id}", {"scopes": []}, status=422)
-        await api.ok("POST", f"/applications/{client_id}/secret", status=201)
-        for method, path, body in (("PATCH", "", {"name": "More"}), ("POST", "/secret", None)):
-            detail = await api.refused(method, f"/applications/{client_id}{path}", body, status=429)
-            assert "100 times an hour" in detail
-        await api.ok("DELETE", f"/applications/{client_id}", status=204)
-
 
 class TestKeys:
     async def test_a_key_has_the_default_limits_and_shows_its_usage(self, api: DeveloperApi) -> None:
@@ -200,17 +187,6 @@ class TestFaults:
     @pytest.mark.parametrize("wrong", [{"fault": "battery"}, {"fault": "offline", "seconds": 61}, {"fault": "fire"}])
     async def test_a_wrong_fault_is_400(self, api: DeveloperApi, wrong: dict[str, Any]) -> None:
         await api.refused("POST", f"/homes/{HOUSE.id}/modules/{LAMP.id}/faults", wrong, status=400)
-
-    async def test_they_are_limited_by_minute(self, api: DeveloperApi) -> None:
-        path = f"/homes/{HOUSE.id}/modules/{LAMP.id}/faults"
-        for _ in range(MOST_FAULTS // 2):
-            await api.ok("POST", path, {"fault": "offline"}, status=201)
-            await api.ok("DELETE", path, status=204)
-        answer = await api.send("POST", path, {"fault": "offline"})
-        assert "60 faults a minute" in problem(answer, 429)
-        assert int(answer.headers["retry-after"]) > 0
-        api.env.clock.advance(FAULTS_SPAN)
-        await api.ok("POST", path, {"fault": "offline"}, status=201)
 
     async def test_a_real_device_gets_none(self, api: DeveloperApi) -> None:
         text = msgspec.json.encode(await api.env.store.export_estate())

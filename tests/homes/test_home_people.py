@@ -2,7 +2,6 @@
 
 import pytest
 
-from domogate.services.people import people
 from domogate.services.people.people import OWNER_INVITATIONS
 from support.full_plant import FULL_PLANT
 from support.home_setup import WEBHOOK, HomeApi
@@ -63,14 +62,6 @@ class TestPeople:
             await api.ok("POST", INVITATIONS, {"email": f"guest{number}@example.com"}, status=201)
         answer = await api.send("POST", INVITATIONS, {"email": "one.more@example.com"})
         assert (answer.status_code, answer.headers["retry-after"]) == (429, "3600")
-
-    async def test_a_home_has_a_limited_number_of_people(self, api: HomeApi, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(people, "MOST_PEOPLE", 3)
-        for number in range(2):  # Bruno is a member already.
-            await api.ok("POST", INVITATIONS, {"email": f"guest{number}@example.com"}, status=201)
-        assert "at most 3 people" in await api.refused("POST", INVITATIONS, {"email": "one.more@example.com"}, status=403)
-        await api.ok("DELETE", f"{PEOPLE}/guest0@example.com", status=204)
-        await api.ok("POST", INVITATIONS, {"email": "one.more@example.com"}, status=201)
 
     async def test_a_member_can_leave_and_the_owner_cannot(self, api: HomeApi) -> None:
         token = await api.mint(BRUNO)

@@ -125,10 +125,6 @@ class TestFavourites:
         await api.refused("PUT", self.PATH, {"modules": [LAMP.id] * 101}, status=400)
         await api.refused("PUT", self.PATH, {"modules": ["lamp"]}, status=400)
 
-    async def test_a_person_has_a_limited_number(self, api: HomeApi) -> None:
-        await api.refused("PUT", self.PATH, {"modules": [LAMP.id] * 101}, status=400)
-        assert await api.ok("GET", self.PATH) == {"modules": []}
-
     async def test_they_are_deleted_with_the_person(self, api: HomeApi) -> None:
         await api.ok("PUT", self.PATH, {"modules": [LAMP.id]}, token=await api.mint(BRUNO))
         await api.env.people.delete_user(BRUNO.id)

@@ -13,9 +13,7 @@ from domogate.domain.states import LightState, Report
 from domogate.ports import ClusterMember, Fenced
 from domogate.services.cluster import HeldShards
 from domogate.stores import SqlStore
-from domogate.stores.leases import PostgresLeases
-from domogate.stores.opening import open_database
-from domogate.stores.postgres import PostgresDatabase
+from domogate.stores.leases import PostgresLeases, open_leases
 from support.clocks import NOW
 from support.stores import HOUSE, LAMP, PLUG, SMALL, HeldStore, OpenStore, an_id, record_changes
 
@@ -40,9 +38,7 @@ class Gateway:
 
 @pytest.fixture
 async def leases(postgres_url: str) -> AsyncIterator[PostgresLeases]:
-    database = open_database(postgres_url)
-    assert isinstance(database, PostgresDatabase)
-    leases = PostgresLeases(database)
+    leases = open_leases(postgres_url)
     yield leases
     await leases.stop()
 

@@ -12,9 +12,8 @@ from sqlalchemy.exc import DBAPIError
 from domogate.domain.ids import new_id
 from domogate.domain.shards import SHARDS
 from domogate.ports import ClusterMember, LeaseEnded
-from domogate.stores.leases import PostgresLeases
+from domogate.stores.leases import PostgresLeases, open_leases
 from domogate.stores.opening import open_database
-from domogate.stores.postgres import PostgresDatabase
 from support.postgres import PostgresServer
 
 pytestmark = pytest.mark.slow
@@ -30,13 +29,11 @@ OpenLeases = Callable[[], Awaitable[PostgresLeases]]
 
 
 @pytest.fixture
-async def open_leases(postgres_url: str) -> AsyncIterator[OpenLeases]:
+async def open_another(postgres_url: str) -> AsyncIterator[OpenLeases]:
     async with AsyncExitStack() as stack:
 
         async def open_one() -> PostgresLeases:
-            database = open_database(postgres_url)
-            assert isinstance(database, PostgresDatabase)
-            opened = PostgresLeases(database)
+            opened = open_leases(postgres_url)
             stack.push_async_callback(opened.stop)
             return opened
 
@@ -44,8 +41,8 @@ async def open_leases(postgres_url: str) -> AsyncIterator[OpenLeases]:
 
 
 @pytest.fixture
-async def leases(open_leases: OpenLeases) -> PostgresLeases:
-    return await open_leases()
+async def leases(open_another: OpenLeases) -> PostgresLeases:
+    return await open_another()
 
 
 async def joined(leases: PostgresLeases, name: str = "one", seconds: float = LONG) -> ClusterMember:
@@ -87,8 +84,8 @@ class TestShards:
         taken = await leases.acquire(two.id, range(SHARDS))
         assert taken == dict.fromkeys(range(SHARDS // 2, SHARDS), 1)
 
-    async def test_two_members_that_ask_at_once_share_nothing(self, open_leases: OpenLeases) -> None:
-        stores = [await open_leases() for _ in range(4)]
+    async def test_two_members_that_ask_at_once_share_nothing(self, open_another: OpenLeases) -> None:
+        stores = [await open_another() for _ in range(4)]
         members = [await joined(store, str(number)) for number, store in enumerate(stores)]
         for round_ in range(5):
             taken = await asyncio.gather(
@@ -141,6 +138,17 @@ class TestShards:
             writing.execute("SELECT epoch FROM shards WHERE shard = 3 FOR SHARE")
             assert await leases.acquire(member.id, [3, 4]) == {4: 1}
         assert await leases.acquire(member.id, [3]) == {3: 1}
+
+
+class TestMap:
+    async def test_it_shows_the_holder_of_each_shard(self, leases: PostgresLeases) -> None:
+        one, two = await joined(leases), await joined(leases, "two")
+        await leases.acquire(one.id, [3, 4])
+        await leases.acquire(two.id, [5])
+        await leases.release(one.id, [4])
+        shown = await leases.read_map()
+        assert shown.holders == {3: one.id, 5: two.id}
+        assert [live.member for live in shown.members] == sorted([one, two], key=lambda member: member.id)
 
 
 class TestConnection:

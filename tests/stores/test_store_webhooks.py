@@ -89,14 +89,6 @@ class TestAdding:
         await filled_store.end_webhook(living, "gone", NOW)
         assert await filled_store.add_webhook(a_webhook(721, url=f"{URL}/again"), most=3)
 
-    async def test_at_most_so_many_that_have_ended_are_kept(self, filled_store: SqlStore) -> None:
-        for n in range(6):
-            assert await filled_store.add_webhook(a_webhook(700 + n, url=f"{URL}/{n}"), most=3)
-            assert await filled_store.end_webhook(an_id(700 + n), "gone", NOW + n)
-        assert await filled_store.add_webhook(a_webhook(720, client_id="other"), most=3)
-        assert await filled_store.add_webhook(a_webhook(710, url=f"{URL}/again"), most=3)
-        assert [one.id for one in await filled_store.list_webhooks()] == [an_id(n) for n in (703, 704, 705, 710, 720)]
-
     @pytest.mark.parametrize("nobody", [{"user_id": an_id(999)}, {"plant_id": an_id(999)}])
     async def test_nobody_and_nowhere_have_none(self, filled_store: SqlStore, nobody: dict[str, Any]) -> None:
         with pytest.raises(ValueError, match="no row with the id"):

@@ -7,7 +7,7 @@ import msgspec
 
 from domogate.domain.ids import Id
 from domogate.domain.shards import SHARDS, share_of
-from domogate.ports import ClusterMember, ClusterView, LeaseEnded, LeaseStore, LiveMember
+from domogate.ports import ClusterMember, ClusterView, LeaseEnded, LeaseStore, LiveMember, ShardMap
 from domogate.services.cluster import HeldShards, LeaseTimes, Membership
 from support.clocks import ManualClock
 
@@ -34,12 +34,10 @@ class FakeLeases:
         if not self._is_living(member_id):
             raise LeaseEnded
         self.leases[member_id] = (self.leases[member_id][0], loop_time() + seconds, is_leaving)
-        living = tuple(
-            LiveMember(member, until - loop_time(), is_leaving=leaving)
-            for member, until, leaving in self.leases.values()
-            if self._is_living(member.id)
+        return ClusterView(
+            (await self.read_map()).members,
+            {shard: self.epoch[shard] for shard, holder in self.holder.items() if holder == member_id},
         )
-        return ClusterView(living, {shard: self.epoch[shard] for shard, holder in self.holder.items() if holder == member_id})
 
     async def acquire(self, member_id: Id, shards: Collection[int]) -> Mapping[int, int]:
         if not self._is_living(member_id):
@@ -55,6 +53,14 @@ class FakeLeases:
             if self.holder[shard] == member_id:
                 self.holder[shard] = None
                 self.epoch[shard] += 1
+
+    async def read_map(self) -> ShardMap:
+        living = tuple(
+            LiveMember(member, until - loop_time(), is_leaving=leaving)
+            for member, until, leaving in self.leases.values()
+            if self._is_living(member.id)
+        )
+        return ShardMap(living, {shard: holder for shard, holder in self.holder.items() if holder is not None})
 
     async def leave(self, member_id: Id) -> None:
         await self.release(member_id, range(SHARDS))
@@ -87,6 +93,10 @@ class LeaseLink:
     async def release(self, member_id: Id, shards: Collection[int]) -> None:
         self._check("release")
         await self._leases.release(member_id, shards)
+
+    async def read_map(self) -> ShardMap:
+        self._check("read_map")
+        return await self._leases.read_map()
 
     async def leave(self, member_id: Id) -> None:
         self._check("leave")

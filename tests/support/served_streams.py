@@ -17,7 +17,6 @@ from domogate.edge.metrics import Metrics
 from domogate.edge.stack import Edge
 from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import KeyAndToken
-from domogate.services.homes.limits import PersonLimits
 from support.edge_server import serving
 from support.stream_setup import Credentials, StreamSetup, a_module, open_stream_setup
 
@@ -84,7 +83,7 @@ class ServedStreams:
 async def open_served(limits: Limits | None = None, **hub_options: Any) -> AsyncIterator[ServedStreams]:
     audit, stop, metrics = RecordingAudit(), asyncio.Event(), Metrics()
     async with open_stream_setup(**hub_options) as setup:
-        credentials = KeyAndToken(setup.admission, setup.verifier, audit, PersonLimits(setup.clock))
+        credentials = KeyAndToken(setup.admission, setup.verifier, audit)
         app = SurfaceApp(events.SURFACE, setup.hub, credentials, base_url="https://gateway.example", version="1.0")
         edge = Edge(
             app, is_allowed_origin=AsyncMock(return_value=False), is_ready=lambda: True, metrics=metrics, access_log=False

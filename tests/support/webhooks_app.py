@@ -12,7 +12,6 @@ from domogate.domain.people import Principal
 from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import KeyAndToken
 from domogate.ports import Admitted
-from domogate.services.homes.limits import PersonLimits
 from support.delivery_setup import (
     HOME,
     DeliverySetup,
@@ -51,8 +50,7 @@ class App:
 
     def __init__(self, setup: DeliverySetup, sender: RecordingSender) -> None:
         self.setup, self.sender, self.credentials = setup, sender, KnownCredentials()
-        self.limits = PersonLimits(setup.clock)
-        credentials = KeyAndToken(self.credentials, self.credentials, setup.notes, self.limits)
+        credentials = KeyAndToken(self.credentials, self.credentials, setup.notes)
         surface = SurfaceApp(webhooks.SURFACE, setup.webhooks, credentials, base_url="https://gateway.example", version="1")
         self.http = httpx.AsyncClient(transport=httpx.ASGITransport(surface), base_url="https://gateway.example")
         self.document: Any = None

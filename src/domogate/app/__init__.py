@@ -5,7 +5,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from domogate.app.parts import new_subscription
+from domogate.app.parts import UnnamedDriversError, new_subscription
 from domogate.app.tools import (
     Tools,
     back_up_unwritable,
@@ -17,7 +17,7 @@ from domogate.app.tools import (
 )
 
 if TYPE_CHECKING:
-    from domogate.app.gateway import Gateway, UnnamedDriversError
+    from domogate.app.gateway import Gateway
     from domogate.app.serving import serve
 
 __all__ = [
@@ -36,10 +36,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Gateway", "UnnamedDriversError"):
-        from domogate.app import gateway
+    if name == "Gateway":
+        from domogate.app.gateway import Gateway
 
-        return getattr(gateway, name)
+        return Gateway
     if name == "serve":
         from domogate.app.serving import serve
 

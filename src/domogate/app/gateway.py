@@ -12,6 +12,7 @@ from domogate.app.pages import build_pages, register_client
 from domogate.app.parts import (
     DAY,
     SystemClock,
+    UnnamedDriversError,
     build_history,
     build_keyring,
     build_knowledge,
@@ -21,6 +22,7 @@ from domogate.app.parts import (
     build_terms,
     open_store,
 )
+from domogate.app.placement import build_placement
 from domogate.auth.pages import Pages
 from domogate.backends.echo import EmbeddedEcho, HttpEchoBackend
 from domogate.backends.webhook_sender import HttpWebhookSender
@@ -30,7 +32,6 @@ from domogate.domain.webhooks import WebhookFormat
 from domogate.drivers import build_drivers
 from domogate.edge.metrics import Metrics
 from domogate.edge.stack import ASGIApp, Edge, Surfaces
-from domogate.fabric.in_process import InProcessFabric
 from domogate.families import FAMILIES
 from domogate.families._call import Services
 from domogate.families._chronothermostats import print_notification
@@ -41,7 +42,7 @@ from domogate.identity.external import ExternalIssuer
 from domogate.identity.fetching import JsonFetcher
 from domogate.identity.hashing import PasswordHasher
 from domogate.identity.tokens import TokenVerifier
-from domogate.ports import Clock, UnnamedDrivers
+from domogate.ports import Clock
 from domogate.services.audit import AuditLog
 from domogate.services.authorization import Authorization
 from domogate.services.authorization.origins import Origins
@@ -63,14 +64,6 @@ from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.registration import Webhooks
 from domogate.settings import Settings
 from domogate.stores import DatabaseUnusable
-
-
-class UnnamedDriversError(Exception):
-    """The gateway does not start: an earlier version stored modules without a driver, and they may be simulated by mistake."""
-
-    def __init__(self, unnamed: UnnamedDrivers) -> None:
-        super().__init__(f"{unnamed.count} modules have no named driver")
-        self.unnamed = unnamed
 
 
 class Gateway:
@@ -133,9 +126,12 @@ class Gateway:
             most_per_key=settings.streams_most_per_key,
         )
         drivers = build_drivers(self.clock, settings.drivers)
-        self.driving = Driving(self.store, drivers, self.clock, simulated_plants=settings.simulator_awake_plants)
+        self._placement = build_placement(settings, self.store, self.clock)
+        self.driving = Driving(
+            self.store, drivers, self.clock, simulated_plants=settings.simulator_awake_plants, holdings=self._placement.held
+        )
         self.drivers = DriverCatalogue(settings.drivers, self.store, self.clock, self.driving.replace_driver)
-        self.fabric = InProcessFabric(self.clock)
+        self.fabric = self._placement.fabric
         self.fabric.serve(self.driving)
         self.control = Control(
             self.fabric,
@@ -227,6 +223,7 @@ class Gateway:
         await self._echo.start()
         application = self._build_asgi(self._echo)
         finish_start_up()
+        await self._placement.start(self.driving)  # Last: while the loop is busy, a lease could end.
         self._ready = True
         return application
 
@@ -235,8 +232,9 @@ class Gateway:
         self.damaged.set()
 
     def drain(self) -> None:
-        """Report not ready, and end the streams. Running requests can still finish."""
+        """Report not ready, and end the streams. Running requests can still finish. Other gateways get the plants."""
         self._ready = False
+        self._placement.begin_leave()
         self.hub.drain()
 
     async def stop(self) -> None:
@@ -254,7 +252,9 @@ class Gateway:
         await self.history.stop()
         await self.fault_expiry.stop()
         await self.drivers.stop()
+        await self._placement.leave()
         await self.driving.stop()
+        await self._placement.stop()
         await self.admission.stop()
         await self.audit.stop()
         for issuer in self._issuers:

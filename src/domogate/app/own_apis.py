@@ -29,7 +29,7 @@ def build_own_apis(gateway: "Gateway") -> dict[bytes, ASGIApp]:
         base_url, max_body = settings.base_url, settings.max_body
         return SurfaceApp(surface, services, credentials, base_url=base_url, version=__version__, max_body=max_body)
 
-    key_and_token = KeyAndToken(gateway.admission, verifier, audit, PersonLimits(gateway.clock))
+    key_and_token = KeyAndToken(gateway.admission, verifier, audit)
     home_services = build_home_services(gateway)
     ticket_services = tickets.TicketServices(gateway.redemption, settings.base_url)
     developer_token = DeveloperToken(verifier, PersonLimits(gateway.clock), audit)

@@ -16,7 +16,7 @@ from domogate.identity.secret_keys import SecretKeys
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as _new_subscription
-from domogate.ports import Clock, Hasher, KeyPlace, Mail, Sealer, Signer, Store
+from domogate.ports import Clock, Hasher, KeyPlace, Mail, Sealer, Signer, Store, UnnamedDrivers
 from domogate.services.audit import AuditLog
 from domogate.services.clock_check import ClockCheck
 from domogate.services.people import Passkeys, People, Sessions
@@ -34,6 +34,14 @@ class SystemClock:
     """The time of this machine."""
 
     now = staticmethod(time.time)
+
+
+class UnnamedDriversError(Exception):
+    """The gateway does not start: an earlier version stored modules without a driver, and they may be simulated by mistake."""
+
+    def __init__(self, unnamed: UnnamedDrivers) -> None:
+        super().__init__(f"{unnamed.count} modules have no named driver")
+        self.unnamed = unnamed
 
 
 def sqlite_file(settings: Settings) -> Path:

@@ -179,10 +179,8 @@ class KeyAndToken(Credentials[Caller]):
         470: "The user must accept the terms and conditions",
     }
 
-    def __init__(self, admission: Admission, verifier: Verifier, audit: Audit, requests: Requests) -> None:
-        """`requests` limits the requests of the pages, which have no subscription key."""
+    def __init__(self, admission: Admission, verifier: Verifier, audit: Audit) -> None:
         self._admission = admission
-        self._requests = requests
         self._verifier = verifier
         self._audit = audit
 
@@ -212,7 +210,6 @@ class KeyAndToken(Credentials[Caller]):
             return None
         if principal.client_id != PAGES_CLIENT:
             return None
-        self._requests.admit(principal.user_id)
         check_standing(principal.standing)
         return Caller(principal, None, None, unverified_token)
 

@@ -56,6 +56,7 @@ from domogate.ports.stores.leases import (
     LeaseEnded,
     LeaseStore,
     LiveMember,
+    ShardMap,
 )
 from domogate.ports.stores.people import ClientStore, ExternalAccountStore, OperatorStore, PasskeyStore, PeopleStore
 from domogate.ports.stores.plants import (
@@ -147,6 +148,7 @@ __all__ = [
     "SecretKeyRotation",
     "SecretKeyStore",
     "SessionStore",
+    "ShardMap",
     "Signer",
     "SigningKey",
     "SigningKeyStore",

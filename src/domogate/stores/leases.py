@@ -12,8 +12,9 @@ from sqlalchemy.exc import DBAPIError
 
 from domogate.domain.ids import Id
 from domogate.domain.shards import SHARDS
-from domogate.ports import ClusterMember, ClusterView, LeaseEnded, LiveMember, StoreTimeout
+from domogate.ports import ClusterMember, ClusterView, LeaseEnded, LiveMember, ShardMap, StoreTimeout
 from domogate.stores.engine import time_is_up
+from domogate.stores.opening import open_database
 from domogate.stores.postgres import PostgresDatabase
 from domogate.stores.readers import Readers
 
@@ -48,6 +49,7 @@ _LIST_LIVING = text(
     FROM leases WHERE lease_until > extract(epoch FROM clock_timestamp()) ORDER BY started_at, id
     """
 )
+_LIST_HOLDERS = text("SELECT shard, holder FROM shards WHERE holder IS NOT NULL")
 _LIST_HELD = text("SELECT shard, epoch FROM shards WHERE holder = :id")
 # `free` reads a snapshot. `locked` compares the epochs again after the lock, so that a shard that another member has taken in
 # the meantime is left out. Writes of a holder lock its shard too; such a shard is skipped, not waited for.
@@ -81,11 +83,19 @@ _LEAVE = text(
 )
 
 
+def open_leases(url: str) -> "PostgresLeases":
+    """Raises ValueError if the URL is not a PostgreSQL database."""
+    database = open_database(url)
+    if not isinstance(database, PostgresDatabase):
+        raise ValueError("only a PostgreSQL database has leases")
+    return PostgresLeases(database)
+
+
 class PostgresLeases:
     """Implements LeaseStore."""
 
     def __init__(self, database: PostgresDatabase) -> None:
-        """`database` must not be the one of the store. It is closed by `stop`."""
+        """`database` is not used by others. `stop` closes it."""
         self._database = database
         self._engine = database.writing.execution_options(isolation_level="AUTOCOMMIT")
         self._connection: Connection | None = None
@@ -130,6 +140,13 @@ class PostgresLeases:
 
     async def leave(self, member_id: Id) -> None:
         await self._run(lambda connection: connection.execute(_LEAVE, {"id": member_id}))
+
+    async def read_map(self) -> ShardMap:
+        def work(connection: Connection) -> ShardMap:
+            holders = {row.shard: Id(row.holder) for row in connection.execute(_LIST_HOLDERS)}
+            return ShardMap(tuple(map(_to_member, connection.execute(_LIST_LIVING))), holders)
+
+        return await self._run(work)
 
     async def _run(self, work: Callable[[Connection], T]) -> T:
         def run() -> T:

@@ -97,10 +97,6 @@ def add_webhook(tx: Transaction, webhook: Webhook, *, most: int | None = None) -
     if tx.connection.execute(select(webhooks.c.id).where(theirs, alike, _ACTIVE)).first() is not None:
         return False
     tx.connection.execute(delete(webhooks).where(theirs, alike))
-    if most is not None:  # Otherwise an application could fill the table by ending webhooks and adding new ones.
-        ended = select(webhooks.c.id).where(theirs, webhooks.c.ended_at.is_not(None))
-        surplus = ended.order_by(webhooks.c.ended_at.desc()).offset(most)
-        tx.connection.execute(delete(webhooks).where(webhooks.c.id.in_(surplus)))
     tx.connection.execute(_INSERT, _to_row(tx, webhook))
     return True
 

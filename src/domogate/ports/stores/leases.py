@@ -49,6 +49,13 @@ class ClusterView(msgspec.Struct, frozen=True):
     held: Mapping[int, int]
 
 
+class ShardMap(msgspec.Struct, frozen=True):
+    """All living members, and the holder of each shard. A holder that is not a living member has lost the shard."""
+
+    members: tuple[LiveMember, ...]
+    holders: Mapping[int, Id]
+
+
 class LeaseStore(Protocol):
     """The leases of the members. A member that renews its lease keeps all its shards.
 
@@ -74,6 +81,7 @@ class LeaseStore(Protocol):
         """Give back shards of this member. Their epochs grow, so a late write of this member is refused."""
         ...
 
+    async def read_map(self) -> ShardMap: ...
     async def leave(self, member_id: Id) -> None:
         """Give back all shards and the lease."""
         ...

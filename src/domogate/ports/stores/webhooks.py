@@ -15,7 +15,7 @@ class WebhookStore(Protocol):
 
         Return False if the client already has an active webhook for the same user, plant and URL.
         The thermostat format allows one webhook for each client, user and plant. Raise TooManyWebhooks if `most` webhooks of
-        the client for this user and plant are active. No more than `most` ended ones are kept.
+        the client for this user and plant are active.
         """
         ...
 

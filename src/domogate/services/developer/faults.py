@@ -1,9 +1,5 @@
 """Faults on demand for developers: only in simulated modules of their own homes, and only for a short time."""
 
-import math
-
-from domogate.common.window_limiter import WindowLimiter
-from domogate.domain.faults import TooManyRequests
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault
 from domogate.domain.people import Principal
@@ -16,8 +12,6 @@ from domogate.services.rights.access import Role
 
 LONGEST = 60.0
 """In seconds."""
-MOST_FAULTS, FAULTS_SPAN = 60, 60.0
-"""The number of faults that one person may inject or clear in a span. Each is in the audit log."""
 
 
 class DeveloperFaults:
@@ -26,22 +20,18 @@ class DeveloperFaults:
         self._injector = injector
         self._self_service = self_service
         self._clock = clock
-        self._recent = WindowLimiter(MOST_FAULTS, FAULTS_SPAN)
 
     async def inject(
         self, principal: Principal, home_id: Id, module_id: Id, fault: InjectedFault, seconds: float, *, address: str
     ) -> float:
-        """Return the end of the fault.
-
-        Raises Forbidden, NoSuchPlant, NotYourPlant, NoSuchModule, ValueOutOfRange, TooManyRequests.
-        """
+        """Return the end of the fault. Raises Forbidden, NoSuchPlant, NotYourPlant, NoSuchModule, ValueOutOfRange."""
         await self._check(principal, home_id, module_id)
         until = self._clock.now() + min(seconds, LONGEST)
         await self._injector.inject(home_id, module_id, fault, until=until, who=principal.user_id, address=address)
         return until
 
     async def clear(self, principal: Principal, home_id: Id, module_id: Id, *, address: str) -> None:
-        """Clear all faults of the module. Raises Forbidden, NoSuchPlant, NotYourPlant, NoSuchModule, TooManyRequests."""
+        """Clear all faults of the module. Raises Forbidden, NoSuchPlant, NotYourPlant, NoSuchModule."""
         await self._check(principal, home_id, module_id)
         await self._injector.clear(home_id, module_id, who=principal.user_id, address=address)
 
@@ -51,7 +41,3 @@ class DeveloperFaults:
         module = home.find_module(module_id).module
         if home.role is not Role.OWNER or not module.is_simulated:
             raise Forbidden("You can inject faults only into simulated modules of a home that you own.")
-        now = self._clock.now()
-        if wait := self._recent.wait(principal.user_id, now):
-            raise TooManyRequests(f"a person may inject or clear {MOST_FAULTS} faults a minute", math.ceil(wait))
-        self._recent.count(principal.user_id, now)

@@ -21,8 +21,6 @@ MOST_APPLICATIONS, MOST_KEYS = 10, 5
 """The numbers of applications and keys that one person may have."""
 MOST_NEW, NEW_SPAN = 20, 86_400.0
 """The number of applications and keys that one person may register in a span, together. Deleted ones are counted too."""
-MOST_CHANGES, CHANGES_SPAN = 100, 3_600.0
-"""The number of changes of applications and of new secrets that one person may make in a span. Each is in the audit log."""
 MOST_URLS, LONGEST_URL = 10, 1_000
 """The number of redirect URIs, and of origins, of one application; the length of each."""
 
@@ -60,7 +58,6 @@ class SelfService:
         self._clock = clock
         self._new_key = new_key
         self._new = WindowLimiter(MOST_NEW, NEW_SPAN)
-        self._changes = WindowLimiter(MOST_CHANGES, CHANGES_SPAN)
         self.rules = rules
 
     def check_enabled(self) -> None:
@@ -76,16 +73,16 @@ class SelfService:
 
         Raises Forbidden, Invalid, Conflict, TooManyRequests.
         """
-        user_id = self._admit_new(by)
+        self._admit(by)
         client = msgspec.structs.replace(client, id=f"app-{secrets.token_hex(8)}")
         _check(client)
         added = await self._people.clients.add_own(client, confidential=confidential, most=MOST_APPLICATIONS, by=by)
-        self._new.count(user_id, self._clock.now())
+        self._count(by)
         return added
 
     async def change_application(self, client_id: str, change: Callable[[Client], Client], *, by: Actor) -> Client:
-        """Raises Forbidden, NotFound, Invalid, TooManyRequests."""
-        user_id = self._admit_change(by)
+        """Raises Forbidden, NotFound, Invalid."""
+        self.check_enabled()
         await self._check_own(client_id, by)
 
         def checked(client: Client) -> Client:
@@ -93,17 +90,13 @@ class SelfService:
             _check(changed)
             return changed
 
-        changed = await self._people.clients.change(client_id, checked, by=by)
-        self._changes.count(user_id, self._clock.now())
-        return changed
+        return await self._people.clients.change(client_id, checked, by=by)
 
     async def rotate_secret(self, client_id: str, *, by: Actor) -> str:
-        """Return a new secret. The old secret is refused from now on. Raises Forbidden, NotFound, Conflict, TooManyRequests."""
-        user_id = self._admit_change(by)
+        """Return a new secret. The old secret is refused from now on. Raises Forbidden, NotFound, Conflict."""
+        self.check_enabled()
         await self._check_own(client_id, by)
-        secret = await self._people.clients.rotate_secret(client_id, by=by)
-        self._changes.count(user_id, self._clock.now())
-        return secret
+        return await self._people.clients.rotate_secret(client_id, by=by)
 
     async def delete_application(self, client_id: str, *, by: Actor) -> None:
         """Delete the application and all grants that people gave to it. Raises NotFound."""
@@ -120,12 +113,12 @@ class SelfService:
 
         Raises Forbidden, Invalid, Conflict, TooManyRequests.
         """
-        user_id = self._admit_new(by)
+        user_id = self._admit(by)
         check_name(name)
         key, subscription = self._new_key(name, self.rules.rate, self.rules.daily_quota, None, self._clock.now())
         if not await self._store.add_own_subscription(subscription, user_id, MOST_KEYS):
             raise Conflict(f"You have {MOST_KEYS} keys already, which is the limit. Revoke one first.")
-        self._new.count(user_id, self._clock.now())
+        self._count(by)
         self._people.note(AuditAction.KEY_ISSUED, by, key_ref(subscription.id))
         return key, OwnKey(subscription, 0)
 
@@ -140,20 +133,17 @@ class SelfService:
         if client_id not in {client.id for client in own}:
             raise NotFound("You have no such application.")
 
-    def _admit_new(self, by: Actor) -> Id:
+    def _admit(self, by: Actor) -> Id:
         """Return the person, if they may register one more. Raises Forbidden, TooManyRequests."""
-        return self._admit(by, self._new, f"a person may register {MOST_NEW} applications and keys a day")
-
-    def _admit_change(self, by: Actor) -> Id:
-        """Return the person, if they may make one more change. Raises Forbidden, TooManyRequests."""
-        return self._admit(by, self._changes, f"a person may change applications {MOST_CHANGES} times an hour")
-
-    def _admit(self, by: Actor, limiter: WindowLimiter, rule: str) -> Id:
         self.check_enabled()
         assert by.user_id is not None, "only people register for themselves"
-        if wait := limiter.wait(by.user_id, self._clock.now()):
-            raise TooManyRequests(rule, math.ceil(wait))
+        if wait := self._new.wait(by.user_id, self._clock.now()):
+            raise TooManyRequests(f"a person may register {MOST_NEW} applications and keys a day", math.ceil(wait))
         return by.user_id
+
+    def _count(self, by: Actor) -> None:
+        if by.user_id is not None:
+            self._new.count(by.user_id, self._clock.now())
 
 
 def _check(client: Client) -> None:

@@ -1,0 +1,70 @@
+"""Builds the parts that make a gateway a member of a cluster, and starts and stops them in order."""
+
+import socket
+
+from domogate import __version__
+from domogate.fabric.connection import NatsAccess, NatsConnection
+from domogate.fabric.nats import NatsFabric
+from domogate.ports import Clock, Fabric, Holdings
+from domogate.services.cluster import HeldShards, HolderWatch, Membership
+from domogate.services.driving import Driving
+from domogate.settings import Settings
+from domogate.stores import SqlStore
+from domogate.stores.leases import open_leases
+
+
+class Cluster:
+    """Implements Placement: the lease, the held shards and the fabric of this gateway."""
+
+    def __init__(self, settings: Settings, store: SqlStore, clock: Clock) -> None:
+        assert settings.database is not None
+        assert settings.cluster is not None
+        name = f"{socket.gethostname()}:{settings.port}"
+        self._name, self._url = name, f"{'https' if settings.tls_certificate else 'http'}://{name}"
+        self._clock = clock
+        self._store = store
+        self._leases = open_leases(settings.database)
+        self._held = HeldShards()
+        self.held: Holdings | None = self._held
+        store.holdings = self._held
+        access = NatsAccess(
+            servers=settings.nats,
+            user=settings.nats_user,
+            password=settings.nats_password,
+            token=settings.nats_token,
+            nkey=settings.nats_nkey,
+            credentials=settings.nats_credentials,
+            tls_ca=settings.nats_tls_ca,
+            tls_certificate=settings.nats_tls_certificate,
+            tls_key=settings.nats_tls_key,
+        )
+        watch = HolderWatch(self._leases)
+        self._nats = NatsFabric(NatsConnection(access, name), clock, settings.cluster, watch.is_moving)
+        self.fabric: Fabric = self._nats
+        self.membership: Membership | None = None
+
+    async def start(self, driving: Driving) -> None:
+        """Join the cluster. From now on this gateway drives its share of the plants."""
+        await self._nats.start()
+        self.membership = Membership(
+            self._leases, self._held, driving, self._nats, self._clock, name=self._name, url=self._url, version=__version__
+        )
+        await self._nats.on_feed(self._store.poll_now)
+        self._store.on_commit = self._nats.publish_feed
+        await self._nats.on_shards(self.membership.wake)
+        await self.membership.start()
+
+    def begin_leave(self) -> None:
+        """Give the plants to other gateways. Running orders end first. This gateway still answers requests."""
+        if self.membership is not None:
+            self.membership.begin_leave()
+
+    async def leave(self) -> None:
+        """Wait until no plant is driven here, and leave the cluster."""
+        if self.membership is not None:
+            await self.membership.stop()
+
+    async def stop(self) -> None:
+        self._store.on_commit = lambda: None
+        await self._nats.stop()
+        await self._leases.stop()

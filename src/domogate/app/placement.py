@@ -1,0 +1,49 @@
+"""Which plants a gateway drives: all of them, or its share in a cluster."""
+
+from importlib.util import find_spec
+from typing import Protocol
+
+from domogate.fabric.in_process import InProcessFabric
+from domogate.ports import Clock, Fabric, Holdings
+from domogate.services.driving import Driving
+from domogate.settings import BadSettings, Mistake, Settings
+from domogate.stores import SqlStore
+
+
+class Placement(Protocol):
+    """Decides which plants this gateway drives, and carries orders to the gateway that drives a plant."""
+
+    held: Holdings | None
+    """The shards that this gateway drives. None means all plants."""
+    fabric: Fabric
+
+    async def start(self, driving: Driving) -> None: ...
+    def begin_leave(self) -> None: ...
+    async def leave(self) -> None: ...
+    async def stop(self) -> None: ...
+
+
+class _AllPlants:
+    """The placement of a gateway that is not a member of a cluster."""
+
+    held: Holdings | None = None
+
+    def __init__(self, clock: Clock) -> None:
+        self.fabric: Fabric = InProcessFabric(clock)
+
+    async def start(self, driving: Driving) -> None: ...
+    def begin_leave(self) -> None: ...
+    async def leave(self) -> None: ...
+    async def stop(self) -> None: ...
+
+
+def build_placement(settings: Settings, store: SqlStore, clock: Clock) -> Placement:
+    """Raises BadSettings if the gateway should be a member of a cluster, and the library for it is missing."""
+    if settings.cluster is None:
+        return _AllPlants(clock)
+    if find_spec("nats") is None:
+        source = settings.sources.get("cluster", "settings")
+        raise BadSettings([Mistake("cluster", source, "a cluster needs the library nats-py: install domogate[cluster].")])
+    from domogate.app.cluster import Cluster  # needs nats-py
+
+    return Cluster(settings, store, clock)

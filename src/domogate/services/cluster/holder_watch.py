@@ -1,0 +1,80 @@
+"""Finds out whether a shard whose holder does not answer will soon have another holder, so that a request can wait for it."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import structlog
+
+from domogate.domain.ids import Id
+from domogate.domain.shards import choose_member
+from domogate.ports import LeaseStore, ShardMap
+from domogate.services.cluster.membership import LeaseTimes
+
+_log = structlog.get_logger(__name__)
+
+_PAUSE = 0.1
+"""In seconds. All waiting requests share one look at the database in this time."""
+_FORGET = 2.0
+"""In seconds. After this time without a question about a shard, the next question is the first one again."""
+
+
+class _Silence:
+    """The times of the first and of the last question that this holder of a shard did not answer."""
+
+    __slots__ = ("first", "holder_id", "last")
+
+    def __init__(self, holder_id: Id, now: float) -> None:
+        self.holder_id = holder_id
+        self.first = self.last = now
+
+
+class HolderWatch:
+    """Compares the stored holders with the silence of a holder."""
+
+    def __init__(
+        self, leases: LeaseStore, times: LeaseTimes | None = None, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._leases = leases
+        self._times = times or LeaseTimes()
+        self._monotonic = monotonic
+        self._silent: dict[int, _Silence] = {}
+        """At most one for each shard."""
+        self._looking: asyncio.Task[ShardMap | None] | None = None
+
+    async def is_moving(self, shard: int) -> bool:
+        """Return False if the holder is alive and should keep the shard, but has been silent for the time of a renewal.
+
+        Then the holder cannot be reached, and waiting does not help.
+        """
+        shown = await self._look()
+        if shown is None:
+            return False  # Without the database, no shard moves.
+        holder = next((live for live in shown.members if live.member.id == shown.holders.get(shard)), None)
+        if holder is None or holder.is_leaving:
+            return True
+        staying = [live.member.id for live in shown.members if not live.is_leaving]
+        if choose_member(shard, staying) != holder.member.id:
+            return True
+        now = self._monotonic()
+        silence = self._silent.get(shard)
+        if silence is None or silence.holder_id != holder.member.id or now - silence.last > _FORGET:
+            silence = self._silent[shard] = _Silence(holder.member.id, now)
+        silence.last = now
+        renewed_at = now - (self._times.lease - holder.lease_left)
+        return renewed_at < silence.first + self._times.renewal
+
+    async def _look(self) -> ShardMap | None:
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._read(), name="look at the holders of shards")
+        return await asyncio.shield(self._looking)
+
+    async def _read(self) -> ShardMap | None:
+        """Wait for other questions, and read the holders once for all of them. Return None if the database does not answer."""
+        await asyncio.sleep(_PAUSE)
+        self._looking = None
+        try:
+            return await self._leases.read_map()
+        except Exception as error:
+            _log.warning("holders of shards not read", exc_info=error)
+            return None
