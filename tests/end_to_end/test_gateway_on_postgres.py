@@ -6,9 +6,11 @@ import pytest
 
 from support.estate_view import asked_of
 from support.gateway import Gateway, run_command, running, start
+from support.http import case, client
 from support.postgres import postgres_server
 from support.restartable import clean_environment
-from support.spec_operations import E1, OPERATIONS, Operation
+from support.spec_operations import E1, E19, OPERATIONS, Operation
+from support.strangers import find_hidden_fields, list_requests
 
 pytestmark = pytest.mark.slow
 
@@ -30,6 +32,22 @@ class TestTheGatewayOnPostgres:
     def test_answers_every_operation(self, gateway: Gateway, operation: Operation) -> None:
         who, target = gateway.case(operation)
         assert gateway.send(operation, target, who=who).status_code == 200
+
+    def test_a_nul_of_a_stranger_is_never_a_failure(self, gateway: Gateway) -> None:
+        """PostgreSQL refuses this character in every text."""
+        with client(gateway.base_url) as web:
+            hidden = find_hidden_fields(web.get("/auth/login").text)
+            for request in list_requests():
+                path = request.path.replace("{}", "a%00b")
+                form = request.form and {**hidden, **{name: it.replace("{}", "a\0b") for name, it in request.form.items()}}
+                with case(request):
+                    answer = web.request(
+                        request.method, path, data=form, content=request.json.replace("{}", "a\\u0000b") or None
+                    )
+                    assert answer.status_code < 500, answer.text
+
+    def test_a_nul_in_a_reference_names_nothing(self, gateway: Gateway) -> None:
+        assert gateway.send(E19, {"reference": "a%00b"}).status_code == 400
 
     def test_links_have_its_address_also_from_another_folder(
         self, gateway: Gateway, settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory

@@ -71,6 +71,10 @@ class TestUsers:
     async def test_no_name_holds_a_nul_character(self, filled_store: SqlStore) -> None:
         assert await filled_store.find_user_by_email("Anna\0@example.com") is None
         assert await filled_store.find_client("app\0") is None
+        assert await filled_store.find_spare_parts("0633\0") is None
+        assert await filled_store.revoke_grants(ANNA.id, "app\0", NOW) == 0
+        assert not await filled_store.withdraw_invitation(HOUSE.id, "carla\0@example.com")
+        assert not await filled_store.set_invitation_limits(HOUSE.id, "carla\0@example.com", None)
 
     async def test_a_user_who_becomes_active_takes_up_invitations(self, filled_store: SqlStore) -> None:
         recorded = record_changes(filled_store)

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert
 from domogate.domain.events import GrantRevoked
 from domogate.domain.ids import Id
 from domogate.domain.people import PAGES_CLIENT, Grant, GrantType
-from domogate.stores.codec import decode_texts, from_row, to_json, to_json_or_none, to_row
+from domogate.stores.codec import NUL, decode_texts, from_row, to_json, to_json_or_none, to_row
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import authorization_codes as codes
@@ -96,6 +96,8 @@ def revoke_grant(tx: Transaction, grant_id: Id, at: float) -> bool:
 
 
 def revoke_grants(tx: Transaction, user_id: Id, client_id: str | None, at: float) -> int:
+    if client_id is not None and NUL in client_id:
+        return 0
     condition = grants.c.user_id == user_id
     return _revoke(tx, condition if client_id is None else condition & (grants.c.client_id == client_id), at)
 

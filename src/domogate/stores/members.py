@@ -13,7 +13,7 @@ from domogate.domain.events import PlantAspect, PlantChanged
 from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits, Places
-from domogate.stores.codec import decode_limits, to_json_or_none
+from domogate.stores.codec import NUL, decode_limits, to_json_or_none
 from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.subject import SqlSubject, writes
 from domogate.stores.tables import invitations, members, plants, users
@@ -130,7 +130,7 @@ def invite(tx: Transaction, plant_id: Id, email: str, limits: Limits | None = No
 
 def withdraw_invitation(tx: Transaction, plant_id: Id, email: str) -> bool:
     one = {"of_plant": plant_id, "to_email": email_key(email)}
-    if tx.connection.execute(_INVITATION, one).first() is None:
+    if NUL in email or tx.connection.execute(_INVITATION, one).first() is None:
         return False
     with changing_plants(tx, [plant_id]):
         tx.connection.execute(_DISINVITE, one)
@@ -138,6 +138,8 @@ def withdraw_invitation(tx: Transaction, plant_id: Id, email: str) -> bool:
 
 
 def set_invitation_limits(tx: Transaction, plant_id: Id, email: str, limits: Limits | None) -> bool:
+    if NUL in email:
+        return False
     one = {"of_plant": plant_id, "to_email": email_key(email)}
     before = tx.connection.execute(select(invitations.c.limits).where(_THIS_INVITATION), one).first()
     if before is None:

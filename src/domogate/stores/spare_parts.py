@@ -3,7 +3,7 @@
 from sqlalchemy import Connection, bindparam, exists, select
 
 from domogate.domain.safety import SpareParts
-from domogate.stores.codec import decode_parts
+from domogate.stores.codec import NUL, decode_parts
 from domogate.stores.subject import SqlSubject, reads
 from domogate.stores.tables import modules, spare_parts
 
@@ -12,6 +12,8 @@ _IS_IN_A_PLANT = select(exists().where(modules.c.reference == bindparam("unit"))
 
 
 def find_spare_parts(connection: Connection, unit: str) -> SpareParts | None:
+    if NUL in unit:
+        return None
     parts = connection.execute(_PARTS, {"unit": unit}).scalar()
     if parts is not None:
         return SpareParts(unit, decode_parts(parts))
