@@ -9,6 +9,7 @@ import sys
 import traceback
 from pathlib import Path
 
+from benchmarks.cluster import CLUSTER
 from benchmarks.identity import IDENTITY
 from benchmarks.imports import IMPORTS
 from benchmarks.mqtt import MQTT
@@ -21,7 +22,7 @@ from benchmarks.tickets import TICKETS
 from benchmarks.webhooks import WEBHOOKS
 from domogate.edge.server import loop_factory
 
-SCENARIOS = READS_AND_COMMANDS | IDENTITY | MQTT | READINGS | STREAMS | WEBHOOKS | TICKETS | IMPORTS | PAGES
+SCENARIOS = READS_AND_COMMANDS | IDENTITY | MQTT | READINGS | STREAMS | WEBHOOKS | TICKETS | IMPORTS | PAGES | CLUSTER
 _PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 

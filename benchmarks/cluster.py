@@ -1,0 +1,102 @@
+"""Commands that several gateways commit on one PostgreSQL, with a network between them and the database.
+
+Each gateway is a process with only its store. A command is an order that is stored as sent, and its end with a report.
+"""
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from benchmarks.estates import USER, build_plant, module_id, plant_id
+from benchmarks.scenarios import Row, Scenario
+from domogate.app.parts import SystemClock
+from domogate.domain.commands import Order, OrderEnd, OrderState, SetLight
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import Estate
+from domogate.domain.ids import new_id
+from domogate.domain.states import LightState, Report
+from domogate.stores import SqlStore
+
+# The server and the proxy come from the tests.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from support.postgres import postgres_server
+from support.tcp_proxy import TcpProxy
+
+_GATEWAYS, _LEAST = 4, 3.0
+_CALLERS, _WARM_UP, _SECONDS = 4, 2.0, 8.0
+_DELAY = 0.002
+"""The seconds that each direction of the network adds."""
+
+
+async def commands_of_a_cluster() -> AsyncIterator[Row]:
+    with postgres_server() as server:
+        direct = server.empty_database()
+        store = SqlStore(direct, clock=SystemClock(), gateway=False)
+        await store.start()
+        plants = tuple(build_plant(number, 10) for number in range(_GATEWAYS))
+        await store.import_estate(Estate(users=(USER,), plants=plants), prune=False)
+        await store.stop()
+        proxy = TcpProxy(server.socket, _DELAY)
+        await proxy.start()
+        try:
+            url = f"postgresql+psycopg://postgres@127.0.0.1:{proxy.port}/postgres"
+            one = await _measure(url, 1)
+            several = await _measure(url, _GATEWAYS)
+        finally:
+            await proxy.stop()
+    ratio = several / one
+    figure = f"{ratio:.1f} ({several:,.0f} per second; one gateway {one:,.0f} per second)"
+    what = f"Commands of {_GATEWAYS} gateways / of one, {_DELAY * 1000:g} ms to the database"
+    yield Row(what, figure, f">= {_LEAST:g}", ratio >= _LEAST)
+
+
+async def _measure(url: str, gateways: int) -> float:
+    """Return the commands per second of all gateways together."""
+    command = [sys.executable, "-m", "benchmarks.cluster", url]
+    processes = [
+        await asyncio.create_subprocess_exec(*command, str(number), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for number in range(gateways)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        await process.stdout.readline()  # It is ready.
+    outputs = await asyncio.gather(*(process.communicate(b"begin\n") for process in processes))
+    return sum(int(output) for output, _ in outputs) / _SECONDS
+
+
+async def _run_gateway(url: str, number: int) -> int:
+    """Send commands to the lamps of one plant. Return how many ended in the measured time."""
+    store = SqlStore(url, clock=SystemClock(), member=True)
+    await store.start()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    plant, done = plant_id(number), 0
+    start = time.monotonic() + _WARM_UP
+    end = start + _SECONDS
+
+    async def send(caller: int) -> None:
+        nonlocal done
+        lamp = module_id(number, DeviceKind.LIGHT, caller)
+        on = False
+        while time.monotonic() < end:
+            on = not on
+            now = time.time()
+            order = Order(new_id(), plant, lamp, SetLight(on=on), now + 60)
+            await store.add_orders([order], now, sent=True)
+            report = Report(plant, lamp, time.time(), LightState(on=on))
+            await store.end_order(plant, OrderEnd(order.id, OrderState.CONFIRMED, time.time()), report)
+            done += start <= time.monotonic() < end
+
+    await asyncio.gather(*(send(caller) for caller in range(_CALLERS)))
+    await store.stop()
+    return done
+
+
+CLUSTER: dict[str, Scenario] = {"cluster-commands": commands_of_a_cluster}
+
+if __name__ == "__main__":
+    print(asyncio.run(_run_gateway(sys.argv[1], int(sys.argv[2]))))
