@@ -1,6 +1,6 @@
 /** The reference: all APIs of the gateway, and the operations of one of them. */
 
-import type { ComponentChildren } from "preact";
+import type { ComponentChild, ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { count, t } from "../app/i18n";
 import { Head, Section } from "../kit/parts";
@@ -97,9 +97,14 @@ function Title({ entry: { operation } }: { entry: Entry }) {
 export function Address({ entry: { method, path, sent } }: { entry: Entry }) {
   return (
     <span class="address">
-      <b class={`method ${method.toLowerCase()}`}>{method}</b> <code>{sent ? t("developers.reference.your_url") : path}</code>
+      <b class={`method ${method.toLowerCase()}`}>{method}</b> <code>{sent ? t("developers.reference.your_url") : breakable(path)}</code>
     </span>
   );
+}
+
+/** A path that a narrow window breaks after a slash. */
+function breakable(path: string): ComponentChild[] {
+  return path.split(/(?<=\/)/).flatMap((part) => [part, <wbr key={part} />]);
 }
 
 export function Api({ api }: { api: string }) {
