@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 
 ANNA, LUCIA = "anna@example.com", "lucia@example.com"
 SITE = "Ospedale San Luca"
+HOUSE = "ca5a0001-0000-4000-8000-000000000000"
 URL = "http://127.0.0.1:9/console-test"
 
 
@@ -97,6 +98,22 @@ async def test_a_person_writes_into_the_logbook(chromium: Browser, workshop: Gat
             walk.page.get_by_role("table", name="Logbook").get_by_role("row").filter(has_text="Looked at all exit signs.").first
         )
         await expect(row).to_contain_text("Inspection")
+
+
+async def test_the_audit_log_names_things_with_links(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await walk.open(f"/homes/{HOUSE}")
+        async with walk.page.expect_response(re.compile("/commands$")):
+            await walk.page.get_by_role("article", name="Hall lamp").get_by_role("switch").click()
+    async with visit(chromium, demo, who=LUCIA) as walk:
+        await walk.open(f"/console/audit?email={ANNA}&action=command")
+        row = walk.page.get_by_role("row").filter(has_text="Hall lamp").first
+        lamp = row.get_by_role("link", name="Hall lamp")
+        await expect(lamp).to_have_attribute("title", re.compile("^[0-9a-f-]{36}$"))
+        await expect(row.get_by_role("link", name=ANNA)).to_be_visible()
+        assert await walk.find_problems_everywhere("console-audit-names", ((320, "light"), (1440, "dark"))) == []
+        await lamp.click()
+        await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Hall lamp")
 
 
 async def test_the_audit_log_is_searched_verified_and_exported(chromium: Browser, demo: Gateway, tmp_path: Path) -> None:

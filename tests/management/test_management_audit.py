@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from domogate.services.audit import AuditAction, AuditResult, trail, user_ref, verify_export
+from domogate.services.audit import AuditAction, AuditResult, client_ref, trail, user_ref, verify_export
 from domogate.stores.tables import audit
 from support.clocks import NOW
 from support.management_setup import ManagementApi
-from support.stores import ANNA, BRUNO, KEY
+from support.stores import ANNA, APP, BRUNO, HOUSE, KEY, LAMP
 
 pytestmark = pytest.mark.slow
 
@@ -80,6 +80,19 @@ class TestSearch:
         some = await api.ok("GET", f"/audit?since={since}&until={until}&order=newest")
         assert [entry["number"] for entry in some["items"]] == [6, 5, 4, 3]
         assert (await api.ok("GET", "/audit?email=nobody@example.com"))["items"] == []
+
+    async def test_things_are_named_only_on_request(self, api: ManagementApi) -> None:
+        gone = "00000000-0000-4000-8000-00000000dead"
+        what = f"home set light:{LAMP.id} by {client_ref(APP.id)} plant:{HOUSE.id} of key:{gone}"
+        note(api, AuditAction.COMMAND, ANNA.id, what)
+        (entry,) = (await api.ok("GET", "/audit"))["items"]
+        assert entry["names"] == []
+        (entry,) = (await api.ok("GET", "/audit?names=true"))["items"]
+        assert entry["names"] == [
+            {"id": LAMP.id, "kind": "module", "name": LAMP.name, "plantId": HOUSE.id},
+            {"id": HOUSE.id, "kind": "plant", "name": HOUSE.name, "plantId": None},
+            {"id": APP.id, "kind": "client", "name": APP.name, "plantId": None},
+        ]
 
     async def test_people_are_named_only_on_request(self, api: ManagementApi) -> None:
         note(api, AuditAction.ALLOWED, BRUNO.id, user_ref(ANNA.id))

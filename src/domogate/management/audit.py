@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -12,6 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from domogate.domain.audit import AuditRecord, UnreadableRecord
 from domogate.domain.ids import Id
+from domogate.domain.people import PAGES_CLIENT
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, read_cursor
 from domogate.http_api.requests import not_as_expected, read_optional_id, read_query_time
@@ -24,6 +25,8 @@ OPERATIONS = OperationTable("audit")
 
 JSON_LINES = "application/jsonl"
 _PSEUDONYM = re.compile(r"user:([0-9a-f]{32})")
+_UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+_CLIENT = re.compile(r"\bclient:(\S+)")
 
 
 class AuditPersonOut(OutputModel, frozen=True):
@@ -34,10 +37,19 @@ class AuditPersonOut(OutputModel, frozen=True):
     email: str
 
 
+class AuditNameOut(OutputModel, frozen=True):
+    """The name of a plant, module, client or subscription whose id is in a record. `plantId` is the plant of a module."""
+
+    id: str
+    kind: Literal["plant", "module", "client", "subscription"]
+    name: str
+    plant_id: str | None
+
+
 class AuditRecordOut(OutputModel, frozen=True):
     """A record of the audit log. `who` is a pseudonym, a client, a subscription, the command line, the gateway, or nobody.
 
-    `people` is empty unless it was asked for. A deleted person is not in it.
+    `people` and `names` are empty unless they were asked for. They do not have people and things that were deleted.
     """
 
     number: int
@@ -50,6 +62,7 @@ class AuditRecordOut(OutputModel, frozen=True):
     detail: dict[str, str]
     hash: str
     people: tuple[AuditPersonOut, ...]
+    names: tuple[AuditNameOut, ...]
 
 
 class BrokenOut(OutputModel, frozen=True):
@@ -75,6 +88,7 @@ class AuditPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel"):
     until: _Moment | None = None
     order: Annotated[AuditOrder, Meta(description="Which entry is first.")] = AuditOrder.OLDEST
     people: Annotated[bool, Meta(description="Also return the persons whom the pseudonyms stand for.")] = False
+    names: Annotated[bool, Meta(description="Also return the names of the plants, modules, clients and keys.")] = False
 
 
 class AuditExport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -117,7 +131,8 @@ async def list_audit(services: ManagementServices, _call: OperatorCall, query: A
     except UnreadableRecord as unreadable:
         raise Conflict(f"Record {unreadable.number} cannot be read, because somebody changed it. Verify the log.") from None
     people = await _find_people(services, found) if query.people else {}
-    return Listing([_record_out(record, people) for record in found], None if following is None else str(following))
+    names = await _find_names(services, found) if query.names else {}
+    return Listing([_record_out(record, people, names) for record in found], None if following is None else str(following))
 
 
 @OPERATIONS.add(
@@ -168,6 +183,19 @@ def _pseudonyms_of(record: AuditRecord) -> list[str]:
     return _PSEUDONYM.findall(" ".join((entry.who, entry.what, *entry.detail.values())))
 
 
-def _record_out(record: AuditRecord, people: dict[str, AuditPersonOut]) -> AuditRecordOut:
-    named = tuple(people[name] for name in dict.fromkeys(_pseudonyms_of(record)) if name in people)
-    return AuditRecordOut.of(record, record.entry, people=named)
+async def _find_names(services: ManagementServices, records: Sequence[AuditRecord]) -> dict[str, AuditNameOut]:
+    """Return the names of things by their ids in these records."""
+    ids = sorted({one for record in records for one in _ids_of(record)} - {PAGES_CLIENT})
+    return {one: AuditNameOut.of(named, id=one) for one, named in (await services.store.find_names(ids)).items()}
+
+
+def _ids_of(record: AuditRecord) -> list[str]:
+    entry = record.entry
+    text = " ".join((entry.who, entry.what, *entry.detail.values()))
+    return [*_UUID.findall(text), *_CLIENT.findall(text), *filter(None, (entry.detail.get("client"),))]
+
+
+def _record_out(record: AuditRecord, people: dict[str, AuditPersonOut], names: dict[str, AuditNameOut]) -> AuditRecordOut:
+    persons = tuple(people[name] for name in dict.fromkeys(_pseudonyms_of(record)) if name in people)
+    things = tuple(names[one] for one in dict.fromkeys(_ids_of(record)) if one in names)
+    return AuditRecordOut.of(record, record.entry, people=persons, names=things)

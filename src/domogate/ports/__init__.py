@@ -70,7 +70,7 @@ from domogate.ports.stores.plants import (
 )
 from domogate.ports.stores.safety import LogbookStore, SparePartStore, StoredEntry
 from domogate.ports.stores.sealing import SecretKeyRotation, SecretKeyStore
-from domogate.ports.stores.search import ModuleFilter, ModulePlace, ModuleSearchStore, PlacedModule
+from domogate.ports.stores.search import ModuleFilter, ModulePlace, ModuleSearchStore, Named, PlacedModule
 from domogate.ports.stores.store import Store, StoreTimeout
 from domogate.ports.stores.tickets import TicketStore
 from domogate.ports.stores.webhooks import WebhookStore
@@ -125,6 +125,7 @@ __all__ = [
     "ModuleFilter",
     "ModulePlace",
     "ModuleSearchStore",
+    "Named",
     "NewCredential",
     "NewSubscriptionKey",
     "NotHeld",

@@ -1,17 +1,18 @@
-"""Finds modules of all plants by name, room, kind, driver, and why they cannot be reached."""
+"""Finds modules of all plants by name, room, kind, driver, and why they cannot be reached; and names by ids."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, func, or_, true
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, func, or_, select, true
 
 from domogate.domain.ids import Id
-from domogate.ports import NO_STATE_YET, ModuleFilter, ModulePlace, PlacedModule
+from domogate.ports import NO_STATE_YET, ModuleFilter, ModulePlace, Named, PlacedModule
 from domogate.stores.codec import NUL
+from domogate.stores.engine import chunked
 from domogate.stores.plants import SELECT_MODULES, is_absent_because, state_from_row
 from domogate.stores.rows import module_from_row
 from domogate.stores.subject import SqlSubject, reads
-from domogate.stores.tables import ambients, modules, plants, states
+from domogate.stores.tables import ambients, clients, modules, plants, states, subscriptions
 
 _MODULES = (
     SELECT_MODULES.add_columns(plants.c.name.label("plant_name"), ambients.c.name.label("ambient_name"))
@@ -40,6 +41,20 @@ def find_places(connection: Connection, module_ids: Sequence[Id]) -> dict[Id, Mo
     return {row.id: _place(row) for row in connection.execute(these, {"ids": module_ids})}
 
 
+def find_names(connection: Connection, ids: Sequence[str]) -> dict[str, Named]:
+    found: dict[str, Named] = {}
+    for some in chunked(one for one in ids if NUL not in one):
+        rows = connection.execute(select(modules.c.id, modules.c.name, modules.c.plant_id).where(modules.c.id.in_(some)))
+        found |= {row.id: Named("module", row.name, row.plant_id) for row in rows}
+        rows = connection.execute(select(plants.c.id, plants.c.name).where(plants.c.id.in_(some)))
+        found |= {row.id: Named("plant", row.name) for row in rows}
+        rows = connection.execute(select(clients.c.id, clients.c.name).where(clients.c.id.in_(some)))
+        found |= {row.id: Named("client", row.name) for row in rows}
+        rows = connection.execute(select(subscriptions.c.id, subscriptions.c.name).where(subscriptions.c.id.in_(some)))
+        found |= {row.id: Named("subscription", row.name) for row in rows}
+    return found
+
+
 def _place(row: Row[Any]) -> ModulePlace:
     return ModulePlace(row.plant_id, row.plant_name, row.ambient_id, row.ambient_name)
 
@@ -66,3 +81,4 @@ class SqlModuleSearch(SqlSubject):
 
     search_modules = reads(search_modules)
     find_places = reads(find_places)
+    find_names = reads(find_names)

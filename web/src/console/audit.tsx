@@ -11,14 +11,15 @@ import { MANAGE, useList } from "../kit/load";
 import { FormButton, Head, when } from "../kit/parts";
 import { Table } from "../kit/table";
 import { Notice } from "../parts/notice";
-import { AUDIT_ACTIONS, type AuditRecord, type Verification } from "./model";
+import { AUDIT_ACTIONS, type AuditName, type AuditRecord, type Verification } from "./model";
 import { Tag, valueWords } from "./values";
 
 const LONGEST = 600_000;
+const UUID = /^[0-9a-f]{8}-/;
 
 export function Audit() {
   const wanted = Object.fromEntries(["email", "action", "since", "until"].map((name) => [name, query.value.get(name) ?? ""]));
-  const list = useList<AuditRecord>("/audit", { order: "newest", people: true, ...Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, value || undefined])) });
+  const list = useList<AuditRecord>("/audit", { order: "newest", people: true, names: true, ...Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, value || undefined])) });
   const [verified, setVerified] = useState<Verification | null>(null);
   const search = async (values: Values): Promise<void> => {
     for (const name of ["email", "action"]) setQuery(name, text(values, name));
@@ -62,8 +63,8 @@ export function Audit() {
           { title: t("console.audit.number"), value: ({ number }) => number },
           { title: t("console.orders.queued"), value: ({ at }) => at, cell: ({ at }) => when(at) },
           { title: t("console.audit.action"), value: ({ action }) => action },
-          { title: t("console.audit.who"), value: (record) => nameOf(record, record.who), cell: (record) => <Who record={record} /> },
-          { title: t("console.audit.what"), value: (record) => [record.what, ...detailsOf(record)].join(" · "), cell: (record) => <What record={record} /> },
+          { title: t("console.audit.who"), value: (record) => wordsOf(record, record.who), cell: (record) => <Who record={record} /> },
+          { title: t("console.audit.what"), value: (record) => textsOf(record).map((text) => wordsOf(record, text)).join(" · "), cell: (record) => <What record={record} /> },
           { title: t("console.audit.result"), value: ({ result }) => valueWords("result", result), cell: ({ result }) => <Tag group="result" value={result} kind={result === "ok" ? "" : "warn"} /> },
           { title: t("console.address"), value: ({ address }) => address },
         ]}
@@ -84,27 +85,83 @@ function Verified({ of: { records, lastHash, broken } }: { of: Verification }) {
   );
 }
 
-/** The log has pseudonyms of people. The API names the people who still exist. */
-function nameOf({ people }: AuditRecord, words: string): string {
-  return people.reduce((known, { pseudonym, email }) => known.replaceAll(`user:${pseudonym}`, email), words);
+/** A part of a text of an entry: words, or a thing with its name and its page. */
+interface Part {
+  readonly words: string;
+  readonly id?: string;
+  readonly page?: string;
 }
 
-function detailsOf(record: AuditRecord): readonly string[] {
-  return Object.entries(record.detail).map(([name, value]) => `${name}: ${nameOf(record, value)}`);
+function pageOf({ id, kind, plantId }: AuditName): string {
+  switch (kind) {
+    case "plant":
+      return `/console/plants/${id}`;
+    case "module":
+      return `/console/plants/${plantId}/modules/${id}`;
+    case "client":
+      return `/console/applications/${encodeURIComponent(id)}`;
+    case "subscription":
+      return "/console/keys";
+  }
+}
+
+/** The log has ids and pseudonyms. The API names the things and people that still exist. */
+function partsOf({ people, names }: AuditRecord, text: string): readonly Part[] {
+  const known = new Map<string, Part>([
+    ...people.map(({ pseudonym, userId, email }) => [`user:${pseudonym}`, { words: email, id: pseudonym, page: `/console/people/${userId}` }] as const),
+    ...names.map((named) => [named.kind === "client" && !UUID.test(named.id) ? `client:${named.id}` : named.id, { words: named.name, id: named.id, page: pageOf(named) }] as const),
+  ]);
+  const parts: Part[] = [];
+  let words = "";
+  // A client id may contain every character except spaces, so only a whole word is compared with it.
+  for (const piece of text.split(/(\s+|[a-z]+:(?=[0-9a-f]{8}-))/)) {
+    const found = known.get(piece);
+    if (found) {
+      if (words) parts.push({ words });
+      parts.push(found);
+      words = "";
+    } else words += piece;
+  }
+  return words ? [...parts, { words }] : parts;
+}
+
+function wordsOf(record: AuditRecord, text: string): string {
+  return partsOf(record, text).map(({ words }) => words).join("");
+}
+
+function textsOf({ what, detail }: AuditRecord): readonly string[] {
+  return [what, ...Object.entries(detail).map(([name, value]) => (name === "client" ? `client:${value}` : `${name}: ${value}`))];
+}
+
+/** A text of an entry with links. The id is shown when the pointer is on the link. */
+function Linked({ record, text }: { record: AuditRecord; text: string }) {
+  return (
+    <>
+      {partsOf(record, text).map(({ words, id, page }, index) =>
+        page ? (
+          <a key={index} href={page} title={id}>
+            {words}
+          </a>
+        ) : (
+          <code key={index}>{words}</code>
+        ),
+      )}
+    </>
+  );
 }
 
 function Who({ record }: { record: AuditRecord }) {
-  const person = record.people.find(({ pseudonym }) => record.who === `user:${pseudonym}`);
-  return person ? <a href={`/console/people/${person.userId}`}>{person.email}</a> : <code class="who">{record.who || "–"}</code>;
+  return <span class="who">{record.who ? <Linked record={record} text={record.who} /> : "–"}</span>;
 }
 
 function What({ record }: { record: AuditRecord }) {
+  const [what = "", ...details] = textsOf(record);
   return (
     <>
-      <code>{nameOf(record, record.what)}</code>
-      {detailsOf(record).map((words) => (
+      <Linked record={record} text={what} />
+      {details.map((words) => (
         <span key={words} class="soft detail">
-          {words}
+          <Linked record={record} text={words} />
         </span>
       ))}
     </>

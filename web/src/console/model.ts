@@ -254,6 +254,14 @@ export const AUDIT_ACTIONS = [
   "driver changed", "clock confirmed", "entries dropped",
 ] as const;
 
+/** A thing in an entry of the audit log that still exists. */
+export interface AuditName {
+  readonly id: string;
+  readonly kind: "plant" | "module" | "client" | "subscription";
+  readonly name: string;
+  readonly plantId: string | null;
+}
+
 export interface AuditRecord {
   readonly number: number;
   readonly at: string;
@@ -264,6 +272,7 @@ export interface AuditRecord {
   readonly address: string;
   readonly detail: Readonly<Record<string, string>>;
   readonly people: readonly { readonly pseudonym: string; readonly userId: string; readonly email: string }[];
+  readonly names: readonly AuditName[];
 }
 
 export interface Verification {

@@ -1,7 +1,7 @@
 """Finding modules of all plants, for operators."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -39,6 +39,14 @@ class PlacedModule(msgspec.Struct, frozen=True):
     stored: StoredState
 
 
+class Named(msgspec.Struct, frozen=True):
+    """The name of a plant, module, client or subscription. `plant_id` is the plant of a module."""
+
+    kind: Literal["plant", "module", "client", "subscription"]
+    name: str
+    plant_id: Id | None = None
+
+
 class ModuleSearchStore(Protocol):
     async def search_modules(self, wanted: ModuleFilter, after: Id | None, limit: int) -> Sequence[PlacedModule]:
         """Return modules after this id, ordered by id."""
@@ -46,4 +54,8 @@ class ModuleSearchStore(Protocol):
 
     async def find_places(self, module_ids: Sequence[Id]) -> dict[Id, ModulePlace]:
         """Return where these modules are. Unknown modules are not in the result."""
+        ...
+
+    async def find_names(self, ids: Sequence[str]) -> dict[str, Named]:
+        """Return the names of these plants, modules, clients and subscriptions. Unknown ids are not in the result."""
         ...
