@@ -268,6 +268,8 @@ MANAGEMENT = (
     Call("management", "exportEstate"),
     Call("management", "getDriver", {"driver": "simulator"}),
     Call("management", "getOptionsSchema", {"driver": "simulator"}, {"kind": "light"}),
+    Call("management", "setConnection", {"driver": "mqtt"}, body={"url": "{broker}"}),
+    Call("management", "deleteConnection", {"driver": "mqtt"}, status=204),
     Call("management", "listModules", IN_HOUSE, {"kind": "light", "limit": 2}),
     Call("management", "getModule", {**IN_HOUSE, "moduleId": LAMP}),
     Call("management", "commandModule", {**IN_HOUSE, "moduleId": LAMP}, body={"do": "set light", "on": True, "level": 40},

@@ -1,7 +1,9 @@
-"""The demo with an operator, a receiver of webhooks, and everything else that the calls need."""
+"""The demo with an operator, a receiver of webhooks, an MQTT broker, and everything else that the calls need."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,8 +13,9 @@ from domogate.domain.authorization import Session
 from domogate.domain.ids import new_id
 from domogate.domain.passkeys import Passkey, UsedChallenge
 from domogate.domain.people import DEVELOPER_SCOPE, HOME_SCOPE, MANAGE_SCOPE, Client, Grant, Scope, TokenKind, User
-from support.gateway import Gateway
+from support.gateway import Gateway, running, start
 from support.http import KEY_HEADER
+from support.mosquitto import Mosquitto, mosquitto
 from support.receivers import ThreadedReceiver
 from support.sdk_calls import ANNA, BRUNO, ELENA, FABIO, Call
 from support.store_access import run_with_tools
@@ -24,10 +27,12 @@ _CONSOLE = Client("console", "Console", None, scopes=(MANAGE_SCOPE, HOME_SCOPE, 
 class SdkDemo:
     """Knows the credentials of each call, and the values that answers gave."""
 
-    def __init__(self, gateway: Gateway, receiver: ThreadedReceiver) -> None:
+    def __init__(self, gateway: Gateway, receiver: ThreadedReceiver, broker: Mosquitto) -> None:
         self.gateway = gateway
         # A pattern for rooms has a name in braces, too. It stays as it is.
-        self.known: dict[str, str] = {"receiver": receiver.url, "room": "{room}"}
+        self.known: dict[str, str] = {
+            "receiver": receiver.url, "broker": f"mqtt://127.0.0.1:{broker.port}", "room": "{room}",
+        }  # fmt: skip
         self._tokens = run_with_tools(gateway, self._prepare)
 
     @staticmethod
@@ -83,3 +88,11 @@ class SdkDemo:
             for step in place.split("."):
                 found = found[int(step)] if step.isdigit() else found[step]
             self.known[name] = found
+
+
+@contextmanager
+def open_sdk_demo(folder: Path) -> Iterator[SdkDemo]:
+    receiver = ThreadedReceiver()
+    with mosquitto(folder) as broker, running(start("demo", folder)) as gateway:
+        yield SdkDemo(gateway, receiver, broker)
+    receiver.close()

@@ -15,11 +15,9 @@ from typing import Any
 
 import httpx
 
-from support.gateway import running, start
 from support.http import PATIENCE
-from support.receivers import ThreadedReceiver
 from support.sdk_calls import CALLS, NO_BODY, Call
-from support.sdk_demo import SdkDemo
+from support.sdk_demo import SdkDemo, open_sdk_demo
 
 FILE = Path(__file__).parents[2] / "src" / "domogate" / "wire" / "examples.json"
 
@@ -95,7 +93,11 @@ class _Cleaner:
     """Removes tokens, secrets, addresses, times and new ids of this run, and shortens lists."""
 
     def __init__(self, demo: SdkDemo) -> None:
-        self._addresses = {demo.gateway.base_url: "https://gateway.example", demo.known["receiver"]: "https://receiver.example"}
+        self._addresses = {
+            demo.gateway.base_url: "https://gateway.example",
+            demo.known["receiver"]: "https://receiver.example",
+            demo.known["broker"]: "mqtt://broker.example:1883",
+        }
         self._ids: dict[str, str] = {}
 
     def clean(self, value: Any, name: str = "") -> Any:
@@ -118,10 +120,8 @@ class _Cleaner:
 
 
 def main() -> None:
-    receiver = ThreadedReceiver()
-    with tempfile.TemporaryDirectory() as folder, running(start("demo", Path(folder))) as gateway:
-        examples = record(SdkDemo(gateway, receiver))
-    receiver.close()
+    with tempfile.TemporaryDirectory() as folder, open_sdk_demo(Path(folder)) as demo:
+        examples = record(demo)
     FILE.write_text(json.dumps(examples, indent=1, ensure_ascii=False) + "\n")
 
 
