@@ -27,8 +27,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent == HERE and pytest_asyncio.is_async_test(item):
             item.add_marker(in_the_loop_of_the_browser, append=False)
-            if item.get_closest_marker("timeout") is None:
-                item.add_marker(pytest.mark.timeout(600))  # A test looks at a page in all widths and colour schemes.
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -55,7 +55,6 @@ async def look_at_a_desk(tab: BrowserTab, *, closely: bool) -> list[str]:
     return found + [f"no ring: {element}" for element in await tab.page.evaluate(NO_FOCUS_RING)]
 
 
-@pytest.mark.timeout(600)
 async def test_all_pages_are_accessible(
     chromium: Browser, serve_auth_setup: ServeAuthSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:

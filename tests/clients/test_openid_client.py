@@ -14,7 +14,7 @@ from support.node_packages import install
 from support.relying_party import EVERYTHING, FAREWELL, PersonBrowser, Secrets, Send, call_everything
 from support.spec_operations import E3, E6
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 SOURCE = Path(__file__).parent / "node"
 ANNA = "anna@example.com"

@@ -29,7 +29,7 @@ from support.spec_operations import (
 )
 from support.store_access import add_credentials
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 STILL = {"DOMOGATE_SIMULATOR_TICK": "3600"}
 # A failing example is reported as found: shrinking would import hundreds of estates.

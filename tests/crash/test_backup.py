@@ -17,7 +17,7 @@ from support.order_clients import Room, rooms_of, sending_orders, wait_for_order
 from support.restartable import RestartableGateway, clean_environment
 from support.spec_operations import E1, E4, E16, OPERATIONS, Operation, Target
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 # Devices do not change by themselves: a difference comes from an order or from lost data.
 STILL = {"DOMOGATE_SIMULATOR_TICK": "3600", "DOMOGATE_STATE_MAX_AGE": "3600"}

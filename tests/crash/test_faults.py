@@ -7,7 +7,7 @@ import pytest
 
 from support.fault_rounds import FaultRounds, count_turns, open_fault_rounds
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(500)]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

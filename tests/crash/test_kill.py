@@ -7,7 +7,7 @@ import pytest
 
 from support.kill_rounds import KillRounds, open_kill_rounds
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 ROUNDS = 5
 

@@ -29,7 +29,7 @@ from support.restartable import RestartableGateway, clean_environment, kill
 from support.spec_operations import E5
 from support.store_access import add_credentials
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 TESTS = Path(__file__).parents[1]
 ROUNDS, MOST_ROUNDS = 3, 10

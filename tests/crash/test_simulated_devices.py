@@ -13,7 +13,7 @@ from support.restartable import RestartableGateway, clean_environment, kill
 from support.spec_operations import E8
 from support.store_access import add_credentials
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 LAMP = "10000000-0000-4000-8000-00000000f001"
 TRANSITION = 8

@@ -11,7 +11,7 @@ from support.event_client import EventClient
 from support.kill_rounds import KillRounds, open_kill_rounds, read_only
 from support.plug_estate import KEY, OWNER
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 ROUNDS = 4
 

@@ -7,7 +7,7 @@ import pytest
 
 from support.webhook_rounds import open_webhook_rounds
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 TIMES = 2
 EACH = 2

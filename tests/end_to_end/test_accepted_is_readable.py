@@ -215,7 +215,6 @@ def _check_over_http(caller: Caller, records: list[Record]) -> None:
     caller.read_everything()
 
 
-@pytest.mark.timeout(300)
 def test_what_is_accepted_can_be_read_back(gateway: Gateway, tmp_path: Path) -> None:
     _check_over_http(Caller(gateway))
     for arguments in (

@@ -13,7 +13,7 @@ from support.safety_reports import read_pages
 from support.spec_operations import ALL_SCOPES, E18
 from support.store_access import add_credentials
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 OWNER, KEY = "owner@example.com", "emergency-estate-0123456789"
 SITE = "e3e40000-0000-4000-8000-000000000001"

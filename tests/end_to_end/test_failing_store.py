@@ -9,7 +9,7 @@ import pytest
 from support.gateway import running, start
 from support.spec_operations import E1
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 ORDERS = 150
 

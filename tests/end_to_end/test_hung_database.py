@@ -11,7 +11,7 @@ from support.gateway import Gateway, eventually, run_command, running, start
 from support.postgres import PostgresServer, postgres_server
 from support.spec_operations import E1, E8
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 DEADLINE, DRAIN = 2.0, 3.0
 SLACK = 4.0

@@ -20,7 +20,7 @@ from domogate.domain.people import Client
 from support.examples import examples
 from support.oauth import CLASSIC, SECRET, WEB, Browser, Provider, open_provider
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 T = TypeVar("T")
 

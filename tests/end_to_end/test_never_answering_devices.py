@@ -14,7 +14,7 @@ from support.plug_estate import KEY, OWNER, plug_estate
 from support.spec_operations import E1, E12, E16, Operation, Target
 from support.store_access import add_credentials
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 LIMIT = 20.0
 """Long enough that the other plants are asked before it, even on a machine that pauses for seconds."""

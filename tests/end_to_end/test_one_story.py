@@ -23,7 +23,7 @@ from support.store_access import add_credentials, issue_token
 from support.story_house import DEVICES, BusHouse, GenericHouse, SimulatedHouse, StoryHouse, TasmotaHouse, ZigbeeHouse
 from support.stream_load import newest_cursor
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 OWNER = "owner@example.com"
 KEY = "story-estate-only-0123456789"

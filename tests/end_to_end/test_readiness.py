@@ -12,7 +12,7 @@ from support.gateway import Gateway, eventually, running, start
 from support.postgres import PostgresServer, postgres_server
 from support.spec_operations import E1
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 PROMISED, SLACK = 2.0, 3.0
 """In seconds. The slack is for a busy machine."""

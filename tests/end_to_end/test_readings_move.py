@@ -4,7 +4,7 @@ import pytest
 
 from support.gateway import Gateway, eventually, readings_now
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("operation", ["E4", "E12"])

@@ -28,7 +28,7 @@ from support.spec_operations import ABOUT_A_PLANT, ALL_SCOPES, E6, E7, LISTS, Op
 from support.store_access import add_credentials
 from support.token_forger import claims_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 T = TypeVar("T")
 KEY = "rights-machine-only-0123456789"

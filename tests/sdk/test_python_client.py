@@ -19,7 +19,7 @@ from support.sdk_calls import CALLS, NO_BODY, Call
 from support.sdk_demo import SdkDemo
 from support.sdk_recording import documents_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]  # it generates and compiles more than a thousand files
+pytestmark = pytest.mark.slow  # it generates and compiles more than a thousand files
 
 GENERATOR = "openapi_python_client"
 PACKAGE = "generated_clients"

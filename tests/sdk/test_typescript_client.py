@@ -13,7 +13,7 @@ from support.sdk_calls import CALLS, NO_BODY, Call
 from support.sdk_demo import SdkDemo
 from support.sdk_recording import documents_of, place_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]  # the compiler and all calls take long on a busy machine
+pytestmark = pytest.mark.slow  # the compiler and all calls take long on a busy machine
 
 SOURCE = Path(__file__).parent / "node"
 COMPILER = ["--strict", "--noUncheckedIndexedAccess", "--module", "nodenext", "--target", "es2022", "--lib", "es2022,dom"]

@@ -73,7 +73,9 @@ def become(command: dict[str, Any]) -> None:
 def prepare_the_demo() -> None:
     """Read the demo estate and hash its passwords once for all forked demos, because this takes most of the start of a demo."""
     demo: Any = import_module("domogate.cli.demo")
-    hasher = import_module("domogate.identity.hashing").PasswordHasher()
+    hashing: Any = import_module("domogate.identity.hashing")
+    hashing._NICENESS = 0  # a thread of low priority would get no processor for minutes while other tests run
+    hasher = hashing.PasswordHasher()
     demo.read_estate = cache(demo.read_estate)
     told = demo.read_estate(demo.demo_text(), "the demo estate")
     build_estate, built = demo.build_estate, asyncio.run(demo.build_estate(told, hasher))

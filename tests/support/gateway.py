@@ -22,9 +22,8 @@ from support.http import PATIENCE, Api, client
 from support.processes import CLI, Process, launch, run
 from support.spec_operations import E1, E2, E4, E12, E16, Operation, Target
 
-START_DEADLINE = 100.0
+START_DEADLINE = COMMAND_DEADLINE = 240.0
 STOP_DEADLINE = PATIENCE
-COMMAND_DEADLINE = 100.0
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from support.gateway import Gateway
 from support.ports import free_port
 from support.processes import Process, launch
 
-START_PATIENCE = 100.0
+START_PATIENCE = 240.0
 _GLANCE = 0.01
 
 
