@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from support.extending import copy_package
 from support.extension_operations import X2
 from support.gateway import eventually, running, start
 from support.spec_operations import ALL_SCOPES, E8
@@ -56,9 +57,11 @@ def blocks() -> dict[str, tuple[str, str]]:
     return {path: (language, content) for path, language, content in found}
 
 
-def build(tree: Path) -> list[str]:
-    """Apply the page to a copy of the sources. Returns the files that it touches."""
-    shutil.copytree(ROOT / "src" / "domogate", tree / "src" / "domogate", ignore=shutil.ignore_patterns("__pycache__"))
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the sources to which the page is applied."""
+    tree = tmp_path_factory.mktemp("tree")
+    copy_package(tree / "src" / "domogate")
     (tree / "docs").mkdir()
     shutil.copy(ROOT / "docs" / "settings.md", tree / "docs" / "settings.md")
     for path, (language, content) in blocks().items():
@@ -69,7 +72,7 @@ def build(tree: Path) -> list[str]:
             assert not file.exists()
             file.parent.mkdir(exist_ok=True)
             file.write_text(content, "utf-8")
-    return list(blocks())
+    return tree
 
 
 def apply(file: Path, diff: str) -> None:
@@ -111,38 +114,34 @@ class Controller:
             writer.write(f"{lamp} {state}\n".encode())
 
 
-def test_the_page_says_how_many_files_it_touches(tmp_path: Path) -> None:
-    touched = build(tmp_path)
+def test_the_page_says_how_many_files_it_touches() -> None:
     said = re.search(r"It touches (\w+) files", PAGE)
     assert said is not None
-    assert len(touched) == NUMBERS[said[1]]
+    assert len(blocks()) == NUMBERS[said[1]]
 
 
-def test_its_settings_are_declared_in_one_place_and_documented(tmp_path: Path) -> None:
-    build(tmp_path)
+def test_its_settings_are_declared_in_one_place_and_documented(tree: Path) -> None:
     code = "from domogate.settings.declared import DECLARED as d; print(*(f'{n}\\t{d[n].setting.help}' for n in d), sep='\\n')"
-    declared = dict(line.split("\t") for line in domogate_python(tmp_path, "-c", code).splitlines())
-    table = (tmp_path / "docs" / "settings.md").read_text()
+    declared = dict(line.split("\t") for line in domogate_python(tree, "-c", code).splitlines())
+    table = (tree / "docs" / "settings.md").read_text()
     rows = dict(re.findall(r"^\| `DOMOGATE_([A-Z_]+)` \|.*\| (.*) \|$", table, re.MULTILINE))
     assert set(declared) == {name.lower() for name in rows}
     assert rows["LINELAMP_ADDRESS"] == declared["linelamp_address"]
-    assert "--linelamp-address" in domogate_python(tmp_path, "-m", "domogate.cli", "serve", "--help")
+    assert "--linelamp-address" in domogate_python(tree, "-m", "domogate.cli", "serve", "--help")
 
 
-async def test_a_gateway_with_it_switches_a_lamp(tmp_path: Path) -> None:
-    build(tmp_path / "tree")
+async def test_a_gateway_with_it_switches_a_lamp(tree: Path, tmp_path: Path) -> None:
     controller = Controller()
     server = await asyncio.start_server(controller.serve, "127.0.0.1", 0)
     address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with server:
-        await asyncio.to_thread(use_gateway, tmp_path, controller, address, asyncio.get_running_loop())
-        async with asyncio.timeout(30):
+        await asyncio.to_thread(use_gateway, tree, tmp_path, controller, address, asyncio.get_running_loop())
+        async with asyncio.timeout(120):
             while controller.connections:
                 await asyncio.sleep(0.01)
 
 
-def use_gateway(folder: Path, controller: Controller, address: str, loop: asyncio.AbstractEventLoop) -> None:
-    tree = folder / "tree"
+def use_gateway(tree: Path, folder: Path, controller: Controller, address: str, loop: asyncio.AbstractEventLoop) -> None:
     estate = folder / "estate.yaml"
     estate.write_text(yaml.safe_dump(ESTATE, sort_keys=False))
     domogate_python(tree, "-m", "domogate.cli", "estate", "import", str(estate), "--data", str(folder / "run" / "data"))
@@ -172,7 +171,7 @@ def domogate_python(tree: Path, *arguments: str) -> str:
         cwd=tree,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -10,7 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from support.extending import copy_package
 from support.gateway import Gateway, eventually, running, start
+from support.http import PATIENCE
 from support.restartable import clean_environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +45,7 @@ def apply_diff(text: str, diff: str) -> str:
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project with the changes of the page."""
     folder = tmp_path_factory.mktemp("project")
-    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    copy_package(folder / "src" / "domogate")
     shutil.copy(ROOT / "pyproject.toml", folder)
     for file, blocks in changes().items():
         path = folder / file
@@ -63,7 +65,7 @@ def gateway(tree: Path) -> Iterator[Gateway]:
 def client(gateway: Gateway) -> Iterator[httpx.Client]:
     token = gateway.ready["users"][0]["id_token"]
     headers = {"Ocp-Apim-Subscription-Key": gateway.subscription_key, "Authorization": token}
-    with httpx.Client(base_url=gateway.base_url, headers=headers, timeout=30) as client:
+    with httpx.Client(base_url=gateway.base_url, headers=headers, timeout=PATIENCE) as client:
         yield client
 
 

@@ -2,14 +2,13 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-import domogate
+from support.extending import copy_package
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +49,7 @@ class ExtendedPackage:
         self.folder = folder
         self.new: set[str] = set()
         self.changed: set[str] = set()
-        shutil.copytree(Path(domogate.__file__).parent, folder / "domogate", ignore=shutil.ignore_patterns("__pycache__"))
+        copy_package(folder / "domogate")
         page = PAGE.read_text()
         for block in _BLOCK.finditer(page):
             kind, code = block.groups()
