@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 _HIDDEN = "nav => [nav.scrollHeight - nav.clientHeight, nav.scrollWidth - nav.clientWidth]"
 PAGES = {
     "orders": "Commands and their results.",
-    "modules": "The modules of all plants.",
+    "modules?text=casa": "The modules of all plants.",  # axe-core needs ten seconds for all modules of the demo
     "discovery": "Search for devices first.",
     "estate": "The text has no mistakes.",
     "events": "Live",
@@ -28,7 +28,7 @@ async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo
         for name, words in PAGES.items():
             await walk.open(f"/console/{name}")
             assert await walk.shows(words)
-            assert await walk.find_problems_everywhere(f"console-{name}") == []
+            assert await walk.find_problems_everywhere(f"console-{name.partition('?')[0]}") == []
         await walk.page.set_viewport_size({"width": 1280, "height": 850})
         navigation = walk.page.get_by_role("navigation", name="Console")
         await expect(navigation.get_by_role("link", name="Settings")).to_be_in_viewport(ratio=1)

@@ -4,11 +4,11 @@ import json
 import re
 from pathlib import Path
 
-import httpx
 import pytest
 from playwright.async_api import Browser, Route, expect
 
 from support.gateway import Gateway
+from support.http import async_client
 from support.pages import Walk, visit
 
 pytestmark = pytest.mark.slow
@@ -43,7 +43,7 @@ async def test_a_webhook_shows_its_dead_letters_and_is_deleted(chromium: Browser
     anna = workshop.people[ANNA]
     headers = {"authorization": f"Bearer {anna.id_token}", "ocp-apim-subscription-key": workshop.subscription_key}
     plant = next(plant for plant in workshop.estate.plants if plant.owner == ANNA)
-    async with httpx.AsyncClient(base_url=workshop.base_url, headers=headers) as client:
+    async with async_client(workshop.base_url, **headers) as client:
         created = await client.post("/webhooks", json={"plantId": plant.id, "url": URL})
         assert created.status_code == 201, created.text
     letter = {"id": "7", "time": "2026-11-15T08:00:00Z", "moduleId": None, "what": "plant", "attempts": 9, "problem": "refused"}

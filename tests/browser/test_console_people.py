@@ -2,11 +2,11 @@
 
 import re
 
-import httpx
 import pytest
 from playwright.async_api import Browser, expect
 
 from support.gateway import Gateway
+from support.http import async_client
 from support.pages import Walk, visit
 
 pytestmark = pytest.mark.slow
@@ -79,8 +79,7 @@ async def test_only_operators_get_in(chromium: Browser, demo: Gateway) -> None:
         await walk.page.goto(f"{demo.base_url}/console/people")
         assert await walk.shows("This area is for operators of the gateway.")
         assert asked == []
-    token = {"authorization": f"Bearer {demo.people[ANNA].access_token}"}
-    async with httpx.AsyncClient(base_url=demo.base_url, headers=token) as client:
+    async with async_client(demo.base_url, authorization=f"Bearer {demo.people[ANNA].access_token}") as client:
         assert (await client.get("/manage/v1/users")).status_code == 403
 
 

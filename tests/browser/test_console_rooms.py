@@ -40,6 +40,7 @@ async def test_rooms_are_added_and_modules_moved_by_drag_and_by_keyboard(chromiu
         await expect(atelier.get_by_role("link", name="Reading lamp")).to_be_visible()
         await expect(atelier.get_by_role("button", name="Delete")).to_have_count(0)
         await page.get_by_role("button", name="Undo").click()
+        await expect(atelier).to_contain_text("No module.")
 
         await atelier.get_by_role("button", name="Change").click()
         await form.get_by_label("Name").fill("Studio")
@@ -119,6 +120,7 @@ async def test_found_devices_are_placed_by_drag_and_by_pattern_and_removed_again
         await page.get_by_label("Plant").select_option(label="Casa Bianchi")
         hall = page.get_by_role("region", name="Hall", exact=True)
         door = page.get_by_role("listitem").filter(has_text="hall_door")
+        await expect(hall).to_be_visible()
         await door.drag_to(hall, source_position={"x": 10, "y": 12})
         await expect(hall).to_contain_text("hall_door")
         await page.get_by_label("Pattern of names").fill("{room}_*")

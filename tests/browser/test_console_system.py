@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-import httpx
 import pytest
-from playwright.async_api import Browser, Request, Route, expect
+from playwright.async_api import Browser, Route, expect
 
 from support.gateway import Gateway
+from support.http import async_client
 from support.pages import visit
 
 pytestmark = pytest.mark.slow
@@ -18,17 +18,12 @@ ANNA, LUCIA = "anna@example.com", "lucia@example.com"
 async def test_events_are_listed_as_they_happen(chromium: Browser, workshop: Gateway) -> None:
     house = next(plant for plant in workshop.estate.plants if plant.owner == ANNA)
     async with visit(chromium, workshop, who=LUCIA) as walk:
-        tokens: list[str] = []
-
-        async def note(request: Request) -> None:
-            if "/manage/v1/events" in request.url:
-                tokens.append((await request.all_headers())["authorization"])
-
-        walk.page.on("request", note)
-        await walk.open(f"/console/events?kind=people&plant={house.id}")
+        async with walk.page.expect_request(re.compile("/manage/v1/events")) as waiting:
+            await walk.open(f"/console/events?kind=people&plant={house.id}")
+        token = (await (await waiting.value).all_headers())["authorization"]
         await expect(walk.page.get_by_text("Live", exact=True)).to_be_visible()
         people = f"/manage/v1/plants/{house.id}/invitations"
-        async with httpx.AsyncClient(base_url=workshop.base_url, headers={"authorization": tokens[0]}) as client:
+        async with async_client(workshop.base_url, authorization=token) as client:
             invited = await client.post(people, json={"email": "events@example.com"})
             assert invited.status_code == 201, invited.text
             rows = walk.page.get_by_role("table", name="Events").get_by_role("row")

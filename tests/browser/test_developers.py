@@ -45,7 +45,7 @@ async def test_a_developer_makes_the_first_call(chromium: Browser, demo: Gateway
         assert await walk.find_problems_everywhere("developers-start") == []
         await walk.page.get_by_role("button", name="Log in as Anna Bianchi").click()
         await choose_house(walk)
-        assert walk.page.url == f"{demo.base_url}/developers/start"
+        await expect(walk.page).to_have_url(f"{demo.base_url}/developers/start")
         await walk.page.get_by_role("button", name="Read Ceiling lamp").click()
         await walk.page.get_by_role("button", name="Send").click()
         answer = walk.page.get_by_role("region", name="Answer", exact=True)

@@ -66,7 +66,7 @@ async def test_tokens_are_only_in_memory(chromium: Browser, demo: Gateway) -> No
     async with visit(chromium, demo) as walk:
         await walk.open("/")
         await enter(walk)
-        assert walk.page.url == f"{demo.base_url}/"
+        await expect(walk.page).to_have_url(f"{demo.base_url}/")
         assert await walk.page.evaluate("sessionStorage.length + localStorage.length") == 0
 
 
@@ -95,7 +95,7 @@ async def test_without_a_login_it_asks_once(chromium: Browser, demo: Gateway) ->
 async def test_its_header_leads_back_to_the_wanted_page(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo) as walk:
         await walk.open("/homes")
-        assert walk.page.url == f"{demo.base_url}/"
+        await expect(walk.page).to_have_url(f"{demo.base_url}/")
         await walk.page.locator("header.bar").get_by_role("button", name="Log in").click()
         await walk.fill_login(ANNA)
         await walk.page.wait_for_url("**/homes*")
@@ -123,7 +123,7 @@ async def test_the_language_can_be_changed_and_is_remembered(chromium: Browser, 
         assert await walk.shows("Das Gateway zu Ihren vernetzten Häusern.")
         await walk.open("/")
         assert await walk.shows("Das Gateway zu Ihren vernetzten Häusern.")
-        assert await walk.page.evaluate("document.documentElement.lang") == "de"
+        await expect(walk.page.locator("html")).to_have_attribute("lang", "de")
 
 
 async def test_the_language_of_the_account_is_used_after_the_login(chromium: Browser, demo: Gateway) -> None:
@@ -139,7 +139,7 @@ async def test_the_language_of_the_account_is_used_after_the_login(chromium: Bro
 async def test_a_made_up_answer_of_a_login_is_ignored(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo) as walk:
         await walk.open(f"/signed-in?code=stolen&state=made-up&iss={demo.auth_url}")
-        assert walk.page.url == f"{demo.base_url}/"
+        await expect(walk.page).to_have_url(f"{demo.base_url}/")
         await expect(walk.page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
 
 

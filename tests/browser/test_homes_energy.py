@@ -1,7 +1,7 @@
 """History and energy of a home, in a real browser."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -17,6 +17,8 @@ ANNA = "anna@example.com"
 HOUSE = "/homes/ca5a0001-0000-4000-8000-000000000000"
 ENERGY = re.compile(r"/home/v1/homes/[^/]+/energy\?")
 METER = "Energy meter"
+NOW = datetime(2026, 11, 18, 10, tzinfo=UTC)
+"""The time of the browser in tests that depend on the calendar."""
 
 
 async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo: Gateway) -> None:
@@ -30,27 +32,29 @@ async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo
 
 
 async def test_a_day_is_compared_with_the_day_before_and_has_its_cost(chromium: Browser, demo: Gateway) -> None:
-    asked: list[dict[str, list[str]]] = []
+    asked: list[tuple[str, str]] = []
 
     async def answer(route: Route) -> None:
         query = parse_qs(urlsplit(route.request.url).query)
-        is_first = all(query["since"] >= other["since"] for other in asked)
-        asked.append(query)
-        used = 12.5 if is_first else 10.0
+        (since,), (until,) = query["since"], query["until"]
+        asked.append((since, until))
+        used = 12.5 if since.startswith("2026-11-18") else 10.0
         total = {"used": used, "usedBefore": None, "cost": used * 0.2, "costBefore": None, "currency": "EUR"}
         await route.fulfill(json={**total, "rooms": [], "modules": [], "simulated": False})
 
     async with visit(chromium, demo, who=ANNA) as walk:
+        await walk.page.clock.set_fixed_time(NOW)
         await walk.page.route(ENERGY, answer)
         await walk.open(f"{HOUSE}/energy")
         assert await walk.shows("12.5 kWh")
         assert await walk.shows("€2.50")
         assert await walk.shows("10 kWh · €2.00 in the same time of the period before")
         asked.clear()
-        async with walk.page.expect_response(lambda _response: len(asked) == 2):
-            await walk.page.get_by_role("button", name="Earlier").click()
-        before, day = sorted(asked, key=lambda query: query["since"])
-        assert before["until"] == day["since"]
+        await walk.page.get_by_role("button", name="Earlier").click()
+        assert await walk.shows("10 kWh · €2.00 in the same time of the period before")
+        await expect(walk.page.locator(".energy-used")).to_have_text("10 kWh€2.00")
+        (before_since, before_until), (since, _until) = sorted(asked)
+        assert before_until == since > before_since
 
 
 async def test_the_history_of_a_device_is_saved_as_a_table(chromium: Browser, demo: Gateway, tmp_path: Path) -> None:
@@ -58,6 +62,7 @@ async def test_the_history_of_a_device_is_saved_as_a_table(chromium: Browser, de
         await walk.open(HOUSE)
         await walk.page.get_by_role("link", name=METER).click()
         await walk.page.get_by_role("button", name="Month", exact=True).click()
+        await expect(walk.page.locator(".chart").first.locator("tbody tr").nth(27)).to_be_attached()  # a day has 24 values
         async with walk.page.expect_download() as waiting:
             await walk.page.get_by_role("button", name="Save as CSV").click()
         download = await waiting.value
@@ -66,6 +71,9 @@ async def test_the_history_of_a_device_is_saved_as_a_table(chromium: Browser, de
         assert head == "at,measure,unit,mean,low,high,last,used"
         assert re.match(r"\d{4}-\d\d-\d\dT[\d:]+Z,(energy|power),", first)
         assert download.suggested_filename == "Energy meter-month.csv"
+
+
+DRAWN = "document.querySelector('.chart canvas').toDataURL()"
 
 
 def readings_of(query: dict[str, list[str]]) -> list[dict[str, object]]:
@@ -87,26 +95,25 @@ async def test_charts_with_many_values_are_drawn_compared_and_zoomed(chromium: B
         await route.fulfill(json={"items": readings_of(parse_qs(urlsplit(route.request.url).query))})
 
     async with visit(chromium, demo, who=ANNA) as walk:
+        await walk.page.clock.set_fixed_time(NOW)
         await walk.page.route(re.compile(r"/readings\?"), answer)
         await walk.open(HOUSE)
         await walk.page.get_by_role("link", name=METER).click()
         chart = walk.page.locator(".chart").first
-        rows, canvas = chart.locator("figcaption tbody tr"), chart.locator("canvas")
-        for name, values in (("Week", 168), ("Month", 28), ("Year", 12)):
+        rows, plot = chart.locator("figcaption tbody tr"), chart.locator(".u-over")
+        for name, values in (("Week", 168), ("Month", 30), ("Year", 12)):
             await walk.page.get_by_role("button", name=name, exact=True).click()
-            await expect(rows.nth(values - 1).locator("td").first).to_have_text(f"{values} kWh")
+            await expect(rows).to_have_count(values)
+            await expect(rows.last.locator("td").first).to_have_text(f"{values} kWh")
             await expect(rows.first.locator("td").last).to_have_text("1 kWh")  # of the period before
-        whole = await canvas.evaluate("canvas => canvas.toDataURL()")
-        box = await chart.locator(".u-over").bounding_box()
-        assert box is not None
-        middle = box["y"] + box["height"] / 2
-        await walk.page.mouse.move(box["x"] + box["width"] * 0.3, middle)
+        whole = await walk.page.evaluate(DRAWN)
+        await plot.hover(position={"x": 300, "y": 100})
         await walk.page.mouse.down()
-        await walk.page.mouse.move(box["x"] + box["width"] * 0.6, middle, steps=5)
+        await plot.hover(position={"x": 600, "y": 100})
         await walk.page.mouse.up()
-        assert await canvas.evaluate("canvas => canvas.toDataURL()") != whole
-        await walk.page.mouse.dblclick(box["x"] + 20, middle)
-        assert await canvas.evaluate("canvas => canvas.toDataURL()") == whole
+        await walk.page.wait_for_function(f"whole => {DRAWN} !== whole", arg=whole)
+        await plot.dblclick(position={"x": 20, "y": 100})
+        await walk.page.wait_for_function(f"whole => {DRAWN} === whole", arg=whole)
 
 
 async def test_a_period_without_values_says_so(chromium: Browser, demo: Gateway) -> None:

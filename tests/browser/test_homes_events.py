@@ -6,12 +6,18 @@ import pytest
 from playwright.async_api import Browser, Route, expect
 
 from support.gateway import Gateway
-from support.pages import visit
+from support.pages import Walk, visit
 
 pytestmark = pytest.mark.slow
 
 ANNA, BRUNO = "anna@example.com", "bruno@example.com"
 HOUSE = "/homes/ca5a0001-0000-4000-8000-000000000000"
+
+
+async def press_star(walk: Walk) -> None:
+    """Add or remove a favourite. The page shows it at once: wait until it is stored."""
+    async with walk.page.expect_response(lambda response: response.request.method == "PUT"):
+        await walk.page.get_by_role("button", name="Favourite").click()
 
 
 async def test_a_favourite_is_on_top_for_its_person_only(chromium: Browser, demo: Gateway) -> None:
@@ -20,7 +26,7 @@ async def test_a_favourite_is_on_top_for_its_person_only(chromium: Browser, demo
         await anna.page.get_by_role("link", name="Reading lamp").click()
         star = anna.page.get_by_role("button", name="Favourite")
         await expect(star).to_have_attribute("aria-pressed", "false")
-        await star.click()
+        await press_star(anna)
         await expect(star).to_have_attribute("aria-pressed", "true")
         assert await anna.find_problems() == []
         await anna.open(HOUSE)
@@ -32,7 +38,7 @@ async def test_a_favourite_is_on_top_for_its_person_only(chromium: Browser, demo
         await expect(bruno.page.get_by_role("region", name="Favourites")).to_have_count(0)
 
         await favourites.get_by_role("link", name="Reading lamp").click()
-        await star.click()
+        await press_star(anna)
         await expect(star).to_have_attribute("aria-pressed", "false")
         await anna.open(HOUSE)
         await expect(favourites).to_have_count(0)
@@ -83,13 +89,17 @@ async def test_events_say_who_did_what_while_the_page_is_open(chromium: Browser,
     async with visit(chromium, demo, who=ANNA) as anna, visit(chromium, demo, who=BRUNO) as bruno:
         await anna.open(f"{HOUSE}/events")
         await bruno.open(HOUSE)
-        lamp = bruno.page.get_by_role("article", name="Hall lamp").get_by_role("switch")
+        card = bruno.page.get_by_role("article", name="Hall lamp")
+        lamp = card.get_by_role("switch")
         before = await lamp.is_checked()
         await lamp.click()
         await expect(lamp).to_be_checked(checked=not before)
+        await expect(card).to_have_attribute("aria-busy", "false")
         words = f"Bruno Conti switched {'off' if before else 'on'} Hall lamp"
         await expect(anna.page.get_by_role("listitem").filter(has_text=words).first).to_be_visible()
         await lamp.click()
+        await expect(lamp).to_be_checked(checked=before)
+        await expect(card).to_have_attribute("aria-busy", "false")
         await anna.page.get_by_role("link", name=words).first.click()
         await expect(anna.page.get_by_role("heading", level=1)).to_have_text("Hall lamp")
 

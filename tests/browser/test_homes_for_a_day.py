@@ -1,5 +1,6 @@
 """A home that stays open for a day: events, lost streams and new tokens take no more memory."""
 
+import asyncio
 import itertools
 import json
 from typing import Any
@@ -24,6 +25,7 @@ MAY_GROW = 1_000_000
 """In bytes. If the page kept each event, it would grow by more than five times as much."""
 NODES_MAY_GROW, LISTENERS_MAY_GROW = 500, 150
 """A device that cannot be reached has fewer controls."""
+TRIES = 20
 
 
 class Stream:
@@ -80,8 +82,12 @@ async def test_a_day_of_events_and_new_tokens_takes_no_more_memory(chromium: Bro
             return await measure_memory(walk.page)
 
         early = await live_until(EARLY)
+        most = PageMemory(early.heap + MAY_GROW, early.nodes + NODES_MAY_GROW, early.listeners + LISTENERS_MAY_GROW)
         late = await live_until(LATE)
-        assert late.heap <= early.heap + MAY_GROW
-        assert late.nodes <= early.nodes + NODES_MAY_GROW
-        assert late.listeners <= early.listeners + LISTENERS_MAY_GROW
+        for _ in range(TRIES):  # the page may still read the last events
+            if late.is_within(most):
+                break
+            await asyncio.sleep(0.5)
+            late = await measure_memory(walk.page)
+        assert late.is_within(most), (early, late)
         assert len(renewals) > LATE / 2, "tokens are renewed"

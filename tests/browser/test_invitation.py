@@ -58,6 +58,7 @@ async def test_an_invited_person_gets_to_the_lamp(chromium: Browser, tmp_path: P
                 assert f"{gateway.base_url}/homes" in mail.messages[0].get_content().split()
             async with visit(chromium, gateway, width=320) as nora:
                 await nora.page.goto(read_link(mail))
+                await nora.page.locator("main input[type=password]").first.wait_for()
                 assert "Casa Domotica" in mail.messages[-1]["From"]
                 for field in await nora.page.locator("main input[type=password]").all():
                     await field.fill(PASSWORD)

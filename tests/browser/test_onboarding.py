@@ -73,6 +73,7 @@ async def become_operator(walk: Walk) -> None:
     link = walk.gateway.domogate("init", "--email", OLGA, "--name", "Olga").strip()
     await page.get_by_label("Link from the command").fill(link)
     await page.get_by_role("button", name="Set the password").click()
+    await page.locator("input[type=password]").first.wait_for()
     for field in await page.locator("input[type=password]").all():
         await field.fill(PASSWORD)
     await page.locator("main button[type=submit]").click()
@@ -85,7 +86,7 @@ async def come_back_to_the_set_up(walk: Walk) -> None:
     """The overview leads back to the first open step."""
     page = walk.page
     follow = page.get_by_role("link", name="Continue the set-up: find devices")
-    async with asyncio.timeout(30):  # the overview counts again after 5 s
+    async with asyncio.timeout(120):  # the overview counts again after 5 s
         while not await follow.count():
             await walk.open("/console/overview")
             await page.locator(".tiles, .wizard").first.wait_for()

@@ -29,6 +29,11 @@ def client(base_url: str) -> httpx.Client:
     return httpx.Client(base_url=base_url, trust_env=False, verify=False, timeout=PATIENCE)
 
 
+def async_client(base_url: str, **headers: str) -> httpx.AsyncClient:
+    """As `client`, for tests with an event loop."""
+    return httpx.AsyncClient(base_url=base_url, headers=headers, trust_env=False, timeout=PATIENCE)
+
+
 class Api:
     """Calls operations as a correct application does."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from playwright.async_api import Page
+from playwright.async_api import Page, expect
 
 from domogate.auth.pages.language import LANGUAGES
 from domogate.domain.ids import new_id
@@ -29,8 +29,8 @@ class PageActions:
 
     async def stop(self, stop: str, heading: str, /, **values: object) -> None:
         """Check the heading, and look at the page."""
-        found = await self.page.get_by_role("heading", level=1).inner_text()
-        assert found == self.say(heading, **values), f"at {stop}"
+        await expect(self.page.get_by_role("heading", level=1), f"at {stop}").to_have_text(self.say(heading, **values))
+        await self.page.wait_for_load_state()
         await self._look(stop)
 
     async def open(self, path: str) -> None:

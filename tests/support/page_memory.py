@@ -13,6 +13,9 @@ class PageMemory:
     nodes: int
     listeners: int
 
+    def is_within(self, most: "PageMemory") -> bool:
+        return self.heap <= most.heap and self.nodes <= most.nodes and self.listeners <= most.listeners
+
 
 async def measure_memory(page: Page) -> PageMemory:
     devtools: CDPSession = await page.context.new_cdp_session(page)

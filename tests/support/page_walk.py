@@ -202,7 +202,7 @@ class PageWalk(FactorPages):
     async def last_link(self) -> str:
         """The path of the link to a new address. It is mailed after the answer."""
         mails = self.setup.mail.mails
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not mails or mails[-1].kind is not MailKind.EMAIL_LINK:
                 await asyncio.sleep(0.01)
         return mails[-1].link.removeprefix(BASE_URL)
@@ -269,6 +269,11 @@ class PageWalk(FactorPages):
         await self.stop("consent-fewer-scopes", "consent.title", client=client)
         await self.send("/auth/authorize", '[value="deny"]')
         await self.page.wait_for_url("**/back?*error=access_denied*")
+        for developer in (ANNA, BRUNO):
+            own = msgspec.structs.replace(setup.client, id=f"app-of-{developer.name}")
+            await setup.store.add_own_client(own, developer.id, 1)
+            await self.open(setup.authorize_path(client_id=own.id))
+            await self.stop(f"consent-of-a-developer-{developer.name}", "consent.title", client=client)
         await self.open(setup.authorize_path(prompt="login"))
         await self.stop("login-again", "login.again_title")
         await self.open(f"/auth/logout?client_id={setup.client.id}")

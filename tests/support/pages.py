@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from domogate.console.files import load_build
-from support.browser_tab import PATIENCE, find_barriers
+from support.browser_tab import PATIENCE, Rules, find_barriers
 from support.gateway import Gateway
 
 Scheme = Literal["light", "dark"]
@@ -35,6 +35,15 @@ _STOP_TRANSITIONS = """() => {
 """Otherwise elements would have the former colours for some frames, and for longer outside of the window."""
 _WHEN_DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 _NOT_BUILT = "the pages are not built: run ./dev web"
+
+
+def _choose_rules(look: tuple[int, Scheme], looks: Sequence[tuple[int, Scheme]]) -> Rules:
+    """The structure of a page depends on its width. A narrower and a wider window of the same scheme show all its colours."""
+    width, scheme = look
+    if look != next(other for other in looks if other[0] == width):
+        return "colours"
+    widths = [other_width for other_width, other_scheme in looks if other_scheme == scheme]
+    return "structure" if min(widths) < width < max(widths) else "all"
 
 
 class Walk:
@@ -79,14 +88,18 @@ class Walk:
         await self.page.get_by_label("Password", exact=True).fill(self.gateway.people[email].password)
         await self.page.get_by_role("button", name="Log in", exact=True).click()
 
-    async def find_problems(self, name: str = "") -> list[str]:
+    async def find_problems(self, name: str = "", rules: Rules = "all") -> list[str]:
         """What axe-core and the layout find. With a name, the page is kept as a picture if DOMOGATE_SCREENSHOTS is a folder."""
+        await expect(self.page.locator(".loading")).to_have_count(0)
         if name and _SCREENSHOTS:
             folder = Path(_SCREENSHOTS)
             folder.mkdir(parents=True, exist_ok=True)
             await self.page.screenshot(path=folder / f"{name}-{self._look}.png", full_page=True)
         wider = await self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        return [*await find_barriers(self.page), *([f"the page is {wider} px wider than the window"] if wider > 0 else [])]
+        return [
+            *await find_barriers(self.page, rules),
+            *([f"the page is {wider} px wider than the window"] if wider > 0 else []),
+        ]
 
     async def find_problems_everywhere(self, name: str = "", looks: Sequence[tuple[int, Scheme]] = LOOKS) -> list[str]:
         """What `find_problems` finds in these looks. Loading the page again for each look would take much longer."""
@@ -97,7 +110,8 @@ class Walk:
             await self.page.emulate_media(color_scheme=scheme)
             await self.page.evaluate(_WHEN_DRAWN)
             self._look = f"{width}-{scheme}"
-            found += [f"{self._look}: {problem}" for problem in await self.find_problems(name)]
+            problems = await self.find_problems(name, _choose_rules((width, scheme), looks))
+            found += [f"{self._look}: {problem}" for problem in problems]
         assert size is not None
         await self.page.set_viewport_size(size)
         self._look = look
@@ -106,6 +120,11 @@ class Walk:
     async def shows(self, words: str) -> bool:
         await expect(self.page.get_by_text(words).first).to_be_visible()
         return True
+
+
+async def _wait_until_loaded(loading: Locator) -> None:
+    """Playwright calls it before each action and check on a page of which a part still loads: that part may move the others."""
+    await expect(loading).to_have_count(0)
 
 
 @asynccontextmanager
@@ -117,7 +136,7 @@ async def visit(
     width: int = 1440,
     scheme: Scheme = "light",
     locale: str = "en",
-    time_zone: str | None = None,
+    time_zone: str = "UTC",
 ) -> AsyncIterator[Walk]:
     """A new browser profile in which `who` is logged in. Without `who`, nobody is."""
     assert load_build() is not None, _NOT_BUILT
@@ -129,7 +148,9 @@ async def visit(
         reduced_motion="reduce",
     )
     context.set_default_timeout(PATIENCE)
-    walk = Walk(await context.new_page(), gateway, f"{width}-{scheme}")
+    page = await context.new_page()
+    await page.add_locator_handler(page.locator(".loading").first, _wait_until_loaded)
+    walk = Walk(page, gateway, f"{width}-{scheme}")
     try:
         if who is not None:
             await walk.log_in(who)

@@ -1,6 +1,6 @@
 /** Try an operation: fill in its parameters from lists, send it as the person who is logged in, and see everything. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { config } from "../app/config";
 import { t } from "../app/i18n";
 import { person } from "../app/session";
@@ -158,7 +158,8 @@ function ParameterField({ parameter, entry, home, value, onInput }: ParameterPro
   const [typed, setTyped] = useState(false);
   const [schema] = resolve(parameter.schema, entry.document);
   const fitted = (options.data ?? []).map(({ id, name }) => ({ id: fitId(id, schema), name }));
-  useEffect(() => {
+  // Before the list is shown: later, the first entry could replace the choice of a fast reader.
+  useLayoutEffect(() => {
     const known = fitted.some(({ id }) => id === value);
     if (parameter.required && !typed && !known && fitted[0]) onInput(fitted[0].id);
     if (!typed && value && !known && source && options.data && !fitted.length) onInput("");

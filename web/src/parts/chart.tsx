@@ -1,6 +1,6 @@
 /** A chart over time. uPlot draws it; a table with the same numbers is there for screen readers. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { formatNumber, formatTime, language, t } from "../app/i18n";
 import { colour, scheme } from "../app/theme";
@@ -19,15 +19,16 @@ export interface ChartProps {
   readonly unit: string;
   readonly times: readonly Date[];
   readonly lines: readonly Line[];
-  readonly height?: number;
+  readonly height: number;
   /** The words of a time on the axis; by default the time of today, or date and time. */
   readonly tick?: (at: Date) => string;
 }
 
-export function Chart({ label, unit, times, lines, height = 220, tick = formatTime }: ChartProps) {
+export function Chart({ label, unit, times, lines, height, tick = formatTime }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const drawnFor = `${scheme.value} ${language.value}`;
-  useEffect(() => {
+  // Drawn together with the table, so that both always have the same numbers.
+  useLayoutEffect(() => {
     const element = place.current;
     if (!element) return;
     const plot = new uPlot(options(element.clientWidth, height, unit, times, lines, tick), data(times, lines), element);

@@ -1,13 +1,15 @@
-/** A chart whose drawing library is loaded only when the first chart is shown. */
+/** A chart whose drawing library is loaded only when the first chart is shown. Its room is kept free until then. */
 
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { ChartProps } from "./chart";
 
-export function LazyChart(props: ChartProps) {
+const LEGEND_HEIGHT = 30;
+
+export function LazyChart({ height = 220, ...props }: Omit<ChartProps, "height"> & { readonly height?: number }) {
   const [Chart, setChart] = useState<ComponentType<ChartProps> | null>(null);
   useEffect(() => {
     void import("./chart").then(({ Chart: loaded }) => setChart(() => loaded));
   }, []);
-  return Chart && <Chart {...props} />;
+  return Chart ? <Chart height={height} {...props} /> : <div style={{ height: `${height + LEGEND_HEIGHT}px` }} />;
 }
