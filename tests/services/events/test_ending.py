@@ -9,6 +9,7 @@ import pytest
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant
+from domogate.domain.events import Change, ChangesLost
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.limits import Limits
 from domogate.domain.people import Scope, Standing
@@ -282,3 +283,15 @@ class TestAListenerThatIsTooSlow:
             slow.reading.set()
             await until(lambda: slow.ended, "the end")
             assert slow.end_code == "slow"
+
+
+class TestChangesThatAreLost:
+    async def test_end_the_stream_so_that_its_client_asks_again(self, setup: StreamSetup, home: SharedHome) -> None:
+        credentials = await setup.grant_access(home.bruno)
+        listener = await setup.listen(credentials)
+        cursor = await setup.store.newest_cursor() + 100
+        setup.hub.apply([Change(cursor, setup.clock.now(), ChangesLost())])
+        await until(lambda: listener.ended, "the end of the stream")
+        assert listener.end_code == "interrupted"
+        again = await setup.listen(credentials)
+        assert again.last_id == b"%d" % cursor
