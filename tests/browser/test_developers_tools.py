@@ -229,6 +229,7 @@ async def test_a_webhook_is_received_and_its_signature_verified(chromium: Browse
             page.get_by_role("list", name="Look at the delivery").get_by_role("listitem").filter(has_text="domogate.state")
         )
         await expect(delivery.first).to_contain_text("The signature is right")
+        await expect(delivery.first).to_be_in_viewport()
         await expect(delivery.first).to_contain_text("webhook-signature: v1,")
         await page.get_by_label("Secret of the webhook").fill("whsec_AAAA")
         await expect(delivery.first).to_contain_text("The signature is wrong")

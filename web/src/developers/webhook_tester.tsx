@@ -1,6 +1,6 @@
 /** Webhook tester: a receiver of the gateway, a webhook to it, an event, and the delivery with its signature. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../app/api";
 import { t } from "../app/i18n";
 import type { Home } from "../homes/model";
@@ -68,6 +68,10 @@ async function switchOne(home: Home): Promise<void> {
 function Running() {
   const loaded = useLoad("deliveries", readDeliveries);
   useRepeat(loaded.reload, 1);
+  const list = useRef<HTMLUListElement>(null);
+  const received = Boolean(test.value?.receiver.deliveries.length);
+  // The first delivery may be below the window: without this, nothing seems to happen after the click.
+  useEffect(() => list.current?.scrollIntoView({ block: "nearest" }), [received]);
   if (!test.value) return null;
   const { receiver, webhook, home, ended } = test.value;
   return (
@@ -93,7 +97,7 @@ function Running() {
         <Field label={t("developers.webhooks.secret")} hint={t("developers.webhooks.secret_about")} value={secret.value} onInput={(value) => (secret.value = value)} autocomplete="off" />
         {!ended && loaded.problem && <Notice kind="warn" title={loaded.problem} />}
         {receiver.deliveries.length ? (
-          <ul class="deliveries" aria-label={t("developers.webhooks.step_delivery")}>
+          <ul class="deliveries" ref={list} aria-label={t("developers.webhooks.step_delivery")}>
             {receiver.deliveries.map((one, index) => (
               <DeliveryRow key={`${one.headers["webhook-id"]} ${one.at}`} delivery={one} secret={secret.value} open={index === 0} />
             ))}
