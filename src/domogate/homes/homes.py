@@ -33,10 +33,27 @@ class HomeOut(_HomeFacts, frozen=True):
     unreachable: int
 
 
+def _home_out(home: Home) -> HomeOut:
+    view = home.view
+    return HomeOut.of(
+        home,
+        home.plant,
+        site=home.plant.emergency_lighting,
+        floors=len(view.topology.floors),
+        rooms=len(view.ambients),
+        modules=len(view.modules),
+        unreachable=sum(not module.reachable for module in view.modules.values()),
+    )
+
+
 class RoomOut(OutputModel, frozen=True):
     id: str
     name: str
     type: str
+
+
+def _rooms(ambients: tuple[Ambient, ...]) -> list[RoomOut]:
+    return [RoomOut(room.id, room.name, room.type) for room in ambients]
 
 
 class FloorOut(OutputModel, frozen=True):
@@ -89,21 +106,4 @@ async def get_home(services: HomeServices, call: HomeCall) -> WholeHomeOut:
         floors=[FloorOut(floor.id, floor.name, _rooms(floor.ambients)) for floor in topology.floors],
         rooms=_rooms(topology.ambients),
         modules=[module_out(home, view, room_of.get(view.module.id)) for view in home.view.modules.values()],
-    )
-
-
-def _rooms(ambients: tuple[Ambient, ...]) -> list[RoomOut]:
-    return [RoomOut(room.id, room.name, room.type) for room in ambients]
-
-
-def _home_out(home: Home) -> HomeOut:
-    view = home.view
-    return HomeOut.of(
-        home,
-        home.plant,
-        site=home.plant.emergency_lighting,
-        floors=len(view.topology.floors),
-        rooms=len(view.ambients),
-        modules=len(view.modules),
-        unreachable=sum(not module.reachable for module in view.modules.values()),
     )

@@ -33,6 +33,20 @@ class HomePeopleOut(OutputModel, frozen=True):
     invited: list[InvitedPersonOut]
 
 
+async def _people_of(services: HomeServices, home: Home) -> HomePeopleOut:
+    plant = await services.people.get_plant(home.plant.id)
+
+    async def person(member: Member) -> PersonOut:
+        user = await services.identities.find_user(member.user_id)
+        return PersonOut.of(member, name="" if user is None else user.name)
+
+    return HomePeopleOut(
+        owner=await person(plant.owner),
+        members=[await person(member) for member in plant.allowed],
+        invited=[InvitedPersonOut.of(invitation) for invitation in plant.invited],
+    )
+
+
 class NewHomeInvitation(InputModel, frozen=True):
     """An e-mail address, and the limits of the guest. Without limits, the person may use all of the home at any time."""
 
@@ -60,20 +74,6 @@ async def _open_own(services: HomeServices, call: HomeCall) -> Home:
     if home.role is not Role.OWNER:
         raise Forbidden("Only the owner of the home may do this.")
     return home
-
-
-async def _people_of(services: HomeServices, home: Home) -> HomePeopleOut:
-    plant = await services.people.get_plant(home.plant.id)
-
-    async def person(member: Member) -> PersonOut:
-        user = await services.identities.find_user(member.user_id)
-        return PersonOut.of(member, name="" if user is None else user.name)
-
-    return HomePeopleOut(
-        owner=await person(plant.owner),
-        members=[await person(member) for member in plant.allowed],
-        invited=[InvitedPersonOut.of(invitation) for invitation in plant.invited],
-    )
 
 
 @OPERATIONS.add("GET", "/homes/{homeId}/people", "The people of the home and what they may use; only for its owner")
