@@ -1,6 +1,7 @@
+import "./browser.mjs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { guessRoom, nameInRoom } from "../src/console/start/found";
+import { guessRoom, nameInRoom } from "../src/console/found";
 
 const ROOMS = [
   { id: "1", name: "Room" },
