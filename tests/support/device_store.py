@@ -173,7 +173,9 @@ class FakeStore:
         self, plant_id: Id | None, module_id: Id | None, state: OrderState | None, before: float | None, limit: int
     ) -> Sequence[OrderRecord]:
         await asyncio.sleep(0)
-        return [record for record in reversed(self.orders.values()) if state in (None, record.state)][:limit]
+        # As in the store, orders that were queued at the same time are sorted by their id, as text.
+        newest_first = sorted(self.orders.values(), key=lambda record: (record.queued_at, record.order.id), reverse=True)
+        return [record for record in newest_first if state in (None, record.state)][:limit]
 
     # faults on demand
 

@@ -255,10 +255,14 @@ class Orders:
     # orders of processes that have ended
 
     async def list_queued(self) -> Sequence[Order]:
-        """Return the queued orders whose deadline has not passed, oldest first."""
+        """Return the queued orders whose deadline has not passed, oldest first.
+
+        The steps of a scene are queued at the same time. Later steps have later deadlines.
+        """
         records = await self._store.list_orders(None, None, OrderState.QUEUED, None, _MOST_RESUMED)
         now = self._clock.now()
-        return [record.order for record in reversed(records) if record.order.deadline > now]
+        in_order = sorted(records, key=lambda record: (record.queued_at, record.order.deadline, record.order.id))
+        return [record.order for record in in_order if record.order.deadline > now]
 
     async def settle(self) -> int:
         """Give a final state to the orders whose deadline has passed without one. Return their number."""

@@ -83,6 +83,17 @@ class TestAfterAKill:
         assert driver.orders == orders
         assert setup.states() == [OrderState.CONFIRMED] * 3
 
+    async def test_steps_of_a_scene_keep_their_order(self, store: FakeStore, clock: ManualClock, driver: FakeDriver) -> None:
+        plant = store.add_plant(LAMP)
+        steps = enumerate((ON, OFF, ON), start=9)  # As text, the number 10 comes before 9.
+        orders = [
+            make_order(plant, LAMP.id, command, order_id=f"a-{number}", deadline=NOON + 5 * number) for number, command in steps
+        ]
+        await store.add_orders(orders, NOON, sent=False)
+        async with OrderSetup(store, clock, driver) as setup:
+            await setup.driving.settled()
+        assert driver.orders == orders
+
     async def test_exactly_one_of_two_gateways_sends_them(self, store: FakeStore, clock: ManualClock) -> None:
         plant = store.add_plant(LAMP)
         orders = [make_order(plant, LAMP.id, ON, order_id=str(number)) for number in range(20)]
