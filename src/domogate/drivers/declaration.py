@@ -103,7 +103,7 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     """Its devices do not exist: states and readings of its modules are marked as simulated everywhere."""
 
     def check_options(self, settings: S) -> OptionCheck:
-        """The check of a module's options, with the connections that the settings name."""
+        """Return the check of a module's options. A broker or bus gateway in them must be one of the settings."""
 
         def check(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
             yield from self.find_option_problems(kind, options)
@@ -113,7 +113,7 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
         return check
 
     def options_schema(self, kind: DeviceKind, settings: S) -> OptionSchema | None:
-        """The JSON Schema of the options, with the connections that the settings name."""
+        """Return the JSON Schema of the options. It lists the names of the brokers and bus gateways in the settings."""
         schema = self.describe_options(kind)
         if schema is not None and self.connections is not None and (names := self.connections.names(settings)):
             for part in (schema, *schema.get("$defs", {}).values(), *schema.get("anyOf", ())):

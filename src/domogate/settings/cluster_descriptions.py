@@ -14,7 +14,8 @@ CLUSTER: dict[str, Setting] = {
     "knowledge_bound": Setting(
         "SECONDS",
         "Greatest age of what a gateway of a cluster knows. If it could not read the changes of the others for longer, it is "
-        "not ready, and refuses requests with a token. So a withdrawn right counts everywhere within this time.",
+        "not ready, and refuses requests with a token. So the withdrawal of a right takes effect "
+        "everywhere after this time at the latest.",
         between(0.5, 60),
     ),
     "nats": Setting(

@@ -66,7 +66,10 @@ def find_import_document(connection: Connection, number: int) -> str | None:
 
 
 def drop_documents_of(tx: Transaction, emails: Collection[str]) -> None:
-    """Remove the kept documents that name one of these e-mail addresses. For many addresses, remove all documents."""
+    """Remove the estate files of earlier imports that contain one of these e-mail addresses.
+
+    Searching for very many addresses would take too long: then the files of all imports are removed.
+    """
     if not emails:
         return
     wanted = [email.casefold() for email in emails]

@@ -166,9 +166,10 @@ class Recorder:
         self._readings.forget()
 
     def begin_shared(self, structure: int, fences: Collection[tuple[int, int]]) -> None:
-        """Forget everything if another process may have changed modules: it changed plants, or it held one of these shards.
+        """Call this at the start of a transaction with the shared lock. It does not read the changes of others first.
 
-        A shared transaction does not read the changes of other processes first.
+        Another gateway may have changed modules: if `structure` is new, it changed plants; if an epoch in `fences` is new, it
+        held this shard. Then the remembered modules are forgotten, and are read again.
         """
         if structure != self.structure or any(self._epochs.get(shard) != epoch for shard, epoch in fences):
             self.forget()

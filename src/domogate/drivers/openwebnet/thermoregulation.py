@@ -46,7 +46,10 @@ _LOCAL = {"4": ThermostatMode.OFF, "5": ThermostatMode.PROTECTION}
 
 
 def decode_what(what: int) -> _Decoded | None:
-    """Return function, mode and program in a WHAT, or None if the WHAT has no such value."""
+    """Return the function, mode and program that the field WHAT of an OpenWebNet message means.
+
+    The result is None if the field has none of them.
+    """
     if what in (0, 1):
         return (ThermostatFunction.HEATING if what else ThermostatFunction.COOLING, None, None)
     digits = str(what)

@@ -28,5 +28,5 @@ class ConnectionStore(Protocol):
         ...
 
     async def delete_connection(self, driver: str) -> bool:
-        """Return False if the driver has no connection here."""
+        """Return False if the store has no connection of this driver."""
         ...

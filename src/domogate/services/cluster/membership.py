@@ -44,11 +44,11 @@ class ShardDriver(Protocol):
         ...
 
     def hand_over(self, shards: Collection[int]) -> AsyncIterator[Sequence[int]]:
-        """Stop to drive these shards. Running orders end first. Yield the shards that are no longer driven."""
+        """Stop driving these shards. Running orders end first. Yield the shards that are no longer driven."""
         ...
 
     def drop_shards(self, shards: Collection[int]) -> None:
-        """Stop to drive these shards at once, and write nothing: another member may drive them already."""
+        """Stop driving these shards at once, and write nothing: another member may drive them already."""
         ...
 
 
@@ -151,7 +151,10 @@ class Membership:
             await self._renew()
 
     async def _renew(self) -> None:
-        """Renew the lease, and adapt the held shards. Errors are logged; the next renewal tries again."""
+        """Renew the lease. Then acquire and release shards, so that this member holds its share.
+
+        Errors are logged; the next renewal tries again.
+        """
         try:
             member = self.member or await self._join()
             sent_at = self._monotonic()

@@ -69,7 +69,7 @@ class Attachment:
         after_load: Callable[[], None],
         on_absent: Callable[[str, Absence], Awaitable[None]],
     ) -> None:
-        """`load` returns the stored plant; if it returns None, it is called again.
+        """`load` returns the stored plant. If it returns None, the data may be old, and it is called again at once.
 
         `on_absent` is called when a driver could not attach its modules.
         """

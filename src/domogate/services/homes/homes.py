@@ -58,7 +58,7 @@ def uses_doors(module: Module) -> bool:
 
 
 class Homes:
-    """Opens homes for the person of a token."""
+    """Finds the homes that the person of a token may see or use."""
 
     def __init__(self, read_model: ReadModel, clock: Clock) -> None:
         self._read_model = read_model

@@ -78,7 +78,7 @@ def name_in_room(pattern: re.Pattern[str], device: str, taken: Collection[str]) 
 def place_modules(draft: TopologyDraft, modules: Sequence[Row[Module]], pattern: re.Pattern[str] | None) -> Placement:
     """Add the modules to the plant. The pattern chooses rooms for modules without an ambient; without it, they get none.
 
-    In the room that the pattern chose, a module has the rest of its name.
+    The pattern finds the room in the name of a module. In this room, the module keeps only the other part of its name.
     """
     rooms = [ambient for ambient, _ in draft.ambients.values()]
     taken = {room.id: {module.name.casefold() for module in room.modules} for room in rooms}

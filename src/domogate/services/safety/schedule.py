@@ -22,7 +22,7 @@ _EARLIEST, _LATEST = 0.0, datetime(9000, 1, 1, tzinfo=UTC).timestamp()
 
 
 class TestStanding(StrEnum):
-    """Whether a unit is tested in time. Function tests and duration tests have separate values."""
+    """Whether a unit is tested in time. Each unit has two: one for function tests and one for duration tests."""
 
     __test__ = False  # tells pytest that this class has no tests
 
