@@ -69,10 +69,12 @@ def test_everything_goes_on_after_a_move(tmp_path: Path, postgres: PostgresServe
         assert refused.returncode == 1
         assert "another gateway runs on the data" in refused.stderr
         answers = read_all(before)
-    for target, said in (("sqlite:///other.sqlite3", "a move goes from a SQLite file"), ("nonsense", "Could not parse")):
+    other = tmp_path / "other.sqlite3"
+    for target, said in ((f"sqlite:///{other}", "a move goes from a SQLite file"), ("nonsense", "Could not parse")):
         wrong = move(data, "--to", target)
         assert wrong.returncode == 1
         assert said in wrong.stderr
+    assert not other.exists()
     done = move(data, "--to", url)
     assert done.returncode == 0, done.stderr
     assert "Both databases have the same rows." in done.stderr

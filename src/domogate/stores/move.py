@@ -13,8 +13,7 @@ from sqlalchemy.exc import ArgumentError
 
 from domogate.stores.engine import Database
 from domogate.stores.migrate import find_revision, migrate
-from domogate.stores.opening import open_database
-from domogate.stores.sqlite import SqliteDatabase
+from domogate.stores.opening import find_sqlite_file, open_database
 from domogate.stores.tables import metadata
 
 _OF_RUNNING_GATEWAYS = frozenset(("feed", "gateways", "leases", "shards"))
@@ -45,11 +44,13 @@ class Move:
     def __init__(self, source: str, target: str) -> None:
         """`source` is the URL of a SQLite file. Raises MoveRefused if `target` is not the URL of a PostgreSQL database."""
         try:
+            if find_sqlite_file(target) is not None:
+                raise MoveRefused(
+                    "a move goes from a SQLite file to a PostgreSQL server: give --to postgresql://user@host/name"
+                )
             self._target = open_database(target)
-        except (ValueError, ArgumentError) as error:
+        except ArgumentError as error:
             raise MoveRefused(str(error)) from None
-        if isinstance(self._target, SqliteDatabase):
-            raise MoveRefused("a move goes from a SQLite file to a PostgreSQL server: give --to postgresql://user@host/name")
         self._source = open_database(source)
 
     def close(self) -> None:
