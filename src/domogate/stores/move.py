@@ -49,7 +49,7 @@ class Move:
                     "a move goes from a SQLite file to a PostgreSQL server: give --to postgresql://user@host/name"
                 )
             self._target = open_database(target)
-        except ArgumentError as error:
+        except (ArgumentError, ValueError) as error:
             raise MoveRefused(str(error)) from None
         self._source = open_database(source)
 
