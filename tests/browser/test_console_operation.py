@@ -9,7 +9,7 @@ from playwright.async_api import Browser, Route, expect
 
 from support.gateway import Gateway
 from support.http import async_client
-from support.pages import Walk, visit
+from support.pages import LOOKS, Walk, visit
 
 pytestmark = pytest.mark.slow
 
@@ -64,6 +64,7 @@ async def test_a_webhook_shows_its_dead_letters_and_is_deleted(chromium: Browser
         await walk.page.get_by_role("button", name="Send a test event").click()
         await expect(walk.page.locator(".toast")).to_contain_text("Answer of the receiver:")  # nobody listens at this port
         await expect(walk.page.get_by_role("table", name="Last deliveries")).to_contain_text("test_")
+        assert await walk.find_problems_everywhere("console-webhook", LOOKS[1:4]) == []
         await walk.page.get_by_role("button", name="Deliver again").click()
         assert await walk.shows("1 event is delivered again.")
         assert await walk.shows("No event was given up.")

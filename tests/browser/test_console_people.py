@@ -7,7 +7,7 @@ from playwright.async_api import Browser, expect
 
 from support.gateway import Gateway
 from support.http import async_client
-from support.pages import Walk, visit
+from support.pages import LOOKS, Walk, visit
 
 pytestmark = pytest.mark.slow
 
@@ -148,6 +148,7 @@ async def test_an_application_is_registered_with_a_secret_that_is_shown_once(chr
         await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Hotel desk")
         assert await walk.shows("https://desk.example.com/two")
         await expect(walk.page.get_by_text(first)).to_have_count(0)
+        assert await walk.find_problems_everywhere("console-application", LOOKS[1:4]) == []
 
         await confirm(walk, "New secret")
         assert await take_secret(walk) != first
