@@ -223,6 +223,16 @@ class TestHolders:
         b.host.trouble = None
         assert await waiting == REPORT
 
+    async def test_a_question_is_sent_again_if_its_message_was_lost(self, a: Side, b: Side) -> None:
+        b.host.hangs = True
+        waiting = asyncio.create_task(a.fabric.execute(order_within(60)))
+        while not b.host.orders:
+            await asyncio.sleep(0.01)
+        b.host.hangs = False  # The first question stays without an answer.
+        assert await waiting == REPORT
+        assert len(b.host.orders) == 2
+        assert b.host.orders[0].id == b.host.orders[1].id
+
     async def test_gateways_wake_each_other(self, a: Side, b: Side) -> None:
         feed, shards = asyncio.Event(), asyncio.Event()
         await a.fabric.on_feed(feed.set)

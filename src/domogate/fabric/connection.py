@@ -116,10 +116,12 @@ class NatsConnection:
                 self._subscriptions[subject] = await self._client.subscribe(subject, cb=handler)
 
     async def unsubscribe(self, subject: str) -> None:
+        """Get no new messages. Messages that have arrived are still handled."""
         self._handlers.pop(subject, None)
         subscription = self._subscriptions.pop(subject, None)
-        if subscription is not None:
-            await self.close_subscription(subscription)
+        if subscription is not None and self.is_connected:
+            with suppress(Error):  # The connection was lost, and the subscription with it.
+                await subscription.drain()
 
     async def publish(self, subject: str, content: bytes = b"", reply: str = "") -> None:
         """Send a message. Raises ConnectionError if there is no connection; then nothing is sent."""

@@ -44,6 +44,8 @@ _log = structlog.get_logger(__name__)
 _MOST_ANSWERING = 10_000
 """The number of questions of other gateways that are answered at the same time."""
 _FIRST_RETRY, _LONGEST_RETRY = 0.02, 0.2
+_ASK_AGAIN = 2.0
+"""In seconds. A question without an answer for this time is sent again: its message or its answer may be lost."""
 _FEED_PAUSE = 0.005
 _ENVELOPE = 1_024
 """The bytes of a message that are kept free for its other fields."""
@@ -113,12 +115,10 @@ class NatsFabric:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            for shard in subscribed - self._held:
-                subscribed.discard(shard)
-                await self._connection.unsubscribe(self._subject(shard))
-            for shard in self._held - subscribed:
-                subscribed.add(shard)
-                await self._connection.subscribe(self._subject(shard), self._on_question)
+            gone, new = subscribed - self._held, self._held - subscribed
+            subscribed = set(self._held)
+            await asyncio.gather(*(self._connection.unsubscribe(self._subject(shard)) for shard in gone))
+            await asyncio.gather(*(self._connection.subscribe(self._subject(shard), self._on_question) for shard in new))
 
     async def on_feed(self, callback: Callable[[], None]) -> None:
         """Call `callback` when another gateway has committed changes."""
@@ -183,24 +183,25 @@ class NatsFabric:
         ask_here: Callable[[], Awaitable[T]],
         ask_holder: Callable[[str, float], Awaitable[T]],
     ) -> T:
-        """Ask the gateway that drives the plant. If the plant is changing its gateway, wait for the next one."""
-        shard, pause = shard_of(plant_id), _FIRST_RETRY
+        """Ask the gateway that drives the plant. If the plant is changing its gateway, wait for the next one.
+
+        A question is sent again if there is no answer, perhaps to another gateway. An order with the same id is executed once.
+        """
+        shard, pause, refusal = shard_of(plant_id), _FIRST_RETRY, "the device was not asked: the deadline had passed"
         while True:
             try:
                 if shard in self._held:
                     return await ask_here()
                 left = deadline - self._clock.now()
                 if left <= 0:
-                    raise DeviceTimeout("the device was not asked: the deadline had passed")
+                    raise DeviceTimeout(refusal)
                 if not await self._connection.wait_connected(left):
                     raise DeviceOffline("the device is offline: this gateway has no connection to the gateway that drives it")
                 self.asked += 1
+                refusal = _LATE
                 return await ask_holder(self._subject(shard), deadline - self._clock.now())
-            except TimeoutError:
-                raise DeviceTimeout(_LATE) from None
-            except ConnectionError:
-                # The question may have reached the other gateway, so it is not sent again.
-                raise DeviceTimeout("the connection to the gateway that drives the device was lost") from None
+            except (TimeoutError, ConnectionError):
+                pass
             except (NoRespondersError, NotHeld):
                 if not await self._is_moving(shard):
                     raise DeviceOffline(_NOBODY) from None
@@ -208,7 +209,8 @@ class NatsFabric:
             pause = min(2 * pause, _LONGEST_RETRY)
 
     async def _request_report(self, subject: str, question: Execute | Read) -> Report:
-        answer = decode_answer(await self._connection.request(subject, encode(question), question.left + LEEWAY))
+        seconds = min(question.left + LEEWAY, _ASK_AGAIN)
+        answer = decode_answer(await self._connection.request(subject, encode(question), seconds))
         if not isinstance(answer, Reported):
             _refuse(answer)
         return answer.report
