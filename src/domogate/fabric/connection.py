@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from random import SystemRandom
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -121,7 +121,7 @@ class NatsConnection:
         subscription = self._subscriptions.pop(subject, None)
         if subscription is not None and self.is_connected:
             with suppress(Error):  # The connection was lost, and the subscription with it.
-                await subscription.drain()
+                await cast(Any, subscription).drain()  # The library has no type for it.
 
     async def publish(self, subject: str, content: bytes = b"", reply: str = "") -> None:
         """Send a message. Raises ConnectionError if there is no connection; then nothing is sent."""
