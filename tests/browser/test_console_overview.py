@@ -43,6 +43,8 @@ async def change_overview(walk: Walk) -> None:
         if not overview:
             overview.update(await (await route.fetch()).json())
         overview["minutes"] = [minute(number) for number in range(60)]
+        overview["lastHour"]["requests"] = {"light": {"statuses": {"200": 40, "404": 2, "429": 3}, "p50Ms": 3.5, "p99Ms": 20}}
+        overview["openOrders"], overview["webhooks"]["deadLetters"] = 2, 4
         overview["lastHour"]["orders"] = {"confirmed": 1234, "failed": 5}
         overview["problems"] = [{"kind": "driver", "detail": "The broker refused the login.", "name": "mqtt", "count": None}]
         await route.fulfill(json=overview)
@@ -69,6 +71,20 @@ async def test_each_number_leads_to_its_list(chromium: Browser, demo: Gateway) -
         await expect(orders).to_contain_text("1,239")
         await orders.get_by_role("link", name="Failed").click()
         await expect(walk.page.get_by_label("State")).to_have_value("failed")
+        await walk.page.go_back()
+        await expect(walk.page.get_by_role("table", name="Requests by API")).to_contain_text("200: 40 · 404: 2 · 429: 3")
+        async with walk.page.expect_request(re.compile(r"/manage/v1/orders\?.*open=true")):
+            await orders.get_by_role("link", name="Open").click()
+        await expect(walk.page.get_by_label("State")).to_have_value("open")
+        await walk.page.go_back()
+        async with walk.page.expect_request(re.compile(r"/manage/v1/webhooks\?.*deadLetters=true")):
+            await walk.page.get_by_role("link", name="Dead letters 4").click()
+        await expect(walk.page.get_by_label("Dead letters", exact=True)).to_have_value("true")
+        await walk.page.go_back()
+        refused = re.compile(r"/manage/v1/audit\?.*action=login.*second.*successful=false.*since=20")
+        async with walk.page.expect_request(refused):
+            await walk.page.get_by_role("region", name="Refused logins").get_by_role("link").click()
+        assert await walk.shows("Only: login, second factor, Not successful, From")
         await walk.page.go_back()
         await walk.page.get_by_role("link", name="Look at it").click()
         await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Drivers")

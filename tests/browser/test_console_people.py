@@ -168,6 +168,8 @@ async def test_a_key_is_issued_and_revoked(chromium: Browser, workshop: Gateway)
         await expect(walk.page.get_by_text(key)).to_have_count(0)
         row = walk.page.get_by_role("row").filter(has_text="Console test").filter(has_text=re.compile("Active"))
         await expect(row).to_contain_text("1,000")
+        without_quota = walk.page.get_by_role("row").filter(has_text="Counted only with a daily limit").first
+        await expect(without_quota).to_be_visible()
         await row.get_by_role("button", name="Revoke").click()
         await walk.page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
         await expect(row).to_have_count(0)

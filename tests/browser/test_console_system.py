@@ -69,3 +69,14 @@ async def test_a_backup_is_downloaded(chromium: Browser, workshop: Gateway, tmp_
         file = tmp_path / "backup"
         await (await waiting.value).save_as(file)
         assert file.read_bytes().startswith(b"SQLite format 3")
+
+        async def answer(route: Route) -> None:
+            overview = await (await route.fetch()).json()
+            overview["database"]["kind"] = "postgresql"
+            await route.fulfill(json=overview)
+
+        await walk.page.route(re.compile("/manage/v1/overview"), answer)
+        await walk.open("/console/backup")
+        await expect(walk.page.locator("code").last).to_contain_text("pg_dump")
+        await expect(walk.page.get_by_role("button", name="Make a backup now")).to_have_count(0)
+        assert await walk.find_problems_everywhere("console-backup-postgresql", ((320, "light"), (1440, "dark"))) == []

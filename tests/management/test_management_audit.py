@@ -81,6 +81,21 @@ class TestSearch:
         assert [entry["number"] for entry in some["items"]] == [6, 5, 4, 3]
         assert (await api.ok("GET", "/audit?email=nobody@example.com"))["items"] == []
 
+    async def test_refused_logins_are_found_by_actions_result_and_time(self, api: ManagementApi) -> None:
+        note(api, AuditAction.LOGIN, ANNA.id)
+        for action, result in (
+            (AuditAction.LOGIN, AuditResult.WRONG),
+            (AuditAction.SECOND_FACTOR, AuditResult.SLOWED),
+            (AuditAction.REFUSAL, AuditResult.REFUSED),
+        ):
+            api.env.audit.note(action, who="", what="an account", result=result)
+        logins = f"/audit?action={AuditAction.LOGIN},{AuditAction.SECOND_FACTOR}".replace(" ", "%20")
+        refused = (await api.ok("GET", f"{logins}&successful=false&since={NOW - HOUR}"))["items"]
+        assert [(one["action"], one["result"]) for one in refused] == [("login", "wrong"), ("second factor", "slowed")]
+        assert [one["result"] for one in (await api.ok("GET", f"{logins}&successful=true"))["items"]] == ["ok"]
+        assert (await api.ok("GET", f"{logins}&successful=false&since={NOW + HOUR}"))["items"] == []
+        await api.refused("GET", "/audit?successful=perhaps", status=400)
+
     async def test_things_are_named_only_on_request(self, api: ManagementApi) -> None:
         gone = "00000000-0000-4000-8000-00000000dead"
         what = f"home set light:{LAMP.id} by {client_ref(APP.id)} plant:{HOUSE.id} of key:{gone}"

@@ -34,7 +34,19 @@ class TestTheDocument:
         assert "chronothermostat" in modules["kind"]["enum"]
         assert modules["reachable"] == {"type": "boolean"}
         audit = {one["name"] for one in document["paths"]["/manage/v1/audit"]["get"]["parameters"]}
-        assert audit == {"limit", "after", "action", "userId", "email", "since", "until", "order", "people", "names"}
+        assert audit == {
+            "limit",
+            "after",
+            "action",
+            "successful",
+            "userId",
+            "email",
+            "since",
+            "until",
+            "order",
+            "people",
+            "names",
+        }
 
     def test_commands_have_their_bounds_and_their_key(self, document: dict[str, Any]) -> None:
         told = document["paths"]["/manage/v1/plants/{plantId}/modules/{moduleId}/commands"]["post"]

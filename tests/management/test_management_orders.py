@@ -217,9 +217,12 @@ class TestOrders:
             (f"moduleId={LAMP.id.upper()}", ["order 1"]),
             ("state=sent", ["order 2"]),
             (f"state=queued&moduleId={PLUG.id}", []),
+            ("open=true", ["order 2", "order 1"]),
         ):
             listed = (await api.ok("GET", f"/orders?{query}"))["items"]
             assert [one["id"] for one in listed] == wanted
+        await api.env.store.end_order(HOUSE.id, commands.OrderEnd("order 2", commands.OrderState.CONFIRMED, NOW + 2))
+        assert [one["id"] for one in (await api.ok("GET", "/orders?open=true"))["items"]] == ["order 1"]
 
     async def test_a_malformed_query_is_400_and_an_unknown_id_404(self, api: ManagementApi) -> None:
         for query in ("plantId=house", "moduleId=", "state=lost", "after=nan", "after=x", "after=", "limit=201"):

@@ -44,6 +44,14 @@ class TestReading:
         assert (await with_webhooks.ok("GET", f"/webhooks?plantId={an_id(999)}"))["items"] == []
         await with_webhooks.refused("GET", "/webhooks?plantId=x", status=400)
 
+    async def test_those_with_dead_letters_are_found_also_after_their_end(self, with_webhooks: ManagementApi) -> None:
+        for _ in range(2):
+            found = (await with_webhooks.ok("GET", "/webhooks?deadLetters=true"))["items"]
+            assert [one["id"] for one in found] == [an_id(700)]
+            await with_webhooks.env.store.end_webhook(an_id(700), "It is over.", NOW)
+        assert len((await with_webhooks.ok("GET", "/webhooks?deadLetters=false"))["items"]) == 2
+        await with_webhooks.refused("GET", "/webhooks?deadLetters=x", status=400)
+
     async def test_one_is_shown_and_an_unknown_one_is_404(self, with_webhooks: ManagementApi) -> None:
         shown = await with_webhooks.ok("GET", f"/webhooks/{an_id(700)}")
         assert (shown["url"], shown["lastCursor"], shown["clientId"]) == ("https://receiver.example/700", "3", APP.id)

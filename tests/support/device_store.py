@@ -170,12 +170,19 @@ class FakeStore:
         return self.orders.get(order_id)
 
     async def list_orders(
-        self, plant_id: Id | None, module_id: Id | None, state: OrderState | None, before: float | None, limit: int
+        self,
+        plant_id: Id | None,
+        module_id: Id | None,
+        state: OrderState | None,
+        before: float | None,
+        limit: int,
+        *,
+        only_open: bool = False,
     ) -> Sequence[OrderRecord]:
         await asyncio.sleep(0)
         # As in the store, orders that were queued at the same time are sorted by their id, as text.
         newest_first = sorted(self.orders.values(), key=lambda record: (record.queued_at, record.order.id), reverse=True)
-        return [record for record in newest_first if state in (None, record.state)][:limit]
+        return [one for one in newest_first if state in (None, one.state) and not (only_open and one.ended_at)][:limit]
 
     # faults on demand
 

@@ -81,7 +81,13 @@ _Moment = Annotated[str, Meta(max_length=40, description="ISO 8601, or epoch sec
 
 
 class AuditPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    action: Annotated[str, Meta(max_length=100, description="Only entries of this action.")] | None = None
+    action: Annotated[str, Meta(max_length=100, description="Only entries of these actions, separated by commas.")] | None = (
+        None
+    )
+    successful: (
+        Annotated[bool, Meta(description="true: only entries with the result `ok`; false: only entries with another result.")]
+        | None
+    ) = None
     user_id: Annotated[str, Meta(description="Only entries by or about this user.")] | None = None
     email: Annotated[str, Meta(max_length=320, description="As `userId`, with the e-mail address of the user.")] | None = None
     since: _Moment | None = None
@@ -124,6 +130,7 @@ async def list_audit(services: ManagementServices, _call: OperatorCall, query: A
             limit=query.limit,
             newest_first=query.order is AuditOrder.NEWEST,
             action=query.action,
+            successful=query.successful,
             user_id=user_id,
             since=since,
             until=until,

@@ -44,6 +44,7 @@ class OrderPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel"):
     plant_id: Annotated[str, Meta(description="Only orders for this plant.")] | None = None
     module_id: Annotated[str, Meta(description="Only orders for this module.")] | None = None
     state: Annotated[OrderState, Meta(description="Only orders in this state.")] | None = None
+    open: Annotated[bool, Meta(description="Only orders that have not ended.")] = False
 
 
 @OPERATIONS.add("GET", "/orders", "Commands and their results; the newest is first")
@@ -51,7 +52,7 @@ async def list_orders(services: ManagementServices, _call: OperatorCall, query: 
     plant_id = read_optional_id("query", "plantId", query.plant_id)
     module_id = read_optional_id("query", "moduleId", query.module_id)
     before = None if query.after is None else _read_time(query.after)
-    found = await services.store.list_orders(plant_id, module_id, query.state, before, query.limit + 1)
+    found = await services.store.list_orders(plant_id, module_id, query.state, before, query.limit + 1, only_open=query.open)
     # The steps of a scene have the same time.
     end = end_of_page(found, query.limit, lambda record: record.queued_at)
     following = repr(found[end - 1].queued_at) if len(found) > query.limit else None

@@ -26,6 +26,7 @@ OPERATIONS = OperationTable("webhooks")
 
 class WebhookPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel"):
     plant_id: Annotated[str, Meta(description="Only webhooks for this plant.")] | None = None
+    dead_letters: Annotated[bool, Meta(description="Only webhooks that have dead letters.")] = False
 
 
 class DeliveryOut(OutputModel, frozen=True):
@@ -49,7 +50,8 @@ def _administration(services: ManagementServices) -> WebhookAdministration:
 
 @OPERATIONS.add("GET", "/webhooks", "Webhooks of all applications with their health, sorted by id")
 async def list_webhooks(services: ManagementServices, _call: OperatorCall, query: WebhookPage) -> Listing[WebhookOut]:
-    found = await _administration(services).list(read_optional_id("query", "plantId", query.plant_id))
+    plant_id = read_optional_id("query", "plantId", query.plant_id)
+    found = await _administration(services).list(plant_id, with_dead=query.dead_letters)
     return page_of(found, query, lambda webhook: webhook.id, webhook_out)
 
 

@@ -91,6 +91,8 @@ def list_orders(
     state: OrderState | None,
     before: float | None,
     limit: int,
+    *,
+    only_open: bool = False,
 ) -> Sequence[OrderRecord]:
     """Return a page of orders, newest first.
 
@@ -98,6 +100,8 @@ def list_orders(
     """
     given = {orders.c.plant_id: plant_id, orders.c.module_id: module_id, orders.c.state: state}
     wanted = [column == value for column, value in given.items() if value is not None]
+    if only_open:
+        wanted.append(orders.c.ended_at.is_(None))
     matching = select(orders).where(*wanted).order_by(orders.c.queued_at.desc(), orders.c.id.desc())
     page = matching if before is None else matching.where(orders.c.queued_at < before)
     rows = list(connection.execute(page.limit(limit)))

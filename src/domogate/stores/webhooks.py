@@ -133,10 +133,17 @@ def find_webhook(connection: Connection, webhook_id: Id) -> Webhook | None:
 
 
 def list_webhooks(
-    connection: Connection, *, client_id: str | None = None, user_id: Id | None = None, plant_id: Id | None = None
+    connection: Connection,
+    *,
+    client_id: str | None = None,
+    user_id: Id | None = None,
+    plant_id: Id | None = None,
+    with_dead: bool = False,
 ) -> Sequence[Webhook]:
     given = {webhooks.c.client_id: client_id, webhooks.c.user_id: user_id, webhooks.c.plant_id: plant_id}
     wanted = [column == value for column, value in given.items() if value is not None]
+    if with_dead:
+        wanted.append(webhooks.c.id.in_(select(parked.c.webhook_id).where(parked.c.dead_at.is_not(None))))
     rows = connection.execute(select(webhooks).where(*wanted).order_by(webhooks.c.created_at, webhooks.c.id))
     return [_from_row(connection, row) for row in rows]
 

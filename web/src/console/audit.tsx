@@ -11,24 +11,25 @@ import { MANAGE, useList } from "../kit/load";
 import { FormButton, Head, when } from "../kit/parts";
 import { Table } from "../kit/table";
 import { Notice } from "../parts/notice";
-import { AUDIT_ACTIONS, type AuditName, type AuditRecord, type Verification } from "./model";
+import { AUDIT_ACTIONS, LOGINS, type AuditName, type AuditRecord, type Verification } from "./model";
 import { Tag, valueWords } from "./values";
 
 const LONGEST = 600_000;
 const UUID = /^[0-9a-f]{8}-/;
 
 export function Audit() {
-  const wanted = Object.fromEntries(["email", "action", "since", "until"].map((name) => [name, query.value.get(name) ?? ""]));
+  const wanted = Object.fromEntries(["email", "action", "successful", "since", "until"].map((name) => [name, query.value.get(name) ?? ""]));
   const list = useList<AuditRecord>("/audit", { order: "newest", people: true, names: true, ...Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, value || undefined])) });
   const [verified, setVerified] = useState<Verification | null>(null);
   const search = async (values: Values): Promise<void> => {
-    for (const name of ["email", "action"]) setQuery(name, text(values, name));
+    for (const name of ["email", "action", "successful"]) setQuery(name, text(values, name));
     for (const name of ["since", "until"]) setQuery(name, time(values, name) ?? "");
   };
   const verify = async (values: Values): Promise<void> => {
     setVerified(await api.post<Verification>(`${MANAGE}/audit/verification`, { lastHash: text(values, "lastHash") || null }, { timeout: LONGEST }));
   };
-  const chosen = [wanted.email, wanted.action, wanted.since && `${t("console.plants.from")} ${when(wanted.since)}`, wanted.until && `${t("console.plants.until")} ${when(wanted.until)}`].filter(Boolean);
+  const results = [["true", valueWords("result", "ok")], ["false", t("console.audit.refused")]] as const;
+  const chosen = [wanted.email, wanted.action, results.find(([value]) => value === wanted.successful)?.[1], wanted.since && `${t("console.plants.from")} ${when(wanted.since)}`, wanted.until && `${t("console.plants.until")} ${when(wanted.until)}`].filter(Boolean);
   return (
     <>
       <Head title={t("console.audit.title")} about={t("console.audit.about")}>
@@ -38,7 +39,8 @@ export function Audit() {
           look="primary"
           fields={[
             { kind: "text", name: "email", label: t("console.email"), hint: t("console.audit.email_about"), type: "email", value: wanted.email ?? "" },
-            { kind: "choice", name: "action", label: t("console.audit.action"), value: wanted.action ?? "", options: [["", t("common.all")], ...AUDIT_ACTIONS.map((one) => [one, one] as const)] },
+            { kind: "choice", name: "action", label: t("console.audit.action"), value: wanted.action ?? "", options: [["", t("common.all")], [LOGINS, LOGINS], ...AUDIT_ACTIONS.map((one) => [one, one] as const)] },
+            { kind: "choice", name: "successful", label: t("console.audit.result"), value: wanted.successful ?? "", options: [["", t("common.all")], ...results] },
             { kind: "text", name: "since", label: t("console.plants.from"), type: "datetime-local", value: toLocal(wanted.since) },
             { kind: "text", name: "until", label: t("console.plants.until"), type: "datetime-local", value: toLocal(wanted.until) },
           ]}

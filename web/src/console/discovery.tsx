@@ -5,7 +5,7 @@ import { api } from "../app/api";
 import { count, t } from "../app/i18n";
 import { query, setQuery } from "../app/router";
 import { number, text, type Values } from "../kit/form";
-import { MANAGE, readList } from "../kit/load";
+import { MANAGE, readAll, readList } from "../kit/load";
 import { FormButton, Head, Section } from "../kit/parts";
 import { Button } from "../parts/button";
 import { Field, Select } from "../parts/field";
@@ -69,7 +69,7 @@ function searchFields(drivers: readonly DriverFacts[], chosen: string) {
 }
 
 function Result({ of: result }: { of: Discovery | null }) {
-  const plants = useLoad("plants", async () => (await readList<Plant>("/plants")).items.filter(({ status }) => status === "active"));
+  const plants = useLoad("plants", async () => (await readAll<Plant>("/plants")).filter(({ status }) => status === "active"));
   const plant = query.value.get("plant") ?? plants.data?.[0]?.id ?? "";
   const content = useLoad(`content ${plant}`, async () => (plant ? readContent(plant) : null)).data;
   if (!result) return <Empty title={t("console.discovery.nothing_yet")} />;

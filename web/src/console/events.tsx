@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { formatTime, t } from "../app/i18n";
 import { EVENT_KINDS, listen, type Liveness, type LiveEvent } from "../app/live";
 import { query } from "../app/router";
-import { MANAGE, readList } from "../kit/load";
+import { MANAGE, readAll } from "../kit/load";
 import { Head } from "../kit/parts";
 import { Table } from "../kit/table";
 import { Button } from "../parts/button";
@@ -30,7 +30,7 @@ function entryOf({ event, data }: LiveEvent): Entry {
 export function Events() {
   const kind = query.value.get("kind") ?? "";
   const plantId = query.value.get("plant") ?? "";
-  const plants = useLoad("plants", async () => (await readList<Plant>("/plants")).items).data ?? [];
+  const plants = useLoad("plants", async () => (await readAll<Plant>("/plants"))).data ?? [];
   const [entries, setEntries] = useState<readonly Entry[]>([]);
   const [liveness, setLiveness] = useState<Liveness | null>(null);
   const [paused, setPaused] = useState(false);

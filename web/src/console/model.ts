@@ -243,6 +243,9 @@ export interface DeadLetter {
   readonly deadAt: string | null;
 }
 
+/** The actions of the audit log in which a login is refused. The API takes several actions, separated by commas. */
+export const LOGINS = "login, second factor";
+
 export const AUDIT_ACTIONS = [
   "login", "second factor", "second factor changed", "logout", "session ended", "link issued",
   "password set", "terms accepted", "consent", "grant", "refresh", "refusal",

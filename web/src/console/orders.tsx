@@ -15,14 +15,14 @@ const REFRESH = 5;
 
 export function Orders() {
   const state = query.value.get("state") ?? undefined;
-  const orders = useList<Order>("/orders", { state });
+  const orders = useList<Order>("/orders", state === "open" ? { open: true } : { state });
   useRepeat(orders.reload, REFRESH);
   return (
     <>
       <Head title={t("console.orders.title")} about={t("console.orders.about")} />
       <OrderTable
         list={orders}
-        filters={[{ name: "state", label: t("console.state"), options: ORDER_STATES.map((one) => [one, valueWords("orderstate", one)] as const) }]}
+        filters={[{ name: "state", label: t("console.state"), options: [["open", t("console.overview.open")], ...ORDER_STATES.map((one) => [one, valueWords("orderstate", one)] as const)] }]}
         first={[{ title: t("console.modules.module"), value: ({ moduleId }) => moduleId, cell: ({ plantId, moduleId }) => <a href={`/console/plants/${plantId}/modules/${moduleId}`}><code>{moduleId.slice(0, 8)}</code></a> }]}
         empty={t("console.orders.none_at_all")}
       />

@@ -12,10 +12,12 @@ import type { Line } from "../parts/chart";
 import { LazyChart } from "../parts/lazy_chart";
 import { Show, useLoad } from "../parts/loaded";
 import { Notice } from "../parts/notice";
+import { LOGINS } from "./model";
 import { countRequests, sum, type ApiCounts, type Minute, type OverviewData, type ProblemKind } from "./overview_model";
 import { valueWords } from "./values";
 
 const REFRESH = 5;
+const HOUR = 3_600_000;
 
 /** Where an operator looks at a problem. */
 const PLACES: Readonly<Record<ProblemKind, string>> = {
@@ -23,7 +25,7 @@ const PLACES: Readonly<Record<ProblemKind, string>> = {
   connection: "/console/drivers",
   modules: "/console/modules?reachable=offline",
   webhooks: "/console/webhooks?health=failing",
-  "dead letters": "/console/webhooks",
+  "dead letters": "/console/webhooks?deadLetters=true",
   database: "/console/logs",
   clock: "/console/logs",
   "server errors": "/console/logs?level=error",
@@ -78,7 +80,7 @@ function Problems({ of: { problems }, onChanged }: { of: OverviewData; onChanged
   );
 }
 
-function Tiles({ of: { problems, drivers, database, plants, modules, webhooks, openStreams, openOrders, lastHour } }: { of: OverviewData }) {
+function Tiles({ of: { at, problems, drivers, database, plants, modules, webhooks, openStreams, openOrders, lastHour } }: { of: OverviewData }) {
   const running = drivers.filter(({ condition }) => condition === "running").length;
   const absent = sum(modules.absent);
   const requests = countRequests(lastHour);
@@ -98,7 +100,7 @@ function Tiles({ of: { problems, drivers, database, plants, modules, webhooks, o
         {failed > 0 && <TileLink href="/console/logs?level=error" words={t("console.overview.failed")} number={failed} />}
       </Tile>
       <Tile title={t("console.overview.orders")} value={sum(lastHour.orders)} href="/console/orders">
-        {openOrders > 0 && <TileLink href="/console/orders?state=sent" words={t("console.overview.open")} number={openOrders} />}
+        {openOrders > 0 && <TileLink href="/console/orders?state=open" words={t("console.overview.open")} number={openOrders} />}
         {Object.entries(lastHour.orders).map(([state, number]) => (
           <TileLink key={state} href={`/console/orders?state=${state}`} words={valueWords("orderstate", state)} number={number} />
         ))}
@@ -109,14 +111,20 @@ function Tiles({ of: { problems, drivers, database, plants, modules, webhooks, o
       <Tile title={t("console.overview.pending")} value={webhooks.pending} href="/console/webhooks" bad={webhooks.failing + webhooks.deadLetters > 0}>
         {webhooks.oldestPendingAt && <li>{t("console.overview.oldest", { ago: formatAgo(new Date(webhooks.oldestPendingAt)) })}</li>}
         {webhooks.failing > 0 && <TileLink href="/console/webhooks?health=failing" words={valueWords("health", "failing")} number={webhooks.failing} />}
-        {webhooks.deadLetters > 0 && <TileLink href="/console/webhooks" words={t("console.webhooks.dead")} number={webhooks.deadLetters} />}
+        {webhooks.deadLetters > 0 && <TileLink href={PLACES["dead letters"]} words={t("console.webhooks.dead")} number={webhooks.deadLetters} />}
       </Tile>
-      <Tile title={t("console.overview.logins")} value={lastHour.refusedLogins} href="/console/audit?action=login" bad={lastHour.refusedLogins > 0} />
+      <Tile title={t("console.overview.logins")} value={lastHour.refusedLogins} href={refusedLogins(at)} bad={lastHour.refusedLogins > 0} />
       <Tile title={t("console.overview.database")} value={database.bytes / 1_048_576} unit="MiB" href="/console/backup" bad={!database.reachable}>
         <li>{database.kind}</li>
       </Tile>
     </div>
   );
+}
+
+/** The audit log with the refused logins of the last hour. */
+function refusedLogins(at: string): string {
+  const since = new Date(Date.parse(at) - HOUR).toISOString();
+  return `/console/audit?${new URLSearchParams({ action: LOGINS, successful: "false", since })}`;
 }
 
 interface TileProps {
@@ -213,6 +221,10 @@ function chartsOf(minutes: readonly Minute[]): readonly { name: string; unit: st
   ];
 }
 
+function statusText(statuses: ApiCounts["statuses"]): string {
+  return Object.entries(statuses).map(([status, number]) => `${status}: ${formatNumber(number)}`).join(" · ");
+}
+
 function Requests({ rows }: { rows: readonly ApiCounts[] }) {
   const milliseconds = (value: number | null): string => (value === null ? "–" : `${formatNumber(value, { maximumFractionDigits: 1 })} ms`);
   return (
@@ -227,6 +239,7 @@ function Requests({ rows }: { rows: readonly ApiCounts[] }) {
             { title: t("console.overview.answered"), value: ({ done }) => done, cell: ({ done }) => formatNumber(done) },
             { title: t("console.overview.refused"), value: ({ refused }) => refused, cell: ({ refused }) => formatNumber(refused) },
             { title: t("console.overview.failed"), value: ({ failed }) => failed, cell: ({ failed }) => formatNumber(failed) },
+            { title: t("console.overview.statuses"), value: ({ statuses }) => statusText(statuses) },
             { title: "p50", value: ({ p50 }) => p50, cell: ({ p50 }) => milliseconds(p50) },
             { title: "p99", value: ({ p99 }) => p99, cell: ({ p99 }) => milliseconds(p99) },
           ]}

@@ -49,6 +49,8 @@ export interface ApiCounts {
   readonly done: number;
   readonly refused: number;
   readonly failed: number;
+  /** The numbers of requests by status, the smallest status first. */
+  readonly statuses: Counts;
   readonly p50: number | null;
   readonly p99: number | null;
 }
@@ -64,7 +66,7 @@ export function countRequests({ requests }: Pick<Sums, "requests">): readonly Ap
       const refused = sumFrom(statuses, 400, 500);
       const failed = sumFrom(statuses, 500, 600);
       const total = sum(statuses);
-      return { api, total, done: total - refused - failed, refused, failed, p50: p50Ms, p99: p99Ms };
+      return { api, total, done: total - refused - failed, refused, failed, statuses, p50: p50Ms, p99: p99Ms };
     })
     .sort((one, other) => other.total - one.total);
 }

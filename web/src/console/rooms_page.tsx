@@ -3,7 +3,7 @@
 import { api, wordsFor } from "../app/api";
 import { t } from "../app/i18n";
 import { text, type Values } from "../kit/form";
-import { MANAGE, readList } from "../kit/load";
+import { MANAGE, readAll } from "../kit/load";
 import { ConfirmButton, FormButton, Head, Section } from "../kit/parts";
 import { Show, useLoad } from "../parts/loaded";
 import { toast } from "../parts/toast";
@@ -22,7 +22,7 @@ interface Loadable {
 export function RoomsPage({ id }: { id: string }) {
   const path = `${MANAGE}/plants/${id}`;
   const loaded = useLoad(`rooms ${id}`, async (): Promise<Loadable> => {
-    const [plant, content, { items: modules }] = await Promise.all([api.get<Plant>(path), readContent(id), readList<Module>(`/plants/${id}/modules`)]);
+    const [plant, content, modules] = await Promise.all([api.get<Plant>(path), readContent(id), readAll<Module>(`/plants/${id}/modules`)]);
     return { plant, content, modules };
   });
   const undo = useUndo(loaded.reload);

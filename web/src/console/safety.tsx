@@ -6,7 +6,7 @@ import { formatNumber, t } from "../app/i18n";
 import { Button } from "../parts/button";
 import { Notice } from "../parts/notice";
 import { text, type Values } from "../kit/form";
-import { MANAGE, readList, useList } from "../kit/load";
+import { MANAGE, readAll, useList } from "../kit/load";
 import { Facts, FormButton, Head, Section, when } from "../kit/parts";
 import { Table } from "../kit/table";
 import { Show, useLoad } from "../parts/loaded";
@@ -18,7 +18,7 @@ import { Tag, valueWords } from "./values";
 const BY_HAND = ["commissioning", "inspection", "service", "alteration", "note"] as const;
 
 export function Safety() {
-  const sites = useLoad("sites", async () => (await readList<Plant>("/plants")).items.filter(({ emergencyLighting, status }) => emergencyLighting && status === "active"));
+  const sites = useLoad("sites", async () => (await readAll<Plant>("/plants")).filter(({ emergencyLighting, status }) => emergencyLighting && status === "active"));
   return (
     <>
       <Head title={t("console.safety.title")} about={t("console.safety.about")} />

@@ -2,7 +2,7 @@
 
 import { api } from "../app/api";
 import { count, formatNumber, t } from "../app/i18n";
-import { go } from "../app/router";
+import { go, query } from "../app/router";
 import { Button } from "../parts/button";
 import { Notice } from "../parts/notice";
 import { toast } from "../parts/toast";
@@ -26,7 +26,7 @@ function Health({ webhook }: { webhook: Webhook }) {
 }
 
 export function Webhooks() {
-  const list = useList<Webhook>("/webhooks");
+  const list = useList<Webhook>("/webhooks", { deadLetters: query.value.get("deadLetters") ?? undefined });
   useRepeat(list.reload, 10);
   return (
     <>
@@ -36,7 +36,10 @@ export function Webhooks() {
         list={list}
         id={({ id }) => id}
         href={({ id }) => `/console/webhooks/${id}`}
-        filters={[{ name: "health", label: t("console.webhooks.health"), options: STATES.map((one) => [one, valueWords("health", one)] as const), holds: (webhook, chosen) => healthOf(webhook) === chosen }]}
+        filters={[
+          { name: "health", label: t("console.webhooks.health"), options: STATES.map((one) => [one, valueWords("health", one)] as const), holds: (webhook, chosen) => healthOf(webhook) === chosen },
+          { name: "deadLetters", label: t("console.webhooks.dead"), options: [["true", t("console.webhooks.with_dead")]] },
+        ]}
         columns={[
           { title: "URL", value: ({ url }) => url, cell: ({ url }) => <code>{url}</code> },
           { title: t("console.application"), value: ({ clientId }) => clientId },

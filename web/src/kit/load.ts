@@ -29,6 +29,18 @@ export async function readList<T>(path: string, query: Query = {}, after: string
   return { items, next };
 }
 
+/** Read a whole list, also if it is long. */
+export async function readAll<T>(path: string): Promise<readonly T[]> {
+  const items: T[] = [];
+  let next: string | null = null;
+  do {
+    const part: Listing<T> = await readList<T>(path, {}, next);
+    items.push(...part.items);
+    next = part.next;
+  } while (next);
+  return items;
+}
+
 export interface LoadedList<T> extends Loaded<readonly T[]> {
   /** Loads the entries after the shown ones; null at the end of the list. */
   readonly more: (() => Promise<void>) | null;

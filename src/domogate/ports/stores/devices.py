@@ -81,9 +81,16 @@ class OrderStore(Protocol):
 
     async def find_order(self, order_id: str) -> OrderRecord | None: ...
     async def list_orders(
-        self, plant_id: Id | None, module_id: Id | None, state: OrderState | None, before: float | None, limit: int
+        self,
+        plant_id: Id | None,
+        module_id: Id | None,
+        state: OrderState | None,
+        before: float | None,
+        limit: int,
+        *,
+        only_open: bool = False,
     ) -> Sequence[OrderRecord]:
-        """Return the orders that were queued before the time `before`, newest first."""
+        """Return the orders that were queued before the time `before`, newest first. `only_open`: those that have not ended."""
         ...
 
     async def prune_orders(self, before: float) -> None: ...

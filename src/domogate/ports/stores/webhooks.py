@@ -21,9 +21,17 @@ class WebhookStore(Protocol):
 
     async def find_webhook(self, webhook_id: Id) -> Webhook | None: ...
     async def list_webhooks(
-        self, *, client_id: str | None = None, user_id: Id | None = None, plant_id: Id | None = None
+        self,
+        *,
+        client_id: str | None = None,
+        user_id: Id | None = None,
+        plant_id: Id | None = None,
+        with_dead: bool = False,
     ) -> Sequence[Webhook]:
-        """Return the webhooks that match all given arguments, oldest first; ended webhooks too."""
+        """Return the webhooks that match all given arguments, oldest first; ended webhooks too.
+
+        `with_dead`: only webhooks that have dead letters.
+        """
         ...
 
     async def set_webhook_secret(self, webhook_id: Id, secret: str) -> bool: ...

@@ -13,6 +13,7 @@ import msgspec
 from domogate.domain.audit import GENESIS, AuditEntry, AuditRecord, Removal, UnreadableRecord, chain, find_removal
 from domogate.domain.ids import Id
 from domogate.ports import AuditStore
+from domogate.services.audit.actions import AuditResult
 
 _PAGE = 500
 _PAGES_OF_A_SEARCH = 40
@@ -87,16 +88,18 @@ class AuditTrail:
         limit: int,
         newest_first: bool = False,
         action: str | None = None,
+        successful: bool | None = None,
         user_id: Id | None = None,
         since: float | None = None,
         until: float | None = None,
     ) -> tuple[Sequence[AuditRecord], int | None]:
         """Return matching records after the record with the number `cursor`, and the cursor for the next records.
 
+        `action` may be several actions, separated by commas. With `successful`, the result is `ok` (True) or not (False).
         The cursor is None after the last record. One call reads a limited number of records, so it may return fewer than
         `limit` records although there are more.
         """
-        criteria = await self._make_criteria(action, user_id, since, until)
+        criteria = await self._make_criteria(action, successful, user_id, since, until)
         if cursor is None:
             cursor = NEWEST if newest_first else 0
         found: list[AuditRecord] = []
@@ -114,10 +117,11 @@ class AuditTrail:
         return found, cursor
 
     async def _make_criteria(
-        self, action: str | None, user_id: Id | None, since: float | None, until: float | None
+        self, action: str | None, successful: bool | None, user_id: Id | None, since: float | None, until: float | None
     ) -> "_Criteria":
+        actions = None if action is None else frozenset(one.strip() for one in action.split(","))
         name = None if user_id is None else f"user:{await self._store.find_pseudonym(user_id)}"
-        return _Criteria(action, name, since, until)
+        return _Criteria(actions, successful, name, since, until)
 
     async def find_newest(self) -> AuditRecord | None:
         return next(iter(await self._store.list_newest_audit(NEWEST, 1)), None)
@@ -157,14 +161,16 @@ class AuditTrail:
 
 
 class _Criteria(msgspec.Struct, frozen=True):
-    action: str | None
+    actions: frozenset[str] | None
+    successful: bool | None
     name: str | None
     since: float | None
     until: float | None
 
     def match(self, entry: AuditEntry) -> bool:
         return (
-            (self.action is None or entry.action == self.action)
+            (self.actions is None or entry.action in self.actions)
+            and (self.successful is None or (entry.result == AuditResult.OK) is self.successful)
             and (self.name is None or self.name in " ".join((entry.who, entry.what, *entry.detail.values())))
             and (self.since is None or entry.at >= self.since)
             and (self.until is None or entry.at < self.until)

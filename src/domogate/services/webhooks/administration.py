@@ -30,9 +30,9 @@ class WebhookAdministration:
         self._audit = audit
         self._dispatcher = dispatcher
 
-    async def list(self, plant_id: Id | None = None) -> Sequence[Webhook]:
-        """Return the webhooks, also ended webhooks, oldest first."""
-        return await self._store.list_webhooks(plant_id=plant_id)
+    async def list(self, plant_id: Id | None = None, *, with_dead: bool = False) -> Sequence[Webhook]:
+        """Return the webhooks, also ended webhooks, oldest first. `with_dead`: only webhooks that have dead letters."""
+        return await self._store.list_webhooks(plant_id=plant_id, with_dead=with_dead)
 
     async def get(self, webhook_id: Id) -> Webhook:
         """Return the webhook. Raises NotFound."""

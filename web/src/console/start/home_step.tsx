@@ -1,6 +1,6 @@
 /** The first home: by its name and rooms, or from an estate file that is checked while the person types. */
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { api } from "../../app/api";
 import { t } from "../../app/i18n";
 import { OWN_ZONE } from "../../app/local_time";
@@ -10,6 +10,7 @@ import { MANAGE, readList } from "../../kit/load";
 import { Field, Select } from "../../parts/field";
 import { CodeField } from "../estate/code_field";
 import type { Plant } from "../model";
+import { readContent } from "../rooms";
 import { valueWords } from "../values";
 import { StepForm } from "./step_form";
 
@@ -30,12 +31,18 @@ function ByRooms({ onDone }: { onDone: (home: string) => void }) {
   const [type, setType] = useState<(typeof TYPES)[number]>("house");
   const [owner, setOwner] = useState(person.value?.email ?? "");
   const [rooms, setRooms] = useState(t("console.start.home.first_rooms"));
+  // If a later request fails, another attempt continues with the home that exists.
+  const created = useRef<Plant | null>(null);
   const create = async (): Promise<void> => {
-    const plant = await api.post<Plant>(`${MANAGE}/plants`, { name: name.trim(), type, owner: owner.trim() });
+    const home = { name: name.trim(), type, owner: owner.trim() };
+    const plant = created.current ? await api.patch<Plant>(`${MANAGE}/plants/${created.current.id}`, home) : await api.post<Plant>(`${MANAGE}/plants`, home);
+    created.current = plant;
     // The gateway may not know the name of this browser's time zone. The home works without it.
     await api.patch(`${MANAGE}/plants/${plant.id}`, { timeZone: OWN_ZONE }).catch(() => undefined);
+    const { ambients } = await readContent(plant.id);
+    const existing = new Set(ambients.map((room) => room.name));
     for (const room of new Set(rooms.split("\n").map((line) => line.trim()).filter(Boolean))) {
-      await api.post(`${MANAGE}/plants/${plant.id}/ambients`, { name: room });
+      if (!existing.has(room)) await api.post(`${MANAGE}/plants/${plant.id}/ambients`, { name: room });
     }
     onDone(plant.id);
   };
