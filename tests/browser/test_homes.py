@@ -59,7 +59,69 @@ async def test_an_operator_without_a_home_is_told_how_to_add_one(chromium: Brows
     async with visit(chromium, demo, who=LUCIA) as walk:
         await walk.open("/homes")
         assert await walk.shows("You operate this gateway.")
-        assert await walk.shows("domogate estate import")
+        await walk.page.get_by_role("main").get_by_role("link", name="Add a home").click()
+        await expect(walk.page).to_have_url(re.compile("/console/start"))
+        await walk.page.get_by_role("heading", level=1).wait_for()
+
+
+async def test_the_list_of_homes_recovers_after_a_failure_and_counts_again(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        await walk.page.clock.install()
+        unreachable = 0
+
+        async def answer(route: Route) -> None:
+            listing = await (await route.fetch()).json()
+            for home in listing["items"]:
+                home["unreachable"] = unreachable
+            await route.fulfill(json=listing)
+
+        await walk.page.route("**/home/v1/homes?*", lambda route: route.abort())
+        await walk.page.goto(f"{demo.base_url}/homes")
+        for _ in range(4):  # the page tries again after short pauses
+            await walk.page.clock.run_for(3_000)
+        main = walk.page.get_by_role("main")
+        await expect(main.get_by_text("The gateway cannot be reached").first).to_be_visible()
+        await walk.page.route("**/home/v1/homes?*", answer)
+        await expect(main.get_by_role("link", name=HOUSE)).to_be_visible()
+        await expect(main.get_by_text("The gateway cannot be reached")).to_have_count(0)
+        await expect(main.get_by_text("not reachable")).to_have_count(0)
+        unreachable = 7
+        await walk.page.clock.fast_forward(30_000)
+        await expect(main.get_by_text("7 not reachable").first).to_be_visible()
+        walk.complaints.clear()  # the browser reports the lost connection
+
+
+async def test_the_end_of_a_boost_is_chosen_and_a_scene_says_that_it_started(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=ANNA, width=320) as walk:
+        await walk.page.clock.install()
+        await open_house(walk)
+        await walk.page.get_by_role("link", name="Thermostat ground floor").click()
+        mode, ends = walk.page.get_by_label("Mode"), walk.page.get_by_role("group", name="Duration from now")
+        await mode.select_option("boost")
+        await expect(walk.page.get_by_text("Boost until")).to_be_visible()
+        assert await walk.find_problems("boost") == []
+        async with walk.page.expect_response(DOUBTFUL) as waiting:
+            await ends.get_by_role("button", name="90 min").click()
+        answered = await waiting.value
+        chosen = datetime.fromisoformat(json.loads(answered.request.post_data or "{}")["activationTime"])
+        assert timedelta(minutes=80) < chosen - datetime.now(UTC) < timedelta(minutes=91)
+        result = await answered.json()
+        assert result["outcome"] == "confirmed"
+        assert datetime.fromisoformat(result["module"]["state"]["activationTime"]) == chosen
+        async with walk.page.expect_response(DOUBTFUL) as waiting:
+            await walk.page.get_by_role("button", name="Thermostat ground floor: warmer").click()
+        result = await (await waiting.value).json()
+        assert datetime.fromisoformat(result["module"]["state"]["activationTime"]) == chosen
+        await mode.select_option("automatic")
+        await expect(ends).to_have_count(0)
+        await walk.page.get_by_role("link", name=HOUSE, exact=True).click()
+        scene = walk.page.get_by_role("article").filter(has_text="Scene").get_by_role("button").first
+        await expect(scene).to_have_text("Start")
+        await walk.page.clock.pause_at(datetime.now(UTC) + timedelta(minutes=2))  # the words do not end before they are read
+        await scene.click()
+        await expect(scene).to_have_text("Started")
+        await walk.page.clock.run_for(3_000)
+        await expect(scene).to_have_text("Start")
 
 
 async def test_a_lamp_that_is_off_shows_the_level_that_it_keeps(chromium: Browser, demo: Gateway) -> None:

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { formatDate, formatUnit, t } from "../app/i18n";
+import { formatTime, formatUnit, t } from "../app/i18n";
 import { IconButton } from "../parts/button";
 import { Switch } from "../parts/field";
 import { Icon } from "../parts/icons";
@@ -125,8 +125,9 @@ function Shutter({ device, position, fixed }: { device: Device; position: number
 }
 
 export function setTemperature(device: Device, state: ThermostatState, setPoint: number): void {
-  const mode = state.mode === "boost" || state.mode === "manual" ? state.mode : "manual";
-  void device.send({ do: "set thermostat", setPoint, mode }, { setPoint, mode } as Partial<State>);
+  // A command with a mode would begin the boost again, and replace the end that the person chose.
+  const wanted = state.mode === "boost" ? { setPoint } : { setPoint, mode: "manual" };
+  void device.send({ do: "set thermostat", ...wanted }, wanted as Partial<State>);
 }
 
 function SetPoint({ device, state }: { device: Device; state: ThermostatState }) {
@@ -153,7 +154,7 @@ export function ColderWarmer({ device, state, children }: { device: Device; stat
 
 export function modeWords({ mode, activationTime }: ThermostatState): string {
   const words = t(`homes.mode.${mode}`);
-  return activationTime ? t("homes.mode_until", { mode: words, time: formatDate(new Date(activationTime), { timeStyle: "short" }) }) : words;
+  return activationTime ? t("homes.mode_until", { mode: words, time: formatTime(new Date(activationTime)) }) : words;
 }
 
 function Hold({ device, act, words }: { device: Device; act: "open lock" | "activate"; words: string }) {
@@ -167,16 +168,17 @@ function Hold({ device, act, words }: { device: Device; act: "open lock" | "acti
 }
 
 function Scene({ device }: { device: Device }) {
-  const [done, setDone] = useState(false);
+  const [started, setStarted] = useState(false);
   const run = async (): Promise<void> => {
     await device.send({ do: "run scene" });
     if (device.failure.value) return;
-    setDone(true);
-    setTimeout(() => setDone(false), 3_000);
+    // The gateway answers when the steps are stored. Whether each of them works is shown by the devices.
+    setStarted(true);
+    setTimeout(() => setStarted(false), 3_000);
   };
   return (
     <button type="button" disabled={device.isPending.value} aria-label={t("homes.act.run_of", { name: device.module.value.name })} onClick={() => void run()}>
-      {done ? <Icon name="check" /> : t("homes.act.run")}
+      {t(started ? "homes.act.started" : "homes.act.run")}
     </button>
   );
 }

@@ -63,6 +63,11 @@ export class Device {
     if (reachable) this.failure.value = null;
   }
 
+  /** Whether only the reason of the absence is missing: events do not carry it. */
+  get lacksReason(): boolean {
+    return this.module.peek().unreachable?.why === "";
+  }
+
   /** Send a command and show `wanted` until its end. A second command does not wait for the first. */
   async send(command: Command, wanted: Partial<State> = {}): Promise<void> {
     const number = ++commands;

@@ -1,6 +1,6 @@
 /** The page of one device: all its controls, and what is known about it. */
 
-import { formatDate, formatTime, t } from "../app/i18n";
+import { formatDate, formatTime, formatUnit, t } from "../app/i18n";
 import { readingWords } from "../app/units";
 import { Button } from "../parts/button";
 import { Select } from "../parts/field";
@@ -68,6 +68,7 @@ function Large({ device }: { device: Device }) {
   );
 }
 
+const BOOST_MINUTES = [30, 60, 90] as const;
 const MODES = ["automatic", "manual", "boost", "off", "protection"] as const;
 
 function Thermostat({ device, state }: { device: Device; state: ThermostatState }) {
@@ -109,6 +110,21 @@ function Thermostat({ device, state }: { device: Device; state: ThermostatState 
           )}
         </div>
       )}
+      {command && state.mode === "boost" && state.activationTime && <BoostEnd onChoose={(activationTime) => send({ mode: "boost", activationTime })} />}
+    </div>
+  );
+}
+
+/** Chooses the end of a boost. It is offered only if the device reports an end: other devices refuse a command with one. */
+function BoostEnd({ onChoose }: { onChoose: (activationTime: string) => void }) {
+  return (
+    <div class="boost-end" role="group" aria-label={t("homes.boost_for")}>
+      <strong>{t("homes.boost_for")}</strong>
+      {BOOST_MINUTES.map((minutes) => (
+        <Button key={minutes} onClick={() => onChoose(new Date(Date.now() + minutes * 60_000).toISOString())}>
+          {formatUnit(minutes, "min")}
+        </Button>
+      ))}
     </div>
   );
 }

@@ -1,26 +1,30 @@
 /** The homes of the person. With only one home, it is opened at once. */
 
-import { useEffect, useState } from "preact/hooks";
-import { api, wordsFor } from "../app/api";
+import { useRef } from "preact/hooks";
+import { api } from "../app/api";
 import { count, t } from "../app/i18n";
 import { go } from "../app/router";
 import { person } from "../app/session";
+import { useRepeat } from "../kit/parts";
 import { List, Row } from "../parts/list";
-import { Empty, Loading, Notice } from "../parts/notice";
+import { Show, useLoad } from "../parts/loaded";
+import { Empty } from "../parts/notice";
 import type { HomeSummary } from "./model";
 
-const RELOAD_EMPTY = 15_000;
+/** In seconds. */
+const RELOAD = 30;
+const RELOAD_EMPTY = 15;
 
 interface Listing {
   readonly items: readonly HomeSummary[];
   readonly next: string | null;
 }
 
-async function readAll(): Promise<readonly HomeSummary[]> {
+async function readAll(signal: AbortSignal): Promise<readonly HomeSummary[]> {
   const found: HomeSummary[] = [];
   let after: string | null = null;
   do {
-    const page: Listing = await api.get<Listing>("/home/v1/homes", { query: { limit: 200, after: after ?? undefined } });
+    const page: Listing = await api.get<Listing>("/home/v1/homes", { query: { limit: 200, after: after ?? undefined }, signal });
     found.push(...page.items);
     after = page.next;
   } while (after);
@@ -28,46 +32,45 @@ async function readAll(): Promise<readonly HomeSummary[]> {
 }
 
 export function Homes() {
-  const [homes, setHomes] = useState<readonly HomeSummary[] | null>(null);
-  const [problem, setProblem] = useState("");
-  const read = async (): Promise<void> => {
-    const found = await readAll();
+  const known = useRef(0);
+  const list = useLoad("homes", async (closing) => {
+    const found = await readAll(closing);
     const [only, ...others] = found;
-    if (only && !others.length && !history.state) go(`/homes/${only.id}`, { replace: true });
-    else setHomes(found);
-  };
-  useEffect(() => {
-    read().catch((error: unknown) => setProblem(wordsFor(error)));
-  }, []);
-  useEffect(() => {
-    if (homes?.length !== 0) return;
-    // No stream reports a home to a person who has none. A failed attempt leaves the list as it is.
-    const timer = setInterval(() => void read().catch(() => undefined), RELOAD_EMPTY);
-    return () => clearInterval(timer);
-  }, [homes]);
-  if (problem) return <Notice kind="alarm" title={problem} />;
-  if (!homes) return <Loading />;
+    if (only && !others.length && !known.current && !history.state) go(`/homes/${only.id}`, { replace: true });
+    known.current = found.length;
+    return found;
+  });
+  // No stream reports the changes of all homes, nor a home to a person who has none.
+  useRepeat(list.reload, list.data?.length === 0 ? RELOAD_EMPTY : RELOAD);
   return (
     <section class="homes">
-      <h1>{t("homes.title")}</h1>
-      {homes.length ? (
-        <List>
-          {homes.map((home) => (
-            <Row key={home.id} icon="home" href={`/homes/${home.id}`} title={home.name} about={about(home)} />
-          ))}
-        </List>
-      ) : (
-        <Empty title={t("homes.none")}>
-          {person.value?.operator ? (
-            <p>
-              {t("homes.none_operator")} <code>domogate estate import estate.yaml</code>
-            </p>
-          ) : (
-            <p>{t("homes.none_about")}</p>
-          )}
-        </Empty>
-      )}
+      {(list.data || list.problem) && <h1>{t("homes.title")}</h1>}
+      <Show of={list}>{(homes) => (homes.length ? <Rows homes={homes} /> : <NoHome />)}</Show>
     </section>
+  );
+}
+
+function Rows({ homes }: { homes: readonly HomeSummary[] }) {
+  return (
+    <List>
+      {homes.map((home) => (
+        <Row key={home.id} icon="home" href={`/homes/${home.id}`} title={home.name} about={about(home)} />
+      ))}
+    </List>
+  );
+}
+
+function NoHome() {
+  return (
+    <Empty title={t("homes.none")}>
+      {person.value?.operator ? (
+        <p>
+          {t("homes.none_operator")} <a href="/console/start">{t("homes.add")}</a>
+        </p>
+      ) : (
+        <p>{t("homes.none_about")}</p>
+      )}
+    </Empty>
   );
 }
 

@@ -14,6 +14,7 @@ export interface Place {
 }
 
 const READ_AGAIN_AFTER = 1_000;
+const READ_REASONS_AFTER = 2_000;
 
 export class OpenHome {
   readonly home = signal<Home | null>(null);
@@ -27,6 +28,7 @@ export class OpenHome {
   readonly #early: [ModuleNotice, string][] = [];
   readonly #stream: LiveStream;
   #timer: number | undefined;
+  #reasonTimer: number | undefined;
   readonly #stopWatching: () => void;
   #loading = false;
   #again = false;
@@ -63,6 +65,7 @@ export class OpenHome {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#reasonTimer);
     this.#stopWatching();
     this.#stream.close();
   }
@@ -90,9 +93,20 @@ export class OpenHome {
     if (event === "ready") this.#readAgain();
     if (!("data" in data)) return;
     const notice = data.data as ModuleNotice;
-    const device = this.#devices.get(notice.moduleId);
     if (this.#loading) this.#early.push([notice, data.time ?? ""]);
-    device?.notice(notice, data.time ?? "");
+    this.#notice(notice, data.time ?? "");
+  }
+
+  #notice(notice: ModuleNotice, time: string): void {
+    const device = this.#devices.get(notice.moduleId);
+    device?.notice(notice, time);
+    // One reading serves all devices that become unreachable at about the same time.
+    if (device?.lacksReason) this.#reasonTimer ??= setTimeout(() => this.#readReasons(), READ_REASONS_AFTER);
+  }
+
+  #readReasons(): void {
+    this.#reasonTimer = undefined;
+    if (this.devices.some((device) => device.lacksReason)) void this.load();
   }
 
   /** A change that happened before the stream was ready is found by reading the home once more. The first page is drawn before. */
@@ -132,7 +146,7 @@ export class OpenHome {
     const known = new Set(home.modules.map((module) => module.id));
     for (const id of this.#devices.keys()) if (!known.has(id)) this.#devices.delete(id);
     for (const module of home.modules) this.#keepModule(module);
-    for (const [notice, time] of this.#early.splice(0)) this.#devices.get(notice.moduleId)?.notice(notice, time);
+    for (const [notice, time] of this.#early.splice(0)) this.#notice(notice, time);
     this.home.value = home;
   }
 

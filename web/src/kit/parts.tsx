@@ -167,5 +167,5 @@ export function useRepeat(run: () => Promise<unknown>, seconds: number): void {
       if (document.visibilityState === "visible") void run();
     }, seconds * 1000);
     return () => clearInterval(timer);
-  }, [run]);
+  }, [run, seconds]);
 }
