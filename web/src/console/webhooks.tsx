@@ -110,7 +110,7 @@ function Deliveries({ id, ended }: { id: string; ended: boolean }) {
           { title: t("console.orders.queued"), value: ({ at }) => at, cell: ({ at }) => when(at) },
           { title: t("console.webhooks.event"), value: ({ eventId }) => eventId, cell: ({ eventId }) => <code>{eventId}</code> },
           { title: t("console.webhooks.tried"), value: ({ attempt }) => attempt },
-          { title: t("console.webhooks.answer"), value: answerOf, cell: (delivery) => <span class={isDelivered(delivery) ? "tag" : "tag alarm"}>{answerOf(delivery)}</span> },
+          { title: t("console.webhooks.answer"), value: answerOf, cell: (delivery) => <span class={isDelivered(delivery) ? "tag" : "tag alarm sentence"}>{answerOf(delivery)}</span> },
           { title: t("console.orders.took"), value: ({ milliseconds }) => milliseconds, cell: ({ milliseconds }) => t("console.orders.milliseconds", { number: formatNumber(milliseconds, { maximumFractionDigits: 0 }) }) },
         ]}
         empty={t("console.webhooks.no_deliveries")}
