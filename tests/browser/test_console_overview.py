@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.async_api import Browser, Route, expect
@@ -32,6 +33,13 @@ def minute(number: int) -> dict[str, Any]:
         "pendingDeliveries": number,
         "deadLetters": 0,
     }
+
+
+def order(number: int, state: str) -> dict[str, Any]:
+    ids = {"id": f"order-{number}", "plantId": "plant", "moduleId": "module", "userId": None}
+    times = {"deadline": "2026-11-15T08:00:00Z", "queuedAt": "2026-11-15T08:00:00Z", "sentAt": None, "endedAt": None}
+    what = {"command": {"type": "light", "on": True}, "problem": "" if number % 100 else "broken"}
+    return {**ids, **times, **what, "state": state}
 
 
 async def change_overview(walk: Walk) -> None:
@@ -104,5 +112,41 @@ async def test_numbers_that_cannot_be_read_are_not_shown_as_present(chromium: Br
         await expect(walk.page.locator(".page-head")).to_contain_text(re.compile(r"as of \d"))
         await walk.page.unroute_all()
         await expect(walk.page.get_by_role("alert")).to_have_count(0)
+        assert all("500" in complaint for complaint in walk.complaints)
+        walk.complaints.clear()
+
+
+async def test_a_long_list_stays_long_and_says_when_it_is_old(chromium: Browser, demo: Gateway) -> None:
+    state, status, total = "queued", 200, 0
+
+    async def answer(route: Route) -> None:
+        query = parse_qs(urlsplit(route.request.url).query)
+        first, limit = (int(query.get(name, ["0"])[0]) for name in ("after", "limit"))
+        items = [order(number, state) for number in range(first, min(first + limit, total))]
+        await route.fulfill(status=status, json={"items": items, "next": str(first + limit) if first + limit < total else None})
+
+    async with visit(chromium, demo, who=LUCIA) as walk:
+        await walk.page.clock.install()
+        await walk.page.route(re.compile(r"/manage/v1/orders\?"), answer)
+        await walk.open("/console/orders")
+        table, entries = walk.page.locator(".table-box"), walk.page.locator(".table-tools [role=status]")
+        await walk.page.get_by_role("searchbox").fill("broken")  # to draw 12 rows is faster than to draw 1,200
+        await expect(entries).to_have_text("0 entries")
+        total = 1_200
+        await walk.page.clock.fast_forward(5_000)  # then the page reads the orders again
+        await expect(entries).to_have_text("10 entries")
+        await walk.page.get_by_role("button", name="Load more", exact=True).click()
+        await expect(entries).to_have_text("12 entries")
+        state = "expired"
+        await walk.page.clock.fast_forward(5_000)
+        await expect(table.get_by_role("row").last).to_contain_text("Expired")
+        await expect(entries).to_have_text("12 entries")
+        status = 500
+        await walk.page.clock.fast_forward(5_000)
+        await expect(table.get_by_role("alert")).to_contain_text(re.compile(r"Shown as of \d"))
+        await expect(entries).to_have_text("12 entries")
+        status = 200
+        await table.get_by_role("button", name="Try again").click()
+        await expect(table.get_by_role("alert")).to_have_count(0)
         assert all("500" in complaint for complaint in walk.complaints)
         walk.complaints.clear()

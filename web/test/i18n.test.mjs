@@ -1,7 +1,7 @@
 import "./browser.mjs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changeLanguage, count, formatAgo, formatTime, formatUnit, language, loadTexts, suggestLanguage, t } from "../src/app/i18n";
+import { changeLanguage, count, formatAgo, formatClock, formatTime, formatUnit, language, loadTexts, suggestLanguage, t } from "../src/app/i18n";
 
 const of = (texts) => async () => ({ default: texts });
 const german = { hello: "Hallo {name}", "rooms.one": "ein Raum", "rooms.other": "{number} Räume" };
@@ -32,6 +32,7 @@ test("times of today are short, and the past is told in words", () => {
   const now = new Date(2026, 10, 15, 20, 0);
   assert.match(formatTime(new Date(2026, 10, 15, 8, 12), now), /^8:12\sAM$/);
   assert.match(formatTime(new Date(2026, 10, 14, 8, 12), now), /Nov 14, 2026/);
+  assert.match(formatClock(new Date(2026, 10, 14, 8, 12, 3)), /^8:12:03\sAM$/);
   assert.equal(formatAgo(new Date(2026, 10, 15, 19, 55), now), "5 minutes ago");
   assert.equal(formatAgo(new Date(2026, 10, 14, 20, 0), now), "yesterday");
 });

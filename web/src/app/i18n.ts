@@ -118,6 +118,11 @@ export function formatTime(at: Date, now: Date = new Date()): string {
   return words.replace(/\s(?=[AP]M$)/, "\u00a0"); // "10:41 AM" stays on one line
 }
 
+/** The time of day, with seconds. */
+export function formatClock(at: Date): string {
+  return formatDate(at, { timeStyle: "medium" });
+}
+
 const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ["second", 60],
   ["minute", 60],

@@ -1,7 +1,7 @@
 /** Events of all plants as they happen. The newest is first. */
 
 import { useEffect, useState } from "preact/hooks";
-import { formatTime, t } from "../app/i18n";
+import { formatClock, formatTime, t } from "../app/i18n";
 import { EVENT_KINDS, listen, type Liveness, type LiveEvent } from "../app/live";
 import { query } from "../app/router";
 import { MANAGE, readAll } from "../kit/load";
@@ -70,7 +70,7 @@ export function Events() {
           { name: "plant", label: t("console.plants.one"), options: plants.map(({ id, name }) => [id, name] as const) },
         ]}
         columns={[
-          { title: t("console.orders.queued"), value: ({ at }) => at, cell: ({ at }) => new Date(at).toLocaleTimeString() },
+          { title: t("console.orders.queued"), value: ({ at }) => at, cell: ({ at }) => formatClock(new Date(at)) },
           { title: t("console.modules.kind"), value: ({ kind: one }) => valueWords("eventkind", one), cell: ({ kind: one, data }) => <Tag group="eventkind" value={one} kind={data.reachable === false ? "alarm" : ""} /> },
           { title: t("console.plants.one"), value: ({ data }) => nameOf(data.plantId), cell: ({ data }) => <a href={`/console/plants/${data.plantId}`}>{nameOf(data.plantId)}</a> },
           { title: t("console.modules.module"), value: ({ data }) => data.name ?? null, cell: ({ data }) => (data.moduleId ? <a href={`/console/plants/${data.plantId}/modules/${data.moduleId}`}>{data.name ?? data.moduleId}</a> : "–") },

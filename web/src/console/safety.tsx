@@ -125,7 +125,7 @@ function Parts({ id }: { id: string }) {
       {parts.data?.withoutParts.length ? <Notice kind="warn" title={t("console.safety.parts_unknown", { names: parts.data.withoutParts.map(({ name }) => name).join(", ") })} /> : null}
       <Table
         label={t("console.safety.parts")}
-        list={{ data: lines, problem: parts.problem }}
+        list={{ ...parts, data: lines }}
         id={({ reference }) => reference}
         columns={[
           { title: t("console.safety.reference"), value: ({ reference }) => reference },

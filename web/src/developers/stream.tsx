@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { t } from "../app/i18n";
+import { formatClock, t } from "../app/i18n";
 import { EVENT_KINDS, listen, type LiveEvent, type LiveStream } from "../app/live";
 import { Button } from "../parts/button";
 import { Select, Switch } from "../parts/field";
@@ -125,7 +125,7 @@ function EventRow({ shown: { at, id, event } }: { shown: Shown }) {
     <li>
       <details>
         <summary>
-          <time>{at.toLocaleTimeString()}</time> <code>{event.event}</code> <span class="stream-name">{data?.name ?? ""}</span> {id && <span class="soft">{id}</span>}
+          <time>{formatClock(at)}</time> <code>{event.event}</code> <span class="stream-name">{data?.name ?? ""}</span> {id && <span class="soft">{id}</span>}
         </summary>
         <Code label={t("developers.stream.data")} text={JSON.stringify(event.data, null, 2)} />
       </details>

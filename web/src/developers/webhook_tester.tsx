@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../app/api";
-import { t } from "../app/i18n";
+import { formatClock, t } from "../app/i18n";
 import type { Home } from "../homes/model";
 import { Facts, Section, useRepeat, when } from "../kit/parts";
 import { Button } from "../parts/button";
@@ -132,7 +132,7 @@ function DeliveryRow({ delivery: { at, headers, body, whole }, secret, open }: {
   return (
     <li class="panel">
       <p>
-        <strong>{typeOf(body)}</strong> <span class="soft">{new Date(at).toLocaleTimeString()}</span>
+        <strong>{typeOf(body)}</strong> <span class="soft">{formatClock(new Date(at))}</span>
       </p>
       {verdict && <Notice kind={verdict === "good" ? "info" : "alarm"} title={t(`developers.webhooks.signature_${whole ? verdict : "cut"}`)} />}
       <details open={open}>

@@ -1,6 +1,6 @@
 /** Reading a list of the management API with its pages. */
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { api } from "../app/api";
 import { useLoad, type Loaded } from "../parts/loaded";
 
@@ -13,19 +13,28 @@ export interface Listing<T> {
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
+interface Part {
+  /** Where the entries begin; without it, at the begin of the list. */
+  readonly after?: string | null;
+  readonly most?: () => number;
+  readonly signal?: AbortSignal;
+}
+
 const PAGE = 200;
 /** A longer list is read on only when the person asks for more. */
 export const MOST = 1_000;
+/** So many shown entries are read again when the list is refreshed. */
+const MOST_AGAIN = 10_000;
 
-/** Read pages of a list until its end, but at most 1,000 entries: `next` says where more begin. */
-export async function readList<T>(path: string, query: Query = {}, after: string | null = null): Promise<Listing<T>> {
+/** Read pages of a list until its end, but not many more entries than `most`: `next` says where more begin. */
+export async function readList<T>(path: string, query: Query = {}, { after = null, most = () => MOST, signal }: Part = {}): Promise<Listing<T>> {
   const items: T[] = [];
   let next = after;
   do {
-    const page: Listing<T> = await api.get<Listing<T>>(MANAGE + path, { query: { limit: PAGE, ...query, after: next ?? undefined } });
+    const page: Listing<T> = await api.get<Listing<T>>(MANAGE + path, { query: { limit: PAGE, ...query, after: next ?? undefined }, ...(signal ? { signal } : {}) });
     items.push(...page.items);
     next = page.next;
-  } while (next && items.length < MOST);
+  } while (next && items.length < most());
   return { items, next };
 }
 
@@ -46,19 +55,22 @@ export interface LoadedList<T> extends Loaded<readonly T[]> {
   readonly more: (() => Promise<void>) | null;
 }
 
-/** A list of the management API. */
+/** A list of the management API. If it is read again, it has as many entries as were shown before. */
 export function useList<T>(path: string, query: Query = {}): LoadedList<T> {
-  const [later, setLater] = useState<Listing<T> | null>(null);
   const key = `${path}?${JSON.stringify(query)}`;
-  const first = useLoad(key, async () => {
-    setLater(null);
-    return readList<T>(path, query);
-  });
-  const next = later ? later.next : (first.data?.next ?? null);
-  const data = first.data && (later ? [...first.data.items, ...later.items] : first.data.items);
+  const wanted = useRef({ key, entries: MOST });
+  if (wanted.current.key !== key) wanted.current = { key, entries: MOST };
+  const read = useLoad(key, (signal) => readList<T>(path, query, { most: () => wanted.current.entries, signal }));
+  /** The entries of `from` and those after them. */
+  const [longer, setLonger] = useState<{ readonly from: Listing<T>; readonly list: Listing<T> } | null>(null);
+  const from = read.data;
+  const shown = longer?.from === from ? longer?.list : from;
   const more = async (): Promise<void> => {
-    const found = await readList<T>(path, query, next);
-    setLater((before) => ({ items: [...(before?.items ?? []), ...found.items], next: found.next }));
+    if (!from || !shown) return;
+    // A refresh that runs at the same time reads these entries, too.
+    wanted.current.entries = Math.min(shown.items.length + MOST, MOST_AGAIN);
+    const { items, next } = await readList<T>(path, query, { after: shown.next });
+    setLonger({ from, list: { items: [...shown.items, ...items], next } });
   };
-  return { ...first, data, more: next ? more : null };
+  return { ...read, data: shown?.items ?? null, more: shown?.next ? more : null };
 }

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { formatDate, formatNumber, formatTime, t } from "../app/i18n";
+import { formatClock, formatNumber, formatTime, t } from "../app/i18n";
 import { Button } from "../parts/button";
 import { Dialog, DialogButtons } from "../parts/dialog";
 import type { IconName } from "../parts/icons";
@@ -142,7 +142,7 @@ export function CopyButton({ value, look = "quiet" }: { value: string; look?: "q
 export function Counted({ list, seconds }: { list: Loaded<readonly unknown[]>; seconds: number }) {
   useRepeat(list.reload, seconds);
   if (!list.at) return null;
-  return <p class="soft">{t("common.counted", { time: formatDate(list.at, { timeStyle: "medium" }), seconds: formatNumber(seconds) })}</p>;
+  return <p class="soft">{t("common.counted", { time: formatClock(list.at), seconds: formatNumber(seconds) })}</p>;
 }
 
 /** A text with a button that copies it. */
@@ -160,11 +160,14 @@ export function when(at: string | null | undefined): string {
   return time.getTime() ? formatTime(time) : "";
 }
 
-/** Calls again and again while the page is visible. */
+/** Calls again and again while the page is visible, but not before the last call has ended. */
 export function useRepeat(run: () => Promise<unknown>, seconds: number): void {
   useEffect(() => {
+    let running = false;
     const timer = setInterval(() => {
-      if (document.visibilityState === "visible") void run();
+      if (running || document.visibilityState !== "visible") return;
+      running = true;
+      void run().finally(() => (running = false));
     }, seconds * 1000);
     return () => clearInterval(timer);
   }, [run, seconds]);

@@ -7,7 +7,9 @@ import { query, setQuery } from "../app/router";
 import { Button } from "../parts/button";
 import { Select } from "../parts/field";
 import { Icon } from "../parts/icons";
-import { Empty, Loading, Notice } from "../parts/notice";
+import { Problem, type Loaded } from "../parts/loaded";
+import { Empty, Loading } from "../parts/notice";
+import type { LoadedList } from "./load";
 
 export interface Column<T> {
   readonly title: string;
@@ -28,7 +30,7 @@ export interface Filter<T> {
 interface TableProps<T> {
   readonly label: string;
   /** The rows: null while they are loaded. `more` loads the rows after them. */
-  readonly list: { readonly data: readonly T[] | null; readonly problem?: string; readonly more?: (() => Promise<void>) | null };
+  readonly list: Pick<Loaded<readonly T[]>, "data"> & Partial<LoadedList<T>>;
   readonly columns: readonly Column<T>[];
   readonly id: (row: T) => string;
   readonly href?: (row: T) => string;
@@ -64,7 +66,7 @@ export function Table<T>({ label, list, columns, id, href, filters = [], actions
   const tools = all.length >= SEARCH_FROM || Boolean(search) || filters.length > 0;
   return (
     <div class="table-box">
-      {list.problem && <Notice kind={list.data ? "warn" : "alarm"} title={list.problem} />}
+      <Problem of={list} />
       {tools && (
         <div class="table-tools">
           <input type="search" class="search" aria-label={`${label}: ${t("common.search")}`} placeholder={t("common.search")} value={words} onInput={(event) => setWords(event.currentTarget.value)} />

@@ -56,18 +56,26 @@ export function useLoad<T>(key: string, load: (closing: AbortSignal) => Promise<
   return state.key === key ? { ...state, reload } : { data: null, problem: "", reload };
 }
 
+/** Says why the last request failed, and from when the shown data is. */
+export function Problem({ of }: { of: Partial<Loaded<unknown>> }) {
+  if (!of.problem) return null;
+  return (
+    <Notice kind="alarm" title={of.problem}>
+      {of.data && of.at && <p>{t("common.as_of", { time: formatTime(of.at) })}</p>}
+      {of.reload && (
+        <Button look="quiet" icon="refresh" onClick={of.reload}>
+          {t("common.again")}
+        </Button>
+      )}
+    </Notice>
+  );
+}
+
 /** Shows the data, that it is still loaded, or why it could not be loaded. */
 export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) => ComponentChildren }) {
   return (
     <>
-      {of.problem && (
-        <Notice kind="alarm" title={of.problem}>
-          {of.data !== null && of.at && <p>{t("common.as_of", { time: formatTime(of.at) })}</p>}
-          <Button look="quiet" icon="refresh" onClick={of.reload}>
-            {t("common.again")}
-          </Button>
-        </Notice>
-      )}
+      <Problem of={of} />
       {of.data !== null ? children(of.data) : !of.problem && <Loading />}
     </>
   );
