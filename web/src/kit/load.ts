@@ -40,14 +40,7 @@ export async function readList<T>(path: string, query: Query = {}, { after = nul
 
 /** Read a whole list, also if it is long. */
 export async function readAll<T>(path: string): Promise<readonly T[]> {
-  const items: T[] = [];
-  let next: string | null = null;
-  do {
-    const part: Listing<T> = await readList<T>(path, {}, next);
-    items.push(...part.items);
-    next = part.next;
-  } while (next);
-  return items;
+  return (await readList<T>(path, {}, { most: () => Infinity })).items;
 }
 
 export interface LoadedList<T> extends Loaded<readonly T[]> {
