@@ -33,17 +33,18 @@ async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo
 
 async def test_a_day_is_compared_with_the_day_before_and_has_its_cost(chromium: Browser, demo: Gateway) -> None:
     asked: list[tuple[str, str]] = []
+    today, status = 12.5, 200
 
     async def answer(route: Route) -> None:
         query = parse_qs(urlsplit(route.request.url).query)
         (since,), (until,) = query["since"], query["until"]
         asked.append((since, until))
-        used = 12.5 if since.startswith("2026-11-18") else 10.0
+        used = today if since.startswith("2026-11-18") else 10.0
         total = {"used": used, "usedBefore": None, "cost": used * 0.2, "costBefore": None, "currency": "EUR"}
-        await route.fulfill(json={**total, "rooms": [], "modules": [], "simulated": False})
+        await route.fulfill(status=status, json={**total, "rooms": [], "modules": [], "simulated": False})
 
     async with visit(chromium, demo, who=ANNA) as walk:
-        await walk.page.clock.set_fixed_time(NOW)
+        await walk.page.clock.install(time=NOW)
         await walk.page.route(ENERGY, answer)
         await walk.open(f"{HOUSE}/energy")
         assert await walk.shows("12.5 kWh")
@@ -55,6 +56,27 @@ async def test_a_day_is_compared_with_the_day_before_and_has_its_cost(chromium: 
         await expect(walk.page.locator(".energy-used")).to_have_text("10 kWh€2.00")
         (before_since, before_until), (since, _until) = sorted(asked)
         assert before_until == since > before_since
+
+        used, shown = walk.page.locator(".energy-used"), walk.page.locator(".period-steps strong")
+        await walk.page.get_by_role("button", name="Later").click()
+        await expect(used).to_contain_text("12.5 kWh")
+        today = 13.0
+        await walk.page.clock.fast_forward(300_000)  # then the page loads the present day again
+        await expect(used).to_contain_text("13 kWh")
+        status = 500
+        await walk.page.clock.fast_forward(300_000)
+        await expect(walk.page.get_by_role("alert")).to_contain_text(re.compile(r"Shown as of 10:\d\d"))
+        await expect(used).to_contain_text("13 kWh")
+        await walk.page.get_by_role("button", name="Earlier").click()
+        await expect(used).to_have_count(0)  # numbers of another day are not shown
+        status = 200
+        await walk.page.get_by_role("button", name="Later").click()
+        await expect(used).to_contain_text("13 kWh")
+        await walk.page.clock.fast_forward(14 * 3_600_000)
+        await expect(shown).to_contain_text("Nov 19")
+        await expect(used).to_contain_text("10 kWh")
+        assert all("500" in complaint for complaint in walk.complaints)
+        walk.complaints.clear()
 
 
 async def test_the_history_of_a_device_is_saved_as_a_table(chromium: Browser, demo: Gateway, tmp_path: Path) -> None:

@@ -3,13 +3,13 @@
 import { api } from "../app/api";
 import { formatNumber, t } from "../app/i18n";
 import { List, Row } from "../parts/list";
-import { Show, useLoad } from "../parts/loaded";
+import { Show } from "../parts/loaded";
 import { Empty } from "../parts/notice";
 import { Subpage } from "./head";
 import { roomsOf, type Energy, type Home, type Used } from "./model";
 import type { Period } from "./period";
 import { PeriodChart } from "./period_chart";
-import { PeriodChoice, useChoice } from "./period_choice";
+import { PeriodChoice, usePeriod } from "./period_choice";
 import { readReadings, type PeriodReading } from "./readings";
 import type { OpenHome } from "./store";
 import { iconOf } from "./words";
@@ -17,31 +17,26 @@ import { iconOf } from "./words";
 const MOST_METERS = 5;
 
 export function EnergyPage({ open }: { open: OpenHome }) {
-  const { choice, choose, period, before } = useChoice();
   const meters = open.devices.filter(({ module }) => module.value.kind === "energymeter").map(({ id }) => id);
-  const loaded = useLoad(
-    open.id,
-    async (signal) => {
-      // A period that has not ended is compared with the same part of the period before.
-      const elapsed = Math.max(60_000, Math.min(period.until.getTime(), Date.now()) - period.since.getTime());
-      const sum = (one: Period): Promise<Energy> => {
-        const until = new Date(Math.min(one.until.getTime(), one.since.getTime() + elapsed));
-        return api.get<Energy>(`/home/v1/homes/${open.id}/energy`, { query: { since: one.since.toISOString(), until: until.toISOString() }, signal });
-      };
-      const measure = async (one: Period): Promise<readonly PeriodReading[]> =>
-        meters.length > MOST_METERS ? [] : (await Promise.all(meters.map((id) => readReadings(open.id, id, one, signal)))).flat();
-      const [energy, energyBefore, readings, readingsBefore] = await Promise.all([sum(period), sum(before), measure(period), measure(before)]);
-      return { energy, energyBefore, chart: { readings, readingsBefore, period, before } };
-    },
-    [choice],
-  );
+  const { choice, choose, period, loaded } = usePeriod(open.id, async ({ period: chosen, before }, signal) => {
+    // A period that has not ended is compared with the same part of the period before.
+    const elapsed = Math.max(60_000, Math.min(chosen.until.getTime(), Date.now()) - chosen.since.getTime());
+    const sum = (one: Period): Promise<Energy> => {
+      const until = new Date(Math.min(one.until.getTime(), one.since.getTime() + elapsed));
+      return api.get<Energy>(`/home/v1/homes/${open.id}/energy`, { query: { since: one.since.toISOString(), until: until.toISOString() }, signal });
+    };
+    const measure = async (one: Period): Promise<readonly PeriodReading[]> =>
+      meters.length > MOST_METERS ? [] : (await Promise.all(meters.map((id) => readReadings(open.id, id, one, signal)))).flat();
+    const [energy, energyBefore, readings, readingsBefore] = await Promise.all([sum(chosen), sum(before), measure(chosen), measure(before)]);
+    return { energy, energyBefore, readings, readingsBefore };
+  });
   const home = open.home.value;
   if (!home) return null;
   return (
     <Subpage home={home} current="energy">
       <PeriodChoice choice={choice} period={period} choose={choose} />
       <Show of={loaded}>
-        {({ energy, energyBefore, chart }) =>
+        {({ energy, energyBefore, ...chart }) =>
           energy.used === null && energyBefore.used === null ? (
             <Empty title={t("homes.energy.none")} />
           ) : (

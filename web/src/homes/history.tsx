@@ -3,10 +3,10 @@
 import { t } from "../app/i18n";
 import { saveFile } from "../app/save_file";
 import { Button } from "../parts/button";
-import { Show, useLoad } from "../parts/loaded";
+import { Show } from "../parts/loaded";
 import type { Device } from "./device";
 import { MEASURES, PeriodChart } from "./period_chart";
-import { PeriodChoice, useChoice } from "./period_choice";
+import { PeriodChoice, usePeriod } from "./period_choice";
 import { csvOf, readReadings } from "./readings";
 
 const MEASURING = new Set(["plug", "energymeter", "chronothermostat"]);
@@ -16,15 +16,10 @@ export function History({ home, device }: { home: string; device: Device }) {
 }
 
 function Charts({ home, id, name }: { home: string; id: string; name: string }) {
-  const { choice, choose, period, before } = useChoice();
-  const loaded = useLoad(
-    `${home} ${id}`,
-    async (signal) => {
-      const [readings, readingsBefore] = await Promise.all([period, before].map((one) => readReadings(home, id, one, signal)));
-      return { readings: readings ?? [], readingsBefore: readingsBefore ?? [], period, before };
-    },
-    [choice],
-  );
+  const { choice, choose, period, loaded } = usePeriod(`${home} ${id}`, async (periods, signal) => {
+    const [readings, readingsBefore] = await Promise.all([periods.period, periods.before].map((one) => readReadings(home, id, one, signal)));
+    return { readings: readings ?? [], readingsBefore: readingsBefore ?? [] };
+  });
   return (
     <section class="part history">
       <h2>{t("homes.history.title")}</h2>
