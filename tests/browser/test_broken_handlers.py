@@ -19,8 +19,9 @@ SENTENCE = re.compile(r"The gateway failed on this request\..* this number: (\S+
 async def read_number(message: Locator) -> str:
     """The number of the request in the message. The message may come late."""
     await expect(message).to_contain_text(SENTENCE)
-    found = SENTENCE.search(await message.inner_text())
-    assert found is not None
+    # A page can try again: then its message is away for a moment, or has another number.
+    while (found := SENTENCE.search(" ".join((await message.inner_text()).split()))) is None:
+        await asyncio.sleep(0.05)
     return found[1]
 
 
