@@ -4,6 +4,7 @@ import ssl
 import string
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,9 +27,9 @@ LINK = "https://gateway.example.com/auth/password?token=" + "aB-_" * 30
 MACHINE_S = ssl.create_default_context()
 
 
-def mail_to(sink: SmtpSink, security: str = "none", **options: object) -> SmtpMail:
+def mail_to(sink: SmtpSink, security: str = "none", **options: Any) -> SmtpMail:
     options = {"trust": MACHINE_S, **options}
-    return SmtpMail("127.0.0.1", sink.port, SENDER, security=security, deadline=60, **options)  # type: ignore[arg-type]  # fields by name
+    return SmtpMail("127.0.0.1", sink.port, SENDER, security=security, deadline=60, **options)
 
 
 def password_link(email: str, name: str, *, lifetime: float, language: str | None = None) -> OutgoingMail:

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, FilePayload, expect
 
 from support.gateway import Gateway
 from support.pages import LOOKS, visit
@@ -27,8 +27,8 @@ async def test_a_document_is_edited_compared_and_imported(chromium: Browser, wor
         assert len(editors) == 1
 
         async def choose(text: str) -> None:
-            file = {"name": "estate.yaml", "mimeType": "application/yaml", "buffer": text.encode()}
-            await page.locator("input[type=file]").set_input_files(file)  # type: ignore[arg-type]  # a dict is a FilePayload
+            file: FilePayload = {"name": "estate.yaml", "mimeType": "application/yaml", "buffer": text.encode()}
+            await page.locator("input[type=file]").set_input_files(file)
 
         # Mistakes are shown while the person types, each with its line. The schema completes words.
         await choose("users:\n  - {email: zoe@example.com}\nplants:\n  - name: House\n    type: ")

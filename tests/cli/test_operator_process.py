@@ -38,7 +38,7 @@ def operator_token(gateway: Gateway) -> str:
         page = browser.get(link)
         fields = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.text))
         names = re.findall(r'<input[^>]*type="password"[^>]*>', page.text)
-        passwords = {re.search(r'name="([^"]+)"', name)[1]: GOOD_PASSWORD for name in names}  # type: ignore[index]  # None fails the test
+        passwords = {re.findall(r'name="([^"]+)"', name)[0]: GOOD_PASSWORD for name in names}
         action = re.search(r'<form[^>]*action="([^"]*)"', page.text)
         assert action is not None
         assert browser.post(str(page.url.join(action[1])), data=fields | passwords).status_code == 200

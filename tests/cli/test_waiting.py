@@ -1,10 +1,12 @@
 """A command returns when every running gateway has applied its change."""
 
 import asyncio
+from typing import cast
 
 import pytest
 
 from domogate.cli._command import APPLIED_WITHIN, SILENT_FOR, Mistake, until_applied
+from domogate.ports import Store
 from domogate.stores import presence
 
 
@@ -20,7 +22,7 @@ class SlowGateways:
 
 
 def wait_for(gateways: SlowGateways) -> None:
-    asyncio.run(until_applied(gateways))  # type: ignore[arg-type]  # it has the methods that are used
+    asyncio.run(until_applied(cast(Store, gateways)))
 
 
 class TestUntilApplied:

@@ -4,6 +4,7 @@ import gzip
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -35,9 +36,9 @@ def write_build(folder: Path) -> Path:
     return folder
 
 
-def identity(**changes: object) -> Identity:
-    facts: dict[str, object] = {"name": "Hotel <Aurora>", "version": "1.2", "base_url": "https://home.example", **changes}
-    return Identity(**facts)  # type: ignore[arg-type]  # the test chooses the fields
+def identity(**changes: Any) -> Identity:
+    facts: dict[str, Any] = {"name": "Hotel <Aurora>", "version": "1.2", "base_url": "https://home.example", **changes}
+    return Identity(**facts)
 
 
 def client_of(app: PagesApp) -> httpx.AsyncClient:
@@ -142,7 +143,7 @@ class TestFiles:
         async def send(message: dict[str, object]) -> None:
             sent.append(message)
 
-        app = web._transport.app  # type: ignore[attr-defined]  # httpx would normalise the path
+        app = cast(Any, web)._transport.app  # httpx would normalise the path
         await app(scope, None, send)
         assert sent[0]["status"] == 404
 

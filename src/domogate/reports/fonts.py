@@ -95,7 +95,7 @@ def _find(name: str) -> Path | None:
 
 @cache
 def _letters_of(path: Path) -> frozenset[int]:
-    from fontTools.ttLib import TTFont  # type: ignore[import-untyped]  # comes with fpdf2, without types
+    from fontTools.ttLib import TTFont  # comes with fpdf2
 
     with TTFont(path, lazy=True) as font:
         return frozenset(font.getBestCmap())
