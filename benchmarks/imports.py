@@ -21,7 +21,16 @@ from domogate.stores import SqlStore
 
 _PLANTS, _EACH = 1_000, 100
 _LEAST_A_SECOND, _MOST_MIB, _LONGEST_WAIT = 5_000, 250, 1.0
-_RUN = "import sys; from domogate.cli import main; sys.argv[0] = 'domogate'; sys.exit(main())"
+_RUN = """
+import sys
+from pathlib import Path
+from domogate.cli import main
+report = sys.argv.pop()
+try:
+    main()
+finally:
+    Path(report).write_text(Path("/proc/self/status").read_text())
+"""
 
 
 async def large_import() -> AsyncIterator[Row]:
@@ -69,12 +78,15 @@ async def _write(store: SqlStore, number: int) -> float:
 
 def _import(file: Path, data: Path) -> tuple[float, float]:
     """Return the CPU-seconds and the peak memory in MiB."""
-    command = [sys.executable, "-c", _RUN, "estate", "import", str(file), "--data", str(data)]
+    report = file.with_suffix(".status")
+    command = [sys.executable, "-c", _RUN, "estate", "import", str(file), "--data", str(data), str(report)]
     process = subprocess.Popen(command)
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise RuntimeError("the import failed")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    # Not from `usage`: its peak is that of the process which started this one, if that was larger.
+    (peak,) = (line.split()[1] for line in report.read_text().splitlines() if line.startswith("VmHWM:"))
+    return usage.ru_utime + usage.ru_stime, int(peak) / 1024
 
 
 IMPORTS: dict[str, Scenario] = {"imports": large_import}

@@ -51,6 +51,15 @@ async def hand_over(driving: Driving, held: HeldShards, *shards: int) -> list[in
     return [shard async for stopped in driving.hand_over(shards) for shard in stopped]
 
 
+async def begin_order(driving: Driving, driver: FakeDriver) -> tuple[Order, asyncio.Task[Report]]:
+    """Send an order to a device that does not answer before `driver.pause` is set."""
+    driver.pause = asyncio.Event()
+    order = make_order(HOME, LAMP.id, SWITCH_ON)
+    running = asyncio.create_task(driving.execute(order))
+    await asyncio.sleep(0.1)
+    return order, running
+
+
 class TestHolding:
     async def test_only_plants_of_held_shards_are_driven(self, driving: Driving, driver: FakeDriver) -> None:
         assert set(driver.attached) == {HOME}
@@ -160,16 +169,14 @@ class TestHandingOver:
     async def test_a_running_order_ends_first_and_new_ones_are_refused(
         self, driving: Driving, store: FakeStore, driver: FakeDriver, held: HeldShards
     ) -> None:
-        driver.pause = asyncio.Event()
-        order = make_order(HOME, LAMP.id, SWITCH_ON)
-        running = asyncio.create_task(driving.execute(order))
-        await asyncio.sleep(0.1)
+        order, running = await begin_order(driving, driver)
         handing_over = asyncio.create_task(hand_over(driving, held, SHARD))
         await asyncio.sleep(1)
         with pytest.raises(NotHeld):
             await driving.execute(make_order(HOME, LAMP.id, SWITCH_ON))
         assert not handing_over.done()
         assert HOME in driver.attached
+        assert driver.pause is not None
         driver.pause.set()
         assert (await running).state == LightState(on=True)
         assert await handing_over == [SHARD]
@@ -179,9 +186,7 @@ class TestHandingOver:
     async def test_a_driver_that_hangs_delays_it_only_for_a_limited_time(
         self, driving: Driving, driver: FakeDriver, held: HeldShards, clock: ManualClock
     ) -> None:
-        driver.pause = asyncio.Event()
-        running = asyncio.create_task(driving.execute(make_order(HOME, LAMP.id, SWITCH_ON)))
-        await asyncio.sleep(0.1)
+        _, running = await begin_order(driving, driver)
         start = loop_time()
         assert await hand_over(driving, held, SHARD) == [SHARD]
         assert loop_time() - start < 12
@@ -218,10 +223,7 @@ class TestLosing:
     async def test_everything_stops_at_once_and_nothing_is_written(
         self, driving: Driving, store: FakeStore, driver: FakeDriver, held: HeldShards
     ) -> None:
-        driver.pause = asyncio.Event()
-        order = make_order(HOME, LAMP.id, SWITCH_ON)
-        running = asyncio.create_task(driving.execute(order))
-        await asyncio.sleep(0.1)
+        order, running = await begin_order(driving, driver)
         held.remove([SHARD])
         driving.drop_shards([SHARD])
         with pytest.raises(DeviceTimeout):

@@ -19,7 +19,6 @@ from domogate.drivers.simulator.device import Device, Start, TimeScale
 from domogate.drivers.simulator.emergency import Emergency, EmergencyUnit
 from domogate.drivers.simulator.entrance import Activation, Camera, Lock
 from domogate.drivers.simulator.options import find_option_problems
-from domogate.drivers.simulator.picture import draw_entrance
 from domogate.drivers.simulator.power import EnergyMeter, Multisocket, Plug
 from domogate.drivers.simulator.remote import Gateway, Remote
 from domogate.drivers.simulator.rooms import Room
@@ -275,6 +274,9 @@ class SimulatedPlant:
         self._evolve(module, simulated)
         if not module.device.state.on:
             raise DeviceRefused("the camera is off")
+        # Imported here, because it loads Pillow: most gateways show no simulated picture.
+        from domogate.drivers.simulator.picture import draw_entrance
+
         return Picture("image/png", draw_entrance(module.device.random, self._weather, module.name, simulated))
 
     # reports
