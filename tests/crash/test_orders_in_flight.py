@@ -3,12 +3,10 @@
 import http.client
 import json
 import random
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +29,6 @@ from support.store_access import add_credentials
 
 pytestmark = pytest.mark.slow
 
-TESTS = Path(__file__).parents[1]
 ROUNDS, MOST_ROUNDS = 3, 10
 DEADLINE = 4.0
 ENDS = {"confirmed", "failed", "expired", "unknown"}
@@ -58,28 +55,10 @@ def estate_with_scenes() -> dict[str, Any]:
 class JournaledGateway(RestartableGateway):
     """Like `RestartableGateway`, with devices that keep a journal."""
 
-    @property
-    def journal(self) -> Path:
-        return self.directory / "orders.journal"
-
-    def spawn(self) -> "subprocess.Popen[bytes]":
-        with (self.directory / "gateway.log").open("ab") as log:
-            return subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    journaling_gateway.__name__,
-                    "serve",
-                    "--data",
-                    str(self.data),
-                    "--port",
-                    str(self.port),
-                ],
-                env={**self.environment, "PYTHONPATH": str(TESTS), journaling_gateway.JOURNAL: str(self.journal)},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+    def __init__(self, directory: Path, settings: Mapping[str, str]) -> None:
+        self.journal = directory / "orders.journal"
+        environment = clean_environment({**settings, journaling_gateway.JOURNAL: str(self.journal)})
+        super().__init__(directory, environment, module=journaling_gateway.__name__)
 
 
 @dataclass
@@ -173,7 +152,7 @@ def wait_until_all_ended(database: Path) -> dict[str, dict[str, Any]]:
 class TestKillingWithOrdersInFlight:
     def test_loses_none_sends_none_twice_and_leaves_none_open(self, tmp_path: Path) -> None:
         settings = {**SETTINGS, "DOMOGATE_DEVICE_DEADLINE": str(DEADLINE)}
-        restartable = JournaledGateway(tmp_path, clean_environment(settings))
+        restartable = JournaledGateway(tmp_path, settings)
         estate = estate_with_scenes()
         import_estate(estate, tmp_path, restartable.data, restartable.environment)
         gateway = restartable.start()

@@ -9,8 +9,6 @@ import os
 import random
 import resource
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,7 +41,6 @@ RECOVERED_WITHIN = 90.0
 MOST_LOG = 400_000
 """Bytes of log for one fault."""
 DAY = 86_400.0
-TESTS = Path(__file__).resolve().parent.parent
 SETTINGS = {
     "DOMOGATE_ACCESS_TOKEN_LIFETIME": "86400",
     "DOMOGATE_ID_TOKEN_LIFETIME": "86400",
@@ -59,15 +56,10 @@ SETTINGS = {
 class ShiftedGateway(RestartableGateway):
     """A gateway whose clock can be shifted."""
 
-    @property
-    def shift_file(self) -> Path:
-        return self.directory / "clock-shift"
-
-    def spawn(self) -> Process:
-        environment = {**self.environment, SHIFT: str(self.shift_file), "PYTHONPATH": str(TESTS)}
-        command = [sys.executable, "-m", "support.shifted_gateway", "serve", "--data", str(self.data), "--port", str(self.port)]
-        with (self.directory / "gateway.log").open("ab") as log:
-            return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    def __init__(self, directory: Path, settings: Mapping[str, str]) -> None:
+        self.shift_file = directory / "clock-shift"
+        environment = clean_environment({**settings, SHIFT: str(self.shift_file)})
+        super().__init__(directory, environment, module="support.shifted_gateway")
 
 
 @dataclass
@@ -288,7 +280,7 @@ def open_fault_rounds(directory: Path, seed: int, *, postgres: bool) -> Iterator
 @contextmanager
 def _open(directory: Path, seed: int, server: PostgresServer | None, more: Mapping[str, str]) -> Iterator[FaultRounds]:
     directory.mkdir(parents=True, exist_ok=True)
-    gateway = ShiftedGateway(directory, clean_environment({**SETTINGS, **more}))
+    gateway = ShiftedGateway(directory, {**SETTINGS, **more})
     write_shift(gateway.shift_file, 0.0)
     import_estate(plug_estate(), directory, gateway.data, gateway.environment)
     served = gateway.start()

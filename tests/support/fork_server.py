@@ -8,6 +8,7 @@ import asyncio
 import gc
 import json
 import os
+import runpy
 import signal
 import socket
 import struct
@@ -96,10 +97,15 @@ if __name__ == "__main__":
         import_module(name)
     import_module("domogate.auth.pages.rendering").compile_templates()
     prepare_the_demo()
-    sys.path.insert(0, str(Path(__file__).parent.parent))
+    tests = str(Path(__file__).parent.parent)
+    sys.path.insert(0, tests)
     import_module("support.tables").make_tables_at_once(prepared=True)
     del sys.path[0]
     CliRunner().invoke(cli, ["version"])  # the first command imports the rest of the command line
     gc.freeze()
-    become(next_command(socket.socket(fileno=int(sys.argv[1]))))
-    main()
+    command = next_command(socket.socket(fileno=int(sys.argv[1])))
+    become(command)
+    if command["module"] == "domogate.cli":
+        main()
+    sys.path.insert(0, tests)
+    runpy.run_module(command["module"], run_name="__main__")

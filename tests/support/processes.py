@@ -71,13 +71,15 @@ class ForkServer:
         self._control: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
-    def fork(self, arguments: list[str], environment: Mapping[str, str], stdout: IO[bytes], stderr: IO[bytes]) -> ForkedProcess:
+    def fork(
+        self, module: str, arguments: list[str], environment: Mapping[str, str], stdout: IO[bytes], stderr: IO[bytes]
+    ) -> ForkedProcess:
         control = self._control or self._start(environment)
         ours, theirs = socket.socketpair()
         with theirs, Path(os.devnull).open("rb") as nothing:
             streams = (nothing, stdout, stderr)
             socket.send_fds(control, [b"."], [theirs.fileno(), *(stream.fileno() for stream in streams)])
-        command = {"arguments": arguments, "environment": dict(environment), "folder": str(Path.cwd())}
+        command = {"module": module, "arguments": arguments, "environment": dict(environment), "folder": str(Path.cwd())}
         ours.sendall(json.dumps(command).encode())
         ours.shutdown(socket.SHUT_WR)
         return ForkedProcess(arguments, ours)
@@ -120,9 +122,9 @@ def launch(
     new_interpreter: bool = False,
     module: str = CLI,
 ) -> Process:
-    """`domogate` with these arguments. `new_interpreter` never forks. Another `module` needs a new interpreter, too."""
-    if _ready is not None and not new_interpreter and module == CLI:
-        return _ready.fork(arguments, environment, stdout, stderr)
+    """`domogate` with these arguments. `new_interpreter` never forks. Another `module` changes it before it begins."""
+    if _ready is not None and not new_interpreter:
+        return _ready.fork(module, arguments, environment, stdout, stderr)
     return subprocess.Popen(
         [sys.executable, "-m", module, *arguments],
         env={**environment, "PYTHONPATH": str(_TESTS)} if module != CLI else dict(environment),

@@ -10,7 +10,7 @@ from typing import Any
 
 from support.gateway import Gateway
 from support.ports import free_port
-from support.processes import Process, launch
+from support.processes import CLI, Process, launch
 
 START_PATIENCE = 240.0
 _GLANCE = 0.01
@@ -37,6 +37,8 @@ class RestartableGateway:
     known: dict[str, Any] = field(default_factory=dict)
     """The contents of the ready file. Credentials and address outlive a process."""
     start_times: list[float] = field(default_factory=list)
+    module: str = CLI
+    """As in `launch`."""
 
     @property
     def data(self) -> Path:
@@ -52,8 +54,9 @@ class RestartableGateway:
 
     def spawn(self) -> Process:
         """Start it and do not wait."""
+        arguments = ["serve", "--data", str(self.data), "--port", str(self.port)]
         with (self.directory / "gateway.log").open("ab") as log:
-            return launch(["serve", "--data", str(self.data), "--port", str(self.port)], self.environment, log, log)
+            return launch(arguments, self.environment, log, log, module=self.module)
 
     def start(self) -> Gateway:
         """Start it and wait for the first 200 of /readyz. The time is added to `start_times`."""
