@@ -19,6 +19,7 @@ from domogate.stores.engine import MOST_EVENTS, Transaction
 from domogate.stores.subject import reads, writes
 from support.clocks import NOW, ManualClock
 from support.houses import houses, lamp_of, lamp_on
+from support.stored_orders import an_order
 from support.stores import ANNA, CARLA, HOUSE, LAMP, SMALL, HeldStore, OpenStore, an_id, record_changes
 
 pytestmark = pytest.mark.slow
@@ -110,6 +111,22 @@ class TestSideBySide:
             LightState(on=True, level=1),
             LightState(on=True, level=2),
         ]
+
+    async def test_a_write_without_changes_skips_no_change_of_another_member(
+        self, open_store: OpenStore, postgres_url: str
+    ) -> None:
+        first = await open_store(postgres_url, HeldStore, member=True)
+        assert isinstance(first, HeldStore)
+        await first.import_estate(SMALL, prune=False)
+        second = await open_store(postgres_url, member=True)
+        recorded = record_changes(second)
+        held = await first.hold(first.record([on(1)]))
+        # This transaction has a higher number, and ends first.
+        await second.add_orders((an_order(),), NOW, sent=True)
+        first.released.set()
+        await held
+        await second.record([on(2)])
+        assert [event.state for event in recorded.events if type(event) is StateChanged] == [on(1).state, on(2).state]
 
     async def test_a_snapshot_that_already_has_a_later_change_does_not_go_back(
         self, open_store: OpenStore, postgres_url: str, connection: "psycopg.Connection[tuple[int, ...]]"

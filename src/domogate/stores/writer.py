@@ -252,7 +252,8 @@ class Writer:
             self._call(self._on_commit)
             self._poll_feed()
         else:
-            self._feed.delivered = own[-1].cursor if own else start.position
+            if not shared:  # Before the end of a shared transaction, other changes can still appear.
+                self._feed.delivered = own[-1].cursor if own else start.position
             self._answer(batch, own)
 
     def _fail(self, units: Sequence[Unit], error: Exception) -> None:
