@@ -12,6 +12,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from end_to_end.test_rights import KEY, RightsMachine, SecondProcess, first_estate
 from soak.attack import attack_without_credentials
+from soak.cluster import break_a_cluster, restart_postgres
 from soak.faults import meet_faults
 from soak.memory import load_evenly, send_endless_bodies
 from soak.mqtt import flood_with_mqtt
@@ -154,6 +155,14 @@ def fault_again_and_again(soak: Soak) -> str:
     return meet_faults(soak.directory, soak.seconds_left, soak.seed, soak.say)
 
 
+def fault_a_cluster(soak: Soak) -> str:
+    return break_a_cluster(soak.directory, soak.seconds_left, soak.seed, soak.say)
+
+
+def restart_database_of_a_cluster(soak: Soak) -> str:
+    return restart_postgres(soak.directory, soak.seconds_left, soak.seed, soak.say)
+
+
 def try_every_property(soak: Soak) -> str:
     return try_properties(soak.time_is_up, random.Random(soak.seed), soak.say)
 
@@ -177,6 +186,10 @@ CAMPAIGNS = {
     "pages": Campaign("a home in a browser for as many events as in a day; memory stays flat", 0.15, keep_a_page_open),
     "webhooks": Campaign("kill -9 during deliveries to many receivers", 0.15, kill_between_deliveries),
     "faults": Campaign("faults of disk, database, process and clock; nothing acknowledged is lost", 0.3, fault_again_and_again),
+    "cluster": Campaign("three gateways on PostgreSQL and NATS; faults of processes, servers and clocks", 0.3, fault_a_cluster),
+    "postgres-restarts": Campaign(
+        "20 restarts of the database of a cluster; ready again within 5 s", 0.15, restart_database_of_a_cluster
+    ),
     "stalls": Campaign("the tests while their processes are paused again and again", 0.15, stall_again_and_again),
     "bodies": Campaign("endless request bodies; memory stays flat", 0.05, send_bodies_without_end),
     "attack": Campaign("loads without credentials; memory comes back, health checks are answered", 0.2, attack),

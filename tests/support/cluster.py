@@ -18,7 +18,7 @@ from support.balancer import Balancer
 from support.nats_server import NatsServer
 from support.ports import free_port
 from support.postgres import PostgresServer, postgres_server
-from support.processes import Process, launch
+from support.processes import CLI, Process, launch
 from support.restartable import clean_environment, is_ready
 from support.tcp_proxy import TcpProxy
 
@@ -52,13 +52,14 @@ class Member:
 
     def __init__(self, number: int, folder: Path, environment: Mapping[str, str], network: _Loop) -> None:
         self.number = number
+        self.module = CLI
         self.port = free_port()
         self.folder = folder / f"gateway-{number}"
         self.folder.mkdir()
         self.log = self.folder / "gateway.log"
         self.ready_file = self.folder / "ready.json"
         self.process: Process | None = None
-        self._environment = environment
+        self.environment = {**environment, "PGAPPNAME": f"gateway-{number}"}
         self._network = network
         self.database: TcpProxy | None = None
         self.nats: TcpProxy | None = None
@@ -82,14 +83,15 @@ class Member:
         assert self.database is not None
         assert self.nats is not None
         environment = {
-            **self._environment,
+            **self.environment,
             "DOMOGATE_DATABASE": f"postgresql+psycopg://postgres@127.0.0.1:{self.database.port}/postgres",
             "DOMOGATE_NATS": f"nats://127.0.0.1:{self.nats.port}",
             **settings,
         }
         arguments = [command, "--data", str(self.folder / "data"), "--port", str(self.port)]
         with self.log.open("ab") as log:
-            self.process = launch([*arguments, "--ready-file", str(self.ready_file)], environment, log, log)
+            arguments += ["--ready-file", str(self.ready_file)]
+            self.process = launch(arguments, environment, log, log, module=self.module)
 
     def wait_ready(self) -> None:
         deadline = time.monotonic() + START_PATIENCE
@@ -157,16 +159,16 @@ class Cluster:
         self._balancer = Balancer(self.port, [member.port for member in self.members])
         self.ready: dict[str, Any] = {}
 
-    def start(self) -> None:
+    def start(self, command: str = "demo") -> None:
         self.nats.start()
         for member in self.members:
             member.connect(self.postgres.socket, self.nats.port)
         # The first gateway imports the demo estate.
         first, *others = self.members
-        first.spawn("demo")
+        first.spawn(command)
         first.wait_ready()
         for member in others:
-            member.spawn("demo")
+            member.spawn(command)
         for member in others:
             member.wait_ready()
         self._network.run(self._balancer.start())

@@ -8,6 +8,7 @@ import asyncio
 import os
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from domogate.cli import main
@@ -21,12 +22,16 @@ SLOWEST = 0.03
 """The longest time of a device for an order, in seconds, so that a kill finds orders at devices."""
 
 
-def keep_journal(path: str) -> None:
+def _describe(order: Order) -> str:
+    return f"{order.id}\t{order.module_id}\t{time.time()}\t{order.deadline}"
+
+
+def keep_journal(path: str, describe: Callable[[Order], str] = _describe) -> None:
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     obey = Simulator.execute
 
     async def execute(self: Simulator, order: Order) -> Report:
-        os.write(file, f"{order.id}\t{order.module_id}\t{time.time()}\t{order.deadline}\n".encode())
+        os.write(file, f"{describe(order)}\n".encode())
         await asyncio.sleep(random.uniform(0, SLOWEST))
         return await obey(self, order)
 
