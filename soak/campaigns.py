@@ -13,6 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from end_to_end.test_rights import KEY, RightsMachine, SecondProcess, first_estate
 from soak.attack import attack_without_credentials
 from soak.cluster import break_a_cluster, restart_postgres
+from soak.contract import try_contract
 from soak.faults import meet_faults
 from soak.memory import load_evenly, send_endless_bodies
 from soak.mqtt import flood_with_mqtt
@@ -167,6 +168,10 @@ def try_every_property(soak: Soak) -> str:
     return try_properties(soak.time_is_up, random.Random(soak.seed), soak.say)
 
 
+def try_contract_on_a_cluster(soak: Soak) -> str:
+    return try_contract(soak.time_is_up, soak.say)
+
+
 def stall_again_and_again(soak: Soak) -> str:
     return try_while_stalling(soak.time_is_up, random.Random(soak.seed), soak.say)
 
@@ -191,6 +196,7 @@ CAMPAIGNS = {
         "20 restarts of the database of a cluster; ready again within 5 s", 0.15, restart_database_of_a_cluster
     ),
     "stalls": Campaign("the tests while their processes are paused again and again", 0.15, stall_again_and_again),
+    "contract": Campaign("the contract suite on a cluster, a random gateway for each request", 0.15, try_contract_on_a_cluster),
     "bodies": Campaign("endless request bodies; memory stays flat", 0.05, send_bodies_without_end),
     "attack": Campaign("loads without credentials; memory comes back, health checks are answered", 0.2, attack),
     "mutations": Campaign("small changes of the code that a test must notice", 1.0, change_the_code, on_request=True),

@@ -75,7 +75,8 @@ class Side:
         self.connection = NatsConnection(access, "test")
         self.host = Driven()
         self.is_moving = False
-        self.fabric = NatsFabric(self.connection, SystemClock(), cluster, self._is_moving)
+        self.spread: list[float] = []
+        self.fabric = NatsFabric(self.connection, SystemClock(), cluster, self._is_moving, self._spread)
         self.fabric.serve(self.host)
 
     async def settle(self) -> None:
@@ -86,6 +87,9 @@ class Side:
 
     async def _is_moving(self, _shard: int) -> bool:
         return self.is_moving
+
+    async def _spread(self, seconds: float) -> None:
+        self.spread.append(seconds)
 
 
 @asynccontextmanager

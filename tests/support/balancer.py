@@ -14,6 +14,7 @@ _HEAD = 1 << 20
 _CHUNK = 65_536
 _CHECK_SECONDS = 0.2
 _CHECK_DEADLINE = 2.0
+_BODY_DEADLINE = 10.0
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -70,7 +71,7 @@ class Balancer:
         try:
             while await self._pass_request(reader, writer):
                 pass
-        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError):
+        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError, TimeoutError):
             pass
         finally:
             writer.close()
@@ -93,11 +94,13 @@ class Balancer:
             sending = asyncio.ensure_future(_copy(reader, inner_writer, length))
             try:
                 keeps = await _pass_answer(inner_reader, writer, is_head=head.startswith(b"HEAD "))
+                if keeps:  # The gateway may have answered before the whole body arrived.
+                    async with asyncio.timeout(_BODY_DEADLINE):
+                        await sending
             finally:
-                sent = sending.done()
                 sending.cancel()
                 await asyncio.gather(sending, return_exceptions=True)
-            return keeps and sent
+            return keeps
         finally:
             inner_writer.close()
 

@@ -146,20 +146,22 @@ class Cluster:
         self.nats = NatsServer(folder)
         self.port = free_port()
         self.base_url = f"http://127.0.0.1:{self.port}"
-        environment = clean_environment(
+        self.environment = clean_environment(
             {
                 **postgres.settings_for_a_gateway(),
                 "DOMOGATE_CLUSTER": "demo",
+                "DOMOGATE_NATS": self.nats.url,
                 "DOMOGATE_PUBLIC_URL": self.base_url,
                 "DOMOGATE_CONNECTIONS_MOST_PER_ADDRESS": "6000",
                 **settings,
             }
         )
-        self.members = [Member(number, folder, environment, self._network) for number in range(1, gateways + 1)]
+        self.members = [Member(number, folder, self.environment, self._network) for number in range(1, gateways + 1)]
         self._balancer = Balancer(self.port, [member.port for member in self.members])
         self.ready: dict[str, Any] = {}
 
     def start(self, command: str = "demo") -> None:
+        """`command`: `demo`, or `serve` for an estate that was imported before."""
         self.nats.start()
         for member in self.members:
             member.connect(self.postgres.socket, self.nats.port)

@@ -285,10 +285,11 @@ def running(gateway: Gateway) -> Iterator[Gateway]:
         gateway.stop()
 
 
+Starter = Callable[[str, Path, Mapping[str, str]], Gateway]
 _SHARED = pytest.StashKey[dict[str, Gateway]]()
 
 
-def shared_gateway(request: pytest.FixtureRequest, name: str, settings: Mapping[str, str]) -> Gateway:
+def shared_gateway(request: pytest.FixtureRequest, name: str, settings: Mapping[str, str], start: Starter = start) -> Gateway:
     """One gateway of that name for the whole test run."""
     gateways = request.config.stash.setdefault(_SHARED, {})
     if name not in gateways:

@@ -1,12 +1,17 @@
 """Builds the parts that make a gateway a member of a cluster, and starts and stops them in order."""
 
 import socket
+from collections.abc import Collection
 
 from domogate import __version__
+from domogate.domain.ids import Id
+from domogate.edge.after_write import AnswerAfterWrite
+from domogate.edge.stack import ASGIApp
 from domogate.fabric.connection import NatsAccess, NatsConnection
 from domogate.fabric.nats import NatsFabric
+from domogate.fabric.progress import NatsProgress
 from domogate.ports import Clock, Fabric, Holdings
-from domogate.services.cluster import HeldShards, HolderWatch, Membership
+from domogate.services.cluster import HeldShards, HolderWatch, Membership, Propagation
 from domogate.services.driving import Driving
 from domogate.settings import Settings
 from domogate.stores import SqlStore
@@ -39,9 +44,25 @@ class Cluster:
             tls_key=settings.nats_tls_key,
         )
         watch = HolderWatch(self._leases)
-        self._nats = NatsFabric(NatsConnection(access, name), clock, settings.cluster, watch.is_moving)
+        connection = NatsConnection(access, name)
+        self._progress = NatsProgress(connection, settings.cluster)
+        self._propagation = Propagation(
+            store, self._progress, self._list_others, lambda: self._own_id, settings.knowledge_bound
+        )
+        self._nats = NatsFabric(connection, clock, settings.cluster, watch.is_moving, self._propagation.wait)
         self.fabric: Fabric = self._nats
         self.membership: Membership | None = None
+
+    @property
+    def _own_id(self) -> Id | None:
+        return None if self.membership is None or self.membership.member is None else self.membership.member.id
+
+    def _list_others(self) -> Collection[Id]:
+        own_id = self._own_id
+        return [] if self.membership is None else [m.member.id for m in self.membership.members if m.member.id != own_id]
+
+    def wrap(self, application: ASGIApp) -> ASGIApp:
+        return AnswerAfterWrite(application, lambda: self._store.written, self._propagation.wait)
 
     async def start(self, driving: Driving) -> None:
         """Join the cluster. From now on this gateway drives its share of the plants."""
@@ -49,6 +70,7 @@ class Cluster:
         self.membership = Membership(
             self._leases, self._held, driving, self._nats, self._clock, name=self._name, url=self._url, version=__version__
         )
+        await self._progress.start(self._propagation.on_question, self._propagation.on_answer)
         await self._nats.on_feed(self._store.poll_now)
         self._store.on_commit = self._nats.publish_feed
         await self._nats.on_shards(self.membership.wake)
@@ -66,5 +88,6 @@ class Cluster:
 
     async def stop(self) -> None:
         self._store.on_commit = lambda: None
+        await self._propagation.stop()
         await self._nats.stop()
         await self._leases.stop()

@@ -289,7 +289,7 @@ class Gateway:
         surfaces[b"openapi"] = build_documents(FAMILIES, others, base_url=settings.base_url, version=__version__)
         pages = build_pages(settings, self._demo, self.store)
         return Edge(
-            Surfaces(pages | surfaces),
+            self._placement.wrap(Surfaces(pages | surfaces)),
             is_allowed_origin=self.origins.is_allowed,
             is_ready=lambda: self._ready and self.store.is_reachable and (self.knowledge is None or self.knowledge.is_kept),
             find_warning=lambda: self.clock_check.problem,

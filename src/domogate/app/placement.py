@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 from typing import Protocol
 
+from domogate.edge.stack import ASGIApp
 from domogate.fabric.in_process import InProcessFabric
 from domogate.ports import Clock, Fabric, Holdings
 from domogate.services.driving import Driving
@@ -17,6 +18,10 @@ class Placement(Protocol):
     """The shards that this gateway drives. None means all plants."""
     fabric: Fabric
 
+    def wrap(self, application: ASGIApp) -> ASGIApp:
+        """Return an application that answers a write when all gateways know it."""
+        ...
+
     async def start(self, driving: Driving) -> None: ...
     def begin_leave(self) -> None: ...
     async def leave(self) -> None: ...
@@ -30,6 +35,9 @@ class _AllPlants:
 
     def __init__(self, clock: Clock) -> None:
         self.fabric: Fabric = InProcessFabric(clock)
+
+    def wrap(self, application: ASGIApp) -> ASGIApp:
+        return application
 
     async def start(self, driving: Driving) -> None: ...
     def begin_leave(self) -> None: ...

@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from itertools import count
 
@@ -12,5 +12,13 @@ current_request_id: ContextVar[str | None] = ContextVar("current_request_id", de
 # An id from a client is used only if it is short and safe in a header, a log line, a shell and a file name.
 find_safe = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]{0,63}").fullmatch
 
-# The random prefix is different in each process, and the number in each request. This needs no system call and no lock.
-next_request_id: Callable[[], bytes] = map((secrets.token_hex(4).encode() + b"-%x").__mod__, count(1)).__next__
+
+def _number_requests() -> Iterator[bytes]:
+    """Return a random prefix with a number. This needs no system call and no lock for each request.
+
+    The prefix is chosen for the first request, so that processes forked before it have different ones.
+    """
+    yield from map((secrets.token_hex(4).encode() + b"-%x").__mod__, count(1))
+
+
+next_request_id: Callable[[], bytes] = _number_requests().__next__

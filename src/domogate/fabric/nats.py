@@ -63,13 +63,22 @@ class NatsFabric:
     """Implements Fabric."""
 
     def __init__(
-        self, connection: NatsConnection, clock: Clock, cluster: str, is_moving: Callable[[int], Awaitable[bool]]
+        self,
+        connection: NatsConnection,
+        clock: Clock,
+        cluster: str,
+        is_moving: Callable[[int], Awaitable[bool]],
+        spread: Callable[[float], Awaitable[None]],
     ) -> None:
-        """`is_moving` returns whether a shard without a holder will soon have one. Then a question waits for it."""
+        """`is_moving` returns whether a shard without a holder will soon have one. Then a question waits for it.
+
+        `spread` waits until all gateways know what an order has changed, but not longer than this number of seconds.
+        """
         self._connection = connection
         self._clock = clock
         self._prefix = cluster
         self._is_moving = is_moving
+        self._spread = spread
         self._local = InProcessFabric(clock)
         self._held: set[int] = set()
         self._changed = asyncio.Event()
@@ -255,7 +264,9 @@ class NatsFabric:
                 await self._send(message.reply, first, *parts)
                 return
             if isinstance(question, Execute):
-                report = await self._local.execute(question.order(received))
+                order = question.order(received)
+                report = await self._local.execute(order)
+                await self._spread(max(0.0, order.deadline - self._clock.now()))
             else:
                 report = await self._local.read(question.plant_id, question.module_id, received + question.left)
             await self._send(message.reply, Reported(report))

@@ -72,6 +72,16 @@ class SqlFeed(SqlSubject):
         # This process may have got changes that another snapshot cannot know to be complete.
         return max(await self._read(complete_cursor), self._running().applied)
 
+    @property
+    def written(self) -> int:
+        """The cursor of the newest change that this process has committed."""
+        return self._running().written
+
+    @property
+    def applied(self) -> int:
+        """The cursor of the newest change that the listeners of this process have got."""
+        return self._running().applied
+
     def poll_now(self) -> None:
         self._running().poll_now()
 

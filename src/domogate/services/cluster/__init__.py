@@ -1,7 +1,8 @@
-"""The membership of this gateway in a cluster: its lease, and the shards that it holds."""
+"""The membership of this gateway in a cluster: its lease, the shards that it holds, and the progress of the other gateways."""
 
 from domogate.services.cluster.holder_watch import HolderWatch
 from domogate.services.cluster.holdings import HeldShards
 from domogate.services.cluster.membership import LeaseTimes, Membership, ShardDriver, ShardMessenger
+from domogate.services.cluster.propagation import Propagation
 
-__all__ = ["HeldShards", "HolderWatch", "LeaseTimes", "Membership", "ShardDriver", "ShardMessenger"]
+__all__ = ["HeldShards", "HolderWatch", "LeaseTimes", "Membership", "Propagation", "ShardDriver", "ShardMessenger"]

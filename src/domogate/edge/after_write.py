@@ -1,0 +1,31 @@
+"""Delays the answer to a request that has written, until the other gateways of a cluster know the change (Decision 0091)."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from domogate.edge.stack import ASGIApp, Receive, Scope, Send
+
+_READING = frozenset(("GET", "HEAD", "OPTIONS"))
+
+
+class AnswerAfterWrite:
+    """The ASGI app around all surfaces of a member of a cluster."""
+
+    def __init__(self, app: ASGIApp, newest: Callable[[], int], wait: Callable[[], Awaitable[None]]) -> None:
+        """`newest` returns a number that grows with each change of this gateway. `wait` returns when the others know it."""
+        self._app = app
+        self._newest = newest
+        self._wait = wait
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] in _READING:
+            await self._app(scope, receive, send)
+            return
+        before = self._newest()
+
+        async def send_after_write(message: Any) -> None:
+            if message["type"] == "http.response.start" and self._newest() > before:
+                await self._wait()
+            await send(message)
+
+        await self._app(scope, receive, send_after_write)

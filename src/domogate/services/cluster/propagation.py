@@ -1,0 +1,175 @@
+"""Answers a write only after the other gateways know it, so that a client can read it at any gateway (Decision 0091).
+
+A gateway asks all others whether they have applied its newest change. A gateway that does not answer within the bound is not
+waited for any more until it answers again: its knowledge is then too old, and it refuses to answer requests.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection
+from typing import Protocol
+
+import structlog
+
+from domogate.common.tasks import cancel
+from domogate.domain.ids import Id
+
+_log = structlog.get_logger(__name__)
+
+_ASK_AGAIN = 0.25
+"""In seconds. A question without all answers is sent again, because messages may be lost."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.02
+"""The seconds between two looks at the feed, while another gateway waits."""
+_MOST_QUESTIONS = 1_000
+
+
+class ProgressStore(Protocol):
+    """The positions of this gateway in the change feed."""
+
+    @property
+    def written(self) -> int:
+        """The cursor of the newest change that this gateway has committed."""
+        ...
+
+    @property
+    def applied(self) -> int:
+        """The cursor of the newest change that this gateway has applied."""
+        ...
+
+    def poll_now(self) -> None: ...
+
+
+class ProgressMessenger(Protocol):
+    """Carries questions to all gateways, and answers to the gateway that asked. Messages may be lost."""
+
+    def ask(self, cursor: int) -> None:
+        """Ask all other gateways to answer when they have applied this change."""
+        ...
+
+    def answer(self, asker: str, member_id: Id, cursor: int) -> None: ...
+
+
+class Propagation:
+    """Knows which changes of this gateway all others have applied, and tells the others what this gateway has applied."""
+
+    def __init__(
+        self,
+        store: ProgressStore,
+        messenger: ProgressMessenger,
+        list_others: Callable[[], Collection[Id]],
+        find_own_id: Callable[[], Id | None],
+        bound: float,
+    ) -> None:
+        """`list_others` returns the other living members. `bound`: after this number of seconds, a gateway that does not know
+        a change refuses to answer requests.
+        """
+        self._store = store
+        self._messenger = messenger
+        self._list_others = list_others
+        self._find_own_id = find_own_id
+        self._bound = bound
+        self._known = 0
+        """All gateways that answer have applied the changes of this gateway up to this cursor."""
+        self._asking: asyncio.Task[None] | None = None
+        self._asked = 0
+        self._answered: set[Id] = set()
+        self._progress = asyncio.Event()
+        self._silent: set[Id] = set()
+        """Members that did not answer within the bound."""
+        self._questions: dict[str, tuple[int, float]] = {}
+        """Questions of others that are not answered yet: by the asker, the cursor and the time at which they are dropped."""
+        self._catching_up: asyncio.Task[None] | None = None
+
+    async def stop(self) -> None:
+        await cancel(self._asking, self._catching_up)
+
+    # own changes
+
+    async def wait(self, seconds: float | None = None) -> None:
+        """Wait until the other gateways know all changes that this gateway has committed so far.
+
+        With `seconds`, return after this time at the latest.
+        """
+        wanted = self._store.written
+        if self._known >= wanted:
+            return
+        try:
+            async with asyncio.timeout(seconds):
+                while self._known < wanted:
+                    if self._asking is None:
+                        self._asking = asyncio.create_task(self._ask(), name="ask the other gateways")
+                    await asyncio.shield(self._asking)
+        except TimeoutError:
+            _log.debug("answered before all gateways know a change", cursor=wanted)
+
+    async def _ask(self) -> None:
+        """Ask until all others have answered, or the bound is over. All callers that wait share one question."""
+        loop = asyncio.get_running_loop()
+        self._asked = self._store.written
+        self._answered.clear()
+        end = loop.time() + self._bound
+        try:
+            self._messenger.ask(self._asked)
+            while missing := set(self._list_others()) - self._answered - self._silent:
+                if loop.time() >= end:
+                    _log.warning("gateways do not answer; writes do not wait for them", members=sorted(missing))
+                    self._silent = (self._silent | missing) & set(self._list_others())
+                    break
+                if not await self._have_answered(missing):
+                    self._messenger.ask(self._asked)
+            self._known = self._asked
+        finally:
+            self._asking = None
+
+    async def _have_answered(self, members: set[Id]) -> bool:
+        """Wait for the answers of these members. Return False if an answer is missing after some time."""
+        try:
+            async with asyncio.timeout(_ASK_AGAIN):
+                while members - self._answered:
+                    self._progress.clear()
+                    await self._progress.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def on_answer(self, member_id: Id, cursor: int) -> None:
+        """Another gateway has applied all changes up to this cursor."""
+        if cursor >= self._asked:
+            self._silent.discard(member_id)
+            self._answered.add(member_id)
+            self._progress.set()
+
+    # changes of others
+
+    def on_question(self, asker: str, cursor: int) -> None:
+        """Another gateway wants to know when this gateway has applied the change with this cursor."""
+        if self._store.applied >= cursor:
+            self._answer(asker)
+            return
+        if len(self._questions) >= _MOST_QUESTIONS:
+            return
+        self._questions[asker] = (cursor, asyncio.get_running_loop().time() + self._bound)
+        if self._catching_up is None:
+            self._catching_up = asyncio.create_task(self._catch_up(), name="catch up with other gateways")
+
+    async def _catch_up(self) -> None:
+        """Read the feed until all questions are answered or dropped."""
+        loop = asyncio.get_running_loop()
+        pause = _FIRST_PAUSE
+        try:
+            while self._questions:
+                self._store.poll_now()
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+                for asker, (cursor, end) in tuple(self._questions.items()):
+                    if self._store.applied >= cursor:
+                        del self._questions[asker]
+                        self._answer(asker)
+                    elif loop.time() >= end:
+                        del self._questions[asker]
+        finally:
+            self._catching_up = None
+
+    def _answer(self, asker: str) -> None:
+        own_id = self._find_own_id()
+        if own_id is not None:
+            self._messenger.answer(asker, own_id, self._store.applied)
