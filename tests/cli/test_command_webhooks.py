@@ -26,6 +26,7 @@ async def _prepare(data: Path) -> None:
         event = StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=LightState(on=True), reachable=True, at=NOW)
         for cursor in (4, 5):
             await store.save_pending(
+                webhook,
                 PendingDelivery(
                     webhook_id=webhook.id, change=Change(cursor, NOW, event), module_id=LAMP.id, attempts=9, next_at=NOW,
                     problem="The receiver answered 500.", dead_at=NOW,

@@ -22,7 +22,7 @@ def test_every_event_arrives_however_often_the_gateway_is_killed(
             # During attempts: the receiver got the event, and the gateway does not learn it.
             deliveries.rounds.run_one(deliveries.fall_silent)
             deliveries.receiver.answering.set()
-            # And once more, while a killed gateway still has the leases of the webhooks.
+            # And once more, while the next gateway repeats the deliveries.
             deliveries.rounds.run_one()
             deliveries.check()
             assert deliveries.repeated > 0, "no delivery was under way when the gateway was killed"

@@ -31,7 +31,7 @@ async def with_webhooks(api: ManagementApi) -> ManagementApi:
     await store.add_webhook(a_webhook(700))
     await store.add_webhook(a_webhook(701, user_id=BRUNO.id))
     for cursor in (4, 5, 6):
-        await store.save_pending(a_dead_letter(cursor, an_id(700)))
+        await store.save_pending(a_webhook(700), a_dead_letter(cursor, an_id(700)))
     return api
 
 

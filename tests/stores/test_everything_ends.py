@@ -114,7 +114,7 @@ async def fill(store: SqlStore) -> None:
         problem="It answered 500.",
         dead_at=NOW,
     )
-    await store.save_pending(dead)
+    await store.save_pending(webhook, dead)
     await store.end_webhook(webhook.id, "It answered 410.", NOW)
 
 

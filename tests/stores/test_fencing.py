@@ -7,33 +7,20 @@ import pytest
 
 from domogate.domain.commands import Order, OrderEnd, OrderState, SetLight
 from domogate.domain.events import StateChanged
-from domogate.domain.ids import Id, new_id
+from domogate.domain.ids import Id
 from domogate.domain.shards import shard_of
 from domogate.domain.states import LightState, Report
-from domogate.ports import ClusterMember, Fenced
-from domogate.services.cluster import HeldShards
+from domogate.ports import Fenced
 from domogate.stores import SqlStore
 from domogate.stores.leases import PostgresLeases, open_leases
 from support.clocks import NOW
+from support.holders import Holder, end_lease, take_over
 from support.stores import HOUSE, LAMP, PLUG, SMALL, HeldStore, OpenStore, an_id, record_changes
 
 pytestmark = pytest.mark.slow
 
 SHARD = shard_of(HOUSE.id)
 ON, OFF = LightState(on=True), LightState(on=False)
-
-
-class Gateway:
-    """A store with the shards that it believes to hold, as after a pause of its process."""
-
-    def __init__(self, store: SqlStore) -> None:
-        self.store = store
-        self.held = HeldShards(lambda: 0.0)
-        self.held.valid_until = 1.0
-        self.member = ClusterMember(new_id(), "one", "https://one.example", "1.0", NOW)
-        self.lost: list[int] = []
-        self.held.when_fenced = self.lost.append
-        store.holdings = self.held
 
 
 @pytest.fixture
@@ -44,30 +31,17 @@ async def leases(postgres_url: str) -> AsyncIterator[PostgresLeases]:
 
 
 @pytest.fixture
-async def old(open_store: OpenStore, postgres_url: str, leases: PostgresLeases) -> Gateway:
+async def old(open_store: OpenStore, postgres_url: str, leases: PostgresLeases) -> Holder:
     """A gateway that holds the house, whose lease has ended."""
-    gateway = Gateway(await open_store(postgres_url, HeldStore))
+    gateway = Holder(await open_store(postgres_url, HeldStore))
     await gateway.store.import_estate(SMALL, prune=False)
-    await leases.join(gateway.member, 60)
-    gateway.held.add(await leases.acquire(gateway.member.id, [SHARD, 0]))
+    await gateway.acquire(leases, [SHARD, 0])
     return gateway
 
 
 @pytest.fixture
-async def new(open_store: OpenStore, postgres_url: str) -> Gateway:
-    return Gateway(await open_store(postgres_url))
-
-
-async def end_lease(leases: PostgresLeases, member: ClusterMember) -> None:
-    """Move the end of the lease to now, as if the member had not renewed it."""
-    await leases.renew(member.id, 0.0)
-
-
-async def take_over(leases: PostgresLeases, old: Gateway, new: Gateway) -> None:
-    await leases.join(new.member, 60)
-    await end_lease(leases, old.member)
-    new.held.add(await leases.acquire(new.member.id, [SHARD]))
-    assert SHARD in new.held.epochs
+async def new(open_store: OpenStore, postgres_url: str) -> Holder:
+    return Holder(await open_store(postgres_url))
 
 
 def report(state: LightState, module_id: Id = LAMP.id) -> Report:
@@ -85,7 +59,7 @@ async def state_of_the_lamp(store: SqlStore) -> object:
 
 
 class TestTheHolder:
-    async def test_writes_reports_and_orders(self, old: Gateway) -> None:
+    async def test_writes_reports_and_orders(self, old: Holder) -> None:
         await old.store.record([report(OFF)])
         await old.store.add_orders([an_order()], NOW, sent=True)
         await old.store.end_order(HOUSE.id, OrderEnd("one", OrderState.CONFIRMED, NOW), report(ON))
@@ -94,10 +68,10 @@ class TestTheHolder:
 
 
 class TestAnEarlierHolder:
-    async def test_changes_nothing_and_is_told(self, old: Gateway, new: Gateway, leases: PostgresLeases) -> None:
+    async def test_changes_nothing_and_is_told(self, old: Holder, new: Holder, leases: PostgresLeases) -> None:
         await old.store.add_orders([an_order()], NOW, sent=True)
         await old.store.add_orders([an_order("queued")], NOW, sent=False)
-        await take_over(leases, old, new)
+        await take_over(leases, old, new, SHARD)
         await new.store.record([report(OFF)])
         changes = record_changes(new.store)
         for write in (
@@ -115,11 +89,11 @@ class TestAnEarlierHolder:
         assert old.lost == [SHARD] * 4
         assert changes.events == []
 
-    async def test_does_not_disturb_writes_of_the_same_batch(self, old: Gateway, new: Gateway, leases: PostgresLeases) -> None:
+    async def test_does_not_disturb_writes_of_the_same_batch(self, old: Holder, new: Holder, leases: PostgresLeases) -> None:
         """The lamp's shard is lost, another shard is still held; general work runs between them."""
         assert isinstance(old.store, HeldStore)
         other_plant = next(plant for n in range(5000) if shard_of(plant := an_id(100_000 + n)) == 0)
-        await take_over(leases, old, new)
+        await take_over(leases, old, new, SHARD)
         first = await old.store.hold(old.store.set_address("https://elsewhere.example"))
         order = Order("other", other_plant, an_id(5), SetLight(on=True), NOW + 5)
         writes = [
@@ -142,8 +116,8 @@ class TestAnEarlierHolder:
         assert await new.store.find_order("one") is None
         assert await new.store.find_address() == "https://here.example"
 
-    async def test_reports_of_its_other_shards_are_written(self, old: Gateway, new: Gateway, leases: PostgresLeases) -> None:
-        await take_over(leases, old, new)
+    async def test_reports_of_its_other_shards_are_written(self, old: Holder, new: Holder, leases: PostgresLeases) -> None:
+        await take_over(leases, old, new, SHARD)
         elsewhere = next(plant for n in range(5000) if shard_of(plant := an_id(100_000 + n)) == 0)
         changes = record_changes(old.store)
         # The store finds the plant of a module itself, so the plug of the house stands for a module of another shard.
@@ -152,21 +126,19 @@ class TestAnEarlierHolder:
             await old.store.record([report(ON), others])
         assert [event.module_id for event in changes.events if isinstance(event, StateChanged)] == [PLUG.id]
 
-    async def test_a_write_of_a_plant_that_is_not_held_is_refused_without_asking_the_database(self, new: Gateway) -> None:
+    async def test_a_write_of_a_plant_that_is_not_held_is_refused_without_asking_the_database(self, new: Holder) -> None:
         with pytest.raises(Fenced):
             await new.store.record([report(ON)])
         assert new.lost == []
 
-    async def test_a_shard_that_was_released_is_not_written_any_more(self, old: Gateway, leases: PostgresLeases) -> None:
+    async def test_a_shard_that_was_released_is_not_written_any_more(self, old: Holder, leases: PostgresLeases) -> None:
         await leases.release(old.member.id, [SHARD])
         with pytest.raises(Fenced):
             await old.store.record([report(ON)])
 
 
 class TestTakingOver:
-    async def test_a_shard_is_not_taken_while_its_holder_writes(
-        self, old: Gateway, new: Gateway, leases: PostgresLeases
-    ) -> None:
+    async def test_a_shard_is_not_taken_while_its_holder_writes(self, old: Holder, new: Holder, leases: PostgresLeases) -> None:
         """The transaction has checked the epoch and has not committed yet."""
         assert isinstance(old.store, HeldStore)
         writing = await old.store.hold(old.store.record([report(ON)]))
@@ -179,7 +151,7 @@ class TestTakingOver:
 
 
 class TestOverdueOrders:
-    async def test_only_the_holder_ends_them(self, old: Gateway, new: Gateway) -> None:
+    async def test_only_the_holder_ends_them(self, old: Holder, new: Holder) -> None:
         await old.store.add_orders([an_order()], NOW, sent=True)
         await old.store.add_orders([an_order("queued")], NOW, sent=False)
         assert await new.store.end_overdue_orders(NOW + 100) == 0
@@ -188,5 +160,5 @@ class TestOverdueOrders:
         ended = [await old.store.find_order(name) for name in ("one", "queued")]
         assert [found and found.state for found in ended] == [OrderState.UNKNOWN, OrderState.EXPIRED]
 
-    async def test_any_gateway_may_queue_an_order(self, old: Gateway, new: Gateway) -> None:
+    async def test_any_gateway_may_queue_an_order(self, old: Holder, new: Holder) -> None:
         assert await new.store.add_orders([an_order()], NOW, sent=False) == [None]

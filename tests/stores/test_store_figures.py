@@ -54,15 +54,14 @@ async def test_orders_are_counted_by_their_end_since_a_time(filled_store: SqlSto
 async def test_webhooks_and_their_deliveries_are_counted(filled_store: SqlStore) -> None:
     webhook = a_webhook()
     assert await filled_store.add_webhook(webhook)
-    claimed = await filled_store.claim_webhook(webhook.id, "me", NOW, NOW + 10)
-    assert claimed is not None
-    assert await filled_store.hold_webhook(webhook.id, "me", NOW, NOW + 5, "It answered 500.")
+    assert await filled_store.hold_webhook(webhook, NOW, NOW + 5, "It answered 500.")
     for cursor, dead_at in ((1, NOW), (2, None), (3, None)):
         change = Change(cursor, NOW + cursor, PlantChanged(plant_id=HOUSE.id, user_ids=()))
         await filled_store.save_pending(
+            webhook,
             PendingDelivery(
                 webhook_id=webhook.id, change=change, module_id=None, attempts=1, next_at=NOW, problem="no", dead_at=dead_at
-            )
+            ),
         )
     figures = await filled_store.count_figures(0.0)
     assert (figures.webhooks, figures.failing_webhooks) == (1, 1)

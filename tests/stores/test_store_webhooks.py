@@ -1,4 +1,4 @@
-"""Webhooks: one for each URL, one lease holder at a time, and no pending delivery is lost."""
+"""Webhooks: one for each URL, every change of them is in the feed, and no pending delivery is lost."""
 
 import asyncio
 from typing import Any
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from sqlalchemy import select
 
-from domogate.domain.events import Change, Event, PlantChanged, StateChanged
+from domogate.domain.events import Change, Event, PlantChanged, StateChanged, WebhookChanged
 from domogate.domain.notices import NoticeKind
 from domogate.domain.states import LightState, Report
 from domogate.domain.webhooks import PendingDelivery, TooManyWebhooks, Webhook, WebhookFormat
@@ -18,7 +18,7 @@ from domogate.stores.codec import decode_event, to_json
 from domogate.stores.opening import open_database
 from domogate.stores.tables import parked
 from support.clocks import NOW, ManualClock
-from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, LAMP, PLUG, SMALL, OpenStore, an_id
+from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, LAMP, PLUG, OpenStore, an_id, record_changes
 
 URL = "https://receiver.example/hook"
 
@@ -103,14 +103,32 @@ class TestListing:
         assert [one.id for one in await hooked.list_webhooks(client_id=APP.id, user_id=ANNA.id)] == [an_id(700)]
         assert await hooked.list_webhooks(plant_id=an_id(999)) == []
 
+    async def test_only_active_ones_of_wanted_plants_are_read_to_be_delivered(self, hooked: SqlStore) -> None:
+        await hooked.add_webhook(a_webhook(690, client_id="other"))
+        await hooked.end_webhook(an_id(690), "gone", NOW)
+        assert await hooked.list_active_webhooks(lambda plant_id: plant_id == HOUSE.id) == [a_webhook()]
+        assert await hooked.list_active_webhooks(lambda plant_id: plant_id != HOUSE.id) == []
+
+    async def test_every_change_of_one_is_in_the_feed(self, hooked: SqlStore) -> None:
+        recorded = record_changes(hooked)
+        await hooked.add_webhook(a_webhook(701, client_id="other"))
+        await hooked.set_webhook_secret(an_id(700), "whsec_BBBB")
+        await hooked.save_pending(a_webhook(), a_parked(4, a_webhook(), dead_at=NOW))
+        await hooked.replay_dead(an_id(700), None, NOW)
+        await hooked.end_webhook(an_id(700), "gone", NOW)
+        await hooked.delete_webhook(an_id(700))
+        assert await hooked.delete_webhook(an_id(999)) is False
+        numbers = (701, 700, 700, 700, 700)
+        assert recorded.events == [WebhookChanged(webhook_id=an_id(number), of_plant=HOUSE.id) for number in numbers]
+
     async def test_they_go_with_their_user(self, hooked: SqlStore) -> None:
         await hooked.add_webhook(a_webhook(701, user_id=CARLA.id))
-        await hooked.save_pending(a_parked(4, a_webhook(701)))
+        await hooked.save_pending(a_webhook(701), a_parked(4, a_webhook(701)))
         await hooked.delete_user(CARLA.id)
         assert [one.id for one in await hooked.list_webhooks()] == [an_id(700)]
 
     async def test_a_deleted_one_takes_everything_with_it(self, hooked: SqlStore) -> None:
-        await hooked.save_pending(a_parked(4, a_webhook()))
+        await hooked.save_pending(a_webhook(), a_parked(4, a_webhook()))
         assert await hooked.delete_webhook(an_id(700))
         assert not await hooked.delete_webhook(an_id(700))
         assert await hooked.list_pending(an_id(700), dead=False, limit=9) == []
@@ -124,65 +142,31 @@ class TestListing:
         assert not await hooked.set_webhook_secret(an_id(700), "whsec_CCCC")
 
 
-class TestClaiming:
-    async def test_one_process_holds_it_until_its_time_is_up(self, hooked: SqlStore) -> None:
-        assert await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60) == a_webhook()
-        assert await hooked.claim_webhook(an_id(700), "two", NOW + 59, NOW + 119) is None
-        assert await hooked.claim_webhook(an_id(700), "one", NOW + 59, NOW + 119) is not None
-        assert await hooked.claim_webhook(an_id(700), "two", NOW + 119, NOW + 179) is not None
-
-    async def test_of_several_processes_exactly_one_gets_it(self, open_store: OpenStore, database_url: str) -> None:
-        stores = [await open_store(database_url) for _ in range(3)]
-        await stores[0].import_estate(SMALL, prune=False)
-        await stores[0].add_webhook(a_webhook())
-        claims = [store.claim_webhook(an_id(700), f"holder {n}", NOW, NOW + 60) for n, store in enumerate(stores)]
-        assert [claim is None for claim in await asyncio.gather(*claims)].count(False) == 1
-
-    async def test_what_is_released_is_free_at_once(self, hooked: SqlStore) -> None:
-        await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60)
-        await hooked.release_webhooks("two")
-        assert await hooked.claim_webhook(an_id(700), "two", NOW, NOW + 60) is None
-        await hooked.release_webhooks("one")
-        assert await hooked.claim_webhook(an_id(700), "two", NOW, NOW + 60) is not None
-
-    async def test_one_that_has_ended_or_never_was_cannot_be_claimed(self, hooked: SqlStore) -> None:
+class TestMoving:
+    async def test_one_that_has_ended_or_never_was_is_not_moved(self, hooked: SqlStore) -> None:
         assert await hooked.end_webhook(an_id(700), "gone", NOW)
         assert not await hooked.end_webhook(an_id(700), "again", NOW)
-        assert await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60) is None
-        assert await hooked.claim_webhook(an_id(999), "one", NOW, NOW + 60) is None
-
-    async def test_a_lease_of_a_clock_that_was_far_ahead_does_not_count(self, hooked: SqlStore) -> None:
-        ahead = NOW + 400 * 86_400
-        assert await hooked.claim_webhook(an_id(700), "one", ahead, ahead + 60) is not None
-        assert await hooked.claim_webhook(an_id(700), "two", NOW, NOW + 60) is not None
-        # Clocks of two machines may differ a little.
-        assert await hooked.claim_webhook(an_id(700), "one", NOW - 50, NOW + 10) is None
-
-
-class TestMoving:
-    async def test_only_the_holder_moves_and_holds_it(self, hooked: SqlStore) -> None:
-        await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60)
-        assert not await hooked.move_webhook(an_id(700), "two", 9, [a_parked(8, a_webhook())])
-        assert not await hooked.hold_webhook(an_id(700), "two", NOW, NOW + 5, "away")
-        assert await hooked.find_webhook(an_id(700)) == a_webhook()
+        ended = await hooked.find_webhook(an_id(700))
+        for webhook in (a_webhook(), a_webhook(999)):
+            assert not await hooked.move_webhook(webhook, 9, [a_parked(8, webhook)])
+            assert not await hooked.hold_webhook(webhook, NOW, NOW + 5, "away")
+        assert await hooked.find_webhook(an_id(700)) == ended
         assert await hooked.list_pending(an_id(700), dead=False, limit=9) == []
 
     async def test_a_move_keeps_what_was_not_taken_in_the_same_write(self, hooked: SqlStore) -> None:
-        await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60)
         left = [a_parked(8, a_webhook()), a_parked(7, a_webhook(), module_id=None)]
         before = hooked.commits
-        assert await hooked.move_webhook(an_id(700), "one", 9, left)
+        assert await hooked.move_webhook(a_webhook(), 9, left)
         assert hooked.commits - before == 1
         assert await hooked.list_pending(an_id(700), dead=False, limit=9) == left[::-1]
 
     async def test_a_receiver_that_is_away_is_counted_until_it_is_back(self, hooked: SqlStore) -> None:
-        await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60)
-        await hooked.hold_webhook(an_id(700), "one", NOW, NOW + 5, "away")
-        await hooked.hold_webhook(an_id(700), "one", NOW + 5, NOW + 15, "still\0away")
+        await hooked.hold_webhook(a_webhook(), NOW, NOW + 5, "away")
+        await hooked.hold_webhook(a_webhook(), NOW + 5, NOW + 15, "still\0away")
         failing = await hooked.find_webhook(an_id(700))
         told = {"failing_since": NOW, "failures": 2, "next_at": NOW + 15, "problem": "still\N{REPLACEMENT CHARACTER}away"}
         assert failing == msgspec.structs.replace(a_webhook(), **told)
-        await hooked.move_webhook(an_id(700), "one", 12)
+        await hooked.move_webhook(a_webhook(), 12)
         assert await hooked.find_webhook(an_id(700)) == a_webhook(position=12)
 
 
@@ -190,22 +174,22 @@ class TestParking:
     async def test_by_cursor_in_pages_and_only_those_that_are_due(self, hooked: SqlStore) -> None:
         items = [a_parked(cursor, a_webhook(), next_at=NOW + cursor) for cursor in (6, 5, 4)]
         for item in items:
-            await hooked.save_pending(item)
+            await hooked.save_pending(a_webhook(), item)
         assert await hooked.list_pending(an_id(700), dead=False, limit=2) == [items[2], items[1]]
         assert await hooked.list_pending(an_id(700), dead=False, after=5, limit=2) == [items[0]]
         assert await hooked.list_pending(an_id(700), dead=False, limit=9, due_at=NOW + 5) == [items[2], items[1]]
 
     async def test_parking_again_replaces(self, hooked: SqlStore) -> None:
-        await hooked.save_pending(a_parked(4, a_webhook()))
+        await hooked.save_pending(a_webhook(), a_parked(4, a_webhook()))
         again = a_parked(4, a_webhook(), attempts=2, next_at=NOW + 10, problem="It answered 502.")
-        await hooked.save_pending(again)
+        await hooked.save_pending(a_webhook(), again)
         assert await hooked.list_pending(an_id(700), dead=False, limit=9) == [again]
-        assert await hooked.remove_pending(an_id(700), 4)
-        assert not await hooked.remove_pending(an_id(700), 4)
+        assert await hooked.remove_pending(a_webhook(), 4)
+        assert not await hooked.remove_pending(a_webhook(), 4)
 
     async def test_dead_letters_are_listed_apart_and_can_be_replayed(self, hooked: SqlStore) -> None:
         for cursor in (4, 5, 6):
-            await hooked.save_pending(a_parked(cursor, a_webhook(), dead_at=NOW + cursor, attempts=9))
+            await hooked.save_pending(a_webhook(), a_parked(cursor, a_webhook(), dead_at=NOW + cursor, attempts=9))
         assert await hooked.list_pending(an_id(700), dead=False, limit=9) == []
         assert await hooked.replay_dead(an_id(700), [5, 77], NOW + 50) == 1
         living = await hooked.list_pending(an_id(700), dead=False, limit=9)
@@ -215,21 +199,20 @@ class TestParking:
         assert await hooked.list_pending(an_id(700), dead=True, limit=9) == []
 
     async def test_what_waits_behind_another_comes_when_that_is_out_of_the_way(self, hooked: SqlStore) -> None:
-        await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60)
         first, second, third = (
             a_parked(n, a_webhook(), next_at=NOW + 5 if n == 4 else 1e12, attempts=n == 4) for n in (4, 5, 6)
         )
         of_plug = a_parked(7, a_webhook(), module_id=PLUG.id, next_at=NOW + 50)
         of_plant = [a_parked(n, a_webhook(), module_id=None, next_at=1e12) for n in (8, 9)]
-        await hooked.move_webhook(an_id(700), "one", 9, [first, second, third, of_plug, *of_plant])
+        await hooked.move_webhook(a_webhook(), 9, [first, second, third, of_plug, *of_plant])
         found = await hooked.find_webhook(an_id(700))
         assert found is not None
         assert (found.next_at, found.problem) == (NOW + 5, "It answered 500.")
-        await hooked.remove_pending(an_id(700), 4)
-        await hooked.remove_pending(an_id(700), 8)
+        await hooked.remove_pending(a_webhook(), 4)
+        await hooked.remove_pending(a_webhook(), 8)
         due = await hooked.list_pending(an_id(700), dead=False, limit=9, due_at=NOW + 10)
         assert [item.change.cursor for item in due] == [5, 9]
-        await hooked.save_pending(a_parked(5, a_webhook(), dead_at=NOW + 20, next_at=NOW + 20))
+        await hooked.save_pending(a_webhook(), a_parked(5, a_webhook(), dead_at=NOW + 20, next_at=NOW + 20))
         heads = await hooked.list_pending(an_id(700), dead=False, limit=9, due_at=1e11)
         assert [(item.change.cursor, item.next_at) for item in heads] == [
             (6, NOW + 20),
@@ -239,22 +222,21 @@ class TestParking:
 
     async def test_what_is_wrong_is_said_for_as_long_as_something_waits_because_of_it(self, hooked: SqlStore) -> None:
         async def problem_after(position: int, *items: PendingDelivery) -> str:
-            await hooked.move_webhook(an_id(700), "one", position, items)
+            await hooked.move_webhook(a_webhook(), position, items)
             found = await hooked.find_webhook(an_id(700))
             assert found is not None
             return found.problem
 
-        await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60)
         behind = a_parked(5, a_webhook(), attempts=0, next_at=1e12, problem="It waits behind another.")
         assert await problem_after(5, a_parked(4, a_webhook()), behind) == "It answered 500."
         assert await problem_after(6) == "It answered 500."
-        await hooked.remove_pending(an_id(700), 4)
+        await hooked.remove_pending(a_webhook(), 4)
         assert await problem_after(7) == ""
         assert await problem_after(8, a_parked(8, a_webhook(), dead_at=NOW, problem="It is gone.")) == "It is gone."
         assert await problem_after(9) == ""
 
     async def test_a_replay_is_seen_in_the_row_of_the_webhook(self, hooked: SqlStore) -> None:
-        await hooked.save_pending(a_parked(4, a_webhook(), dead_at=NOW))
+        await hooked.save_pending(a_webhook(), a_parked(4, a_webhook(), dead_at=NOW))
         await hooked.replay_dead(an_id(700), None, NOW + 7)
         found = await hooked.find_webhook(an_id(700))
         assert found is not None
@@ -262,10 +244,10 @@ class TestParking:
 
     async def test_an_end_forgets_what_waited_and_keeps_the_dead(self, hooked: SqlStore) -> None:
         dead = a_parked(4, a_webhook(), dead_at=NOW)
-        await hooked.save_pending(dead)
-        await hooked.save_pending(a_parked(5, a_webhook()))
+        await hooked.save_pending(a_webhook(), dead)
+        await hooked.save_pending(a_webhook(), a_parked(5, a_webhook()))
         await hooked.end_webhook(an_id(700), "the right was withdrawn", NOW)
-        await hooked.save_pending(a_parked(6, a_webhook()))
+        await hooked.save_pending(a_webhook(), a_parked(6, a_webhook()))
         assert await hooked.list_pending(an_id(700), dead=False, limit=9) == []
         assert await hooked.list_pending(an_id(700), dead=True, limit=9) == [dead]
 
@@ -279,7 +261,7 @@ class TestParking:
             referred[-1].cursor + 1_000_000, a_webhook()
         )  # A copy that an earlier version stored: the feed does not have it.
         for item in (*items, older):
-            await hooked.save_pending(item)
+            await hooked.save_pending(a_webhook(), item)
         assert await _read_events(database_url) == ["", "", to_json(older.change.event)]
         await hooked.prune_changes(clock.now() + 1)
         assert await hooked.feed_span() == (referred[-1].cursor + 1, referred[-1].cursor + 1)
@@ -287,14 +269,14 @@ class TestParking:
         assert await hooked.list_pending(an_id(700), dead=False, limit=9) == [*items, older]
 
     async def test_what_is_parked_for_nobody_is_not_kept(self, filled_store: SqlStore) -> None:
-        await filled_store.save_pending(a_parked(4, a_webhook(999)))
+        await filled_store.save_pending(a_webhook(999), a_parked(4, a_webhook(999)))
         assert await filled_store.list_pending(an_id(999), dead=False, limit=9) == []
 
     async def test_dead_letters_past_keeping_are_pruned(self, hooked: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("domogate.stores.webhooks.PRUNE_CHUNK", 2)
         for cursor in range(4, 9):
-            await hooked.save_pending(a_parked(cursor, a_webhook(), dead_at=NOW + cursor))
-        await hooked.save_pending(a_parked(9, a_webhook(), module_id=PLUG.id))
+            await hooked.save_pending(a_webhook(), a_parked(cursor, a_webhook(), dead_at=NOW + cursor))
+        await hooked.save_pending(a_webhook(), a_parked(9, a_webhook(), module_id=PLUG.id))
         await hooked.prune_pending(NOW + 8)
         assert [one.change.cursor for one in await hooked.list_pending(an_id(700), dead=True, limit=9)] == [8]
         assert len(await hooked.list_pending(an_id(700), dead=False, limit=9)) == 1

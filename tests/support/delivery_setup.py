@@ -107,13 +107,13 @@ class DeliverySetup:
             "given_up": GIVEN_UP,
             "dead_kept": 30 * 86_400.0,
             "may_prune": AsyncMock(return_value=True),
-            "poll": 0.02,
+            "check_every": 0.02,
             **arguments,
         }
         self.dispatcher = Dispatcher(
             store, self.identities, self.read_model, webhook_sender, clock, self.formats, self.notes, **told
         )
-        self.webhooks = Webhooks(store, self.read_model, webhook_sender, clock, self.notes, self.formats, self.dispatcher)
+        self.webhooks = Webhooks(store, self.read_model, webhook_sender, clock, self.notes, self.formats, self.dispatcher.log)
         self.changes: list[Change] = []
         store.listen(self._apply)
 

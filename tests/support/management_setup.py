@@ -101,7 +101,7 @@ class ManagementApi(TokenApi):
             of.store, IdentityCache(of.store), read_model, self.sender, of.clock, formats, of.audit,
             given_up=DAY, dead_kept=DAY, may_prune=self.clock_check.check,
         )  # fmt: skip
-        self.webhooks = Webhooks(of.store, read_model, self.sender, of.clock, of.audit, formats, dispatcher)
+        self.webhooks = Webhooks(of.store, read_model, self.sender, of.clock, of.audit, formats, dispatcher.log)
         self.counters = Counters({}, 0, {}, 0)
         """The counters of the gateway. A test may replace them."""
         self.settings = Settings()

@@ -11,8 +11,7 @@ from domogate.fabric.connection import NatsAccess, NatsConnection
 from domogate.fabric.nats import NatsFabric
 from domogate.fabric.progress import NatsProgress
 from domogate.ports import Clock, Fabric, Holdings
-from domogate.services.cluster import HeldShards, HolderWatch, Membership, Propagation
-from domogate.services.driving import Driving
+from domogate.services.cluster import HeldShards, HolderWatch, Membership, Propagation, ShardDriver
 from domogate.settings import Settings
 from domogate.stores import SqlStore
 from domogate.stores.leases import open_leases
@@ -64,11 +63,11 @@ class Cluster:
     def wrap(self, application: ASGIApp) -> ASGIApp:
         return AnswerAfterWrite(application, lambda: self._store.written, self._propagation.wait)
 
-    async def start(self, driving: Driving) -> None:
+    async def start(self, work: ShardDriver) -> None:
         """Join the cluster. From now on this gateway drives its share of the plants."""
         await self._nats.start()
         self.membership = Membership(
-            self._leases, self._held, driving, self._nats, self._clock, name=self._name, url=self._url, version=__version__
+            self._leases, self._held, work, self._nats, self._clock, name=self._name, url=self._url, version=__version__
         )
         await self._progress.start(self._propagation.on_question, self._propagation.on_answer)
         await self._nats.on_feed(self._store.poll_now)

@@ -23,18 +23,17 @@ from domogate.app.parts import (
     open_store,
 )
 from domogate.app.placement import build_placement
+from domogate.app.webhooks import build_webhooks
 from domogate.auth.pages import Pages
 from domogate.backends.echo import EmbeddedEcho, HttpEchoBackend
 from domogate.backends.webhook_sender import HttpWebhookSender
 from domogate.common.memory import finish_start_up
 from domogate.console.shell import NO_DEMO, Demo
-from domogate.domain.webhooks import WebhookFormat
 from domogate.drivers import build_drivers
 from domogate.edge.metrics import Metrics
 from domogate.edge.stack import ASGIApp, Edge, Surfaces
 from domogate.families import FAMILIES
 from domogate.families._call import Services
-from domogate.families._chronothermostats import print_notification
 from domogate.families._documents import build_documents
 from domogate.families._serve import FamilyApp
 from domogate.identity.admission import KeyAdmission
@@ -47,6 +46,7 @@ from domogate.services.audit import AuditLog
 from domogate.services.authorization import Authorization
 from domogate.services.authorization.origins import Origins
 from domogate.services.clock_check import ClockCheck
+from domogate.services.cluster import ShardWork
 from domogate.services.developer.receivers import Receivers, ReceiverSender
 from domogate.services.driving import Driving
 from domogate.services.events.hub import Hub
@@ -59,9 +59,6 @@ from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.tickets import Redemption
 from domogate.services.tickets.issuing import Tickets
 from domogate.services.webhooks.administration import WebhookAdministration
-from domogate.services.webhooks.dispatcher import Dispatcher
-from domogate.services.webhooks.formats import WebhookFormats
-from domogate.services.webhooks.registration import Webhooks
 from domogate.settings import Settings
 from domogate.stores import DatabaseUnusable
 
@@ -148,21 +145,8 @@ class Gateway:
         self.webhook_sender = HttpWebhookSender(settings.webhook_networks, settings.webhook_deadline)
         self.receivers = Receivers(settings.base_url, self.clock)
         sender = ReceiverSender(self.receivers, self.webhook_sender, self.clock)
-        formats = WebhookFormats(settings.base_url, {WebhookFormat.THERMOSTAT: print_notification})
-        self.dispatcher = Dispatcher(
-            self.store,
-            self.identities,
-            self.read_model,
-            sender,
-            self.clock,
-            formats,
-            self.audit,
-            given_up=settings.webhook_given_up_days * DAY,
-            dead_kept=settings.dead_letters_kept_days * DAY,
-            may_prune=self.clock_check.check,
-        )
-        self.webhooks = Webhooks(self.store, self.read_model, sender, self.clock, self.audit, formats, self.dispatcher)
-        self.webhook_administration = WebhookAdministration(self.store, self.clock, self.audit, self.dispatcher)
+        self.dispatcher, self.webhooks = build_webhooks(self, sender)
+        self.webhook_administration = WebhookAdministration(self.store, self.clock, self.audit)
         self.fault_injector = FaultInjector(self.store, self.clock, self.audit)
         self.fault_expiry = FaultExpiry(self.fault_injector, self.clock)
         self.history = build_history(settings, self.store, self.clock, self.clock_check)
@@ -223,7 +207,8 @@ class Gateway:
         await self._echo.start()
         application = self._build_asgi(self._echo)
         finish_start_up()
-        await self._placement.start(self.driving)  # Last: while the loop is busy, a lease could end.
+        # Last: while the loop is busy, a lease could end.
+        await self._placement.start(ShardWork(self.driving, self.dispatcher))
         self._ready = True
         return application
 

@@ -67,6 +67,16 @@ class SigningKeysChanged(_Event, tag="signing keys", frozen=True, gc=False):
     pass
 
 
+class WebhookChanged(_Event, tag="webhook", frozen=True, gc=False):
+    """A webhook was registered, ended or removed, got a new secret, or its dead letters are tried again.
+
+    It is not an event of the plant, so streams do not read it. Therefore the field is not named `plant_id`.
+    """
+
+    webhook_id: Id
+    of_plant: Id
+
+
 class DriverConnectionChanged(_Event, tag="driver connection", frozen=True, gc=False):
     """An operator set or deleted the connection of a driver, such as an MQTT broker."""
 
@@ -91,6 +101,7 @@ Event = (
     | SigningKeysChanged
     | SparePartsChanged
     | DriverConnectionChanged
+    | WebhookChanged
     | ChangesLost
 )
 

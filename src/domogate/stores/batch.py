@@ -19,7 +19,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, insert, select
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.states import Report
 from domogate.stores.codec import NUL, decode_command
-from domogate.stores.engine import Transaction, chunked
+from domogate.stores.engine import Transaction, WriteLock, chunked
 from domogate.stores.fencing import Fence, refuse_fenced
 from domogate.stores.recorder import Prepared, Recorder, prepare
 from domogate.stores.tables import orders
@@ -136,7 +136,7 @@ def order_from_row(row: Row[Any]) -> OrderRecord:
 class Unit:
     """The write of one caller, and the future for its answer. Reports and orders can be merged; other work is a callable."""
 
-    __slots__ = ("change", "error", "fences", "future", "reports", "result", "seconds", "timer", "work")
+    __slots__ = ("change", "error", "fences", "future", "lock", "reports", "result", "seconds", "timer", "work")
 
     def __init__(
         self,
@@ -145,8 +145,10 @@ class Unit:
         reports: Sequence[Report] = (),
         change: OrderChange | None = None,
         fences: Sequence[Fence] = (),
+        lock: WriteLock = WriteLock.SHARED,
     ) -> None:
         self.future = future
+        self.lock = lock
         self.fences = fences
         self.work = work
         self.reports = reports
@@ -288,6 +290,10 @@ class Batch:
         work = unit.work
         assert work is not None
         before = len(tx.events)
+        if unit.fences:
+            refuse_fenced(tx.connection, [unit])
+            if unit.error is not None:
+                return
 
         def run() -> None:
             unit.result = work(tx)

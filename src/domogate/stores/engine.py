@@ -7,8 +7,9 @@ Transactions of `reading` are read-only snapshots.
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from enum import IntEnum
 from itertools import islice
 from math import inf
 from typing import Any, TypeVar
@@ -34,6 +35,24 @@ _INSERT_CHANGES = insert(changes)
 _NEWEST = select(func.max(changes.c.cursor))
 
 _log = structlog.get_logger(__name__)
+
+
+class WriteLock(IntEnum):
+    """The lock of a write in a cluster. With every lock except EXCLUSIVE, gateways commit side by side (Decision 0086).
+
+    A process that is not a member of a cluster always takes the exclusive lock.
+    """
+
+    EXCLUSIVE = 0
+    """For every write that is not named below. No other process writes at the same time."""
+    SHARED = 1
+    """For rows that only the holder of a shard writes. The write is fenced."""
+    AUDIT = 2
+    """Gateways write the audit log one after the other, because each record contains the hash of the record before."""
+    USAGE = 3
+    """For the usage of subscription keys."""
+    ATTEMPTS = 4
+    """For the counts of login attempts."""
 
 
 class _Limit(threading.local):
@@ -117,11 +136,10 @@ class Database(ABC):
     def lock(self, connection: Connection) -> None:
         """Wait until no other process is in a write transaction."""
 
-    def start_transaction(self, connection: Connection, _shared: bool, _long: bool, /) -> TransactionStart:
-        """Wait for the lock, and return the position of the transaction in the change feed.
+    def start_transaction(self, connection: Connection, _locks: Collection[WriteLock], _long: bool, /) -> TransactionStart:
+        """Wait for the locks, and return the position of the transaction in the change feed.
 
-        If shared, other processes can be in shared transactions at the same time. If long, the transaction may change a
-        large part of the database.
+        If long, the transaction may change a large part of the database.
         """
         newest = connection.execute(_NEWEST).scalar() or 0
         return TransactionStart(newest, newest)
@@ -280,19 +298,19 @@ class WriterConnection:
             self._database.prepare_writer(self._connection)
         return self._connection
 
-    def begin(self, *, shared: bool, long: bool) -> tuple[Connection, TransactionStart]:
+    def begin(self, locks: Collection[WriteLock], *, long: bool) -> tuple[Connection, TransactionStart]:
         """Begin a write transaction. If the connection was lost while it was idle, it is replaced."""
         try:
-            return self._begin(shared=shared, long=long)
+            return self._begin(locks, long=long)
         except DBAPIError as error:
             if not error.connection_invalidated or time_is_up():
                 raise
         self.close()
-        return self._begin(shared=shared, long=long)
+        return self._begin(locks, long=long)
 
-    def _begin(self, *, shared: bool, long: bool) -> tuple[Connection, TransactionStart]:
+    def _begin(self, locks: Collection[WriteLock], *, long: bool) -> tuple[Connection, TransactionStart]:
         connection = self._get()
-        return connection, self._database.start_transaction(connection, shared, long)
+        return connection, self._database.start_transaction(connection, locks, long)
 
     def close(self) -> None:
         self._on_closed()

@@ -1,6 +1,6 @@
 """A database on a PostgreSQL server."""
 
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from sqlalchemy import (
     Engine,
     String,
     Table,
+    TextClause,
     any_,
     bindparam,
     cast,
@@ -31,7 +32,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from domogate.stores.cursors import SELECT_CHANGES, CompleteCursor, CompleteCursorOf, FeedRead, OldestCursor, TransactionStart
-from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, time_is_up
+from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, WriteLock, time_is_up
 from domogate.stores.tables import changes, feed, members, parked, webhooks
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ _WAIT = "set_config('lock_timeout', '500ms', true)"
 _WAIT_NO_LONGER = "set_config('lock_timeout', '0', true)"
 _LOCK = text(f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})")
 _LOCK_AS_MEMBER = text(f"SELECT {_WAIT}, pg_advisory_xact_lock({_WRITE_LOCK}), {_WAIT_NO_LONGER}")
-_LOCK_SHARED = text(f"SELECT {_WAIT}, pg_advisory_xact_lock_shared({_WRITE_LOCK}), {_WAIT_NO_LONGER}")
 _LIMIT_IDLE = text("SET idle_in_transaction_session_timeout = '1s'")
 """A gateway that is frozen or cut off in a transaction delays the others for this time at most."""
 _ALLOW_IDLE = text("SET LOCAL idle_in_transaction_session_timeout = '60s'")
@@ -137,11 +137,11 @@ class PostgresDatabase(Database):
     def lock(self, connection: Connection) -> None:
         connection.execute(_LOCK)
 
-    def start_transaction(self, connection: Connection, shared: bool, long: bool, /) -> TransactionStart:
+    def start_transaction(self, connection: Connection, locks: Collection[WriteLock], long: bool, /) -> TransactionStart:
         if not self.is_shared:
             self.lock(connection)
         else:
-            connection.execute(_LOCK_SHARED if shared else _LOCK_AS_MEMBER)
+            connection.execute(_LOCK_AS_MEMBER if WriteLock.EXCLUSIVE in locks else _lock_shared(frozenset(locks)))
             if long:
                 connection.execute(_ALLOW_IDLE)
         # The transaction gets its number now, after the lock: so the order of cursors is the order of commits for each plant.
@@ -199,6 +199,13 @@ class PostgresDatabase(Database):
 
     def is_listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
         return column == any_(bindparam(name, type_=postgresql.ARRAY(String)))
+
+
+@cache
+def _lock_shared(locks: frozenset[WriteLock]) -> TextClause:
+    """Return the statement that takes the shared lock, and then the locks of single subjects, always in the same order."""
+    named = [f"pg_advisory_xact_lock({_WRITE_LOCK + lock})" for lock in sorted(locks - {WriteLock.SHARED})]
+    return text(f"SELECT {', '.join((_WAIT, f'pg_advisory_xact_lock_shared({_WRITE_LOCK})', *named, _WAIT_NO_LONGER))}")
 
 
 def _code_of(error: Exception) -> str | None:

@@ -21,7 +21,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from domogate.domain.states import Report
 from domogate.ports import Clock, Holdings, Listener, Sealer, StoreTimeout
 from domogate.stores.batch import OrderChange
-from domogate.stores.engine import READERS, Database, Transaction, time_is_up
+from domogate.stores.engine import READERS, Database, Transaction, WriteLock, time_is_up
 from domogate.stores.fencing import fence, tell_when_fenced
 from domogate.stores.inspection import DatabaseUnusable, UsedDatabases, inspect_file
 from domogate.stores.migrate import is_empty, migrate
@@ -215,12 +215,20 @@ class SqlSubject:
         return result
 
     def _write_driven(
-        self, plant_ids: Iterable[str], reports: Sequence[Report] = (), change: OrderChange | None = None
+        self,
+        plant_ids: Iterable[str],
+        reports: Sequence[Report] = (),
+        change: OrderChange | None = None,
+        work: Callable[[Transaction], Any] | None = None,
     ) -> asyncio.Future[Any]:
-        """Queue a write about plants that this gateway drives. Raises Fenced if another gateway of the cluster drives them."""
+        """Queue a write about plants that this gateway drives. Raises Fenced if another gateway of the cluster drives them.
+
+        `work` may write only rows that no other gateway writes with a shared lock.
+        """
         if self.holdings is None:
-            return self._running().submit(reports=reports, change=change)
-        writing = self._running().submit(reports=reports, change=change, fences=fence(self.holdings, plant_ids))
+            return self._running().submit(work, reports, change, lock=WriteLock.SHARED)
+        fences = fence(self.holdings, plant_ids)
+        writing = self._running().submit(work, reports, change, fences=fences, lock=WriteLock.SHARED)
         tell_when_fenced(self.holdings, writing)
         return writing
 
@@ -247,14 +255,17 @@ def reads(
 
 
 def writes(
-    work: Callable[Concatenate[Transaction, P], T], *, long: bool = False
+    work: Callable[Concatenate[Transaction, P], T], *, long: bool = False, lock: WriteLock = WriteLock.EXCLUSIVE
 ) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
-    """Make a method of a subject from a function that writes. With `long`, it may change a large part of the database."""
+    """Make a method of a subject from a function that writes. With `long`, it may change a large part of the database.
+
+    All functions that write the same rows must have the same lock or the exclusive lock.
+    """
 
     @wraps(work)
     async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> T:
         bound = partial(_call, work, args, kwargs)
-        result: T = await self._running().submit(bound, seconds=LONG if long else None)
+        result: T = await self._running().submit(bound, seconds=LONG if long else None, lock=lock)
         return result
 
     return method

@@ -1,11 +1,26 @@
 """Webhooks, their positions in the change feed, and their pending deliveries (Decision 0045)."""
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, TypeVar, TypeVarTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Delete,
+    Row,
+    Select,
+    Update,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
-from domogate.domain.events import Change
+from domogate.domain.events import Change, WebhookChanged
 from domogate.domain.ids import Id
 from domogate.domain.notices import NoticeKind
 from domogate.domain.webhooks import PendingDelivery, TooManyWebhooks, Webhook, WebhookFormat
@@ -17,24 +32,15 @@ from domogate.stores.tables import changes, parked, plants, users, webhooks
 
 PRUNE_CHUNK = 1_000
 
+A = TypeVarTuple("A")
+T = TypeVar("T")
+
 _OF_ID: ColumnElement[bool] = webhooks.c.id == bindparam("of_id")
 _ACTIVE = webhooks.c.ended_at.is_(None)
 _FIND = select(webhooks).where(_OF_ID)
-_HELD: ColumnElement[bool] = and_(_OF_ID, _ACTIVE, webhooks.c.holder == bindparam("by"))
-_HOLDS = select(webhooks.c.id).where(_HELD)
-_CLAIM = (
-    update(webhooks)
-    .where(
-        _OF_ID,
-        _ACTIVE,
-        or_(
-            webhooks.c.holder == bindparam("by"),
-            webhooks.c.held_until <= bindparam("now"),
-            webhooks.c.held_until > bindparam("beyond"),
-        ),
-    )
-    .values(holder=bindparam("by"), held_until=bindparam("until"))
-)
+_ACTIVE_OF_ID: ColumnElement[bool] = and_(_OF_ID, _ACTIVE)
+_IS_ACTIVE = select(webhooks.c.id).where(_ACTIVE_OF_ID)
+_PLANTS = select(webhooks.c.plant_id).where(_ACTIVE).distinct()
 _NEXT_PENDING = (
     select(func.coalesce(func.min(parked.c.next_at), 0.0))
     .where(parked.c.webhook_id == webhooks.c.id, parked.c.dead_at.is_(None))
@@ -50,7 +56,7 @@ _OLDEST_PROBLEM = (
 # The time and the problem of the next pending delivery are copied to the row of the webhook, for lists of webhooks.
 _MOVE = (
     update(webhooks)
-    .where(_HELD)
+    .where(_ACTIVE_OF_ID)
     .values(
         position=bindparam("to"),
         failing_since=None,
@@ -61,7 +67,7 @@ _MOVE = (
 )
 _HOLD = (
     update(webhooks)
-    .where(_HELD)
+    .where(_ACTIVE_OF_ID)
     .values(
         failing_since=func.coalesce(webhooks.c.failing_since, bindparam("at")),
         failures=webhooks.c.failures + 1,
@@ -98,6 +104,7 @@ def add_webhook(tx: Transaction, webhook: Webhook, *, most: int | None = None) -
         return False
     tx.connection.execute(delete(webhooks).where(theirs, alike))
     tx.connection.execute(_INSERT, _to_row(tx, webhook))
+    tx.emit(WebhookChanged(webhook_id=webhook.id, of_plant=webhook.plant_id))
     return True
 
 
@@ -148,50 +155,55 @@ def list_webhooks(
     return [_from_row(connection, row) for row in rows]
 
 
+def list_active_webhooks(connection: Connection, is_wanted: Callable[[Id], bool]) -> Sequence[Webhook]:
+    active = select(webhooks).where(_ACTIVE).order_by(webhooks.c.created_at, webhooks.c.id)
+    plant_ids = [plant_id for plant_id in connection.execute(_PLANTS).scalars() if is_wanted(plant_id)]
+    pages = (connection.execute(active.where(webhooks.c.plant_id.in_(some))) for some in chunked(plant_ids))
+    return [_from_row(connection, row) for rows in pages for row in rows]
+
+
+def _change(tx: Transaction, webhook_id: Id, changing: Update | Delete) -> bool:
+    """Execute the statement, and tell the gateway that delivers the webhook. Return False if there is no such webhook."""
+    plant_id = tx.connection.execute(changing.returning(webhooks.c.plant_id)).scalar()
+    if plant_id is not None:
+        tx.emit(WebhookChanged(webhook_id=webhook_id, of_plant=plant_id))
+    return plant_id is not None
+
+
+def _update_active(webhook_id: Id) -> Update:
+    return update(webhooks).where(webhooks.c.id == webhook_id, _ACTIVE)
+
+
 def set_webhook_secret(tx: Transaction, webhook_id: Id, secret: str) -> bool:
     sealed = seal(tx, webhooks.c.secret, webhook_id, secret)
-    changing = update(webhooks).where(webhooks.c.id == webhook_id, _ACTIVE).values(secret=sealed)
-    return tx.connection.execute(changing).rowcount == 1
+    return _change(tx, webhook_id, _update_active(webhook_id).values(secret=sealed))
 
 
 def end_webhook(tx: Transaction, webhook_id: Id, why: str, at: float) -> bool:
-    ending = update(webhooks).where(webhooks.c.id == webhook_id, _ACTIVE).values(ended_at=at, ended_why=storable(why))
-    if tx.connection.execute(ending).rowcount == 0:
+    if not _change(tx, webhook_id, _update_active(webhook_id).values(ended_at=at, ended_why=storable(why))):
         return False
     tx.connection.execute(delete(parked).where(parked.c.webhook_id == webhook_id, parked.c.dead_at.is_(None)))
     return True
 
 
 def delete_webhook(tx: Transaction, webhook_id: Id) -> bool:
-    return tx.connection.execute(delete(webhooks).where(webhooks.c.id == webhook_id)).rowcount == 1
+    return _change(tx, webhook_id, delete(webhooks).where(webhooks.c.id == webhook_id))
 
 
 # --- Delivery ---------------------------------------------------------------------------------------------------------
 
 
-def claim_webhook(tx: Transaction, webhook_id: Id, holder: str, now: float, until: float) -> Webhook | None:
-    # A lease that ends later than two of its lengths from now was taken while a clock was far ahead.
-    when = {"now": now, "until": until, "beyond": until + (until - now)}
-    claimed = tx.connection.execute(_CLAIM, {"of_id": webhook_id, "by": holder, **when}).rowcount == 1
-    return find_webhook(tx.connection, webhook_id) if claimed else None
-
-
-def release_webhooks(tx: Transaction, holder: str) -> None:
-    tx.connection.execute(update(webhooks).where(webhooks.c.holder == holder).values(holder="", held_until=0.0))
-
-
-def move_webhook(tx: Transaction, webhook_id: Id, holder: str, position: int, pending: Sequence[PendingDelivery] = ()) -> bool:
-    who = {"of_id": webhook_id, "by": holder}
-    if pending and tx.connection.execute(_HOLDS, who).first() is None:
+def move_webhook(tx: Transaction, webhook_id: Id, position: int, pending: Sequence[PendingDelivery] = ()) -> bool:
+    if pending and tx.connection.execute(_IS_ACTIVE, {"of_id": webhook_id}).first() is None:
         return False
     for item in pending:
         save_pending(tx, item)
     problem = next((item.problem for item in pending if item.attempts), "")
-    return tx.connection.execute(_MOVE, {**who, "to": position, "words": storable(problem)}).rowcount == 1
+    return tx.connection.execute(_MOVE, {"of_id": webhook_id, "to": position, "words": storable(problem)}).rowcount == 1
 
 
-def hold_webhook(tx: Transaction, webhook_id: Id, holder: str, at: float, next_at: float, problem: str) -> bool:
-    told = {"of_id": webhook_id, "by": holder, "at": at, "next": next_at, "words": storable(problem)}
+def hold_webhook(tx: Transaction, webhook_id: Id, at: float, next_at: float, problem: str) -> bool:
+    told = {"of_id": webhook_id, "at": at, "next": next_at, "words": storable(problem)}
     return tx.connection.execute(_HOLD, told).rowcount == 1
 
 
@@ -269,7 +281,7 @@ def replay_dead(tx: Transaction, webhook_id: Id, cursors: Collection[int] | None
         parts = [again.where(dead, parked.c.cursor.in_(part)) for part in chunked(sorted(set(cursors)))]
         replayed = sum(tx.connection.execute(part).rowcount for part in parts)
     if replayed:
-        tx.connection.execute(update(webhooks).where(webhooks.c.id == webhook_id, _ACTIVE).values(next_at=at))
+        _change(tx, webhook_id, _update_active(webhook_id).values(next_at=at))
     return replayed
 
 
@@ -290,15 +302,27 @@ class SqlWebhooks(SqlSubject):
     add_webhook = writes(add_webhook)
     find_webhook = reads(find_webhook)
     list_webhooks = reads(list_webhooks)
+    list_active_webhooks = reads(list_active_webhooks)
     set_webhook_secret = writes(set_webhook_secret)
     end_webhook = writes(end_webhook)
     delete_webhook = writes(delete_webhook)
-    claim_webhook = writes(claim_webhook)
-    release_webhooks = writes(release_webhooks)
-    move_webhook = writes(move_webhook)
-    hold_webhook = writes(hold_webhook)
     list_pending = reads(list_pending)
-    save_pending = writes(save_pending)
-    remove_pending = writes(remove_pending)
     replay_dead = writes(replay_dead)
     prune_pending = repeats(prune_pending)
+
+    async def move_webhook(self, webhook: Webhook, position: int, pending: Sequence[PendingDelivery] = ()) -> bool:
+        return await self._deliver(webhook, move_webhook, webhook.id, position, pending)
+
+    async def hold_webhook(self, webhook: Webhook, at: float, next_at: float, problem: str) -> bool:
+        return await self._deliver(webhook, hold_webhook, webhook.id, at, next_at, problem)
+
+    async def save_pending(self, webhook: Webhook, pending: PendingDelivery) -> None:
+        await self._deliver(webhook, save_pending, pending)
+
+    async def remove_pending(self, webhook: Webhook, cursor: int) -> bool:
+        return await self._deliver(webhook, remove_pending, webhook.id, cursor)
+
+    async def _deliver(self, webhook: Webhook, work: Callable[[Transaction, *A], T], *args: *A) -> T:
+        """Write the progress of a webhook. In a cluster only the holder of its shard may do so."""
+        result: T = await self._write_driven((webhook.plant_id,), work=lambda tx: work(tx, *args))
+        return result

@@ -11,7 +11,7 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -24,7 +24,7 @@ from domogate.domain.states import Report
 from domogate.ports import Clock, Listener, StoreTimeout
 from domogate.stores.batch import Batch, OrderChange, Unit, WriteQueue
 from domogate.stores.cursors import TransactionStart
-from domogate.stores.engine import Database, Transaction, WriterConnection, time_limit
+from domogate.stores.engine import Database, Transaction, WriteLock, WriterConnection, time_limit
 from domogate.stores.feed import Feed, FeedPage
 from domogate.stores.fencing import Fence
 from domogate.stores.presence import HEARTBEAT, Presence
@@ -105,19 +105,16 @@ class Writer:
         change: OrderChange | None = None,
         seconds: float | None = None,
         fences: Sequence[Fence] = (),
+        lock: WriteLock = WriteLock.EXCLUSIVE,
     ) -> asyncio.Future[Any]:
-        """Queue a write and return a future with its answer.
+        """Queue a write and return a future with its answer. It raises StoreTimeout after this number of seconds.
 
-        The future raises StoreTimeout if there is no answer after this number of seconds; the write may be executed later.
+        The write may be executed later.
         """
         future: asyncio.Future[Any] = self._loop.create_future()
-        unit = Unit(future, work, reports, change, fences)
-        if seconds is not None:
-            unit.seconds = seconds
-        elif work is None and change is None:
-            unit.seconds = max(REPORT_SECONDS, self._limits.deadline)
-        else:
-            unit.seconds = self._limits.deadline
+        unit = Unit(future, work, reports, change, fences, lock)
+        is_report = work is None and change is None
+        unit.seconds = seconds or max(REPORT_SECONDS if is_report else 0.0, self._limits.deadline)
         unit.timer = self._loop.call_later(unit.seconds + GRACE, expire, future, unit.seconds)
         try:
             self._queue.put(unit)
@@ -212,9 +209,10 @@ class Writer:
             self._fail(batch, error)
 
     def _write_batch(self, batch: list[Unit]) -> None:
-        is_data = all(unit.work is None for unit in batch)
-        shared = is_data and self._database.is_shared
-        connection, start = self._begin_for(batch, shared=shared)
+        locks = {unit.lock for unit in batch}
+        is_exclusive = WriteLock.EXCLUSIVE in locks
+        shared = self._database.is_shared and not is_exclusive
+        connection, start = self._begin_for(batch, locks)
         if shared:
             self._recorder.begin_shared(start.structure, {fence for unit in batch for fence in unit.fences})
         else:
@@ -239,22 +237,23 @@ class Writer:
             self._answer(batch)
             return
         own = tx.write_changes()
-        if not is_data and any(type(change.event) in (PlantChanged, StateChanged) for change in own):
+        if is_exclusive and any(type(change.event) in (PlantChanged, StateChanged) for change in own):
             self._database.note_structure(connection, start.position)
             self._recorder.structure = start.position
         self._commit(connection)
         self._queue.expect(len(batch))
         self.written = own[-1].cursor if own else self.written
-        if shared and own:
+        if not shared:
+            self._feed.delivered = own[-1].cursor if own else start.position
+            self._answer(batch, own)
+        elif own:
             self._feed.keep(own)
             self._waiting.append((self.written, batch))
             self._pause = SHORTEST_PAUSE
             self._call(self._on_commit)
             self._poll_feed()
         else:
-            if not shared:  # Before the end of a shared transaction, other changes can still appear.
-                self._feed.delivered = own[-1].cursor if own else start.position
-            self._answer(batch, own)
+            self._answer(batch)  # Before the end of a shared transaction, other changes can still appear.
 
     def _fail(self, units: Sequence[Unit], error: Exception) -> None:
         explained = self._explain(error)
@@ -268,7 +267,7 @@ class Writer:
         if own:
             self._call(self._on_commit)
 
-    def _begin_for(self, batch: list[Unit], *, shared: bool) -> tuple[Connection, TransactionStart]:
+    def _begin_for(self, batch: list[Unit], locks: Collection[WriteLock]) -> tuple[Connection, TransactionStart]:
         """Begin a transaction. Another process may hold the lock for a long time, for example during an import.
 
         So the writer tries again while a caller waits.
@@ -276,7 +275,7 @@ class Writer:
         long = any(unit.seconds > LONG_SECONDS for unit in batch)
         while True:
             try:
-                begun = self._connection.begin(shared=shared, long=long)
+                begun = self._connection.begin(locks, long=long)
             except Exception as error:
                 self.is_reachable = self._database.is_busy(error)
                 if not self.is_reachable or all(unit.future.done() for unit in batch):

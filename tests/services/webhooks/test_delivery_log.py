@@ -48,5 +48,6 @@ async def test_attempts_of_a_delivery_are_logged_until_the_webhook_is_removed(
     assert [(one.event_id, one.attempt, one.status) for one in log.list(webhook.id)] == [
         (str(cursor), 2, 204), (str(cursor), 1, 400),
     ]  # fmt: skip
-    setup.dispatcher.remove(webhook.id)
+    await setup.store.delete_webhook(webhook.id)
+    await setup.settle()
     assert log.list(webhook.id) == ()

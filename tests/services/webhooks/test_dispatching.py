@@ -1,13 +1,15 @@
-"""Which gateway delivers, how it stops, and failures of the gateway itself."""
+"""Changes by other processes, how it stops, and failures of the gateway itself."""
 
 import asyncio
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
 
+from domogate.domain.events import Change, ChangesLost
 from domogate.ports import Undelivered
+from domogate.stores import SqlStore, sqlite_url
 from support.clocks import ManualClock
 from support.delivery_setup import (
     GIVEN_UP,
@@ -16,7 +18,6 @@ from support.delivery_setup import (
     DeliverySetup,
     RecordingSender,
     open_delivery_setup,
-    running_deliveries,
 )
 
 pytestmark = pytest.mark.slow
@@ -26,49 +27,12 @@ AWAY = Undelivered("The receiver did not answer within 15 s.")
 DAY = 86_400.0
 
 
-class TestSeveralGateways:
-    async def test_exactly_one_delivers_and_another_takes_over(self, database: Path) -> None:
-        clock, first, second = ManualClock(), RecordingSender(), RecordingSender()
-        async with (
-            open_delivery_setup(database, first, clock) as one,
-            open_delivery_setup(database, second, clock, estate=None) as two,
-        ):
-            webhook = await one.register(URL)
-            await two.until(lambda: two.dispatcher.webhooks == 1)
-            cursors = [await one.report(LAMPS[0], n) for n in range(10)]
-            await one.settle()
-            await two.until(lambda: len(first.got) + len(second.got) == 10)
-            await one.dispatcher.stop()
-            cursors.append(await two.report(LAMPS[0], 50))
-            clock.at += 10
-            await two.until(lambda: len(first.got) + len(second.got) == 11)
-            assert sorted(first.cursors() + second.cursors()) == cursors
-            await two.settle()
-            assert (await two.find(webhook)).position == cursors[-1]
-
-    async def test_one_that_died_is_replaced_once_its_time_is_up(self, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        async def fail(*_: object) -> NoReturn:
-            raise OSError("the database is gone")
-
-        clock, first, second = ManualClock(), RecordingSender(), RecordingSender()
-        first.answer = lambda *_: asyncio.sleep(3600, 200)
-        async with open_delivery_setup(database, first, clock) as one:
-            await one.register(URL)
-            cursor = await one.report()
-            await one.until(lambda: len(first.got) == 1)
-            monkeypatch.setattr(one.store, "claim_webhook", fail)
-            async with open_delivery_setup(database, second, clock, estate=None) as two:
-                await two.until(lambda: two.dispatcher.webhooks == 1)
-                await two.settle()
-                assert second.got == []
-                clock.at += 61
-                await two.until(lambda: len(second.got) == 1)
-                assert second.cursors() == [cursor]
-                await two.settle()
-            for delivery in running_deliveries():
-                delivery.cancel()
-
-    async def test_what_a_command_replays_or_removes_is_noticed(self, setup: DeliverySetup, sender: RecordingSender) -> None:
+class TestOtherProcesses:
+    async def test_what_a_command_replays_or_removes_is_noticed(
+        self, database: Path, setup: DeliverySetup, sender: RecordingSender
+    ) -> None:
+        command_line = SqlStore(sqlite_url(database), clock=setup.clock, gateway=False)
+        await command_line.start()
         sender.answer = AWAY
         webhook = await setup.register(URL)
         cursor = await setup.report()
@@ -77,9 +41,10 @@ class TestSeveralGateways:
         await setup.pass_time(3600)
         sender.got.clear()
         sender.answer = 200
-        await setup.store.replay_dead(webhook.id, None, setup.clock.now())
+        await command_line.replay_dead(webhook.id, None, setup.clock.now())
         await setup.until(lambda: sender.cursors() == [cursor])
-        await setup.store.delete_webhook(webhook.id)
+        await command_line.delete_webhook(webhook.id)
+        await command_line.stop()
         await setup.until(lambda: setup.dispatcher.webhooks == 0)
 
 
@@ -88,7 +53,7 @@ class TestStopping:
     async def test_what_is_under_way_ends_and_counts(
         self, database: Path, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch, found_again: bool
     ) -> None:
-        """Also for a webhook that is registered here and then found in the store: its worker must not be replaced."""
+        """Also for a webhook that is found in the store again: its worker must not be replaced."""
         monkeypatch.setattr("domogate.services.webhooks.dispatcher._GRACE", PATIENCE)
         clock, going, stopping = ManualClock(), asyncio.Event(), asyncio.Event()
 
@@ -103,7 +68,7 @@ class TestStopping:
             cursors = [await one.report(LAMPS[0], n) for n in range(5)]
             await going.wait()
             if found_again:
-                one.dispatcher.add(webhook)
+                one.dispatcher.apply([Change(0, 0.0, ChangesLost())])
             stopping.set()  # the delivery goes on at the next turn of the loop, when the dispatcher is stopping
         assert sender.cursors() == cursors[:1]
         sender.answer = 200
@@ -149,35 +114,22 @@ class TestTrouble:
         await setup.pass_time(5)
         assert sender.cursors() == [cursor]
 
-    async def test_a_store_that_fails_while_a_receiver_takes_its_time_does_not_end_the_watch(
+    async def test_a_webhook_that_cannot_be_read_is_read_again(
         self, setup: DeliverySetup, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Otherwise nothing would be tried again, without any error."""
-        asked, failed, answered = asyncio.Event(), asyncio.Event(), asyncio.Event()
-
-        async def take() -> Any:
-            asked.set()
-            await answered.wait()
-            return AWAY
+        monkeypatch.setattr("domogate.services.webhooks.dispatcher._RETRY", 0.01)
+        failed = asyncio.Event()
 
         async def fail(*_: Any) -> None:
             failed.set()
             raise OSError("disk")
 
-        sender.answer = lambda *_: take()
-        await setup.register(URL)
-        cursor = await setup.report()
-        await asked.wait()
         with monkeypatch.context() as patched:
-            patched.setattr(setup.store, "claim_webhook", fail)
-            setup.clock.at += 6.0  # more than half of the length of the lease
+            patched.setattr(setup.store, "find_webhook", fail)
+            await setup.register(URL)
             await failed.wait()
-        answered.set()
-        await setup.settle()
-        sender.answer = 200
-        await setup.pass_time(10)
-        assert sender.cursors()[-1] == cursor
-        assert len(sender.got) == 2
+        cursor = await setup.report()
+        await setup.until(lambda: sender.cursors() == [cursor])
 
     async def test_dead_letters_past_keeping_go(self, setup: DeliverySetup, sender: RecordingSender) -> None:
         sender.answer = AWAY

@@ -1,6 +1,6 @@
 """Webhooks and their pending deliveries."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from domogate.domain.ids import Id
@@ -34,6 +34,13 @@ class WebhookStore(Protocol):
         """
         ...
 
+    async def list_active_webhooks(self, is_wanted: Callable[[Id], bool]) -> Sequence[Webhook]:
+        """Return the webhooks that have not ended, of the plants for which `is_wanted` returns True. No others are read.
+
+        `is_wanted` is called on another thread.
+        """
+        ...
+
     async def set_webhook_secret(self, webhook_id: Id, secret: str) -> bool: ...
     async def end_webhook(self, webhook_id: Id, why: str, at: float) -> bool:
         """Stop delivery, delete pending deliveries and keep dead letters. Return False if it has ended before or is unknown."""
@@ -41,17 +48,17 @@ class WebhookStore(Protocol):
 
     async def delete_webhook(self, webhook_id: Id) -> bool: ...
 
-    async def claim_webhook(self, webhook_id: Id, holder: str, now: float, until: float) -> Webhook | None:
-        """Take or renew the lease until the time `until`. Return None if another holder has it or the webhook is not active."""
+    # The progress of deliveries. All these raise Fenced if another gateway of the cluster holds the plant.
+
+    async def move_webhook(self, webhook: Webhook, position: int, pending: Sequence[PendingDelivery] = ()) -> bool:
+        """Set the position, store `pending`, and clear the failure. Return False if the webhook has ended or was deleted."""
         ...
 
-    async def release_webhooks(self, holder: str) -> None: ...
-    async def move_webhook(self, webhook_id: Id, holder: str, position: int, pending: Sequence[PendingDelivery] = ()) -> bool:
-        """Set the position, store `pending`, and clear the failure. Return False if the lease is lost."""
-        ...
+    async def hold_webhook(self, webhook: Webhook, at: float, next_at: float, problem: str) -> bool:
+        """Record that the receiver is unreachable. The next attempt is at `next_at`.
 
-    async def hold_webhook(self, webhook_id: Id, holder: str, at: float, next_at: float, problem: str) -> bool:
-        """Record that the receiver is unreachable. The next attempt is at `next_at`. Return False if the lease is lost."""
+        Return False if the webhook has ended or was deleted.
+        """
         ...
 
     async def list_pending(
@@ -60,11 +67,11 @@ class WebhookStore(Protocol):
         """Return deliveries in cursor order. `due_at`: only those with the next attempt at or before this time."""
         ...
 
-    async def save_pending(self, pending: PendingDelivery) -> None:
+    async def save_pending(self, webhook: Webhook, pending: PendingDelivery) -> None:
         """Add the delivery, or replace the one with the same webhook and cursor."""
         ...
 
-    async def remove_pending(self, webhook_id: Id, cursor: int) -> bool:
+    async def remove_pending(self, webhook: Webhook, cursor: int) -> bool:
         """Remove a delivery that succeeded or is not wanted any more. Return False if it does not exist."""
         ...
 

@@ -4,5 +4,6 @@ from domogate.services.cluster.holder_watch import HolderWatch
 from domogate.services.cluster.holdings import HeldShards
 from domogate.services.cluster.membership import LeaseTimes, Membership, ShardDriver, ShardMessenger
 from domogate.services.cluster.propagation import Propagation
+from domogate.services.cluster.shard_work import ShardWork
 
-__all__ = ["HeldShards", "HolderWatch", "LeaseTimes", "Membership", "Propagation", "ShardDriver", "ShardMessenger"]
+__all__ = ["HeldShards", "HolderWatch", "LeaseTimes", "Membership", "Propagation", "ShardDriver", "ShardMessenger", "ShardWork"]

@@ -1,34 +1,21 @@
 """Administration of webhooks by operators, users and applications. It does not need a running gateway."""
 
 from collections.abc import Collection, Sequence
-from typing import Protocol
 
 from domogate.domain.ids import Id
 from domogate.domain.webhooks import PendingDelivery, Webhook
 from domogate.ports import Audit, Clock, WebhookStore
 from domogate.services.audit import COMMAND_LINE, AuditAction, AuditResult, client_ref
 from domogate.services.refusals import Conflict, NotFound
-from domogate.services.webhooks.delivery_log import DeliveryLog
-
-
-class WebhookDispatcher(Protocol):
-    """The dispatcher of this process, which learns of changes at once. Other processes notice changes within seconds."""
-
-    @property
-    def log(self) -> DeliveryLog: ...
-    def add(self, webhook: Webhook) -> None: ...
-    def remove(self, webhook_id: Id) -> None: ...
-    def wake(self, webhook_id: Id) -> None: ...
 
 
 class WebhookAdministration:
     """Lists, ends, removes and replays webhooks. `who` is the actor in the audit log."""
 
-    def __init__(self, store: WebhookStore, clock: Clock, audit: Audit, dispatcher: WebhookDispatcher | None = None) -> None:
+    def __init__(self, store: WebhookStore, clock: Clock, audit: Audit) -> None:
         self._store = store
         self._clock = clock
         self._audit = audit
-        self._dispatcher = dispatcher
 
     async def list(self, plant_id: Id | None = None, *, with_dead: bool = False) -> Sequence[Webhook]:
         """Return the webhooks, also ended webhooks, oldest first. `with_dead`: only webhooks that have dead letters."""
@@ -44,8 +31,6 @@ class WebhookAdministration:
     async def remove(self, webhook_id: Id, *, who: str = COMMAND_LINE, address: str = "") -> None:
         """Remove the webhook with its pending deliveries and dead letters. Raises NotFound."""
         webhook = await self.get(webhook_id)
-        if self._dispatcher is not None:
-            self._dispatcher.remove(webhook_id)
         if not await self._store.delete_webhook(webhook_id):
             raise NotFound(f"There is no webhook {webhook_id}.")
         self.note(AuditAction.WEBHOOK_REMOVED, webhook, who, address)
@@ -60,8 +45,6 @@ class WebhookAdministration:
         for webhook in await self.list_active_of(user_id):
             if webhook_id not in (None, webhook.id):
                 continue
-            if self._dispatcher is not None:
-                self._dispatcher.remove(webhook.id)
             if await self._store.end_webhook(webhook.id, reason, self._clock.now()):
                 self.note(AuditAction.WEBHOOK_ENDED, webhook, user_id, address, why=reason)
                 ended += 1
@@ -81,8 +64,6 @@ class WebhookAdministration:
         replayed = await self._store.replay_dead(webhook_id, cursors, self._clock.now())
         if replayed:
             self.note(AuditAction.DEAD_LETTERS_REPLAYED, webhook, who, address, letters=str(replayed))
-            if self._dispatcher is not None:
-                self._dispatcher.wake(webhook_id)
         return replayed
 
     def note(self, action: AuditAction, webhook: Webhook, who: str, address: str, **detail: str) -> None:

@@ -25,8 +25,5 @@ class DeliveryContext(msgspec.Struct, frozen=True):
     formats: WebhookFormats
     counters: DeliveryCounters
     log: DeliveryLog
-    holder: str
-    """The name of this process in leases."""
-    lease_duration: float
     given_up: float
     """The age in seconds at which a refused event becomes a dead letter."""

@@ -1,40 +1,46 @@
-"""Runs the delivery of all webhooks. A webhook has a task only while it has something to deliver."""
+"""Runs the delivery of webhooks. A webhook has a task only while it has something to deliver.
+
+A gateway of a cluster delivers the webhooks of the plants that it holds, and reads no others. Registrations and changes of
+webhooks come through the change feed, also those of other processes.
+"""
 
 import asyncio
-import heapq
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from math import inf
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import structlog
 
 from domogate.common.tasks import cancel
-from domogate.domain.events import Change, ChangesLost, GrantRevoked, PlantChanged, StateChanged, UserChanged
-from domogate.domain.ids import Id, new_id
+from domogate.domain.events import Change, ChangesLost, GrantRevoked, PlantChanged, StateChanged, UserChanged, WebhookChanged
+from domogate.domain.ids import Id
+from domogate.domain.shards import shard_of
 from domogate.domain.webhooks import Webhook
-from domogate.ports import Audit, Clock, WebhookSender
+from domogate.ports import Audit, Clock, Fenced, Holdings, WebhookSender
 from domogate.services.audit import GATEWAY, AuditAction, AuditResult
 from domogate.services.events.notices import find_notice
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.webhooks.administration import webhook_ref
-from domogate.services.webhooks.backoff import is_ahead
 from domogate.services.webhooks.context import DeliveryContext, DeliveryStore
 from domogate.services.webhooks.counters import DeliveryCounters
 from domogate.services.webhooks.delivery_log import DeliveryLog
 from domogate.services.webhooks.formats import WebhookFormats
-from domogate.services.webhooks.lease import RETRY
 from domogate.services.webhooks.rights import WebhookEnded, WebhookRights
+from domogate.services.webhooks.timers import Timers
 from domogate.services.webhooks.worker import WebhookWorker
 
 _FAILING_AT_ONCE = 64
 """The number of failing receivers that are tried in parallel. The number is limited, because each attempt may take long."""
-_LEASE = 10.0
-"""The length of a lease in seconds. After this time another process takes over the webhooks of a process that ended."""
+_RETRY = 5.0
+"""In seconds. After an error of the gateway itself, for example of its database, it tries again after this time."""
 _PRUNE_EVERY = 3_600.0
 _CLOCK_JUMP = 30.0
 """In seconds. If the clock and the monotonic clock differ by more than this, the clock was set, or the machine slept."""
 _GRACE = 2.0
 """The seconds that running deliveries have to finish when the gateway stops."""
+_HAND_OVER = 0.5
+"""The seconds that running deliveries have to finish before another gateway of the cluster gets the plant."""
 
 _log = structlog.get_logger(__name__)
 
@@ -55,15 +61,22 @@ class Dispatcher:
         given_up: float,
         dead_kept: float,
         may_prune: Callable[[], Awaitable[bool]],
-        poll: float = 5.0,
+        holdings: Holdings | None = None,
+        is_current: Callable[[], bool] = lambda: True,
+        check_every: float = 5.0,
     ) -> None:
-        """All times are in seconds. `poll`: how often webhooks are read from the store, to see changes of other processes."""
+        """All times are in seconds. `check_every`: how often it checks whether the clock was set.
+
+        `holdings`: the plants that this gateway of a cluster holds. None means that this gateway delivers all webhooks.
+        `is_current` returns whether this gateway knows the latest rights.
+        """
         self._store = store
         self._read_model = read_model
         self._clock = clock
         self._audit = audit
         self._dead_kept = dead_kept
-        self._poll = poll
+        self._check_every = check_every
+        self._holdings = holdings
         self._may_prune = may_prune
         self.counters = DeliveryCounters()
         self.log = DeliveryLog(clock)
@@ -71,12 +84,10 @@ class Dispatcher:
             store=store,
             sender=sender,
             clock=clock,
-            rights=WebhookRights(identities, read_model, clock),
+            rights=WebhookRights(identities, read_model, clock, holdings=holdings, is_current=is_current),
             formats=formats,
             counters=self.counters,
             log=self.log,
-            holder=new_id(),
-            lease_duration=_LEASE,
             given_up=given_up,
         )
         self._workers: dict[Id, WebhookWorker] = {}
@@ -84,16 +95,14 @@ class Dispatcher:
         self._running: dict[Id, asyncio.Task[None]] = {}
         self._run_again: set[Id] = set()
         """Webhooks that were woken while they were running. They run again."""
-        self._timers: list[tuple[float, Id]] = []
-        self._timer_of: dict[Id, float] = {}
-        self._timer_set = asyncio.Event()
+        self._timers = Timers()
         self._failing = asyncio.Semaphore(_FAILING_AT_ONCE)
-        self._background: asyncio.Task[None] | None = None
+        self._background: set[asyncio.Task[None]] = set()
         self._stopping = False
 
     @property
     def webhooks(self) -> int:
-        """The number of webhooks that have not ended."""
+        """The number of webhooks that this gateway delivers."""
         return len(self._workers)
 
     @property
@@ -103,46 +112,77 @@ class Dispatcher:
 
     @property
     def idle(self) -> bool:
-        """Whether no delivery is running or due."""
-        return not self._running and all(at > self._clock.now() for at in self._timer_of.values())
+        """Whether no delivery is running or due, and no webhook is being read."""
+        return not self._running and len(self._background) <= 1 and not self._timers.has_due(self._clock.now())
 
     async def start(self) -> None:
-        await self._read_webhooks()
-        for webhook_id in list(self._workers):
-            self.wake(webhook_id)
-        self._background = asyncio.create_task(self._run_background(), name="webhooks")
+        if self._holdings is None:
+            await self._load()
+        self._begin(self._run_background(), "webhooks")
 
     async def stop(self) -> None:
         """Stop. Deliveries that do not finish in time are cancelled, and the next process repeats them."""
         self._stopping = True
         for worker in self._workers.values():
             worker.stop()
-        await cancel(self._background)
-        self._background = None
+        await cancel(*self._background)
         running = list(self._running.values())
         if running:
             await asyncio.wait(running, timeout=_GRACE)
         await cancel(*running)
-        await self._store.release_webhooks(self._context.holder)
+
+    def _begin(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.create_task(work, name=name)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
     # which webhooks there are
 
-    def add(self, webhook: Webhook) -> None:
-        """Add a webhook that was registered or found in the store. It may be added twice."""
-        if webhook.id in self._workers:
-            return
-        worker = WebhookWorker(webhook, self._context)
-        self._workers[webhook.id] = worker
-        self._by_plant.setdefault(webhook.plant_id, {})[webhook.id] = worker
+    async def _load(self, shards: Collection[int] | None = None) -> None:
+        """Read the webhooks of these shards. None means all that this gateway delivers."""
 
-    def remove(self, webhook_id: Id) -> None:
+        def is_wanted(plant_id: Id) -> bool:
+            return self._accepts(plant_id) and (shards is None or shard_of(plant_id) in shards)
+
+        for webhook in await self._store.list_active_webhooks(is_wanted):
+            self._add(webhook)
+
+    async def _refresh(self, webhook_id: Id) -> None:
+        found = await self._store.find_webhook(webhook_id)
+        if found is None or found.ended_at is not None:
+            self._remove(self._workers.get(webhook_id))
+        else:
+            self._add(found)
+
+    async def _repeat(self, read: Callable[[], Awaitable[None]]) -> None:
+        """Read webhooks from the store. Try again after an error."""
+        while True:
+            try:
+                return await read()
+            except Exception:
+                _log.exception("webhooks could not be read; trying again", seconds=_RETRY)
+                await asyncio.sleep(_RETRY)
+
+    def _add(self, webhook: Webhook) -> None:
+        """Deliver a webhook that was found in the store. If it is known, read it again."""
+        if webhook.id not in self._workers and self._accepts(webhook.plant_id):
+            worker = WebhookWorker(webhook, self._context)
+            self._workers[webhook.id] = worker
+            self._by_plant.setdefault(webhook.plant_id, {})[webhook.id] = worker
+        self.wake(webhook.id)
+
+    def _accepts(self, plant_id: Id) -> bool:
+        return self._holdings is None or self._holdings.accepts(plant_id)
+
+    def _remove(self, worker: WebhookWorker | None) -> None:
         """Deliver nothing more to this webhook. A running delivery is cancelled."""
-        worker = self._workers.pop(webhook_id, None)
-        if worker is None:
+        if worker is None or self._workers.get(worker.webhook.id) is not worker:
             return
+        webhook_id = worker.webhook.id
+        del self._workers[webhook_id]
         worker.stop()
         self.log.forget(webhook_id)
-        self._timer_of.pop(webhook_id, None)
+        self._timers.forget(webhook_id)
         self._run_again.discard(webhook_id)
         of_plant = self._by_plant[worker.webhook.plant_id]
         del of_plant[webhook_id]
@@ -152,20 +192,51 @@ class Dispatcher:
         if running is not None and running is not asyncio.current_task():
             running.cancel()
 
+    # shards of a cluster
+
+    def start_shards(self, shards: Collection[int]) -> None:
+        """Deliver the webhooks of the plants of these shards, which this gateway holds from now on."""
+        self._begin(self._repeat(lambda: self._load(shards)), "read webhooks of shards")
+
+    async def hand_over(self, shards: Collection[int]) -> None:
+        """Stop delivering the webhooks of these shards. Posts that do not end in time are cancelled and repeated by others."""
+        leaving = self._list_workers(shards)
+        for worker in leaving:
+            worker.stop()
+        running = [self._running[worker.webhook.id] for worker in leaving if worker.webhook.id in self._running]
+        if running:
+            await asyncio.wait(running, timeout=_HAND_OVER)
+        for worker in leaving:
+            self._remove(worker)
+        await cancel(*running)
+
+    def drop_shards(self, shards: Collection[int]) -> None:
+        """Stop delivering the webhooks of these shards at once: another gateway may deliver them already."""
+        for worker in self._list_workers(shards):
+            self._remove(worker)
+
+    def _list_workers(self, shards: Collection[int]) -> list[WebhookWorker]:
+        plants = [workers for plant_id, workers in self._by_plant.items() if shard_of(plant_id) in shards]
+        return [worker for workers in plants for worker in workers.values()]
+
     # when they run
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Wake the webhooks that need these changes, and webhooks whose rights may have changed."""
-        for change in changes:
+        for change in () if self._stopping else changes:
             event = change.event
             if isinstance(event, StateChanged | PlantChanged):
                 of_plant = self._by_plant.get(event.plant_id)
                 if of_plant:
                     self._apply_to_plant(change, event.plant_id, of_plant)
             elif isinstance(event, ChangesLost):
-                for worker in self._workers.values():
+                for webhook_id, worker in tuple(self._workers.items()):
                     worker.forget_changes()
-                self._wake_all(tuple(self._workers))
+                    self.wake(webhook_id)
+                self._begin(self._repeat(self._load), "read webhooks")
+            elif isinstance(event, WebhookChanged):
+                if self._accepts(event.of_plant):
+                    self._begin(self._repeat(partial(self._refresh, event.webhook_id)), f"read webhook {event.webhook_id}")
             elif isinstance(event, GrantRevoked | UserChanged):
                 self._wake_all(id for id, worker in self._workers.items() if _depends_on(worker.webhook, event))
 
@@ -208,10 +279,10 @@ class Dispatcher:
                 if worker is None:
                     return
                 next_at = await self._run_worker(worker)
-                if webhook_id not in self._run_again or self._stopping:
+                if webhook_id not in self._run_again or worker.is_stopping:
                     break
             if next_at is not None:
-                self._set_timer(next_at, webhook_id)
+                self._timers.set(next_at, webhook_id)
         finally:
             del self._running[webhook_id]
             if webhook_id in self._run_again:
@@ -225,14 +296,17 @@ class Dispatcher:
             async with self._failing:
                 return await worker.run()
         except WebhookEnded as ended:
-            await self._end(webhook, str(ended))
-            return None
+            await self._end(worker, str(ended))
+        except Fenced:
+            self._remove(worker)
         except Exception:
             _log.exception("a webhook could not be delivered; it is tried again", webhook=webhook.id)
-            return self._clock.now() + RETRY
+            return self._clock.now() + _RETRY
+        return None
 
-    async def _end(self, webhook: Webhook, reason: str) -> None:
-        self.remove(webhook.id)
+    async def _end(self, worker: WebhookWorker, reason: str) -> None:
+        self._remove(worker)
+        webhook = worker.webhook
         if reason and await self._store.end_webhook(webhook.id, reason, self._clock.now()):
             self._audit.note(
                 AuditAction.WEBHOOK_ENDED, who=GATEWAY, what=webhook_ref(webhook), result=AuditResult.OK, detail={"why": reason}
@@ -240,32 +314,16 @@ class Dispatcher:
 
     # in the background
 
-    def _set_timer(self, at: float, webhook_id: Id) -> None:
-        if self._timer_of.get(webhook_id) != at:
-            self._timer_of[webhook_id] = at
-            heapq.heappush(self._timers, (at, webhook_id))
-            self._timer_set.set()
-
     def _forget_timers(self) -> None:
         """The clock was set, so the times of all timers are wrong. Each webhook finds its next time again."""
         self._timers.clear()
-        self._timer_of.clear()
-        for worker in self._workers.values():
+        for webhook_id, worker in tuple(self._workers.items()):
             worker.paused_until = 0.0
-        self._wake_all(self._workers)
-
-    def _wake_due(self) -> None:
-        """Wake the webhooks whose time has come. Replaced timers are skipped."""
-        now = self._clock.now()
-        while self._timers and self._timers[0][0] <= now:
-            at, webhook_id = heapq.heappop(self._timers)
-            if self._timer_of.get(webhook_id) == at:
-                del self._timer_of[webhook_id]
-                self._wake(webhook_id)
+            self.wake(webhook_id)
 
     async def _run_background(self) -> None:
         loop = asyncio.get_running_loop()
-        read_at, prune_at = loop.time() + self._poll, 0.0
+        prune_at = 0.0
         offset = self._clock.now() - loop.time()
         while True:
             now = self._clock.now()
@@ -273,51 +331,14 @@ class Dispatcher:
                 self._forget_timers()
                 prune_at = 0.0
             offset = now - loop.time()
-            self._wake_due()
+            self._wake_all(self._timers.take_due(now))
             try:
-                if loop.time() >= read_at:
-                    read_at = loop.time() + self._poll
-                    await self._read_webhooks()
                 if loop.time() >= prune_at and await self._may_prune():
                     prune_at = loop.time() + _PRUNE_EVERY
                     await self._store.prune_pending(now - self._dead_kept)
             except Exception:
-                _log.exception("the webhooks could not be read; trying again", every=self._poll)
-            await self._renew_leases()
-            pause = max(0.0, min(read_at - loop.time(), _LEASE / 4 if self._running else inf))
-            if self._timers:
-                pause = min(pause, max(0.0, self._timers[0][0] - self._clock.now()))
-            self._timer_set.clear()
-            try:
-                async with asyncio.timeout(pause):
-                    await self._timer_set.wait()
-            except TimeoutError:
-                pass
-
-    async def _renew_leases(self) -> None:
-        """Renew the leases of running deliveries. After a failure there is time to try again before a lease ends."""
-        renewed = await asyncio.gather(
-            *(self._workers[id].renew_lease() for id in self._running if id in self._workers), return_exceptions=True
-        )
-        for failure in renewed:
-            if isinstance(failure, Exception):
-                _log.error("the lease of a webhook could not be renewed; trying again", exc_info=failure)
-
-    async def _read_webhooks(self) -> None:
-        """Read all webhooks from the store, because other processes add, end, remove and replay webhooks too."""
-        before = set(self._workers)
-        now = self._clock.now()
-        alive = {webhook.id: webhook for webhook in await self._store.list_webhooks() if webhook.ended_at is None}
-        for webhook_id in before - alive.keys():
-            self.remove(webhook_id)
-        for webhook_id, webhook in alive.items():
-            if webhook_id not in self._workers:
-                self.add(webhook)
-                self.wake(webhook_id)
-            else:
-                is_due = webhook.next_at > 0 and not is_ahead(webhook.next_at, now)
-                if is_due or webhook.secret != self._workers[webhook_id].webhook.secret:
-                    self.wake(webhook_id)
+                _log.exception("old dead letters could not be removed; trying again", seconds=self._check_every)
+            await self._timers.wait(self._clock.now(), self._check_every)
 
 
 def _depends_on(webhook: Webhook, event: GrantRevoked | UserChanged) -> bool:

@@ -33,11 +33,6 @@ class FeedReader:
         """Forget the changes in memory. The next page is read from the store."""
         self._changes = None
 
-    async def has_more(self, position: int) -> bool:
-        if self._changes is not None:
-            return any(change.cursor > position for change in self._changes)
-        return bool(await self._read_store(position, 1))
-
     async def read_page(self, position: int) -> Sequence[Change]:
         """Return the next changes after `position`. The page is empty at the end of the feed."""
         if self._changes is None:

@@ -18,8 +18,8 @@ from domogate.services.events.filters import scopes_for
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
 from domogate.services.rights.access import Access, get_access
-from domogate.services.webhooks.administration import WebhookAdministration, WebhookDispatcher, check_not_ended
-from domogate.services.webhooks.delivery_log import DeliveryAttempt
+from domogate.services.webhooks.administration import WebhookAdministration, check_not_ended
+from domogate.services.webhooks.delivery_log import DeliveryAttempt, DeliveryLog
 from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.signing import new_webhook_secret, sign_delivery
 
@@ -59,16 +59,16 @@ class Webhooks:
         clock: Clock,
         audit: Audit,
         formats: WebhookFormats,
-        dispatcher: WebhookDispatcher,
+        log: DeliveryLog,
     ) -> None:
         self._store = store
         self._read_model = read_model
         self._sender = sender
         self._clock = clock
         self._formats = formats
-        self._dispatcher = dispatcher
+        self._log = log
         self._tests = WindowLimiter(TESTS, TESTS_SPAN)
-        self._administration = WebhookAdministration(store, clock, audit, dispatcher)
+        self._administration = WebhookAdministration(store, clock, audit)
 
     async def register(
         self,
@@ -119,8 +119,6 @@ class Webhooks:
             raise Conflict(f"This application has {MOST} webhooks for this plant already; remove one first.") from None
         if not added:
             raise Conflict("This application has a webhook for this plant and URL already.")
-        self._dispatcher.add(webhook)
-        self._dispatcher.wake(webhook.id)
 
     async def list_own(self, principal: Principal, form: WebhookFormat | None = None) -> Sequence[Webhook]:
         """Return the webhooks of this client and user, also ended webhooks, oldest first."""
@@ -144,7 +142,6 @@ class Webhooks:
         secret = new_webhook_secret()
         if not await self._store.set_webhook_secret(webhook_id, secret):
             raise Conflict("The webhook has ended; register it again.")
-        self._dispatcher.wake(webhook_id)
         self._administration.note(AuditAction.WEBHOOK_CHANGED, webhook, principal.user_id, address, secret="new")
         return secret
 
@@ -162,7 +159,7 @@ class Webhooks:
     async def list_attempts(self, webhook_id: Id) -> Sequence[DeliveryAttempt]:
         """Return the last attempts of this process, the newest first. Raises NotFound."""
         webhook = await self._administration.get(webhook_id)
-        return self._dispatcher.log.list(webhook.id)
+        return self._log.list(webhook.id)
 
     async def _ping(self, webhook: Webhook, tester: str) -> Ping:
         message, now = f"test_{new_id()}", self._clock.now()
@@ -173,7 +170,7 @@ class Webhooks:
         signed = sign_delivery(webhook, message, now, printed.body)
         try:
             post = self._sender.post(webhook.url, printed.body, {**printed.headers, **signed})
-            answer = await self._dispatcher.log.record(webhook.id, message, 1, post)
+            answer = await self._log.record(webhook.id, message, 1, post)
         except Undelivered as failure:
             return Ping(None, str(failure))
         return Ping(answer.status)

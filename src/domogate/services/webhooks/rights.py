@@ -1,10 +1,13 @@
 """Checks the rights of a webhook before every post (Decision 0043)."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from domogate.domain.faults import NoSuchPlant, NotYourPlant, PasswordToRenew, TermsToAccept, sentence
+from domogate.domain.shards import shard_of
 from domogate.domain.webhooks import Webhook
-from domogate.ports import Clock
+from domogate.ports import Clock, Fenced, Holdings
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.rights.access import Access, check_standing, get_access
 from domogate.services.rights.grants import GrantEnded, get_grant_holder
@@ -22,17 +25,36 @@ class OnHold(Exception):
     """Nothing is delivered now. The events are kept and tried again later. The message says what the user has to do first."""
 
 
-class WebhookRights:
-    """Checks the grant of a webhook and the rights of its user."""
+class NotCurrent(Exception):
+    """This gateway may not know the latest rights, so it delivers nothing now."""
 
-    def __init__(self, identities: IdentityCache, read_model: ReadModel, clock: Clock) -> None:
+
+class WebhookRights:
+    """Checks the grant of a webhook and the rights of its user. In a cluster, also whether this gateway may deliver it now."""
+
+    def __init__(
+        self,
+        identities: IdentityCache,
+        read_model: ReadModel,
+        clock: Clock,
+        *,
+        holdings: Holdings | None = None,
+        is_current: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """`is_current` returns whether this gateway knows all changes up to the bound of its cluster."""
         self._identities = identities
         self._read_model = read_model
         self._clock = clock
+        self._holdings = holdings
+        self._is_current = is_current
 
     async def get_access(self, webhook: Webhook) -> Access:
-        """Return what the webhook may see of its plant now. Raises WebhookEnded, OnHold."""
+        """Return what the webhook may see of its plant now. Raises WebhookEnded, OnHold, NotCurrent, Fenced."""
         plant_id = webhook.plant_id
+        if self._holdings is not None and self._holdings.epoch_of(plant_id) is None:
+            raise Fenced(shard_of(plant_id), None)
+        if not self._is_current():
+            raise NotCurrent
         try:
             holder = await get_grant_holder(self._identities, webhook.grant_id, webhook.user_id, webhook.client_id)
             plant = self._read_model.find_plant(plant_id) or await self._read_model.get_plant(plant_id)

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Collection, Sequence
-from contextlib import suppress
 
 from domogate.domain.events import Change
 from domogate.domain.ids import Id
@@ -14,14 +13,16 @@ from domogate.services.webhooks.batch import Delivery, DeliveryBatch, DeliveryRe
 from domogate.services.webhooks.context import DeliveryContext
 from domogate.services.webhooks.feed_reader import PAGE, FeedReader
 from domogate.services.webhooks.formats import Printed
-from domogate.services.webhooks.lease import RETRY, LeaseLost, WebhookLease
-from domogate.services.webhooks.rights import OnHold, WebhookEnded
+from domogate.services.webhooks.progress import WebhookProgress
+from domogate.services.webhooks.rights import NotCurrent, OnHold, WebhookEnded
 from domogate.services.webhooks.short_retries import ShortRetries
 from domogate.services.webhooks.signing import message_id, sign_delivery
 
 BLOCKED = 1e12
 """The value of `next_at` of a pending delivery that waits for an earlier delivery of its module."""
 _MANY = 100_000
+_RETRY_CURRENT = 1.0
+"""In seconds. A gateway that does not know the latest rights tries again after this time."""
 
 _DOWN = frozenset({Outcome.UNANSWERED, Outcome.BUSY})
 _UP = frozenset({Outcome.ACCEPTED, Outcome.REFUSED})
@@ -32,15 +33,13 @@ class WebhookWorker:
 
     def __init__(self, webhook: Webhook, context: DeliveryContext) -> None:
         self._context = context
-        self._lease = WebhookLease(
-            webhook, context.store, context.clock, holder=context.holder, duration=context.lease_duration
-        )
+        self._progress = WebhookProgress(webhook, context.store, context.clock)
         self._feed = FeedReader(context.store, webhook.plant_id)
         self._handled: set[int] = set()
         """Cursors after the position that are delivered or pending. They are not sent again."""
         self._short_retries = ShortRetries(context.clock)
         self._batch: DeliveryBatch | None = None
-        self._stopping = False
+        self.is_stopping = False
         self.reload = True
         """True if the stored webhook may have changed and must be read again."""
         self.paused_until = 0.0
@@ -48,11 +47,11 @@ class WebhookWorker:
 
     @property
     def webhook(self) -> Webhook:
-        return self._lease.webhook
+        return self._progress.webhook
 
     def stop(self) -> None:
         """Start no more posts."""
-        self._stopping = True
+        self.is_stopping = True
         if self._batch is not None:
             self._batch.stop()
 
@@ -64,52 +63,35 @@ class WebhookWorker:
         """Note a committed change of the webhook's plant, so that the next run need not read it from the store."""
         self._feed.add_change(change)
 
-    async def renew_lease(self) -> None:
-        """Renew the lease during a long post."""
-        with suppress(LeaseLost):  # `run` notices it
-            if self._lease.was_claimed:
-                await self._lease.claim()
-
     async def run(self) -> float | None:
-        """Deliver all events. Return the time of the next run, or None to run at the next event. Raises WebhookEnded."""
+        """Deliver all events. Return the time of the next run, or None to run at the next event.
+
+        Raises WebhookEnded, Fenced.
+        """
         self.paused_until = 0.0
-        clock, lease = self._context.clock, self._lease
-        if 0 < lease.retry_at - clock.now() <= RETRY:
-            return lease.retry_at
-        if self.reload or not lease.is_held:
-            self.reload = False
-            await self._reload()
+        now = self._context.clock.now
         try:
-            try:
-                await self._context.rights.get_access(self.webhook)
-                if self.webhook.failing_since is not None and is_ahead(self.webhook.next_at, clock.now()):
-                    return self._pause_until(self.webhook.next_at)
-                if (paused_until := self._short_retries.paused_until) is not None:
-                    return self._pause_until(paused_until)
-                if not lease.is_held and self.webhook.next_at <= 0 and not await self._feed.has_more(self.webhook.position):
-                    return None
-                await lease.claim()
-                return await self._deliver()
-            except OnHold as reason:
-                self._feed.reset()
-                await lease.claim()
-                return self._pause_until(await lease.back_off(str(reason)))
-        except LeaseLost:
+            if self.reload:
+                self.reload = False
+                if await self._progress.reload():
+                    self._handled.clear()
+            await self._context.rights.get_access(self.webhook)
+            if self.webhook.failing_since is not None and is_ahead(self.webhook.next_at, now()):
+                return self._pause_until(self.webhook.next_at)
+            if (paused_until := self._short_retries.paused_until) is not None:
+                return self._pause_until(paused_until)
+            return await self._deliver()
+        except OnHold as reason:
             self._feed.reset()
-            self._handled.clear()
-            return lease.retry_at
+            self.reload = True  # the write below may fail
+            return self._pause_until(await self._progress.back_off(str(reason)))
+        except NotCurrent:
+            self._feed.reset()
+            return now() + _RETRY_CURRENT
         except BaseException:
             self._feed.reset()
             self.reload = True
             raise
-
-    async def _reload(self) -> None:
-        found = await self._context.store.find_webhook(self.webhook.id)
-        if found is None or found.ended_at is not None:
-            raise WebhookEnded("")
-        if found.position != self.webhook.position:
-            self._handled.clear()
-        self._lease.webhook = found
 
     def _pause_until(self, at: float) -> float:
         self.paused_until = at
@@ -123,7 +105,7 @@ class WebhookWorker:
             if paused_until is not None:
                 return paused_until
         blocked, next_at = await self._find_blocked()
-        while not self._stopping:
+        while not self.is_stopping:
             page = await self._feed.read_page(self.webhook.position)
             if not page:
                 break
@@ -163,7 +145,7 @@ class WebhookWorker:
     async def _run_batch(self, deliveries: Sequence[Delivery]) -> list[DeliveryResult]:
         """Send the deliveries and return their results. Raises WebhookEnded if the receiver wants no more deliveries."""
         self._batch = DeliveryBatch(self._send, is_too_old=self._is_too_old)
-        if self._stopping:
+        if self.is_stopping:
             self._batch.stop()
         try:
             results = await self._batch.deliver(deliveries)
@@ -200,7 +182,7 @@ class WebhookWorker:
         ]
         self._handled.update(item.change.cursor for item in pending)
         if pending or position > self.webhook.position or self.webhook.failing_since is not None:
-            await self._lease.advance(position, pending)
+            await self._progress.advance(position, pending)
         self._handled = {cursor for cursor in self._handled if cursor > position}
 
     async def _pause(self, deliveries: Sequence[Delivery], failures: Sequence[DeliveryResult]) -> float:
@@ -212,12 +194,12 @@ class WebhookWorker:
         too_old = [delivery for delivery in deliveries if self._is_too_old(delivery)]
         if too_old:
             dead = [self._give_up(delivery, problem) for delivery in too_old if await self._print(delivery) is not None]
-            await self._lease.advance(too_old[-1].cursor, dead, answered=False)
+            await self._progress.advance(too_old[-1].cursor, dead, answered=False)
         return await self._back_off(failures, since)
 
     async def _back_off(self, failures: Sequence[DeliveryResult], since: float | None) -> float:
         retry_after = max(result.retry_after or 0.0 for result in failures)
-        return self._pause_until(await self._lease.back_off(failures[0].problem, retry_after, since))
+        return self._pause_until(await self._progress.back_off(failures[0].problem, retry_after, since))
 
     # pending deliveries
 
@@ -231,7 +213,7 @@ class WebhookWorker:
         open_modules = {item.module_id for item in due}
         after = due[0].change.cursor - 1
         soon: list[DeliveryResult] = []
-        while open_modules and not self._stopping:
+        while open_modules and not self.is_stopping:
             items = await store.list_pending(self.webhook.id, dead=False, after=after, limit=PAGE)
             if not items:
                 break
@@ -244,7 +226,7 @@ class WebhookWorker:
             soon += await self._store_results(results, open_modules, failures)
             if failures:
                 return await self._back_off(failures, self.webhook.failing_since)
-        await self._lease.advance(self.webhook.position)
+        await self._progress.advance(self.webhook.position)
         return self._pause_shortly(soon)
 
     async def _store_results(
@@ -258,12 +240,12 @@ class WebhookWorker:
         for result in (result for result in results if result not in soon):
             delivery = result.delivery
             if result.outcome.is_done:
-                writes.append(store.remove_pending(self.webhook.id, delivery.cursor))
+                writes.append(store.remove_pending(self.webhook, delivery.cursor))
             elif result.outcome is Outcome.NOT_TRIED:
                 open_modules.discard(delivery.module_id)
             elif not failures or self._is_too_old(delivery):
                 item = self._to_pending(result)
-                writes.append(store.save_pending(item))
+                writes.append(store.save_pending(self.webhook, item))
                 if item.dead_at is None:
                     open_modules.discard(delivery.module_id)
         await asyncio.gather(*writes)
@@ -303,7 +285,10 @@ class WebhookWorker:
     # one event
 
     async def _print(self, delivery: Delivery) -> Printed | None:
-        """Return None if the event is not for this webhook, or the application may not see it. Raises WebhookEnded, OnHold."""
+        """Return None if the event is not for this webhook, or the application may not see it.
+
+        Raises WebhookEnded, OnHold, NotCurrent, Fenced.
+        """
         webhook = self.webhook
         access = await self._context.rights.get_access(webhook)
         notice = find_notice(delivery.change, access.plant)
@@ -314,8 +299,7 @@ class WebhookWorker:
         return self._context.formats.print_notice(webhook.form, notice, access.plant)
 
     async def _send(self, delivery: Delivery) -> Delivered | None:
-        """Post one event. Raises Undelivered, WebhookEnded, OnHold, LeaseLost."""
-        await self._lease.claim()
+        """Post one event. Raises Undelivered, WebhookEnded, OnHold, NotCurrent, Fenced."""
         printed = await self._print(delivery)
         if printed is None:
             return None

@@ -1,0 +1,62 @@
+"""The progress of one webhook, as it is stored. Only one process writes it: in a cluster the holder of the plant's shard."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from domogate.domain.webhooks import PendingDelivery, Webhook
+from domogate.ports import Clock, WebhookStore
+from domogate.services.webhooks.backoff import retry_delay
+from domogate.services.webhooks.rights import WebhookEnded
+
+
+class WebhookProgress:
+    """A webhook, with its position and its failures. All methods raise WebhookEnded and Fenced."""
+
+    def __init__(self, webhook: Webhook, store: WebhookStore, clock: Clock) -> None:
+        self.webhook = webhook
+        self._store = store
+        self._clock = clock
+        self._failures = 0
+
+    async def reload(self) -> bool:
+        """Read the webhook from the store. Return whether its position is different."""
+        found = await self._store.find_webhook(self.webhook.id)
+        if found is None or found.ended_at is not None:
+            raise WebhookEnded("")
+        before, self.webhook = self.webhook, found
+        return found.position != before.position
+
+    async def advance(self, position: int, pending: Sequence[PendingDelivery] = (), *, answered: bool = True) -> None:
+        """Store that all changes up to `position` are handled and which are pending.
+
+        If `answered` is true, the receiver works again, so the next failure has a short delay. If it is false, the delays still
+        grow.
+        """
+        if not await self._store.move_webhook(self.webhook, position, pending):
+            raise WebhookEnded("")
+        if answered:
+            self._failures = 0
+        waiting = self.webhook.next_at > 0 or any(item.dead_at is None for item in pending)
+        self.webhook = msgspec.structs.replace(
+            self.webhook,
+            position=position,
+            failing_since=None,
+            failures=0,
+            problem="",
+            next_at=self._clock.now() if waiting else 0.0,
+        )
+
+    async def back_off(self, problem: str, retry_after: float | None = None, since: float | None = None) -> float:
+        """Store the failure. Return the time before which nothing may be sent; it grows with each failure."""
+        now = self._clock.now()
+        self._failures = max(self._failures, self.webhook.failures) + 1
+        next_at = now + retry_delay(self._failures, retry_after)
+        began = now if since is None else since
+        if not await self._store.hold_webhook(self.webhook, began, next_at, problem):
+            raise WebhookEnded("")
+        failing_since = began if self.webhook.failing_since is None else self.webhook.failing_since
+        self.webhook = msgspec.structs.replace(
+            self.webhook, failing_since=failing_since, failures=self.webhook.failures + 1, next_at=next_at, problem=problem
+        )
+        return next_at

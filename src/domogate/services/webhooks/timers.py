@@ -1,0 +1,50 @@
+"""The times at which webhooks run next."""
+
+import asyncio
+import heapq
+from contextlib import suppress
+
+from domogate.domain.ids import Id
+
+
+class Timers:
+    """At most one time for each webhook. A replaced time stays in the heap until it has passed."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, Id]] = []
+        self._time_of: dict[Id, float] = {}
+        self._changed = asyncio.Event()
+
+    def set(self, at: float, webhook_id: Id) -> None:
+        if self._time_of.get(webhook_id) != at:
+            self._time_of[webhook_id] = at
+            heapq.heappush(self._heap, (at, webhook_id))
+            self._changed.set()
+
+    def forget(self, webhook_id: Id) -> None:
+        self._time_of.pop(webhook_id, None)
+
+    def clear(self) -> None:
+        self._heap.clear()
+        self._time_of.clear()
+
+    def has_due(self, now: float) -> bool:
+        return any(at <= now for at in self._time_of.values())
+
+    def take_due(self, now: float) -> list[Id]:
+        """Return the webhooks whose time has come, and forget these times."""
+        due = []
+        while self._heap and self._heap[0][0] <= now:
+            at, webhook_id = heapq.heappop(self._heap)
+            if self._time_of.get(webhook_id) == at:
+                del self._time_of[webhook_id]
+                due.append(webhook_id)
+        return due
+
+    async def wait(self, now: float, most: float) -> None:
+        """Wait until the next time comes or a time is set, but at most this number of seconds."""
+        self._changed.clear()
+        left = self._heap[0][0] - now if self._heap else most
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(most, max(0.0, left))):
+                await self._changed.wait()
