@@ -23,7 +23,10 @@ def test_a_gateway_with_all_three_is_a_member_and_one_with_none_is_not() -> None
     check_cluster(Settings(database="sqlite:///homes.sqlite3"))
 
 
-@pytest.mark.parametrize("missing", [("database",), ("nats",), ("cluster",), ("database", "cluster"), ("database", "nats")])
+@pytest.mark.parametrize(
+    "missing",
+    [("database",), ("nats",), ("cluster",), ("database", "cluster"), ("database", "nats"), ("nats", "cluster")],
+)
 def test_a_missing_setting_is_named(missing: tuple[str, ...]) -> None:
     said = mistakes_of(**{name: value for name, value in MEMBER.items() if name not in missing})
     assert f"Set {' and '.join(missing)} too" in said

@@ -85,6 +85,7 @@ def test_everything_goes_on_after_a_move(tmp_path: Path, postgres: PostgresServe
     moved = tmp_path / "moved"
     moved.mkdir()
     settings = {
+        **postgres.settings_of_the_cluster(),
         "DOMOGATE_DATABASE": url,
         "DOMOGATE_SECRET_KEY_FILE": str(data / "secret-key"),
         "DOMOGATE_PUBLIC_URL": ready["base_url"],

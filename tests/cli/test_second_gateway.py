@@ -1,4 +1,7 @@
-"""A second gateway on the same SQLite data is refused. Commands still work, and the data is free after the first one ends."""
+"""A second gateway on the same SQLite data, and a gateway on PostgreSQL that is not a member of a cluster, are refused.
+
+Commands still work, and the data is free after the first gateway has ended.
+"""
 
 import subprocess
 import sys
@@ -6,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.command_line import CommandLine
 from support.gateway import running, start
 from support.restartable import clean_environment
 
@@ -24,9 +28,17 @@ def test_a_second_gateway_is_refused_until_the_first_has_ended(tmp_path: Path) -
             second = serve(first.data, *flags)
             assert second.returncode == 1
             assert f"another gateway runs on the data in {first.data}" in second.stderr
+            assert "They can be a cluster, with the settings database (a PostgreSQL URL), nats and cluster." in second.stderr
             assert "Traceback" not in second.stderr
         assert "anna" in first.domogate("user", "list")
         first.process.kill()
         first.process.wait()
     with running(start("demo", tmp_path)) as again:
         assert "anna" in again.domogate("user", "list")
+
+
+@pytest.mark.parametrize("command", ["serve", "demo"])
+def test_a_gateway_on_postgresql_needs_nats_and_the_name_of_a_cluster(domogate: CommandLine, command: str) -> None:
+    said = domogate.refused(command, "--database", "postgresql://gate@127.0.0.1:1/homes", code=2)
+    assert "database (flag --database): a gateway on PostgreSQL is a member of a cluster" in said
+    assert "Set nats and cluster too, or remove database." in said

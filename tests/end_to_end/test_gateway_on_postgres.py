@@ -1,6 +1,8 @@
 """The whole gateway on PostgreSQL: the same commands, the same answers."""
 
+import re
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -56,6 +58,16 @@ class TestTheGatewayOnPostgres:
         command = ["user", "add", "dora@example.com", "--data", str(elsewhere)]
         done = run_command(command, clean_environment(settings))
         assert done.stdout.startswith(f"{gateway.base_url}/auth/"), done.stderr
+
+    def test_a_gateway_of_another_cluster_does_not_start(
+        self, gateway: Gateway, settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        command = ["serve", "--port", "0", "--data", str(tmp_path_factory.mktemp("other"))]
+        done = run_command(command, clean_environment({**settings, "DOMOGATE_CLUSTER": "other"}))
+        assert done.returncode == 1
+        port = urlsplit(gateway.base_url).port
+        assert re.search(f"the gateways [^ ]*:{port} run on this database as the cluster 'tests', but cluster is", done.stderr)
+        assert "Traceback" not in done.stderr
 
     def test_keeps_what_was_acknowledged_when_it_is_killed(
         self, settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory

@@ -30,6 +30,7 @@ def gateway(server: PostgresServer, tmp_path: Path) -> Iterator[Gateway]:
         **server.settings_for_a_gateway(),
         "DOMOGATE_DEVICE_DEADLINE": str(DEADLINE),
         "DOMOGATE_DRAIN": str(DRAIN),
+        "DOMOGATE_KNOWLEDGE_BOUND": "60",  # Tokens are still accepted while the server is paused.
     }
     with running(start("demo", tmp_path, settings)) as started:
         try:

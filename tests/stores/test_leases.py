@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from domogate.domain.ids import new_id
 from domogate.domain.shards import SHARDS
-from domogate.ports import ClusterMember, LeaseEnded
+from domogate.ports import ClusterMember, LeaseEnded, OtherCluster
 from domogate.stores.leases import PostgresLeases, open_leases
 from domogate.stores.opening import open_database
 from support.postgres import PostgresServer
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.slow
 LONG, SHORT = 60.0, 0.2
 
 
-def a_member(name: str = "one") -> ClusterMember:
-    return ClusterMember(new_id(), name, f"https://{name}.example", "1.0", 1000.0)
+def a_member(name: str = "one", cluster: str = "north") -> ClusterMember:
+    return ClusterMember(new_id(), name, f"https://{name}.example", "1.0", 1000.0, cluster)
 
 
 OpenLeases = Callable[[], Awaitable[PostgresLeases]]
@@ -75,6 +75,27 @@ class TestMembers:
             found = connection.execute("SELECT id FROM leases").fetchall()
         assert dead.id not in {member_id for (member_id,) in found}
         assert len(found) == 1
+
+
+class TestClustersOnOneDatabase:
+    async def test_a_gateway_of_another_cluster_does_not_join(self, leases: PostgresLeases) -> None:
+        member = await joined(leases)
+        with pytest.raises(OtherCluster, match="the gateways one run on this database as the cluster 'north', but cluster is"):
+            await leases.join(a_member("two", "south"), LONG)
+        assert [live.member for live in (await leases.renew(member.id, LONG)).members] == [member]
+        await leases.leave(member.id)
+        await leases.join(a_member("two", "south"), LONG)
+
+    async def test_of_two_that_join_at_the_same_time_at_most_one_stays(
+        self, leases: PostgresLeases, open_another: OpenLeases
+    ) -> None:
+        other = await open_another()
+        for _ in range(20):
+            members = a_member("one", "north"), a_member("two", "south")
+            results = await asyncio.gather(leases.join(members[0], LONG), other.join(members[1], LONG), return_exceptions=True)
+            assert any(isinstance(result, OtherCluster) for result in results)
+            for member in members:
+                await leases.leave(member.id)
 
 
 class TestShards:

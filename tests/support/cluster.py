@@ -148,7 +148,7 @@ class Cluster:
         self.base_url = f"http://127.0.0.1:{self.port}"
         self.environment = clean_environment(
             {
-                **postgres.settings_for_a_gateway(),
+                **postgres.settings_for_a_command(),
                 "DOMOGATE_CLUSTER": "demo",
                 "DOMOGATE_NATS": self.nats.url,
                 "DOMOGATE_PUBLIC_URL": self.base_url,

@@ -217,7 +217,7 @@ class TestCluster:
         )
         membership = Membership(
             link, held, driver, messenger, ManualClock(), name=name, url=f"https://{name}.example", version="1.0",
-            times=self._times, monotonic=loop_time,
+            cluster="north", times=self._times, monotonic=loop_time,
         )  # fmt: skip
         messenger.members = self._waking
         self._waking.append(membership)

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import psycopg
 
+from support.nats_server import NatsServer
+
 _SETTINGS = ("wal_level=minimal", "max_wal_senders=0", "shared_buffers=16MB", "full_page_writes=off", "jit=off")
 _QUICK = ("-F", *(word for setting in _SETTINGS for word in ("-c", setting)))
 """Fast settings: the data of tests need not survive a crash."""
@@ -42,6 +44,7 @@ class PostgresServer:
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         self._admin: psycopg.Connection[tuple[object, ...]] | None = None
+        self._nats: NatsServer | None = None
 
     def start(self) -> None:
         bin_folder = self._binaries() / "pginstall" / "bin"
@@ -109,9 +112,19 @@ class PostgresServer:
         self._administer("CREATE SCHEMA public")
         return self._url
 
-    def settings_for_a_gateway(self) -> dict[str, str]:
-        """Empty the database and return the settings of gateways on it. They need the same key."""
+    def settings_for_a_command(self) -> dict[str, str]:
+        """Empty the database and return the settings of commands on it. All gateways and commands need the same key."""
         return {"DOMOGATE_DATABASE": self.empty_database(), "DOMOGATE_SECRET_KEY": _SECRET_KEY}
+
+    def settings_for_a_gateway(self) -> dict[str, str]:
+        """Empty the database and return the settings of gateways on it. They are a cluster, with a NATS server."""
+        return {**self.settings_for_a_command(), **self.settings_of_the_cluster()}
+
+    def settings_of_the_cluster(self) -> dict[str, str]:
+        if self._nats is None:
+            self._nats = NatsServer(self._folder)
+            self._nats.start()
+        return {"DOMOGATE_NATS": self._nats.url, "DOMOGATE_CLUSTER": "tests"}
 
     @property
     def socket(self) -> Path:
@@ -167,6 +180,8 @@ class PostgresServer:
         self._process.wait(60)
 
     def stop(self) -> None:
+        if self._nats is not None:
+            self._nats.stop()
         if self._admin is not None:
             self._admin.close()
         if self._process is not None and self._process.poll() is None:

@@ -25,7 +25,7 @@ class Cluster:
         assert settings.cluster is not None
         name = f"{socket.gethostname()}:{settings.port}"
         self._name, self._url = name, f"{'https' if settings.tls_certificate else 'http'}://{name}"
-        self._clock = clock
+        self._clock, self._cluster = clock, settings.cluster
         self._store = store
         self._leases = open_leases(settings.database)
         self._held = HeldShards()
@@ -64,10 +64,18 @@ class Cluster:
         return AnswerAfterWrite(application, lambda: self._store.written, self._propagation.wait)
 
     async def start(self, work: ShardDriver) -> None:
-        """Join the cluster. From now on this gateway drives its share of the plants."""
+        """Join the cluster. From now on this gateway drives its share of the plants. Raises OtherCluster."""
         await self._nats.start()
         self.membership = Membership(
-            self._leases, self._held, work, self._nats, self._clock, name=self._name, url=self._url, version=__version__
+            self._leases,
+            self._held,
+            work,
+            self._nats,
+            self._clock,
+            name=self._name,
+            url=self._url,
+            version=__version__,
+            cluster=self._cluster,
         )
         await self._progress.start(self._propagation.on_question, self._propagation.on_answer)
         await self._nats.on_feed(self._store.poll_now)

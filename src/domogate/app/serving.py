@@ -12,6 +12,7 @@ from domogate.console.shell import NO_DEMO, Demo
 from domogate.edge import server
 from domogate.edge.files import count_allowed_connections
 from domogate.edge.logs import setup_logs
+from domogate.ports import OtherCluster
 from domogate.settings import BadSettings, Mistake, Settings
 
 _log = structlog.get_logger(__name__)
@@ -26,8 +27,8 @@ async def serve(
 ) -> None:
     """Run until SIGTERM or SIGINT, then drain. `on_ready` is called as soon as requests are accepted.
 
-    If the gateway cannot start, raises BadSettings, GatewayRuns, DatabaseUnusable (the database is damaged) or, only with
-    `named_drivers`, UnnamedDriversError.
+    If the gateway cannot start, raises BadSettings, GatewayRuns, OtherCluster, DatabaseUnusable (the database is damaged) or,
+    only with `named_drivers`, UnnamedDriversError.
     """
     setup_logs(settings.log_level, settings.log_format)
     _allow_connections(settings.connections_most)
@@ -43,7 +44,11 @@ async def serve(
             ("limit",),
         )
         with only_gateway(settings):
-            application = await gateway.start(named_drivers=named_drivers)
+            try:
+                application = await gateway.start(named_drivers=named_drivers)
+            except OtherCluster:  # All other parts have started.
+                await _stop(gateway, settings.drain)
+                raise
 
             async def tell(_: object) -> None:
                 if on_ready is not None:

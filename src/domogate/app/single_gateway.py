@@ -41,7 +41,8 @@ def _lock(descriptor: int, folder: Path) -> None:
     except BlockingIOError:
         raise GatewayRuns(
             f"another gateway runs on the data in {folder.absolute()}. Stop it first, or choose another folder with --data.\n"
-            "Several gateways can share a PostgreSQL database, but not a SQLite file."
+            "Several gateways cannot share a SQLite file. They can be a cluster, with the settings database (a PostgreSQL URL),"
+            " nats and cluster."
         ) from None
     except OSError:  # Some network file systems cannot lock a folder.
         return

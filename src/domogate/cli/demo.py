@@ -21,7 +21,7 @@ from domogate.domain.authorization import RefreshToken
 from domogate.domain.people import Client, Grant, IdentityScope, Scope, Subscription, TokenKind, User
 from domogate.estate import EstateFile, build_estate, demo_terms, demo_text, read_estate
 from domogate.identity.secret_keys import KEY_FILE
-from domogate.settings import Settings
+from domogate.settings import Settings, check_cluster
 from domogate.settings.declared import list_flags
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
     It listens only on this machine, unless --host names another address. With --data the data is kept for the next run. Without
     --data it is in a temporary folder.
     """
+    check_cluster(settings)
     file = read_estate(demo_text(), "the demo estate")
 
     async def on_ready(gateway: "Gateway") -> None:

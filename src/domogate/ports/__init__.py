@@ -56,6 +56,7 @@ from domogate.ports.stores.leases import (
     LeaseEnded,
     LeaseStore,
     LiveMember,
+    OtherCluster,
     ShardMap,
 )
 from domogate.ports.stores.people import ClientStore, ExternalAccountStore, OperatorStore, PasskeyStore, PeopleStore
@@ -131,6 +132,7 @@ __all__ = [
     "NotHeld",
     "OperatorStore",
     "OrderStore",
+    "OtherCluster",
     "OutgoingMail",
     "PasskeyRefused",
     "PasskeyStore",

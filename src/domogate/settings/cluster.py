@@ -19,13 +19,13 @@ def _find_mistakes(settings: Settings) -> Iterator[Mistake]:
     on_server = settings.database is not None and settings.database.startswith("postgres")
     given = {"database": on_server, "nats": bool(settings.nats), "cluster": settings.cluster is not None}
     missing = [name for name, is_given in given.items() if not is_given]
-    if missing and (given["nats"] or given["cluster"]):
+    if missing and any(given.values()):
         for name in (name for name, is_given in given.items() if is_given):
             yield Mistake(
                 name,
                 _source(settings, name),
-                "a gateway of a cluster needs database (a PostgreSQL URL), nats and cluster. "
-                f"Set {' and '.join(missing)} too, or remove {name}.",
+                "a gateway on PostgreSQL is a member of a cluster, also if it is the only one. It needs database (a PostgreSQL"
+                f" URL), nats and cluster. Set {' and '.join(missing)} too, or remove {name}.",
             )
     if not settings.nats:
         for name in (*_WAYS, "nats_password", "nats_tls_ca", "nats_tls_certificate", "nats_tls_key"):

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from domogate.domain.ids import Id
 from domogate.domain.shards import SHARDS
-from domogate.ports import ClusterMember, ClusterView, LeaseEnded, LiveMember, ShardMap, StoreTimeout
+from domogate.ports import ClusterMember, ClusterView, LeaseEnded, LiveMember, OtherCluster, ShardMap, StoreTimeout
 from domogate.stores.engine import time_is_up
 from domogate.stores.opening import open_database
 from domogate.stores.postgres import PostgresDatabase
@@ -31,8 +31,15 @@ _ADD_MISSING = text(
 _REMOVE_DEAD = text("DELETE FROM leases WHERE lease_until < extract(epoch FROM clock_timestamp()) - :kept")
 _JOIN = text(
     """
-    INSERT INTO leases (id, name, url, version, started_at, is_leaving, lease_until)
-    VALUES (:id, :name, :url, :version, :started_at, false, extract(epoch FROM clock_timestamp()) + :seconds)
+    INSERT INTO leases (id, name, url, version, started_at, cluster, is_leaving, lease_until)
+    VALUES (:id, :name, :url, :version, :started_at, :cluster, false, extract(epoch FROM clock_timestamp()) + :seconds)
+    """
+)
+# Runs after _JOIN: of two gateways with different names that join at the same time, at least one finds the other.
+_LIST_OTHERS = text(
+    """
+    SELECT name, cluster FROM leases
+    WHERE cluster <> :cluster AND lease_until > extract(epoch FROM clock_timestamp()) ORDER BY cluster, name
     """
 )
 _RENEW = text(
@@ -43,7 +50,7 @@ _RENEW = text(
 )
 _LIST_LIVING = text(
     """
-    SELECT id, name, url, version, started_at, is_leaving,
+    SELECT id, name, url, version, started_at, coalesce(cluster, '') AS cluster, is_leaving,
         lease_until - extract(epoch FROM clock_timestamp()) AS lease_left,
         (SELECT count(*) FROM shards WHERE holder = leases.id) AS held
     FROM leases WHERE lease_until > extract(epoch FROM clock_timestamp()) ORDER BY started_at, id
@@ -115,6 +122,10 @@ class PostgresLeases:
             connection.execute(_ADD_MISSING, {"last": SHARDS - 1})
             connection.execute(_REMOVE_DEAD, {"kept": _DEAD_KEPT})
             connection.execute(_JOIN, given)
+            if others := connection.execute(_LIST_OTHERS, {"cluster": member.cluster}).all():
+                connection.execute(_LEAVE, {"id": member.id})
+                other = others[0].cluster
+                raise OtherCluster(member.cluster, other, [row.name for row in others if row.cluster == other])
 
         await self._run(work)
 
@@ -173,5 +184,5 @@ def _by_shard(rows: Iterable[Any]) -> dict[int, int]:
 
 
 def _to_member(row: Any) -> LiveMember:
-    member = ClusterMember(row.id, row.name, row.url, row.version, row.started_at)
+    member = ClusterMember(row.id, row.name, row.url, row.version, row.started_at, row.cluster)
     return LiveMember(member, float(row.lease_left), row.held, row.is_leaving)

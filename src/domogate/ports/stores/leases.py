@@ -1,6 +1,6 @@
 """Leases: which gateway of a cluster holds which shards. All times are on the clock of the database."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -10,6 +10,16 @@ from domogate.domain.ids import Id
 
 class LeaseEnded(Exception):
     """The lease of this member has ended, so other members may have taken its shards. It must join again, with a new id."""
+
+
+class OtherCluster(Exception):
+    """Running gateways on this database have another cluster name, so this gateway must not join them."""
+
+    def __init__(self, own: str, other: str, members: Sequence[str]) -> None:
+        super().__init__(
+            f"the gateways {', '.join(members)} run on this database as the cluster {other!r}, but cluster is {own!r} here."
+            f" Set cluster to {other!r}, use another database, or stop these gateways first."
+        )
 
 
 class Fenced(Exception):
@@ -29,6 +39,8 @@ class ClusterMember(msgspec.Struct, frozen=True):
     url: str
     version: str
     started_at: float
+    cluster: str
+    """The name of its cluster."""
 
 
 class LiveMember(msgspec.Struct, frozen=True):
@@ -63,7 +75,7 @@ class LeaseStore(Protocol):
     """
 
     async def join(self, member: ClusterMember, seconds: float) -> None:
-        """Give the new member a lease of this number of seconds."""
+        """Give the new member a lease of this number of seconds. Raises OtherCluster."""
         ...
 
     async def renew(self, member_id: Id, seconds: float, *, is_leaving: bool = False) -> ClusterView:

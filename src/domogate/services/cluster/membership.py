@@ -17,7 +17,7 @@ import structlog
 from domogate.common.tasks import cancel
 from domogate.domain.ids import Id, new_id
 from domogate.domain.shards import share_of
-from domogate.ports import Clock, ClusterMember, ClusterView, LeaseEnded, LeaseStore, LiveMember
+from domogate.ports import Clock, ClusterMember, ClusterView, LeaseEnded, LeaseStore, LiveMember, OtherCluster
 from domogate.services.cluster.holdings import HeldShards
 
 _log = structlog.get_logger(__name__)
@@ -82,6 +82,7 @@ class Membership:
         name: str,
         url: str,
         version: str,
+        cluster: str,
         times: LeaseTimes | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -90,7 +91,7 @@ class Membership:
         self._driver = driver
         self._messenger = messenger
         self._clock = clock
-        self._name, self._url, self._version = name, url, version
+        self._name, self._url, self._version, self._cluster = name, url, version, cluster
         self._times = times or LeaseTimes()
         self._monotonic = monotonic
         self.member: ClusterMember | None = None
@@ -111,7 +112,10 @@ class Membership:
     # life cycle
 
     async def start(self) -> None:
-        """Join the cluster. Shards are acquired before this returns, if the database answers; otherwise later."""
+        """Join the cluster. Shards are acquired before this returns, if the database answers; otherwise later.
+
+        Raises OtherCluster.
+        """
         await self._renew()
         self._loop = asyncio.create_task(self._renew_regularly(), name="renew the lease")
 
@@ -167,6 +171,8 @@ class Membership:
             self._lose(tuple(self._held.epochs))
             self.wake()
         except Exception as error:
+            if self._loop is None and isinstance(error, OtherCluster):
+                raise  # The gateway does not start.
             if not self._failing:
                 _log.error("the lease was not renewed; will retry", exc_info=error)
             self._failing = True
@@ -174,7 +180,7 @@ class Membership:
             self._failing = False
 
     async def _join(self) -> ClusterMember:
-        member = ClusterMember(new_id(), self._name, self._url, self._version, self._clock.now())
+        member = ClusterMember(new_id(), self._name, self._url, self._version, self._clock.now(), self._cluster)
         await self._leases.join(member, self._times.lease)
         self.member = member
         self._messenger.publish_shards()
