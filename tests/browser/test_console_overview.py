@@ -42,6 +42,24 @@ def order(number: int, state: str) -> dict[str, Any]:
     return {**ids, **times, **what, "state": state}
 
 
+def gateway(number: int, **changes: Any) -> dict[str, Any]:
+    name = f"gate-{number}.example.com:8080"
+    named = {"id": f"gateway-{number}", "name": name, "url": f"https://{name}", "version": "0.1.0"}
+    health = {"startedAt": "2026-11-15T08:00:00Z", "leaseLeft": 5.3, "shards": 341, "leaving": False, "messages": "connected"}
+    return {**named, **health, "answering": False, **changes}
+
+
+CLUSTER = {
+    "at": "2026-11-15T08:00:00Z",
+    "name": "north",
+    "gateways": [gateway(1, answering=True), gateway(2, messages="cut off"), gateway(3, leaving=True)],
+    "knowledgeAge": 0.012,
+    "knowledgeBound": 2.0,
+    "natsServer": "10.0.0.5:4222",
+    "natsProblem": None,
+}
+
+
 async def change_overview(walk: Walk) -> None:
     """Let the page get the real overview with an hour of numbers and a problem."""
 
@@ -58,6 +76,7 @@ async def change_overview(walk: Walk) -> None:
         await route.fulfill(json=overview)
 
     await walk.page.route(re.compile("/manage/v1/overview"), answer)
+    await walk.page.route(re.compile("/manage/v1/cluster"), lambda route: route.fulfill(json=CLUSTER))
 
 
 async def test_it_looks_right_and_has_no_barriers(chromium: Browser, demo: Gateway) -> None:
@@ -65,6 +84,12 @@ async def test_it_looks_right_and_has_no_barriers(chromium: Browser, demo: Gatew
         await change_overview(walk)
         await walk.open("/console")
         await expect(walk.page.locator(".chart canvas")).to_have_count(4)
+        gateways = walk.page.get_by_role("table", name="Gateways")
+        for words in ("gate-1.example.com:8080 answers here", "Running", "Cut off from NATS", "Stopping", "341 / 1,024"):
+            await expect(gateways).to_contain_text(words)
+        assert await walk.shows(
+            "Cluster north. This gateway knows all changes up to 0 s ago. It gets messages from the NATS server"
+        )
         assert await walk.find_problems_everywhere("console-overview") == []
 
 
@@ -105,6 +130,7 @@ async def test_numbers_that_cannot_be_read_are_not_shown_as_present(chromium: Br
     async with visit(chromium, demo, who=LUCIA) as walk:
         await walk.open("/console/overview")
         await expect(walk.page.get_by_role("region", name="Running drivers")).to_contain_text("3 / 3")
+        await expect(walk.page.locator("#gateways")).to_have_count(0)  # This gateway is not a member of a cluster.
         await walk.page.route(
             re.compile("/manage/v1/overview"), lambda route: route.fulfill(status=500, json={"title": "Broken"})
         )

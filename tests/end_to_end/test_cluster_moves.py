@@ -13,6 +13,7 @@ import pytest
 from domogate.domain.ids import Id
 from domogate.domain.shards import shard_of
 from support.cluster import Cluster, Member, running_cluster
+from support.restartable import is_ready
 
 pytestmark = pytest.mark.slow
 
@@ -146,6 +147,19 @@ class TestAHomeOfACluster:
         failed = [status for status in statuses if status != "200"]
         assert len(failed) <= 1
         assert set(failed) <= {"500 DeviceTimeout"}
+
+    def test_moves_when_only_its_gateway_is_cut_off_from_nats(self, home: Home) -> None:
+        holder, other, epoch = home.find_holder_and_other()
+        holder.cut(database=False)
+        try:
+            home.wait_for_holder(lambda member, later: member is other and later > epoch)
+            assert home.switch(other, True) == "200"
+            wait_until(lambda: not is_ready(holder.port))
+        finally:
+            holder.heal()
+        wait_until(lambda: is_ready(holder.port))
+        for member in home.cluster.members:
+            wait_until(partial(home.is_switched, member, False))
 
     def test_is_not_changed_by_a_gateway_that_was_frozen(self, home: Home) -> None:
         holder, other, epoch = home.find_holder_and_other()

@@ -8,12 +8,14 @@ import pytest
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import Report
 from domogate.edge.metrics import BOUNDS
+from domogate.ports import ClusterMember, LiveMember, MessageLink
+from domogate.services.cluster import ClusterStatus
 from domogate.services.monitoring.counters import Counters, RequestCounts
 from domogate.services.monitoring.monitor import MINUTES
 from domogate.stores import SqlStore
 from support.clocks import NOW
 from support.management_setup import ManagementApi
-from support.stores import HOUSE, LAMP
+from support.stores import HOUSE, LAMP, an_id
 
 pytestmark = pytest.mark.slow
 
@@ -123,3 +125,49 @@ class TestTheLastHour:
 def test_percentiles_of_no_requests_are_unknown() -> None:
     assert RequestCounts({}, [0] * (len(BOUNDS) + 1)).find_percentile(BOUNDS, 0.5) is None
     assert Counters({}, 0, {}, 0).minus(Counters({}, 0, {}, 0)) == Counters({}, 0, {}, 0)
+
+
+def a_status(**changes: Any) -> ClusterStatus:
+    def live(number: int, **more: Any) -> LiveMember:
+        member = ClusterMember(an_id(number), f"gate{number}:8080", f"https://gate{number}:8080", "1.0", NOW, "north")
+        return LiveMember(member, 4.26, **more)
+
+    status = ClusterStatus(
+        name="north",
+        own_id=an_id(2),
+        members=(live(1, shards=1000, is_leaving=True), live(2, shards=24, link=MessageLink.CUT_OFF)),
+        held_shards=24,
+        fenced_writes=0,
+        knowledge_age=0.0512,
+        knowledge_bound=2.0,
+        nats_server="10.0.0.5:4222",
+        nats_problem="the connection was lost",
+    )
+    return msgspec.structs.replace(status, **changes)
+
+
+class TestTheCluster:
+    async def test_a_gateway_that_is_alone_has_none(self, api: ManagementApi) -> None:
+        found = await api.ok("GET", "/cluster")
+        assert found.pop("at")
+        assert found.pop("gateways") == []
+        assert set(found.values()) == {None}
+        assert found.keys() == {"name", "knowledgeAge", "knowledgeBound", "natsServer", "natsProblem"}
+
+    async def test_every_gateway_is_shown_with_its_health(self, api: ManagementApi) -> None:
+        api.cluster = a_status()
+        found = await api.ok("GET", "/cluster")
+        assert found["name"] == "north"
+        assert (found["knowledgeAge"], found["knowledgeBound"]) == (0.051, 2.0)
+        assert (found["natsServer"], found["natsProblem"]) == ("10.0.0.5:4222", "the connection was lost")
+        leaving, answering = found["gateways"]
+        assert leaving == {
+            "id": an_id(1), "name": "gate1:8080", "url": "https://gate1:8080", "version": "1.0", "leaseLeft": 4.3,
+            "startedAt": "2027-01-15T08:00:00Z", "shards": 1000, "leaving": True, "messages": "connected", "answering": False,
+        }  # fmt: skip
+        assert (answering["shards"], answering["messages"], answering["answering"]) == (24, "cut off", True)
+
+    async def test_a_gateway_without_nats_is_a_problem(self, driven: ManagementApi) -> None:
+        driven.cluster = a_status()
+        (problem,) = (await driven.ok("GET", "/overview"))["problems"]
+        assert (problem["kind"], problem["name"]) == ("cluster", "gate2:8080")

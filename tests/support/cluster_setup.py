@@ -7,7 +7,7 @@ import msgspec
 
 from domogate.domain.ids import Id
 from domogate.domain.shards import SHARDS, share_of
-from domogate.ports import ClusterMember, ClusterView, LeaseEnded, LeaseStore, LiveMember, ShardMap
+from domogate.ports import ClusterMember, ClusterView, LeaseEnded, LeaseStore, LiveMember, MessageLink, ShardMap
 from domogate.services.cluster import HeldShards, LeaseTimes, Membership
 from support.clocks import ManualClock
 
@@ -20,7 +20,7 @@ class FakeLeases:
     """Implements LeaseStore, for all members."""
 
     def __init__(self) -> None:
-        self.leases: dict[Id, tuple[ClusterMember, float, bool]] = {}
+        self.leases: dict[Id, tuple[ClusterMember, float, bool, MessageLink]] = {}
         self.holder: dict[int, Id | None] = dict.fromkeys(range(SHARDS))
         self.epoch: dict[int, int] = dict.fromkeys(range(SHARDS), 0)
 
@@ -28,12 +28,14 @@ class FakeLeases:
         return member_id in self.leases and self.leases[member_id][1] > loop_time()
 
     async def join(self, member: ClusterMember, seconds: float) -> None:
-        self.leases[member.id] = (member, loop_time() + seconds, False)
+        self.leases[member.id] = (member, loop_time() + seconds, False, MessageLink.CONNECTED)
 
-    async def renew(self, member_id: Id, seconds: float, *, is_leaving: bool = False) -> ClusterView:
+    async def renew(
+        self, member_id: Id, seconds: float, *, is_leaving: bool = False, link: MessageLink = MessageLink.CONNECTED
+    ) -> ClusterView:
         if not self._is_living(member_id):
             raise LeaseEnded
-        self.leases[member_id] = (self.leases[member_id][0], loop_time() + seconds, is_leaving)
+        self.leases[member_id] = (self.leases[member_id][0], loop_time() + seconds, is_leaving, link)
         return ClusterView(
             (await self.read_map()).members,
             {shard: self.epoch[shard] for shard, holder in self.holder.items() if holder == member_id},
@@ -56,8 +58,8 @@ class FakeLeases:
 
     async def read_map(self) -> ShardMap:
         living = tuple(
-            LiveMember(member, until - loop_time(), is_leaving=leaving)
-            for member, until, leaving in self.leases.values()
+            LiveMember(member, until - loop_time(), is_leaving=leaving, link=link)
+            for member, until, leaving, link in self.leases.values()
             if self._is_living(member.id)
         )
         return ShardMap(living, {shard: holder for shard, holder in self.holder.items() if holder is not None})
@@ -80,9 +82,11 @@ class LeaseLink:
         self._check("join")
         await self._leases.join(member, seconds)
 
-    async def renew(self, member_id: Id, seconds: float, *, is_leaving: bool = False) -> ClusterView:
+    async def renew(
+        self, member_id: Id, seconds: float, *, is_leaving: bool = False, link: MessageLink = MessageLink.CONNECTED
+    ) -> ClusterView:
         self._check("renew")
-        return await self._leases.renew(member_id, seconds, is_leaving=is_leaving)
+        return await self._leases.renew(member_id, seconds, is_leaving=is_leaving, link=link)
 
     async def acquire(self, member_id: Id, shards: Collection[int]) -> Mapping[int, int]:
         self._check("acquire")
@@ -166,6 +170,10 @@ class Messenger:
         self.members: list[Membership] = []
         self.is_cut = False
         self.held: set[int] = set()
+
+    @property
+    def is_connected(self) -> bool:
+        return not self.is_cut
 
     def hold(self, shards: Collection[int]) -> None:
         self.held.update(shards)

@@ -17,7 +17,7 @@ class Holder:
         self.store = store
         self.held = HeldShards(lambda: 0.0)
         self.held.valid_until = 1.0
-        self.member = ClusterMember(new_id(), "one", "https://one.example", "1.0", NOW)
+        self.member = ClusterMember(new_id(), "one", "https://one.example", "1.0", NOW, "north")
         self.lost: list[int] = []
         self.held.when_fenced = self.lost.append
         store.holdings = self.held

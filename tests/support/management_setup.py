@@ -21,6 +21,7 @@ from domogate.http_api.credentials import OperatorToken
 from domogate.identity.admission import KeyAdmission
 from domogate.ports import Driver
 from domogate.services.clock_check import ClockCheck
+from domogate.services.cluster import ClusterStatus
 from domogate.services.driving import Driving
 from domogate.services.events.hub import Hub
 from domogate.services.monitoring.counters import Counters
@@ -104,6 +105,8 @@ class ManagementApi(TokenApi):
         self.webhooks = Webhooks(of.store, read_model, self.sender, of.clock, of.audit, formats, dispatcher.log)
         self.counters = Counters({}, 0, {}, 0)
         """The counters of the gateway. A test may replace them."""
+        self.cluster: ClusterStatus | None = None
+        """What the gateway knows about its cluster. A test may replace it."""
         self.settings = Settings()
         self.log = RecentLines()
         monitor = Monitor(of.store, of.clock, read_counters=lambda: self.counters, count_streams=lambda: 3)
@@ -113,6 +116,7 @@ class ManagementApi(TokenApi):
             BOUNDS,
             lambda: of.store.is_reachable,
             self.clock_check,
+            lambda: self.cluster,
             lambda: list_settings(self.settings),
             self.log.list,
         )

@@ -301,6 +301,7 @@ MANAGEMENT = (
     Call("management", "verifyAudit", body={}),
     Call("management", "exportAudit"),
     Call("management", "createBackup"),
+    Call("management", "getCluster"),
     Call("management", "getClock"),
     Call("management", "confirmClock"),
     Call("management", "getSecretKey"),

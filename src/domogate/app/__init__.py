@@ -12,6 +12,7 @@ from domogate.app.tools import (
     find_missing_file,
     is_store_writable,
     open_tools,
+    read_shard_map,
     restore_backup,
     rotate_signing_keys,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "is_store_writable",
     "new_subscription",
     "open_tools",
+    "read_shard_map",
     "restore_backup",
     "rotate_signing_keys",
     "serve",

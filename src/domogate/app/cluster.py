@@ -11,7 +11,7 @@ from domogate.fabric.connection import NatsAccess, NatsConnection
 from domogate.fabric.nats import NatsFabric
 from domogate.fabric.progress import NatsProgress
 from domogate.ports import Clock, Fabric, Holdings
-from domogate.services.cluster import HeldShards, HolderWatch, Membership, Propagation, ShardDriver
+from domogate.services.cluster import ClusterStatus, HeldShards, HolderWatch, Membership, Propagation, ShardDriver
 from domogate.settings import Settings
 from domogate.stores import SqlStore
 from domogate.stores.leases import open_leases
@@ -26,6 +26,7 @@ class Cluster:
         name = f"{socket.gethostname()}:{settings.port}"
         self._name, self._url = name, f"{'https' if settings.tls_certificate else 'http'}://{name}"
         self._clock, self._cluster = clock, settings.cluster
+        self._knowledge_bound = settings.knowledge_bound
         self._store = store
         self._leases = open_leases(settings.database)
         self._held = HeldShards()
@@ -43,12 +44,12 @@ class Cluster:
             tls_key=settings.nats_tls_key,
         )
         watch = HolderWatch(self._leases)
-        connection = NatsConnection(access, name)
-        self._progress = NatsProgress(connection, settings.cluster)
+        self._connection = NatsConnection(access, name)
+        self._progress = NatsProgress(self._connection, settings.cluster)
         self._propagation = Propagation(
             store, self._progress, self._list_others, lambda: self._own_id, settings.knowledge_bound
         )
-        self._nats = NatsFabric(connection, clock, settings.cluster, watch.is_moving, self._propagation.wait)
+        self._nats = NatsFabric(self._connection, clock, settings.cluster, watch.is_moving, self._propagation.wait)
         self.fabric: Fabric = self._nats
         self.membership: Membership | None = None
 
@@ -62,6 +63,26 @@ class Cluster:
 
     def wrap(self, application: ASGIApp) -> ASGIApp:
         return AnswerAfterWrite(application, lambda: self._store.written, self._propagation.wait)
+
+    @property
+    def is_cut_off(self) -> bool:
+        return self.membership is not None and self.membership.is_cut_off
+
+    def read_status(self) -> ClusterStatus | None:
+        membership, connection = self.membership, self._connection
+        if membership is None:
+            return None
+        return ClusterStatus(
+            self._cluster,
+            self._own_id,
+            membership.list_members(),
+            len(self._held.epochs),
+            self._held.fenced,
+            self._store.knowledge_age(),
+            self._knowledge_bound,
+            connection.server,
+            "" if connection.is_connected else connection.problem or "the connection was lost",
+        )
 
     async def start(self, work: ShardDriver) -> None:
         """Join the cluster. From now on this gateway drives its share of the plants. Raises OtherCluster."""

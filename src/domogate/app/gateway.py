@@ -123,12 +123,12 @@ class Gateway:
             most_per_key=settings.streams_most_per_key,
         )
         drivers = build_drivers(self.clock, settings.drivers)
-        self._placement = build_placement(settings, self.store, self.clock)
+        self.placement = build_placement(settings, self.store, self.clock)
         self.driving = Driving(
-            self.store, drivers, self.clock, simulated_plants=settings.simulator_awake_plants, holdings=self._placement.held
+            self.store, drivers, self.clock, simulated_plants=settings.simulator_awake_plants, holdings=self.placement.held
         )
         self.drivers = DriverCatalogue(settings.drivers, self.store, self.clock, self.driving.replace_driver)
-        self.fabric = self._placement.fabric
+        self.fabric = self.placement.fabric
         self.fabric.serve(self.driving)
         self.control = Control(
             self.fabric,
@@ -208,7 +208,7 @@ class Gateway:
         application = self._build_asgi(self._echo)
         finish_start_up()
         # Last: while the loop is busy, a lease could end.
-        await self._placement.start(ShardWork(self.driving, self.dispatcher))
+        await self.placement.start(ShardWork(self.driving, self.dispatcher))
         self._ready = True
         return application
 
@@ -219,7 +219,7 @@ class Gateway:
     def drain(self) -> None:
         """Report not ready, and end the streams. Running requests can still finish. Other gateways get the plants."""
         self._ready = False
-        self._placement.begin_leave()
+        self.placement.begin_leave()
         self.hub.drain()
 
     async def stop(self) -> None:
@@ -237,9 +237,9 @@ class Gateway:
         await self.history.stop()
         await self.fault_expiry.stop()
         await self.drivers.stop()
-        await self._placement.leave()
+        await self.placement.leave()
         await self.driving.stop()
-        await self._placement.stop()
+        await self.placement.stop()
         await self.admission.stop()
         await self.audit.stop()
         for issuer in self._issuers:
@@ -276,7 +276,9 @@ class Gateway:
         return Edge(
             self._placement.wrap(Surfaces(pages | surfaces)),
             is_allowed_origin=self.origins.is_allowed,
-            is_ready=lambda: self._ready and self.store.is_reachable and (self.knowledge is None or self.knowledge.is_kept),
+            is_ready=lambda: (
+                self._ready and self.store.is_reachable and self.knowledge.is_kept and not self.placement.is_cut_off
+            ),
             find_warning=lambda: self.clock_check.problem,
             metrics=self.metrics,
             access_log=settings.access_log,

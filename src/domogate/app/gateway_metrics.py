@@ -1,10 +1,12 @@
 """The metrics of a gateway that come from its parts, and the counters for the overview of operators."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from math import nan
 from typing import TYPE_CHECKING
 
 from domogate.edge.metrics import BOUNDS, Metrics
 from domogate.families import FAMILIES
+from domogate.services.cluster import ClusterStatus
 from domogate.services.monitoring.counters import Counters, RequestCounts
 from domogate.services.monitoring.monitor import Monitor
 
@@ -37,6 +39,27 @@ def register_metrics(gateway: "Gateway") -> None:
         "Requests to redeem tickets and to fetch pictures, by result",
         lambda: gateway.redemption.outcomes,
         ("what", "outcome"),
+    )
+    if gateway.settings.cluster is not None:
+        register_cluster_metrics(metrics, gateway.placement.read_status)
+
+
+def register_cluster_metrics(metrics: Metrics, read_status: Callable[[], ClusterStatus | None]) -> None:
+    def gauge(name: str, about: str, value: Callable[[ClusterStatus], float]) -> None:
+        metrics.gauge(f"domogate_cluster_{name}", about, lambda: nan if (status := read_status()) is None else value(status))
+
+    gauge("members", "Members of the cluster whose lease has not ended", lambda status: len(status.members))
+    gauge("held_shards", "Shards that this gateway holds", lambda status: status.held_shards)
+    gauge(
+        "knowledge_age_seconds",
+        "Seconds for which a change of another gateway may be unknown here",
+        lambda status: status.knowledge_age,
+    )
+    gauge("nats_connected", "1 while there is a connection to NATS", lambda status: not status.nats_problem)
+    metrics.counter(
+        "domogate_cluster_fenced_writes",
+        "Writes that were refused, because another gateway had taken the shard",
+        lambda: 0 if (status := read_status()) is None else status.fenced_writes,
     )
 
 

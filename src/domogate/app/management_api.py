@@ -43,6 +43,7 @@ def build_management_services(gateway: "Gateway") -> management.ManagementServic
             duration_bounds=BOUNDS,
             is_database_reachable=lambda: gateway.store.is_reachable,
             clock_check=gateway.clock_check,
+            read_cluster=gateway.placement.read_status,
             list_settings=lambda: list_settings(settings),
             list_log_lines=recent_lines.list,
         ),

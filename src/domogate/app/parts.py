@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 
 import msgspec
@@ -69,9 +70,9 @@ def build_sealer(settings: Settings) -> Sealer:
     return SecretKeys(settings.data, given=settings.secret_key, file=settings.secret_key_file)
 
 
-def build_knowledge(settings: Settings, store: Store) -> KnowledgeBound | None:
-    """Return the bound of a member of a cluster. A gateway that is alone knows all changes."""
-    return None if settings.cluster is None else KnowledgeBound(store.knowledge_age, settings.knowledge_bound)
+def build_knowledge(settings: Settings, store: Store) -> KnowledgeBound:
+    """Return the bound of a member of a cluster. A gateway that is alone knows all changes, so it has no bound."""
+    return KnowledgeBound(store.knowledge_age, inf if settings.cluster is None else settings.knowledge_bound)
 
 
 def build_keyring(settings: Settings, store: Store, clock: Clock, knowledge: KnowledgeBound | None = None) -> KeyRing:

@@ -6,7 +6,7 @@ from typing import Protocol
 from domogate.edge.stack import ASGIApp
 from domogate.fabric.in_process import InProcessFabric
 from domogate.ports import Clock, Fabric, Holdings
-from domogate.services.cluster import ShardDriver
+from domogate.services.cluster import ClusterStatus, ShardDriver
 from domogate.settings import BadSettings, Mistake, Settings
 from domogate.stores import SqlStore
 
@@ -22,6 +22,15 @@ class Placement(Protocol):
         """Return an application that answers a write when all gateways know it."""
         ...
 
+    @property
+    def is_cut_off(self) -> bool:
+        """True if other gateways drive all plants, and this gateway cannot reach them."""
+        ...
+
+    def read_status(self) -> ClusterStatus | None:
+        """Return None if this gateway is not a member of a cluster, or has not joined it yet."""
+        ...
+
     async def start(self, work: ShardDriver) -> None: ...
     def begin_leave(self) -> None: ...
     async def leave(self) -> None: ...
@@ -32,6 +41,7 @@ class _AllPlants:
     """The placement of a gateway that is not a member of a cluster."""
 
     held: Holdings | None = None
+    is_cut_off = False
 
     def __init__(self, clock: Clock) -> None:
         self.fabric: Fabric = InProcessFabric(clock)
@@ -39,6 +49,7 @@ class _AllPlants:
     def wrap(self, application: ASGIApp) -> ASGIApp:
         return application
 
+    def read_status(self) -> None: ...
     async def start(self, work: ShardDriver) -> None: ...
     def begin_leave(self) -> None: ...
     async def leave(self) -> None: ...

@@ -21,7 +21,7 @@ from domogate.app.parts import (
 )
 from domogate.identity.hashing import PasswordHasher
 from domogate.identity.rotation import KeyRotation, rotate_keys
-from domogate.ports import Clock, Hasher, Signer, Store
+from domogate.ports import Clock, Hasher, ShardMap, Signer, Store
 from domogate.services.audit import AuditLog
 from domogate.services.people import People
 from domogate.services.plants.fault_injection import FaultInjector
@@ -139,3 +139,16 @@ async def restore_backup(settings: Settings, backup: Path) -> None:
     target = sqlite_file(settings)
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     await asyncio.to_thread(restore, backup, target)
+
+
+async def read_shard_map(settings: Settings) -> ShardMap | None:
+    """Return the members of the cluster and the holders of shards. Return None if the database is not PostgreSQL."""
+    if settings.database is None or find_database_file(settings) is not None:
+        return None
+    from domogate.stores.leases import open_leases  # Commands on SQLite do not need it.
+
+    leases = open_leases(settings.database)
+    try:
+        return await leases.read_map()
+    finally:
+        await leases.stop()

@@ -10,6 +10,7 @@ from domogate.cli import (
     backup,
     client,
     clock,
+    cluster,
     demo,
     discover,
     estate,
@@ -51,7 +52,7 @@ cli = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 PANELS = {
-    "Run a gateway": (serve, demo, init, backup, move, clock),
+    "Run a gateway": (serve, demo, init, backup, move, clock, cluster),
     "Plants, people and access": (estate, plant, user, client, key, token, signing_key, secret_key, audit),
     "Devices": (module, order, readings, fault, simulate, discover, webhook, safety),
     "Other": (openapi, version),

@@ -106,6 +106,10 @@ class NatsFabric:
         await cancel(self._subscribing, *self._answering)
         await self._connection.stop()
 
+    @property
+    def is_connected(self) -> bool:
+        return self._connection.is_connected
+
     # shards and signals
 
     def hold(self, shards: Iterable[int]) -> None:

@@ -16,7 +16,10 @@ OPERATIONS = OperationTable("overview")
 
 
 class ProblemOut(OutputModel, frozen=True):
-    """Something that needs attention. `name` is a driver or a connection. `count` says how many objects have the problem."""
+    """Something that needs attention. `name` is a driver, a connection or a gateway.
+
+    `count` says how many objects have the problem.
+    """
 
     kind: ProblemKind
     detail: str
@@ -155,7 +158,9 @@ async def get_overview(services: ManagementServices, _call: OperatorCall) -> Ove
     assert figures is not None, "the present sample always has counts of the store"
     drivers, bounds = services.devices.list_drivers(), status.duration_bounds
     reachable = status.is_database_reachable()
-    problems = find_problems(drivers, figures, activity.total, status.clock_check.problem, reachable=reachable)
+    problems = find_problems(
+        drivers, figures, activity.total, status.clock_check.problem, status.read_cluster(), reachable=reachable
+    )
     return OverviewOut(
         at=to_datetime(services.clock.now()),
         version=status.version,

@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from domogate.services.clock_check import ClockCheck
+from domogate.services.cluster import ClusterStatus
 from domogate.services.monitoring.monitor import Monitor
 from domogate.wire import OutputModel
 
@@ -38,6 +39,8 @@ class Status(msgspec.Struct, frozen=True):
     """The upper bounds of the buckets of durations, in seconds."""
     is_database_reachable: Callable[[], bool]
     clock_check: ClockCheck
+    read_cluster: Callable[[], ClusterStatus | None]
+    """Returns None if this gateway is not a member of a cluster."""
     list_settings: Callable[[], Sequence[SettingOut]]
     list_log_lines: Callable[[], Sequence[LogLine]]
     """Returns the last lines of the log, the oldest first."""

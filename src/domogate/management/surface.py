@@ -7,6 +7,7 @@ from domogate.management import (
     audit,
     backups,
     clients,
+    cluster,
     discoveries,
     drivers,
     estate,
@@ -35,6 +36,7 @@ SURFACE = Surface(
     "No subscription key is needed.",
     operations=[
         *overview.OPERATIONS,
+        *cluster.OPERATIONS,
         *users.OPERATIONS,
         *clients.OPERATIONS,
         *plants.OPERATIONS,

@@ -56,6 +56,7 @@ from domogate.ports.stores.leases import (
     LeaseEnded,
     LeaseStore,
     LiveMember,
+    MessageLink,
     OtherCluster,
     ShardMap,
 )
@@ -123,6 +124,7 @@ __all__ = [
     "Mail",
     "MailKind",
     "MemberStore",
+    "MessageLink",
     "ModuleFilter",
     "ModulePlace",
     "ModuleSearchStore",

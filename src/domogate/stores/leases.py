@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from domogate.domain.ids import Id
 from domogate.domain.shards import SHARDS
-from domogate.ports import ClusterMember, ClusterView, LeaseEnded, LiveMember, OtherCluster, ShardMap, StoreTimeout
+from domogate.ports import ClusterMember, ClusterView, LeaseEnded, LiveMember, MessageLink, OtherCluster, ShardMap, StoreTimeout
 from domogate.stores.engine import time_is_up
 from domogate.stores.opening import open_database
 from domogate.stores.postgres import PostgresDatabase
@@ -44,13 +44,15 @@ _LIST_OTHERS = text(
 )
 _RENEW = text(
     """
-    UPDATE leases SET lease_until = extract(epoch FROM clock_timestamp()) + :seconds, is_leaving = :is_leaving
+    UPDATE leases SET lease_until = extract(epoch FROM clock_timestamp()) + :seconds, is_leaving = :is_leaving,
+        link = :link
     WHERE id = :id AND lease_until > extract(epoch FROM clock_timestamp())
     """
 )
 _LIST_LIVING = text(
     """
     SELECT id, name, url, version, started_at, coalesce(cluster, '') AS cluster, is_leaving,
+        coalesce(link, 'connected') AS link,
         lease_until - extract(epoch FROM clock_timestamp()) AS lease_left,
         (SELECT count(*) FROM shards WHERE holder = leases.id) AS held
     FROM leases WHERE lease_until > extract(epoch FROM clock_timestamp()) ORDER BY started_at, id
@@ -129,8 +131,10 @@ class PostgresLeases:
 
         await self._run(work)
 
-    async def renew(self, member_id: Id, seconds: float, *, is_leaving: bool = False) -> ClusterView:
-        given = {"id": member_id, "seconds": seconds, "is_leaving": is_leaving}
+    async def renew(
+        self, member_id: Id, seconds: float, *, is_leaving: bool = False, link: MessageLink = MessageLink.CONNECTED
+    ) -> ClusterView:
+        given = {"id": member_id, "seconds": seconds, "is_leaving": is_leaving, "link": link.value}
 
         def work(connection: Connection) -> ClusterView:
             if not connection.execute(_RENEW, given).rowcount:
@@ -185,4 +189,4 @@ def _by_shard(rows: Iterable[Any]) -> dict[int, int]:
 
 def _to_member(row: Any) -> LiveMember:
     member = ClusterMember(row.id, row.name, row.url, row.version, row.started_at, row.cluster)
-    return LiveMember(member, float(row.lease_left), row.held, row.is_leaving)
+    return LiveMember(member, float(row.lease_left), row.held, row.is_leaving, MessageLink(row.link))

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, inspect, text
 
 from domogate.stores.engine import Database
 
-HEAD = "0026"
+HEAD = "0027"
 """The newest revision in `migrations/`. A database with this revision is opened without loading Alembic."""
 
 

@@ -119,7 +119,7 @@ class TestDying:
         assert len(first.driver.dropped) == 0
         await asyncio.sleep(0.6)
         assert len(first.driver.dropped) == SHARDS
-        assert all(until > asyncio.get_running_loop().time() for _, until, _ in leases.leases.values())
+        assert all(until > asyncio.get_running_loop().time() for _, until, _, _ in leases.leases.values())
 
     async def test_it_drives_again_when_the_database_answers(self, cluster: TestCluster) -> None:
         first = await cluster.start("first")
@@ -152,6 +152,47 @@ class TestDying:
         assert first.shards | second.shards | third.shards == set(range(SHARDS))
 
 
+class TestWithoutMessages:
+    async def test_one_member_gives_its_shards_to_the_others_until_it_is_connected_again(self, cluster: TestCluster) -> None:
+        first, second, third = [await cluster.start(name) for name in ("first", "second", "third")]
+        await cluster.settle()
+        first.messenger.is_cut = True
+        await asyncio.sleep(3)
+        assert first.shards == cluster.share(first), "the connection may come back"
+        await asyncio.sleep(5)
+        assert first.shards == set()
+        assert first.membership.is_cut_off
+        assert not second.membership.is_cut_off
+        assert second.shards | third.shards == set(range(SHARDS))
+        assert first.driver.dropped == [], "running orders end first"
+        first.messenger.is_cut = False
+        assert await cluster.settle() < 3
+        assert not first.membership.is_cut_off
+
+    async def test_nobody_gives_shards_away_if_nobody_is_connected(self, cluster: TestCluster) -> None:
+        members = [await cluster.start(name) for name in ("first", "second", "third")]
+        await cluster.settle()
+        before = [dict(member.held.epochs) for member in members]
+        for back in (False, True):
+            for member in members:
+                member.messenger.is_cut = not back
+                await asyncio.sleep(1.0)  # They do not notice it at the same time.
+            await asyncio.sleep(30)
+            assert not any(member.membership.is_cut_off for member in members)
+        assert [dict(member.held.epochs) for member in members] == before
+
+    async def test_the_last_member_drives_everything_although_it_is_cut_off(self, cluster: TestCluster) -> None:
+        first, second = await cluster.start("first"), await cluster.start("second")
+        await cluster.settle()
+        first.messenger.is_cut = True
+        await asyncio.sleep(8)
+        assert first.membership.is_cut_off
+        cluster.kill(second)
+        await asyncio.sleep(8)
+        assert first.shards == set(range(SHARDS))
+        assert not first.membership.is_cut_off
+
+
 class TestChaos:
     @pytest.mark.parametrize("seed", range(3))
     async def test_no_shard_is_driven_twice_and_all_are_driven_in_the_end(self, cluster: TestCluster, seed: int) -> None:
@@ -175,6 +216,6 @@ class TestChaos:
                 case _:
                     member.driver.busy = dict.fromkeys(range(chance.randrange(SHARDS)), chance.uniform(0, 8))
         for member in cluster.members:
-            member.link.is_cut = False
+            member.link.is_cut = member.messenger.is_cut = False
         await cluster.settle(60)
         assert cluster.devices.conflicts == []

@@ -12,6 +12,7 @@ import type { Line } from "../parts/chart";
 import { LazyChart } from "../parts/lazy_chart";
 import { Show, useLoad } from "../parts/loaded";
 import { Notice } from "../parts/notice";
+import { Gateways } from "./gateways";
 import { LOGINS } from "./model";
 import { countRequests, sum, type ApiCounts, type Minute, type OverviewData, type ProblemKind } from "./overview_model";
 import { valueWords } from "./values";
@@ -29,6 +30,7 @@ const PLACES: Readonly<Record<ProblemKind, string>> = {
   database: "/console/logs",
   clock: "/console/logs",
   "server errors": "/console/logs?level=error",
+  cluster: "#gateways",
 };
 
 export function Overview() {
@@ -55,6 +57,7 @@ export function Overview() {
             )}
             <Problems of={overview} onChanged={loaded.reload} />
             <Tiles of={overview} />
+            <Gateways />
             <LastHour minutes={overview.minutes} />
             <Requests rows={countRequests(overview.lastHour)} />
           </>

@@ -3,7 +3,7 @@
 import type { Driver } from "./model";
 
 /** The problems that the overview knows. */
-export type ProblemKind = "database" | "clock" | "driver" | "connection" | "modules" | "webhooks" | "dead letters" | "server errors";
+export type ProblemKind = "database" | "clock" | "driver" | "connection" | "modules" | "webhooks" | "dead letters" | "server errors" | "cluster";
 
 type Counts = Readonly<Record<string, number>>;
 

@@ -1,6 +1,7 @@
 """Leases: which gateway of a cluster holds which shards. All times are on the clock of the database."""
 
 from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
 from typing import Protocol
 
 import msgspec
@@ -31,6 +32,15 @@ class Fenced(Exception):
         self.epoch = epoch
 
 
+class MessageLink(StrEnum):
+    """The connection of a member to the servers that carry messages between gateways."""
+
+    CONNECTED = "connected"
+    LOST = "lost"
+    CUT_OFF = "cut off"
+    """Lost for some seconds in which another member was connected. The member gives its shards to the others."""
+
+
 class ClusterMember(msgspec.Struct, frozen=True):
     """A running gateway of a cluster. A gateway that joins again is a new member."""
 
@@ -52,6 +62,7 @@ class LiveMember(msgspec.Struct, frozen=True):
     """The number of shards that it holds."""
     is_leaving: bool = False
     """True if it gives its shards to other members, because it stops."""
+    link: MessageLink = MessageLink.CONNECTED
 
 
 class ClusterView(msgspec.Struct, frozen=True):
@@ -78,7 +89,9 @@ class LeaseStore(Protocol):
         """Give the new member a lease of this number of seconds. Raises OtherCluster."""
         ...
 
-    async def renew(self, member_id: Id, seconds: float, *, is_leaving: bool = False) -> ClusterView:
+    async def renew(
+        self, member_id: Id, seconds: float, *, is_leaving: bool = False, link: MessageLink = MessageLink.CONNECTED
+    ) -> ClusterView:
         """Extend the lease: it ends this number of seconds from now. Raises LeaseEnded."""
         ...
 

@@ -1,9 +1,20 @@
-"""The membership of this gateway in a cluster: its lease, the shards that it holds, and the progress of the other gateways."""
+"""The membership of this gateway in a cluster: its lease, and the shards that it holds."""
 
 from domogate.services.cluster.holder_watch import HolderWatch
 from domogate.services.cluster.holdings import HeldShards
 from domogate.services.cluster.membership import LeaseTimes, Membership, ShardDriver, ShardMessenger
 from domogate.services.cluster.propagation import Propagation
 from domogate.services.cluster.shard_work import ShardWork
+from domogate.services.cluster.status import ClusterStatus
 
-__all__ = ["HeldShards", "HolderWatch", "LeaseTimes", "Membership", "Propagation", "ShardDriver", "ShardMessenger", "ShardWork"]
+__all__ = [
+    "ClusterStatus",
+    "HeldShards",
+    "HolderWatch",
+    "LeaseTimes",
+    "Membership",
+    "Propagation",
+    "ShardDriver",
+    "ShardMessenger",
+    "ShardWork",
+]

@@ -9,6 +9,7 @@ import structlog
 from domogate.domain.ids import Id
 from domogate.domain.shards import choose_member
 from domogate.ports import LeaseStore, ShardMap
+from domogate.services.cluster.links import list_sharing
 from domogate.services.cluster.membership import LeaseTimes
 
 _log = structlog.get_logger(__name__)
@@ -53,8 +54,7 @@ class HolderWatch:
         holder = next((live for live in shown.members if live.member.id == shown.holders.get(shard)), None)
         if holder is None or holder.is_leaving:
             return True
-        staying = [live.member.id for live in shown.members if not live.is_leaving]
-        if choose_member(shard, staying) != holder.member.id:
+        if choose_member(shard, list_sharing(shown.members)) != holder.member.id:
             return True
         now = self._monotonic()
         silence = self._silent.get(shard)

@@ -18,6 +18,8 @@ class HeldShards:
         self._epochs: dict[int, int] = {}
         self.handing_over: set[int] = set()
         self.valid_until = -inf
+        self.fenced = 0
+        """The number of writes that the store refused."""
         self.empty = asyncio.Event()
         """Set while no shard is held."""
         self.empty.set()
@@ -61,6 +63,7 @@ class HeldShards:
         return self._epochs.get(shard_of(plant_id)) if self.is_valid else None
 
     def on_fenced(self, fenced: Fenced) -> None:
+        self.fenced += 1
         # The epoch differs if this gateway has lost the shard and acquired it again since the write.
         if fenced.epoch is not None and self._epochs.get(fenced.shard) == fenced.epoch:
             self.when_fenced(fenced.shard)

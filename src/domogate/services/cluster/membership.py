@@ -17,8 +17,9 @@ import structlog
 from domogate.common.tasks import cancel
 from domogate.domain.ids import Id, new_id
 from domogate.domain.shards import share_of
-from domogate.ports import Clock, ClusterMember, ClusterView, LeaseEnded, LeaseStore, LiveMember, OtherCluster
+from domogate.ports import Clock, ClusterMember, ClusterView, LeaseEnded, LeaseStore, LiveMember, MessageLink, OtherCluster
 from domogate.services.cluster.holdings import HeldShards
+from domogate.services.cluster.links import LinkWatch, list_sharing
 
 _log = structlog.get_logger(__name__)
 
@@ -27,13 +28,15 @@ class LeaseTimes(msgspec.Struct, frozen=True):
     """In seconds. A crashed member is replaced after `lease` and one `renewal`; this must stay below 10 s.
 
     `margin`: the member stops this long before its lease ends, so that its last commands reach the devices before another
-    member drives them. `pause`: the shortest time between two renewals.
+    member drives them. `pause`: the shortest time between two renewals. `cut_off`: a member without messages gives its shards
+    away after this time, if others get messages; longer than the time in which all members notice that NATS has stopped.
     """
 
     lease: float = 6.0
     renewal: float = 1.0
     margin: float = 1.0
     pause: float = 0.05
+    cut_off: float = 4.0
 
 
 class ShardDriver(Protocol):
@@ -54,6 +57,11 @@ class ShardDriver(Protocol):
 
 class ShardMessenger(Protocol):
     """Carries requests to the holder of a shard. These calls return at once; messages may be lost."""
+
+    @property
+    def is_connected(self) -> bool:
+        """False if this member gets no messages."""
+        ...
 
     def hold(self, shards: Collection[int]) -> None:
         """Receive the requests for these shards from now on."""
@@ -98,6 +106,8 @@ class Membership:
         """This gateway, while it has a lease."""
         self.members: tuple[LiveMember, ...] = ()
         """The members of the last renewal."""
+        self._renewed_at = monotonic()
+        self._link = LinkWatch(lambda: messenger.is_connected, self._times.cut_off, monotonic)
         self._share: frozenset[int] = frozenset()
         self._sharing: frozenset[str] = frozenset()
         """The ids of the members for which `_share` was computed."""
@@ -108,6 +118,16 @@ class Membership:
         self._expiry: asyncio.TimerHandle | None = None
         self._handing_over: set[asyncio.Task[None]] = set()
         held.when_fenced = self._on_fenced
+
+    @property
+    def is_cut_off(self) -> bool:
+        """True if the other members drive all plants, because this member gets no messages."""
+        return self.member is not None and self.member.id not in self._sharing and self._link.state is MessageLink.CUT_OFF
+
+    def list_members(self) -> tuple[LiveMember, ...]:
+        """Return the members of the last renewal. The time since then is subtracted from their leases."""
+        passed = self._monotonic() - self._renewed_at
+        return tuple(msgspec.structs.replace(live, lease_left=max(0.0, live.lease_left - passed)) for live in self.members)
 
     # life cycle
 
@@ -162,7 +182,8 @@ class Membership:
         try:
             member = self.member or await self._join()
             sent_at = self._monotonic()
-            view = await self._leases.renew(member.id, self._times.lease, is_leaving=self._leaving)
+            link = self._link.look(live for live in self.members if live.member.id != member.id)
+            view = await self._leases.renew(member.id, self._times.lease, is_leaving=self._leaving, link=link)
             self._extend(sent_at)
             await self._adapt(member.id, view)
         except LeaseEnded:
@@ -203,7 +224,7 @@ class Membership:
 
     async def _adapt(self, member_id: Id, view: ClusterView) -> None:
         held = self._held
-        self.members = view.members
+        self.members, self._renewed_at = view.members, self._monotonic()
         if lost := [shard for shard, epoch in held.epochs.items() if view.held.get(shard) != epoch]:
             _log.error("other gateways have taken shards of this gateway", shards=len(lost))
             self._lose(lost)
@@ -228,7 +249,7 @@ class Membership:
         """Return the shards that this member should hold."""
         if self._leaving:
             return frozenset()
-        sharing = frozenset(live.member.id for live in self.members if not live.is_leaving)
+        sharing = list_sharing(self.members)
         if sharing != self._sharing:
             self._share, self._sharing = share_of(member_id, sharing), sharing
             _log.info("members of the cluster", members=len(sharing), shards=len(self._share))

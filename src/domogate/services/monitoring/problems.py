@@ -7,17 +7,24 @@ import msgspec
 
 from domogate.domain.figures import StoreFigures
 from domogate.domain.reachability import AbsenceReason
+from domogate.ports import MessageLink
+from domogate.services.cluster import ClusterStatus
 from domogate.services.driving.supervisor import DriverCondition, DriverHealth
 from domogate.services.monitoring.counters import Counters
 
 _ON_PURPOSE = frozenset({AbsenceReason.INJECTED, AbsenceReason.SIMULATED})
 
 
-ProblemKind = Literal["database", "clock", "driver", "connection", "modules", "webhooks", "dead letters", "server errors"]
+ProblemKind = Literal[
+    "database", "clock", "driver", "connection", "modules", "webhooks", "dead letters", "server errors", "cluster"
+]
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One problem. `name` is the driver or the connection; `count` is the number of modules, webhooks, letters or answers."""
+    """One problem. `name` is the driver, the connection or the gateway.
+
+    `count` is the number of modules, webhooks, letters or answers.
+    """
 
     kind: ProblemKind
     detail: str
@@ -26,13 +33,22 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 def find_problems(
-    drivers: Iterable[DriverHealth], figures: StoreFigures, last_hour: Counters, clock: str | None, *, reachable: bool
+    drivers: Iterable[DriverHealth],
+    figures: StoreFigures,
+    last_hour: Counters,
+    clock: str | None,
+    cluster: ClusterStatus | None = None,
+    *,
+    reachable: bool,
 ) -> Iterator[Problem]:
     """Yield the present problems. `clock` is the problem of the clock; `last_hour` has the answers of the last hour."""
     if not reachable:
         yield Problem("database", "The database does not answer.")
     if clock is not None:
         yield Problem("clock", clock)
+    for live in () if cluster is None else cluster.members:
+        if live.link is not MessageLink.CONNECTED:
+            yield Problem("cluster", "This gateway has no connection to NATS.", live.member.name)
     for driver in drivers:
         if driver.condition is not DriverCondition.RUNNING:
             yield Problem("driver", driver.last_error or f"The driver is {driver.condition}.", driver.name)

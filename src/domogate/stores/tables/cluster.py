@@ -12,7 +12,7 @@ leases = table(
     *col.strings("name", "url", "version"),
     *col.doubles("started_at", "lease_until"),
     *col.flags("is_leaving"),
-    *col.optional_strings("cluster"),
+    *col.optional_strings("cluster", "link"),
 )
 
 # A gateway that joins adds missing rows. The epoch grows each time the holder changes.

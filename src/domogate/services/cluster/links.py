@@ -1,0 +1,46 @@
+"""The connection of this member for messages of other members, and who shares the shards if it is lost."""
+
+import time
+from collections.abc import Callable, Iterable
+
+from domogate.domain.ids import Id
+from domogate.ports import LiveMember, MessageLink
+
+
+def list_sharing(members: Iterable[LiveMember]) -> frozenset[Id]:
+    """Return the members that share the shards: those that stay and are not cut off. If all are cut off, all that stay."""
+    staying = [live for live in members if not live.is_leaving]
+    return frozenset(live.member.id for live in staying if live.link is not MessageLink.CUT_OFF) or frozenset(
+        live.member.id for live in staying
+    )
+
+
+class LinkWatch:
+    """Decides whether this member is cut off from the others.
+
+    A member without a connection is cut off only if another member has been connected for `patience` seconds at the same
+    time. If the servers that carry the messages are gone, nobody is connected, so nobody gives its shards away.
+    """
+
+    def __init__(
+        self, is_connected: Callable[[], bool], patience: float, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._is_connected = is_connected
+        self._patience = patience
+        self._monotonic = monotonic
+        self._alone_since: float | None = None
+        self.state = MessageLink.CONNECTED
+
+    def look(self, others: Iterable[LiveMember]) -> MessageLink:
+        """Return the present state. `others` are the other members at the last renewal."""
+        if self._is_connected():
+            self._alone_since, self.state = None, MessageLink.CONNECTED
+        elif self.state is not MessageLink.CUT_OFF:
+            now = self._monotonic()
+            if not any(live.link is MessageLink.CONNECTED and not live.is_leaving for live in others):
+                self._alone_since = None
+            elif self._alone_since is None:
+                self._alone_since = now
+            is_cut_off = self._alone_since is not None and now - self._alone_since >= self._patience
+            self.state = MessageLink.CUT_OFF if is_cut_off else MessageLink.LOST
+        return self.state

@@ -1,0 +1,13 @@
+"""Whether a member of a cluster can get messages of the others."""
+
+from alembic import op
+
+from domogate.stores import columns as col
+
+revision = "0027"
+down_revision = "0026"
+
+
+def upgrade() -> None:
+    for column in col.optional_strings("link"):
+        op.add_column("leases", column)
