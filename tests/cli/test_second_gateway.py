@@ -42,3 +42,14 @@ def test_a_gateway_on_postgresql_needs_nats_and_the_name_of_a_cluster(domogate: 
     said = domogate.refused(command, "--database", "postgresql://gate@127.0.0.1:1/homes", code=2)
     assert "database (flag --database): a gateway on PostgreSQL is a member of a cluster" in said
     assert "Set nats and cluster too, or remove database." in said
+
+
+def test_several_processes_need_a_cluster(domogate: CommandLine) -> None:
+    said = domogate.refused("serve", "--processes", "2", code=2)
+    assert "several processes are a cluster: set database (a PostgreSQL URL), nats and cluster." in said
+
+
+def test_several_processes_need_several_ports_for_metrics(domogate: CommandLine) -> None:
+    member = ("--database", "postgresql://gate@127.0.0.1:1/homes", "--nats", "nats://127.0.0.1:1", "--cluster", "north")
+    said = domogate.refused("serve", "--processes", "3", *member, "--port", "9002", "--metrics-port", "9000", code=2)
+    assert "each process has its own port for /metrics, here 9000 to 9002" in said

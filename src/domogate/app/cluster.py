@@ -20,11 +20,12 @@ from domogate.stores.leases import open_leases
 class Cluster:
     """Implements Placement: the lease, the held shards and the fabric of this gateway."""
 
-    def __init__(self, settings: Settings, store: SqlStore, clock: Clock) -> None:
+    def __init__(self, settings: Settings, store: SqlStore, clock: Clock, process: int | None) -> None:
         assert settings.database is not None
         assert settings.cluster is not None
-        name = f"{socket.gethostname()}:{settings.port}"
-        self._name, self._url = name, f"{'https' if settings.tls_certificate else 'http'}://{name}"
+        address = f"{socket.gethostname()}:{settings.port}"
+        self._name = name = address if process is None else f"{address}/{process}"
+        self._url = f"{'https' if settings.tls_certificate else 'http'}://{address}"
         self._clock, self._cluster = clock, settings.cluster
         self._knowledge_bound = settings.knowledge_bound
         self._store = store

@@ -66,15 +66,16 @@ from domogate.stores import DatabaseUnusable
 class Gateway:
     """All parts of a gateway: one store, one read model, nine families and the other surfaces."""
 
-    def __init__(self, settings: Settings, demo: Demo = NO_DEMO) -> None:
+    def __init__(self, settings: Settings, demo: Demo = NO_DEMO, process: int | None = None) -> None:
+        """`process` is the number of this process, if it is one of several on the same port."""
         self.settings = settings
         self._demo = demo
         self.clock: Clock = SystemClock()
         self.store = open_store(settings, self.clock, gateway=True)
         self.store.on_damage = self._note_damage
         self.damage: DatabaseUnusable | None = None
-        self.damaged = asyncio.Event()
-        """Set if the database is found to be damaged. The gateway must stop then."""
+        self.must_stop = asyncio.Event()
+        """Set if the gateway must stop: the database is damaged, or the supervisor of this process says so."""
         self.metrics = Metrics()
         self.clock_check = ClockCheck(self.store, self.clock)
         self.knowledge = build_knowledge(settings, self.store)
@@ -123,7 +124,7 @@ class Gateway:
             most_per_key=settings.streams_most_per_key,
         )
         drivers = build_drivers(self.clock, settings.drivers)
-        self.placement = build_placement(settings, self.store, self.clock)
+        self.placement = build_placement(settings, self.store, self.clock, process)
         self.driving = Driving(
             self.store, drivers, self.clock, simulated_plants=settings.simulator_awake_plants, holdings=self.placement.held
         )
@@ -214,7 +215,7 @@ class Gateway:
 
     def _note_damage(self, damage: DatabaseUnusable) -> None:
         self.damage = self.damage or damage
-        self.damaged.set()
+        self.must_stop.set()
 
     def drain(self) -> None:
         """Report not ready, and end the streams. Running requests can still finish. Other gateways get the plants."""

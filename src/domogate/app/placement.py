@@ -56,7 +56,7 @@ class _AllPlants:
     async def stop(self) -> None: ...
 
 
-def build_placement(settings: Settings, store: SqlStore, clock: Clock) -> Placement:
+def build_placement(settings: Settings, store: SqlStore, clock: Clock, process: int | None = None) -> Placement:
     """Raises BadSettings if the gateway should be a member of a cluster, and the library for it is missing."""
     if settings.cluster is None:
         return _AllPlants(clock)
@@ -65,4 +65,4 @@ def build_placement(settings: Settings, store: SqlStore, clock: Clock) -> Placem
         raise BadSettings([Mistake("cluster", source, "a cluster needs the library nats-py: install domogate[cluster].")])
     from domogate.app.cluster import Cluster  # needs nats-py
 
-    return Cluster(settings, store, clock)
+    return Cluster(settings, store, clock, process)

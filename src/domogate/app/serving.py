@@ -7,6 +7,7 @@ import msgspec
 import structlog
 
 from domogate.app.gateway import Gateway
+from domogate.app.processes import GatewayProcess
 from domogate.app.single_gateway import only_gateway
 from domogate.console.shell import NO_DEMO, Demo
 from domogate.edge import server
@@ -24,18 +25,25 @@ async def serve(
     *,
     named_drivers: bool = False,
     demo: Demo = NO_DEMO,
+    process: GatewayProcess | None = None,
 ) -> None:
     """Run until SIGTERM or SIGINT, then drain. `on_ready` is called as soon as requests are accepted.
 
+    `process` is this process, if it is one of several on the same port. It also ends when its supervisor says so.
     If the gateway cannot start, raises BadSettings, GatewayRuns, OtherCluster, DatabaseUnusable (the database is damaged) or,
     only with `named_drivers`, UnnamedDriversError.
     """
-    setup_logs(settings.log_level, settings.log_format)
+    number = None if process is None else process.number
+    setup_logs(settings.log_level, settings.log_format, process=number)
     _allow_connections(settings.connections_most)
     connections = server.Connections(settings.connections_most, settings.connections_most_per_address, settings.trusted_proxies)
-    async with server.listen(settings.host, settings.port, settings.metrics_host, settings.metrics_port) as listening:
+    async with server.listen(
+        settings.host, settings.port, settings.metrics_host, settings.metrics_port, reuse_port=process is not None
+    ) as listening:
         # The port is part of the issuer of every token, so it must be known before the gateway is built.
-        gateway = Gateway(msgspec.structs.replace(settings, port=listening.port), demo)
+        gateway = Gateway(msgspec.structs.replace(settings, port=listening.port), demo, number)
+        if process is not None:
+            process.watch_supervisor(gateway.must_stop)
         gateway.metrics.gauge("domogate_connections", "Connections that are open", lambda: len(connections))
         gateway.metrics.counter(
             "domogate_refused_connections",
@@ -73,7 +81,7 @@ async def serve(
                     on_ready=tell,
                     on_drain=gateway.drain,
                     on_refused=gateway.metrics.count_refused,
-                    stop=gateway.damaged,
+                    stop=gateway.must_stop,
                 )
             finally:
                 await _stop(gateway, settings.drain)

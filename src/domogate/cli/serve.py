@@ -1,10 +1,13 @@
 """`domogate serve`: runs the gateway. There are no default credentials."""
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from domogate.cli._command import Mistake, command
+from domogate.cli._options import option
 from domogate.cli._output import note
 from domogate.cli._ready import Ready, ReadyFile, withdraw, write_ready
 from domogate.ports import UnnamedDrivers
@@ -18,25 +21,59 @@ commands = typer.Typer()
 
 
 @command(commands, "serve", flags=list_flags())
-async def serve(settings: Settings, ready_file: ReadyFile = None) -> None:
-    """Run the gateway until SIGTERM or Ctrl-C. There is no default user, key or password."""
+async def serve(
+    settings: Settings,
+    processes: Annotated[
+        int, option("N", "Number of processes that share the port, each a gateway of the cluster.", min=1, max=256)
+    ] = 1,
+    ready_file: ReadyFile = None,
+) -> None:
+    """Run the gateway until SIGTERM or Ctrl-C. There is no default user, key or password.
+
+    With --processes, a machine with several cores runs several gateways on one port. They need the settings of a cluster.
+    """
     check_exposure(settings)
     check_cluster(settings)
 
-    async def on_ready(gateway: "Gateway") -> None:
-        note(f"Serving on {gateway.settings.base_url}")
-        await _say_what_is_missing(gateway)
-        if ready_file is not None:
-            write_ready(ready_file, Ready(base_url=gateway.settings.base_url, auth_url=gateway.settings.auth_url))
-
     from domogate.app import UnnamedDriversError
     from domogate.app import serve as serve_gateway
+    from domogate.app.processes import open_process
 
-    with withdraw(ready_file):
+    process = open_process()
+    if process is None and processes > 1:
+        await _serve_processes(settings, processes, ready_file)
+        return
+
+    async def on_ready(gateway: "Gateway") -> None:
+        if process is None:
+            _tell_ready(gateway.settings, ready_file)
+        if process is None or process.number == 1:
+            await _say_what_is_missing(gateway)
+        if process is not None:
+            await process.tell_ready()
+
+    with withdraw(ready_file if process is None else None):
         try:
-            await serve_gateway(settings, on_ready, named_drivers=True)
+            await serve_gateway(settings, on_ready, named_drivers=True, process=process)
         except UnnamedDriversError as error:
             raise Mistake(_say_what_to_name(error.unnamed, settings)) from None
+
+
+async def _serve_processes(settings: Settings, processes: int, ready_file: Path | None) -> None:
+    from domogate.app.processes import Supervisor, this_command
+
+    async def on_ready(port: int) -> None:
+        _tell_ready(msgspec.structs.replace(settings, port=port), ready_file)
+
+    with withdraw(ready_file):
+        if code := await Supervisor(settings, processes, this_command()).run(on_ready):
+            raise typer.Exit(code)
+
+
+def _tell_ready(settings: Settings, ready_file: Path | None) -> None:
+    note(f"Serving on {settings.base_url}")
+    if ready_file is not None:
+        write_ready(ready_file, Ready(base_url=settings.base_url, auth_url=settings.auth_url))
 
 
 def _say_what_to_name(unnamed: UnnamedDrivers, settings: Settings) -> str:

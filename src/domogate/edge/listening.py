@@ -37,15 +37,22 @@ class Listening(msgspec.Struct, frozen=True):
 
 
 @contextlib.asynccontextmanager
-async def listen(host: str, port: int, metrics_host: str, metrics_port: int | None) -> AsyncIterator[Listening]:
-    """Bind the ports, so that the real port is known before the gateway is built. Raises CannotListen."""
+async def listen(
+    host: str, port: int, metrics_host: str = "127.0.0.1", metrics_port: int | None = None, *, reuse_port: bool = False
+) -> AsyncIterator[Listening]:
+    """Bind the ports, so that the real port is known before the gateway is built. Raises CannotListen.
+
+    With `reuse_port`, other processes of the same user can bind `port` too. The system gives each connection to one of them.
+    """
     with contextlib.ExitStack() as opened:
-        sockets = await _bind(host, port, "port", opened)
+        sockets = await _bind(host, port, "port", opened, reuse_port=reuse_port)
         metrics = [] if metrics_port is None else await _bind(metrics_host, metrics_port, "metrics_port", opened)
         yield Listening(host, _port_of(sockets), tuple(sockets), _port_of(metrics) if metrics else None, tuple(metrics))
 
 
-async def _bind(host: str, port: int, setting: str, opened: contextlib.ExitStack) -> list[socket.socket]:
+async def _bind(
+    host: str, port: int, setting: str, opened: contextlib.ExitStack, *, reuse_port: bool = False
+) -> list[socket.socket]:
     """Return one bound socket for each address of `host`, all on the same port."""
     host_setting = setting.replace("port", "host")
     try:
@@ -63,6 +70,8 @@ async def _bind(host: str, port: int, setting: str, opened: contextlib.ExitStack
         listener.setblocking(False)
         if port:  # With port 0 this option would allow another process to get the same port.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if reuse_port:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         try:

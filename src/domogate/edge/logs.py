@@ -10,7 +10,7 @@ import re
 import sys
 import threading
 from collections import deque
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
 import structlog
@@ -87,6 +87,15 @@ def add_request_id(_logger: Any, _method: str, event: EventDict) -> EventDict:
     return event
 
 
+def _name_process(process: str | int | None) -> Callable[[Any, str, EventDict], EventDict]:
+    def add(_logger: Any, _method: str, event: EventDict) -> EventDict:
+        if process is not None:
+            event["process"] = process
+        return event
+
+    return add
+
+
 class LogLine(NamedTuple):
     at: float
     level: str
@@ -131,12 +140,22 @@ class _KeepingHandler(logging.StreamHandler[TextIO]):
         return text
 
 
-def setup_logs(level: str = "info", format: str = "text", stream: TextIO | None = None) -> None:
-    """Send all loggers of the process to `stream` (default: standard error) in one format, from `level` up."""
+def setup_logs(
+    level: str = "info", format: str = "text", stream: TextIO | None = None, process: str | int | None = None
+) -> None:
+    """Send all loggers of the process to `stream` (default: standard error) in one format, from `level` up.
+
+    `process` is in every line, if several processes write to the same stream.
+    """
     stream = stream or sys.stderr
     repeats = LogRepeats()
     atexit.register(repeats.flush, everything=True)
-    origin: list[Any] = [add_request_id, structlog.stdlib.add_log_level, structlog.stdlib.add_logger_name]
+    origin: list[Any] = [
+        _name_process(process),
+        add_request_id,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+    ]
     content: list[Any] = [
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.StackInfoRenderer(),

@@ -137,6 +137,9 @@ class DrainingServer(uvicorn.Server):
     def stop(self) -> None:
         """The first call drains, the second call aborts."""
         self.force_exit = self.should_exit
+        self.begin_drain()
+
+    def begin_drain(self) -> None:
         self.should_exit = True
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
@@ -234,7 +237,7 @@ async def _serve_together(
 
 async def _stop_when(stop: asyncio.Event, server: DrainingServer) -> None:
     await stop.wait()
-    server.stop()
+    server.begin_drain()  # Not a second stop, if a signal came first.
 
 
 @contextlib.contextmanager

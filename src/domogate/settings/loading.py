@@ -93,8 +93,13 @@ def load_settings(
 
 _PREFIX = "DOMOGATE_"
 _FILE_VARIABLE = "DOMOGATE_CONFIG"
-_NO_SETTINGS = frozenset((_FILE_VARIABLE, "DOMOGATE_TRACEBACK", "DOMOGATE_PYTHON", "DOMOGATE_TEST_PROCESSES"))
-"""Variables of the command line and of ./dev. Any other variable with our prefix that is not a setting is a mistake."""
+_NO_SETTINGS = frozenset(
+    (_FILE_VARIABLE, "DOMOGATE_TRACEBACK", "DOMOGATE_PYTHON", "DOMOGATE_TEST_PROCESSES", "DOMOGATE_PROCESS")
+)
+"""Variables of the command line, of the processes of `serve --processes`, and of ./dev.
+
+Any other variable with our prefix that is not a setting is a mistake.
+"""
 _MAX_SECRET = 1 << 20
 
 

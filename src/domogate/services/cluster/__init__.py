@@ -1,4 +1,4 @@
-"""The membership of this gateway in a cluster: its lease, and the shards that it holds."""
+"""The membership of this gateway in a cluster: its lease, the shards that it holds, and the progress of the other gateways."""
 
 from domogate.services.cluster.holder_watch import HolderWatch
 from domogate.services.cluster.holdings import HeldShards
