@@ -1,5 +1,6 @@
 """`domogate discover mqtt`, against a real mosquitto."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,9 +9,12 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
+from domogate.app import open_tools
 from domogate.cli import cli
 from domogate.domain.devices import DeviceKind
 from domogate.drivers.mqtt.options import find_option_problems
+from domogate.ports import DriverConnection
+from domogate.settings import Settings
 from support.mosquitto import DeviceClient, Mosquitto, mosquitto
 from support.ports import free_port
 
@@ -65,6 +69,15 @@ class TestDiscover:
         said = json.loads(run("--url", broker.url, "--seconds", LONG_ENOUGH, "--json").stdout)
         assert [one["name"] for one in said["modules"]] == ["my_bulb"]
         assert said["passed_over"][0]["why"] == "Zigbee2MQTT does not support it"
+
+    def test_the_broker_of_the_console_is_used_if_the_settings_have_none(self, broker: Mosquitto, tmp_path: Path) -> None:
+        async def set_broker() -> None:
+            async with open_tools(Settings(data=tmp_path)) as tools:
+                await tools.store.set_connection(DriverConnection("mqtt", broker.url))
+
+        asyncio.run(set_broker())
+        said = json.loads(run("--data", str(tmp_path), "--seconds", LONG_ENOUGH, "--json").stdout)
+        assert [one["name"] for one in said["modules"]] == ["my_bulb"]
 
     def test_a_broker_of_the_settings_is_found_by_its_name(self, broker: Mosquitto, tmp_path: Path) -> None:
         config = tmp_path / "domogate.toml"

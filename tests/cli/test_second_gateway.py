@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 def serve(data: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     """A `domogate serve` that is expected to end by itself."""
     command = [sys.executable, "-m", "domogate.cli", "serve", "--port", "0", "--data", str(data), *flags]
-    return subprocess.run(command, capture_output=True, text=True, env=clean_environment({}), timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, env=clean_environment({}), timeout=240)
 
 
 def test_a_second_gateway_is_refused_until_the_first_has_ended(tmp_path: Path) -> None:

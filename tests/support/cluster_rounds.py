@@ -267,7 +267,7 @@ def open_cluster_rounds(
     with ExitStack() as stack:
         server = stack.enter_context(postgres_server())
         cluster = Cluster(folder, server, gateways, SETTINGS)
-        environment = clean_environment(server.settings_for_a_gateway())
+        environment = clean_environment(server.settings_for_a_command())
         import_estate(light_estate(), folder, folder / "data", environment)
         ports = {member.port: member.number for member in cluster.members}
         witness = ClusterWitness(server.socket, ports)

@@ -275,7 +275,7 @@ class Gateway:
         surfaces[b"openapi"] = build_documents(FAMILIES, others, base_url=settings.base_url, version=__version__)
         pages = build_pages(settings, self._demo, self.store)
         return Edge(
-            self._placement.wrap(Surfaces(pages | surfaces)),
+            self.placement.wrap(Surfaces(pages | surfaces)),
             is_allowed_origin=self.origins.is_allowed,
             is_ready=lambda: (
                 self._ready and self.store.is_reachable and self.knowledge.is_kept and not self.placement.is_cut_off

@@ -10,6 +10,7 @@ from domogate.app.gateway import Gateway
 from domogate.app.processes import GatewayProcess
 from domogate.app.single_gateway import only_gateway
 from domogate.console.shell import NO_DEMO, Demo
+from domogate.drivers import separate_settings
 from domogate.edge import server
 from domogate.edge.files import count_allowed_connections
 from domogate.edge.logs import setup_logs
@@ -41,7 +42,8 @@ async def serve(
         settings.host, settings.port, settings.metrics_host, settings.metrics_port, reuse_port=process is not None
     ) as listening:
         # The port is part of the issuer of every token, so it must be known before the gateway is built.
-        gateway = Gateway(msgspec.structs.replace(settings, port=listening.port), demo, number)
+        drivers = settings.drivers if settings.cluster is None else separate_settings(settings.drivers)
+        gateway = Gateway(msgspec.structs.replace(settings, port=listening.port, drivers=drivers), demo, number)
         if process is not None:
             process.watch_supervisor(gateway.must_stop)
         gateway.metrics.gauge("domogate_connections", "Connections that are open", lambda: len(connections))

@@ -30,6 +30,6 @@ def build_webhooks(gateway: "Gateway", sender: WebhookSender) -> tuple[Dispatche
         dead_kept=settings.dead_letters_kept_days * DAY,
         may_prune=gateway.clock_check.check,
         holdings=store.holdings,
-        is_current=lambda: knowledge is None or knowledge.is_kept,
+        is_current=lambda: knowledge.is_kept,
     )
     return dispatcher, Webhooks(store, read_model, sender, clock, audit, formats, dispatcher.log)

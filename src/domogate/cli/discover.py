@@ -8,6 +8,7 @@ import msgspec
 import typer
 import yaml
 
+from domogate.app import find_missing_file, open_tools
 from domogate.cli._command import Mistake, WrongUsage, command, group
 from domogate.cli._estate_input import open_input
 from domogate.cli._files import Force, check_free, write_file
@@ -58,6 +59,8 @@ async def discover_mqtt(
         raise WrongUsage("--out is for --into PATTERN.")
     check_free(out, force)
     known = mqtt.DRIVER.settings_in(settings.drivers).brokers
+    if url is None and not known:
+        known = await _list_stored_brokers(settings)
     chosen = _from_flags(url, username, password_file, ca_file) if url is not None else _from_settings(known, broker)
     if url is not None and broker is not None:
         raise WrongUsage("use --broker for a broker in the settings, or --url for another one, not both.")
@@ -134,11 +137,21 @@ def _from_flags(url: str, username: str | None, password_file: str | None, ca_fi
         raise WrongUsage(f"{wrong}.") from None
 
 
+async def _list_stored_brokers(settings: Settings) -> tuple[MqttBroker, ...]:
+    """The broker that an operator has set in the console. It is used if the settings list no broker."""
+    if find_missing_file(settings) is not None:
+        return ()
+    async with open_tools(settings, create=False) as tools:
+        stored = [one for one in await tools.store.list_connections() if one.driver == mqtt.DRIVER.name]
+    return tuple(MqttBroker(url=one.url, username=one.username, password=one.password) for one in stored)
+
+
 def _from_settings(known: tuple[MqttBroker, ...], name: str | None) -> MqttBroker:
     try:
         return choose_broker(known, name)
     except ValueError as wrong:
-        hint = "choose one with --broker" if known else "use --url URL, or --config FILE with mqtt_brokers in it"
+        none = "use --url URL, --config FILE with mqtt_brokers in it, or --data DIR if the broker was set in the console"
+        hint = "choose one with --broker" if known else none
         raise WrongUsage(f"{wrong}; {hint}.") from None
 
 

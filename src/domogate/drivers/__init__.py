@@ -34,6 +34,11 @@ def build_drivers(clock: Clock, settings: Mapping[str, DriverSettings]) -> dict[
     return {name: driver.build(clock, driver.settings_in(settings)) for name, driver in DRIVERS.items()}
 
 
+def separate_settings(settings: Mapping[str, DriverSettings]) -> dict[str, DriverSettings]:
+    """Return the settings for one gateway of a cluster, as `DriverDeclaration.separate` says."""
+    return {name: DRIVERS[name].separate(one) for name, one in settings.items()}
+
+
 def make_settings(values: Mapping[str, Any]) -> dict[str, DriverSettings]:
     """The settings of each driver, from values under their full names. A missing setting has its default value."""
     return {

@@ -99,6 +99,9 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
 
     Raises DiscoveryFailed. None if the driver cannot find devices.
     """
+    separate: Callable[[S], S] = lambda settings: settings
+    """Returns the settings for one gateway of a cluster. All gateways have the same settings; here, names that a server allows
+    only once become different."""
     simulated: bool = False
     """Its devices do not exist: states and readings of its modules are marked as simulated everywhere."""
 

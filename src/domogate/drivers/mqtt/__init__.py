@@ -35,4 +35,5 @@ DRIVER = DriverDeclaration(
     ),
     describe_options,
     lambda settings, name, seconds, base: discover(settings.brokers, name, seconds, base),
+    separate=lambda settings: MqttSettings(brokers=tuple(broker.with_unique_id() for broker in settings.brokers)),
 )

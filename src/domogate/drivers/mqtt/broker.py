@@ -2,12 +2,14 @@
 
 from pathlib import Path
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import msgspec
 
 from domogate.common.urls import split_url
 
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
+_LONGEST_ID = 128
 
 
 class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -26,7 +28,8 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     client_certificate: str | None = None
     client_key: str | None = None
     client_id: str | None = None
-    """None means a new id at each start. Two clients with the same id disconnect each other."""
+    """None means a new id at each start. Two clients with the same id disconnect each other, so a gateway of a cluster adds an
+    ending of its own."""
     keepalive: int = 30
     """In seconds. A connection without a packet for one and a half times this period is closed."""
 
@@ -45,11 +48,17 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             raise ValueError(f"broker {self.name!r}: certificates are for mqtts://, and its url is mqtt://")
         if not 5 <= self.keepalive <= 3600:
             raise ValueError(f"broker {self.name!r}: keepalive is 5 to 3600 seconds")
-        if self.client_id is not None and not 1 <= len(self.client_id) <= 128:
-            raise ValueError(f"broker {self.name!r}: client_id has 1 to 128 characters")
+        if self.client_id is not None and not 1 <= len(self.client_id) <= _LONGEST_ID:
+            raise ValueError(f"broker {self.name!r}: client_id has 1 to {_LONGEST_ID} characters")
 
     def __repr__(self) -> str:
         return f"MqttBroker({self.name!r}, {self.url!r})"  # without the password
+
+    def with_unique_id(self) -> "MqttBroker":
+        """For gateways with the same settings: they add different endings to the client id."""
+        if self.client_id is None:
+            return self
+        return msgspec.structs.replace(self, client_id=f"{self.client_id[: _LONGEST_ID - 9]}-{uuid4().hex[:8]}")
 
     @property
     def tls(self) -> bool:
