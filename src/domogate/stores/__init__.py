@@ -2,12 +2,13 @@
 
 from domogate.stores.backup import back_up, find_key_of_backup, restore
 from domogate.stores.inspection import DatabaseUnusable, UsedDatabases, inspect_header, is_writable
-from domogate.stores.migrate import DatabaseTooNew
+from domogate.stores.migrate import DatabaseInUse, DatabaseTooNew
 from domogate.stores.move import Move, Moved, MoveRefused
 from domogate.stores.opening import find_sqlite_file, sqlite_url
 from domogate.stores.store import SqlStore
 
 __all__ = [
+    "DatabaseInUse",
     "DatabaseTooNew",
     "DatabaseUnusable",
     "Move",

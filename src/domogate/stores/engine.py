@@ -132,6 +132,15 @@ class Database(ABC):
         self._upserts: dict[str, Insert] = {}
         self._bulks: dict[UpdateBase, Bulk] = {}
 
+    @property
+    def is_local(self) -> bool:
+        """Whether only processes on this machine can use the database. They refuse to start beside each other."""
+        return True
+
+    def limit_waiting(self, _connection: Connection) -> None:
+        """Let the transaction fail if it waits long for a table. Other processes would wait behind it."""
+        return
+
     @abstractmethod
     def lock(self, connection: Connection) -> None:
         """Wait until no other process is in a write transaction."""

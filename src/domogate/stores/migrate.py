@@ -1,21 +1,28 @@
 """Migrates a database to the revision of this code when it is opened."""
 
+import time
 from pathlib import Path
 
 import structlog
 from sqlalchemy import Connection, inspect, text
 
 from domogate.stores.engine import Database
+from domogate.stores.presence import ALIVE
 
 HEAD = "0027"
 """The newest revision in `migrations/`. A database with this revision is opened without loading Alembic."""
-
+OLDEST_BESIDE = "0024"
+"""Gateways of this revision or a later one can run beside this version. Migrations after it only add tables and columns."""
 
 _log = structlog.get_logger(__name__)
 
 
 class DatabaseTooNew(RuntimeError):
     """A newer version of Domogate has used the database. The store does not start, and the database is not changed."""
+
+
+class DatabaseInUse(RuntimeError):
+    """Gateways of a version that cannot run beside this one use the database. It is not changed."""
 
 
 def migrate(database: Database) -> None:
@@ -28,9 +35,25 @@ def migrate(database: Database) -> None:
         revision = find_revision(connection)
         if revision == HEAD:
             return
+        if revision is not None and revision < OLDEST_BESIDE:
+            _check_unused(database, connection, revision)
+        database.limit_waiting(connection)
         upgrade(connection)
     if revision is not None:
         _log.info("upgraded the database", from_revision=revision, to_revision=HEAD)
+
+
+def _check_unused(database: Database, connection: Connection, revision: str) -> None:
+    """Raises DatabaseInUse if a gateway on another machine may still use the database."""
+    if database.is_local or not inspect(connection).has_table("gateways"):
+        return
+    seen_after = {"time": time.time() - ALIVE}
+    running = connection.execute(text("SELECT count(*) FROM gateways WHERE seen_at > :time"), seen_after).scalar()
+    if running:
+        raise DatabaseInUse(
+            f"this database is at revision {revision}, and {running} of its gateways still ran {ALIVE:.0f} seconds ago. "
+            f"Gateways before revision {OLDEST_BESIDE} cannot run beside this version: stop them, wait, and start this one"
+        )
 
 
 def is_empty(database: Database) -> bool:

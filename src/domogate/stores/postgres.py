@@ -48,6 +48,8 @@ _LOCK_AS_MEMBER = text(f"SELECT {_WAIT}, pg_advisory_xact_lock({_WRITE_LOCK}), {
 _LIMIT_IDLE = text("SET idle_in_transaction_session_timeout = '1s'")
 """A gateway that is frozen or cut off in a transaction delays the others for this time at most."""
 _ALLOW_IDLE = text("SET LOCAL idle_in_transaction_session_timeout = '60s'")
+_LIMIT_WAITING = text("SET LOCAL lock_timeout = '3s'")
+"""A backup of the database can hold the tables for hours. All gateways would wait behind a migration that waits for it."""
 _LOCK_NOT_AVAILABLE = "55P03"
 _EVENTS = 1 << 16
 _UNDONE = ("25P03", "40P01")
@@ -136,6 +138,13 @@ class PostgresDatabase(Database):
 
     def lock(self, connection: Connection) -> None:
         connection.execute(_LOCK)
+
+    @property
+    def is_local(self) -> bool:
+        return False
+
+    def limit_waiting(self, connection: Connection) -> None:
+        connection.execute(_LIMIT_WAITING)
 
     def start_transaction(self, connection: Connection, locks: Collection[WriteLock], long: bool, /) -> TransactionStart:
         if not self.is_shared:

@@ -100,7 +100,7 @@ class SqlSubject:
     async def start(self) -> None:
         """Open the database, migrate it to the tables of this version, and start the writer.
 
-        Raises DatabaseUnusable, DatabaseTooNew or SecretKeyMissing.
+        Raises DatabaseUnusable, DatabaseTooNew, DatabaseInUse or SecretKeyMissing.
         """
         if self._writer is not None:
             raise RuntimeError("the store is already started")
