@@ -4,12 +4,13 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.async_api import Browser, Route, expect
 
 from support.gateway import Gateway
-from support.pages import visit
+from support.pages import Walk, visit
 
 pytestmark = pytest.mark.slow
 
@@ -19,6 +20,8 @@ ENERGY = re.compile(r"/home/v1/homes/[^/]+/energy\?")
 METER = "Energy meter"
 NOW = datetime(2026, 11, 18, 10, tzinfo=UTC)
 """The time of the browser in tests that depend on the calendar."""
+TODAY = "2026-11-17T23:00:00.000Z"
+"""Midnight in the home, which is in Italy. The browser is in Japan."""
 
 
 async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo: Gateway) -> None:
@@ -39,23 +42,25 @@ async def test_a_day_is_compared_with_the_day_before_and_has_its_cost(chromium: 
         query = parse_qs(urlsplit(route.request.url).query)
         (since,), (until,) = query["since"], query["until"]
         asked.append((since, until))
-        used = today if since.startswith("2026-11-18") else 10.0
+        used = today if since == TODAY else 10.0
         total = {"used": used, "usedBefore": None, "cost": used * 0.2, "costBefore": None, "currency": "EUR"}
         await route.fulfill(status=status, json={**total, "rooms": [], "modules": [], "simulated": False})
 
-    async with visit(chromium, demo, who=ANNA) as walk:
+    async with visit(chromium, demo, who=ANNA, time_zone="Asia/Tokyo") as walk:
         await walk.page.clock.install(time=NOW)
         await walk.page.route(ENERGY, answer)
         await walk.open(f"{HOUSE}/energy")
         assert await walk.shows("12.5 kWh")
         assert await walk.shows("€2.50")
+        assert await walk.shows("The times are those of the home (Europe/Rome). This device uses Asia/Tokyo.")
         assert await walk.shows("10 kWh · €2.00 in the same time of the period before")
         asked.clear()
         await walk.page.get_by_role("button", name="Earlier").click()
         assert await walk.shows("10 kWh · €2.00 in the same time of the period before")
         await expect(walk.page.locator(".energy-used")).to_have_text("10 kWh€2.00")
-        (before_since, before_until), (since, _until) = sorted(asked)
+        (before_since, before_until), (since, until) = sorted(asked)
         assert before_until == since > before_since
+        assert until == TODAY
 
         used, shown = walk.page.locator(".energy-used"), walk.page.locator(".period-steps strong")
         await walk.page.get_by_role("button", name="Later").click()
@@ -65,7 +70,7 @@ async def test_a_day_is_compared_with_the_day_before_and_has_its_cost(chromium: 
         await expect(used).to_contain_text("13 kWh")
         status = 500
         await walk.page.clock.fast_forward(300_000)
-        await expect(walk.page.get_by_role("alert")).to_contain_text(re.compile(r"Shown as of 10:\d\d"))
+        await expect(walk.page.get_by_role("alert")).to_contain_text(re.compile(r"Shown as of 7:\d\d"))
         await expect(used).to_contain_text("13 kWh")
         await walk.page.get_by_role("button", name="Earlier").click()
         await expect(used).to_have_count(0)  # numbers of another day are not shown
@@ -79,20 +84,32 @@ async def test_a_day_is_compared_with_the_day_before_and_has_its_cost(chromium: 
         walk.complaints.clear()
 
 
-async def test_the_history_of_a_device_is_saved_as_a_table(chromium: Browser, demo: Gateway, tmp_path: Path) -> None:
-    async with visit(chromium, demo, who=ANNA) as walk:
+async def save_table(walk: Walk, file: Path) -> tuple[str, list[str]]:
+    """The name and the lines of the file."""
+    async with walk.page.expect_download() as waiting:
+        await walk.page.get_by_role("button", name="Save as CSV").click()
+    download = await waiting.value
+    await download.save_as(file)
+    return download.suggested_filename, file.read_text().splitlines()
+
+
+async def test_the_history_of_devices_is_saved_as_a_table(chromium: Browser, demo: Gateway, tmp_path: Path) -> None:
+    async with visit(chromium, demo, who=ANNA, time_zone="America/New_York") as walk:
         await walk.open(HOUSE)
         await walk.page.get_by_role("link", name=METER).click()
         await walk.page.get_by_role("button", name="Month", exact=True).click()
         await expect(walk.page.locator(".chart").first.locator("tbody tr").nth(27)).to_be_attached()  # a day has 24 values
-        async with walk.page.expect_download() as waiting:
-            await walk.page.get_by_role("button", name="Save as CSV").click()
-        download = await waiting.value
-        await download.save_as(tmp_path / "table.csv")
-        head, first, *_ = (tmp_path / "table.csv").read_text().splitlines()
-        assert head == "at,measure,unit,mean,low,high,last,used"
-        assert re.match(r"\d{4}-\d\d-\d\dT[\d:]+Z,(energy|power),", first)
-        assert download.suggested_filename == "Energy meter-month.csv"
+        name, (head, first, *_) = await save_table(walk, tmp_path / "device.csv")
+        assert (name, head) == ("Energy meter-month.csv", "at,measure,unit,mean,low,high,last,used")
+        assert re.match(r"\d{4}-\d\d-\d\dT00:00:00\+0[12]:00,(energy|power),", first)  # midnight in Rome
+
+        await walk.open(f"{HOUSE}/energy")
+        name, (head, *lines) = await save_table(walk, tmp_path / "home.csv")
+        assert (name, head) == ("Casa Bianchi-day.csv", "device,at,measure,unit,mean,low,high,last,used")
+        assert all(re.match(r"[^,]+,\d{4}-\d\d-\d\dT\d\d:00:00\+0[12]:00,(energy|power),", line) for line in lines)
+        devices = {line.partition(",")[0] for line in lines}
+        assert METER in devices
+        assert len(devices) > 1
 
 
 DRAWN = "document.querySelector('.chart canvas').toDataURL()"
@@ -101,13 +118,17 @@ DRAWN = "document.querySelector('.chart canvas').toDataURL()"
 def readings_of(query: dict[str, list[str]]) -> list[dict[str, object]]:
     """One value for each hour, day or month."""
     since, until = (datetime.fromisoformat(query[name][0]) for name in ("since", "until"))
-    step = {"hour": timedelta(hours=1), "day": timedelta(days=1), "month": timedelta(days=31)}[query["per"][0]]
-    times = [since + number * step for number in range((until - since) // step + 1)]
-    if query["per"] == ["month"]:
-        times = [since.replace(month=month) for month in range(1, 13)]
+    begin = since.astimezone(ZoneInfo(query["timezone"][0]))
+    match query["per"]:
+        case ["hour"]:
+            times = [since + timedelta(hours=number) for number in range((until - since) // timedelta(hours=1))]
+        case ["day"]:
+            times = [begin + timedelta(days=number) for number in range((until - since).days + 1)]
+        case _:
+            times = [begin.replace(month=month) for month in range(1, 13)]
     values = {"unit": "watt_hour", "mean": 1.0, "low": 1.0, "high": 1.0, "last": 1.0}
     return [
-        {"at": at.isoformat().replace("+00:00", "Z"), "measure": "energy", "used": 1000.0 * (number + 1), **values}
+        {"at": f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}", "measure": "energy", "used": 1000.0 * (number + 1), **values}
         for number, at in enumerate(times)
     ]
 

@@ -3,13 +3,15 @@
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import Estate
 from domogate.domain.limits import Limits
 from domogate.domain.states import Reading, Report, Unit
 from support.full_plant import FULL_PLANT, MODULE_OF
-from support.home_setup import STUDIO, HomeApi
+from support.home_setup import STUDIO, VILLA, HomeApi
 from support.stores import CARLA
 
 pytestmark = pytest.mark.slow
@@ -32,6 +34,10 @@ async def record(api: HomeApi, module_id: str, measure: str, unit: Unit, *values
 
 async def count_energy(api: HomeApi, module_id: str, *values: tuple[str, float]) -> None:
     await record(api, module_id, "energy", Unit.WATT_HOUR, *values)
+
+
+def in_time_zone(zone: str) -> Estate:
+    return Estate(plants=(msgspec.structs.replace(VILLA, plant=msgspec.structs.replace(FULL_PLANT, time_zone=zone)),))
 
 
 async def readings(api: HomeApi, query: str) -> list[dict[str, Any]]:
@@ -64,6 +70,14 @@ class TestReadings:
         assert [(day["at"], day["mean"]) for day in rome] == [("2027-01-12T23:00:00Z", 10), ("2027-01-13T23:00:00Z", 30)]
         (month,) = await readings(api, f"{TWO_DAYS}&per=month&timezone=Europe/Rome")
         assert (month["at"], month["count"], month["last"]) == ("2026-12-31T23:00:00Z", 3, 40)
+
+    async def test_without_a_time_zone_days_are_those_of_the_home(self, api: HomeApi) -> None:
+        await api.env.store.import_estate(in_time_zone("America/Havana"), prune=False)
+        values = tuple((f"2026-11-01T{hour:02}:30", 10.0) for hour in range(3, 7))  # midnight is at 04:00 and at 05:00 UTC
+        await record(api, PLUG.id, "power", Unit.WATT, *values)
+        since = "since=2026-10-31T00:00:00Z&until=2026-11-03T00:00:00Z&per=day"
+        days = [(day["at"], day["count"]) for day in await readings(api, since)]
+        assert days == [("2026-10-31T04:00:00Z", 1), ("2026-11-01T04:00:00Z", 3)]
 
     async def test_a_counter_says_what_was_used_also_after_it_was_replaced(self, api: HomeApi) -> None:
         values = (

@@ -32,6 +32,8 @@ test("times of today are short, and the past is told in words", () => {
   const now = new Date(2026, 10, 15, 20, 0);
   assert.match(formatTime(new Date(2026, 10, 15, 8, 12), now), /^8:12\sAM$/);
   assert.match(formatTime(new Date(2026, 10, 14, 8, 12), now), /Nov 14, 2026/);
+  assert.match(formatTime(new Date("2026-11-15T23:30Z"), new Date("2026-11-16T10:00Z"), "Europe/Rome"), /^12:30\sAM$/);
+  assert.match(formatTime(new Date("2026-11-15T22:30Z"), new Date("2026-11-16T10:00Z"), "Europe/Rome"), /Nov 15, 2026.*11:30/);
   assert.match(formatClock(new Date(2026, 10, 14, 8, 12, 3)), /^8:12:03\sAM$/);
   assert.equal(formatAgo(new Date(2026, 10, 15, 19, 55), now), "5 minutes ago");
   assert.equal(formatAgo(new Date(2026, 10, 14, 20, 0), now), "yesterday");

@@ -41,12 +41,12 @@ def parse_time_zone(name: str) -> tzinfo:
         raise ValueError(f"{name!r} is not a known time zone; write it as Europe/Rome.") from None
 
 
-def is_time_zone(name: str) -> bool:
+def find_time_zone(name: str | None) -> tzinfo | None:
+    """Return a zone of the IANA database, or None: another machine may have a newer database than this one."""
     try:
-        parse_time_zone(name)
+        return None if name is None else parse_time_zone(name)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def parse_time(text: str) -> float:

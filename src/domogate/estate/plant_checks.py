@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from domogate.common.times import is_time_zone
+from domogate.common.times import find_time_zone
 from domogate.domain.devices import DeviceKind
 from domogate.estate.explain import Finding
 from domogate.estate.format import STEP_KINDS
@@ -29,7 +29,7 @@ def check_plant(path: Path, plant: Record) -> Iterator[Finding]:
         yield Finding((*path, "removedAt"), "the plant is not removed", "'removedAt' only with status removed", at_key=True)
     if plant.get("emergencyLighting") is False and any(it.kind is DeviceKind.EMERGENCY_CONTROLLER for it in modules):
         yield Finding((*path, "emergencyLighting"), "the plant holds emergency controllers", "true, or leave it out")
-    if (zone := text(plant, "timeZone")) is not None and not is_time_zone(zone):
+    if (zone := text(plant, "timeZone")) is not None and find_time_zone(zone) is None:
         yield Finding((*path, "timeZone"), f"there is no time zone {quoted(zone)}", "a name such as 'Europe/Rome'")
     for key in ("allowed", "invited"):
         for at, guest in records(plant, key, path):

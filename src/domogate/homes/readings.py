@@ -1,12 +1,12 @@
 """History of modules, and the energy that a home used."""
 
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from domogate.common.times import parse_time_zone
+from domogate.common.times import find_time_zone, parse_time_zone
 from domogate.domain.states import Unit
 from domogate.homes.services import HomeCall, HomeServices
 from domogate.http_api.operations import OperationTable
@@ -77,9 +77,16 @@ class _Period(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class ReadingsQuery(_Period, frozen=True, forbid_unknown_fields=True):
     per: Annotated[Per, Meta(description="The length of one item of the list.")] = Per.HOUR
-    timezone: Annotated[str, Meta(description="The time zone of days and months, for example Europe/Rome.", max_length=100)] = (
-        "UTC"
-    )
+    timezone: (
+        Annotated[
+            str,
+            Meta(
+                description="The time zone of days and months, for example Europe/Rome. Default: that of the home, or UTC.",
+                max_length=100,
+            ),
+        ]
+        | None
+    ) = None
 
 
 class EnergyQuery(_Period, frozen=True, forbid_unknown_fields=True):
@@ -96,7 +103,10 @@ async def list_module_readings(services: HomeServices, call: HomeCall, query: Re
     home = await services.open_home(call)
     module = home.find_module(call.id_of("moduleId")).module
     since, until = read_period(query.since, query.until, services.clock.now())
-    zone: tzinfo = parse_parameter("timezone", parse_time_zone, query.timezone)
+    if query.timezone is None:
+        zone = find_time_zone(home.plant.time_zone) or UTC
+    else:
+        zone = parse_parameter("timezone", parse_time_zone, query.timezone)
     with services.limits.hold(call.caller.user_id):
         found = await services.history.list_readings(home, module.id, since, until, query.per, zone)
     return Listing([_reading_out(one) for one in found])

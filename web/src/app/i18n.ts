@@ -1,6 +1,7 @@
 /** Texts in the person's language, and dates, numbers and units as the language writes them. */
 
 import { computed, signal } from "@preact/signals";
+import { OWN_ZONE } from "./local_time";
 
 export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", it: "Italiano" } as const;
 export type Language = keyof typeof LANGUAGES;
@@ -111,10 +112,11 @@ export function formatDate(at: Date, options: Intl.DateTimeFormatOptions = { dat
   return dateFormat(options).format(at);
 }
 
-/** The time of today, or the date and time of another day. */
-export function formatTime(at: Date, now: Date = new Date()): string {
-  const today = at.toDateString() === now.toDateString();
-  const words = formatDate(at, today ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
+/** The time of today, or the date and time of another day, on the clocks of the zone. */
+export function formatTime(at: Date, now: Date = new Date(), timeZone: string = OWN_ZONE): string {
+  const day = (time: Date): string => formatDate(time, { dateStyle: "short", timeZone });
+  const today = day(at) === day(now);
+  const words = formatDate(at, { ...(today ? {} : { dateStyle: "medium" }), timeStyle: "short", timeZone });
   return words.replace(/\s(?=[AP]M$)/, "\u00a0"); // "10:41 AM" stays on one line
 }
 

@@ -2,6 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { api } from "../app/api";
+import { printCsv } from "../app/csv";
 import { formatAgo, t } from "../app/i18n";
 import { saveFile } from "../app/save_file";
 import { readingWords, unitSymbol } from "../app/units";
@@ -90,9 +91,8 @@ function Readings({ plant, id }: { plant: string; id: string }) {
   );
 }
 
-/** CSV (RFC 4180). The values have no character that needs quotes. */
 function csvOf(found: readonly Measurement[]): string {
-  return ["at,measure,unit,mean", ...found.map(({ at, measure, unit, mean }) => [at, measure, unit, mean].join(",")), ""].join("\r\n");
+  return printCsv([["at", "measure", "unit", "mean"], ...found.map(({ at, measure, unit, mean }) => [at, measure, unit, mean])]);
 }
 
 function Curve({ measure, all }: { measure: string; all: readonly Measurement[] }) {

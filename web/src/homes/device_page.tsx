@@ -43,7 +43,7 @@ export function DevicePage({ open, id }: { open: OpenHome; id: string }) {
         <Large device={device} />
       </div>
       <Facts device={device} />
-      <History home={home.id} device={device} />
+      <History home={home} device={device} />
     </div>
   );
 }

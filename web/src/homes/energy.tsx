@@ -2,6 +2,8 @@
 
 import { api } from "../app/api";
 import { formatNumber, t } from "../app/i18n";
+import { saveFile } from "../app/save_file";
+import { Button } from "../parts/button";
 import { List, Row } from "../parts/list";
 import { Show } from "../parts/loaded";
 import { Empty } from "../parts/notice";
@@ -10,15 +12,24 @@ import { roomsOf, type Energy, type Home, type Used } from "./model";
 import type { Period } from "./period";
 import { PeriodChart } from "./period_chart";
 import { PeriodChoice, usePeriod } from "./period_choice";
-import { readReadings, type PeriodReading } from "./readings";
+import { csvOfDevices, readReadings, type PeriodReading } from "./readings";
 import type { OpenHome } from "./store";
 import { iconOf } from "./words";
+import { zoneOf } from "./zone";
 
 const MOST_METERS = 5;
+/** The limits of the home API allow no more devices in one file. */
+const MOST_IN_FILE = 200;
+const AT_ONCE = 4;
 
 export function EnergyPage({ open }: { open: OpenHome }) {
+  const home = open.home.value;
+  return home && <EnergyOf open={open} home={home} />;
+}
+
+function EnergyOf({ open, home }: { open: OpenHome; home: Home }) {
   const meters = open.devices.filter(({ module }) => module.value.kind === "energymeter").map(({ id }) => id);
-  const { choice, choose, period, loaded } = usePeriod(open.id, async ({ period: chosen, before }, signal) => {
+  const { choice, choose, period, loaded } = usePeriod(open.id, zoneOf(home), async ({ period: chosen, before }, signal) => {
     // A period that has not ended is compared with the same part of the period before.
     const elapsed = Math.max(60_000, Math.min(chosen.until.getTime(), Date.now()) - chosen.since.getTime());
     const sum = (one: Period): Promise<Energy> => {
@@ -30,8 +41,6 @@ export function EnergyPage({ open }: { open: OpenHome }) {
     const [energy, energyBefore, readings, readingsBefore] = await Promise.all([sum(chosen), sum(before), measure(chosen), measure(before)]);
     return { energy, energyBefore, readings, readingsBefore };
   });
-  const home = open.home.value;
-  if (!home) return null;
   return (
     <Subpage home={home} current="energy">
       <PeriodChoice choice={choice} period={period} choose={choose} />
@@ -44,6 +53,7 @@ export function EnergyPage({ open }: { open: OpenHome }) {
               <Total energy={energy} before={energyBefore} />
               {chart.readings.length > 0 && <PeriodChart measure="energy" {...chart} />}
               <Parts open={open} home={home} energy={energy} />
+              <Table open={open} home={home} energy={energy} period={chart.period} />
             </>
           )
         }
@@ -51,6 +61,28 @@ export function EnergyPage({ open }: { open: OpenHome }) {
     </Subpage>
   );
 }
+
+/** A file with what each device measured. It is loaded only when the person wants it. */
+function Table({ open, home, energy, period }: { open: OpenHome; home: Home; energy: Energy; period: Period }) {
+  const devices = [...energy.modules].sort(byUse).flatMap(({ moduleId }) => open.device(moduleId) ?? []);
+  if (!devices.length) return null;
+  const save = async (): Promise<void> => {
+    const found: (readonly [string, readonly PeriodReading[]])[] = [];
+    for (let first = 0; first < Math.min(devices.length, MOST_IN_FILE); first += AT_ONCE) {
+      const some = devices.slice(first, Math.min(first + AT_ONCE, MOST_IN_FILE));
+      found.push(...(await Promise.all(some.map(async ({ id, module }) => [module.value.name, await readReadings(home.id, id, period)] as const))));
+    }
+    saveFile(`${home.name}-${period.range}.csv`, csvOfDevices(found, period.zone));
+  };
+  return (
+    <>
+      {devices.length > MOST_IN_FILE && <p class="soft">{t("homes.energy.most_in_file", { number: formatNumber(MOST_IN_FILE) })}</p>}
+      <Button onClick={save}>{t("homes.history.csv")}</Button>
+    </>
+  );
+}
+
+const byUse = (one: Used, other: Used): number => (other.used ?? 0) - (one.used ?? 0);
 
 const kilowattHours = (value: number): string => `${formatNumber(value, { maximumFractionDigits: value < 10 ? 2 : 1 })} kWh`;
 
@@ -87,7 +119,6 @@ function Total({ energy, before }: { energy: Energy; before: Energy }) {
 /** The rooms and the devices by how much they used. */
 function Parts({ open, home, energy }: { open: OpenHome; home: Home; energy: Energy }) {
   const names = new Map(roomsOf(home).map(({ id, name }) => [id, name]));
-  const byUse = (one: Used, other: Used): number => (other.used ?? 0) - (one.used ?? 0);
   const about = (used: Used): string => usedWords(used, energy.currency);
   const rooms = energy.rooms.filter(({ roomId }) => names.has(roomId)).sort(byUse);
   const devices = energy.modules.flatMap((used) => {

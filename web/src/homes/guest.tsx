@@ -4,7 +4,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { api } from "../app/api";
 import { t } from "../app/i18n";
 import type { Limits } from "../app/limits";
-import { differsHere, knownZone, OWN_ZONE, toInstant, toLocal } from "../app/local_time";
+import { toInstant, toLocal } from "../app/local_time";
 import { person } from "../app/session";
 import { SecretDialog } from "../kit/parts";
 import { Button } from "../parts/button";
@@ -12,6 +12,7 @@ import { Dialog, DialogButtons } from "../parts/dialog";
 import { Field } from "../parts/field";
 import { toast } from "../parts/toast";
 import { roomsOf, type Home } from "./model";
+import { ZoneHint, zoneOf } from "./zone";
 
 /** The person whose limits are changed. Without an address, a new person is invited. */
 export interface GuestOf {
@@ -35,7 +36,7 @@ type Mistake = "no_email" | "no_room" | "bad_end";
 
 export function Guest({ home, of, onClose }: GuestProps) {
   const { limits } = of;
-  const zone = knownZone(home.timeZone);
+  const zone = zoneOf(home);
   const id = useId();
   const [email, setEmail] = useState(of.email);
   const [rooms, setRooms] = useState<ReadonlySet<string>>(new Set([...(limits?.ambients ?? []), ...roomsOnFloors(home, limits?.floors ?? [])]));
@@ -116,7 +117,7 @@ export function Guest({ home, of, onClose }: GuestProps) {
           <Field label={t("homes.people.begin")} type="datetime-local" value={from} onInput={setFrom} />
           <Field label={t("homes.people.end")} type="datetime-local" value={until} mistake={words("bad_end")} onInput={setUntil} />
         </div>
-        {zone && differsHere(zone) && <p class="hint">{t("homes.people.zone", { zone, own: OWN_ZONE })}</p>}
+        <ZoneHint zone={zone} />
       </div>
       <DialogButtons>
         <Button look="primary" onClick={save}>

@@ -4,7 +4,6 @@ import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { formatDate, t } from "../app/i18n";
 import type { Limits } from "../app/limits";
-import { knownZone, OWN_ZONE } from "../app/local_time";
 import { go } from "../app/router";
 import { Button } from "../parts/button";
 import { Dialog, DialogButtons } from "../parts/dialog";
@@ -17,6 +16,7 @@ import { Guest, type GuestOf } from "./guest";
 import { Subpage } from "./head";
 import type { Home, People } from "./model";
 import type { OpenHome } from "./store";
+import { zoneOf } from "./zone";
 
 export function PeoplePage({ open }: { open: OpenHome }) {
   const home = open.home.value;
@@ -38,7 +38,7 @@ function limitWords(home: Home, limits: Limits | null): string {
     ...home.modules.map((module) => [module.id, module.name] as const),
   ]);
   const places = [...limits.floors, ...limits.ambients, ...limits.modules].flatMap((id) => names.get(id) ?? []);
-  const time = (at: string): string => formatDate(new Date(at), { dateStyle: "medium", timeStyle: "short", timeZone: knownZone(home.timeZone) ?? OWN_ZONE });
+  const time = (at: string): string => formatDate(new Date(at), { dateStyle: "medium", timeStyle: "short", timeZone: zoneOf(home) });
   const parts = [places.length ? places.join(", ") : t("homes.people.all")];
   if (limits.validFrom) parts.push(t("homes.people.from", { time: time(limits.validFrom) }));
   if (limits.validUntil) parts.push(t("homes.people.until", { time: time(limits.validUntil) }));

@@ -5,6 +5,7 @@ import { t } from "../app/i18n";
 import { IconButton } from "../parts/button";
 import { useLoad, type Loaded } from "../parts/loaded";
 import { periodOf, periodWords, RANGES, type Period, type Range } from "./period";
+import { ZoneHint } from "./zone";
 
 export interface Choice {
   readonly range: Range;
@@ -16,13 +17,13 @@ const EVERY = 300_000;
 const LOOK_EVERY = 10_000;
 
 /** The time to which `back` counts. It does not change while an earlier period is shown. */
-function usePresent(shown: boolean): Date {
+function usePresent(shown: boolean, zone: string): Date {
   const [now, setNow] = useState(() => new Date());
   useEffect(() => {
     if (!shown) return;
     const look = (): void => {
       const time = new Date();
-      const old = time.getTime() - now.getTime() >= EVERY || time >= periodOf("day", 0, now).until;
+      const old = time.getTime() - now.getTime() >= EVERY || time >= periodOf("day", zone, 0, now).until;
       if (old && document.visibilityState === "visible") setNow(time);
     };
     look();
@@ -32,7 +33,7 @@ function usePresent(shown: boolean): Date {
       clearInterval(timer);
       document.removeEventListener("visibilitychange", look);
     };
-  }, [now, shown]);
+  }, [now, shown, zone]);
   return now;
 }
 
@@ -48,13 +49,13 @@ interface LoadedPeriod<T> {
   readonly loaded: Loaded<T & Periods>;
 }
 
-/** Lets the person choose a period, and loads data of it and of the one before. */
-export function usePeriod<T>(key: string, load: (periods: Periods, signal: AbortSignal) => Promise<T>): LoadedPeriod<T> {
+/** Lets the person choose a period of the time zone, and loads data of it and of the one before. */
+export function usePeriod<T>(key: string, zone: string, load: (periods: Periods, signal: AbortSignal) => Promise<T>): LoadedPeriod<T> {
   const [choice, choose] = useState<Choice>({ range: "day", back: 0 });
   const { range, back } = choice;
-  const now = usePresent(back === 0);
-  const periods = { period: periodOf(range, back, now), before: periodOf(range, back + 1, now) };
-  const loaded = useLoad(key, async (signal) => ({ ...(await load(periods, signal)), ...periods }), [choice, now]);
+  const now = usePresent(back === 0, zone);
+  const periods = { period: periodOf(range, zone, back, now), before: periodOf(range, zone, back + 1, now) };
+  const loaded = useLoad(key, async (signal) => ({ ...(await load(periods, signal)), ...periods }), [choice, now, zone]);
   // While a period is loaded, the former one stays. If that fails, it would be shown under a wrong name.
   const other = loaded.data?.period.since.getTime() !== periods.period.since.getTime() || loaded.data.period.range !== range;
   return { choice, choose, period: periods.period, loaded: loaded.problem && other ? { ...loaded, data: null } : loaded };
@@ -76,6 +77,7 @@ export function PeriodChoice({ choice, period, choose }: { choice: Choice; perio
         <strong aria-live="polite">{periodWords(period)}</strong>
         <IconButton icon="right" label={t("homes.period.later")} disabled={back === 0} onClick={() => choose({ range, back: back - 1 })} />
       </div>
+      <ZoneHint zone={period.zone} />
     </div>
   );
 }

@@ -3,6 +3,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { formatNumber, formatTime, language, t } from "../app/i18n";
+import { OWN_ZONE } from "../app/local_time";
 import { colour, scheme } from "../app/theme";
 
 export interface Line {
@@ -20,25 +21,28 @@ export interface ChartProps {
   readonly times: readonly Date[];
   readonly lines: readonly Line[];
   readonly height: number;
+  /** The IANA name of the time zone of all shown times; by default that of the browser. */
+  readonly zone?: string;
   /** The words of a time on the axis; by default the time of today, or date and time. */
   readonly tick?: (at: Date) => string;
 }
 
-export function Chart({ label, unit, times, lines, height, tick = formatTime }: ChartProps) {
+export function Chart({ label, unit, times, lines, height, zone = OWN_ZONE, tick }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
+  const now = new Date();
   const drawnFor = `${scheme.value} ${language.value}`;
   // Drawn together with the table, so that both always have the same numbers.
   useLayoutEffect(() => {
     const element = place.current;
     if (!element) return;
-    const plot = new uPlot(options(element.clientWidth, height, unit, times, lines, tick), data(times, lines), element);
+    const plot = new uPlot(options(element.clientWidth, height, unit, times, lines, zone, tick), data(times, lines), element);
     const resizing = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     resizing.observe(element);
     return () => {
       resizing.disconnect();
       plot.destroy();
     };
-  }, [times, lines, height, unit, drawnFor]);
+  }, [times, lines, height, unit, zone, drawnFor]);
   return (
     <figure class="chart">
       <div ref={place} aria-hidden="true" />
@@ -48,7 +52,7 @@ export function Chart({ label, unit, times, lines, height, tick = formatTime }: 
           <tbody>
             {times.map((at, index) => (
               <tr key={at.getTime()}>
-                <th scope="row">{formatTime(at)}</th>
+                <th scope="row">{formatTime(at, now, zone)}</th>
                 {lines.map((line) => (
                   <td key={line.label}>{text(line.values[index], unit)}</td>
                 ))}
@@ -92,19 +96,19 @@ function withoutRepeats(words: readonly string[]): string[] {
   return words.map((one, index) => (one === words[index - 1] ? "" : one));
 }
 
-type Tick = (at: Date) => string;
-
-function options(width: number, height: number, unit: string, times: readonly Date[], lines: readonly Line[], tick: Tick): uPlot.Options {
+function options(width: number, height: number, unit: string, times: readonly Date[], lines: readonly Line[], zone: string, tick: ChartProps["tick"]): uPlot.Options {
+  const words = (at: number): string => formatTime(new Date(at * 1000), new Date(), zone);
   const hasBars = lines.some((line) => line.bars);
   const axis: uPlot.Axis = { stroke: colour("soft"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false } };
   return {
     width,
     height,
+    tzDate: (at) => uPlot.tzDate(new Date(at * 1000), zone),
     cursor: { drag: { x: true, y: false } },
     legend: { markers: { fill: (_plot, index) => colour(lines[index - 1]?.token ?? "soft") } },
     ...(hasBars ? { scales: barScales(times) } : {}),
     series: [
-      { label: t("common.time"), value: (_plot, at) => (at === null ? "" : formatTime(new Date(at * 1000))) },
+      { label: t("common.time"), value: (_plot, at) => (at === null ? "" : words(at)) },
       ...lines.map((line) => ({
         label: line.label,
         stroke: colour(line.token),
@@ -114,7 +118,7 @@ function options(width: number, height: number, unit: string, times: readonly Da
       })),
     ],
     axes: [
-      { ...axis, space: 80, values: (_plot, at) => withoutRepeats(at.map((one) => tick(new Date(one * 1000)))) },
+      { ...axis, space: 80, values: (_plot, at) => withoutRepeats(at.map((one) => (tick ? tick(new Date(one * 1000)) : words(one)))) },
       { ...axis, size: 60, values: (_plot, values) => values.map((value) => formatNumber(value)) },
     ],
   };

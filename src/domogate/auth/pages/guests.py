@@ -13,7 +13,6 @@ from domogate.auth.pages.limits_form import (
     WrongPeriod,
     describe_limits,
     fill_form,
-    find_zone,
     list_places,
     print_zone,
     read_limits,
@@ -21,6 +20,7 @@ from domogate.auth.pages.limits_form import (
 from domogate.auth.pages.logged_in import FormRefused, LoggedInPages, Visit, done
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import route_by_method
+from domogate.common.times import find_time_zone
 from domogate.domain.formats import email_key
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.plants import Invitation, Member, Plant, Topology
@@ -58,11 +58,12 @@ class PeoplePages(LoggedInPages):
 
     async def invite(self, visit: Visit) -> Response:
         plant = await self._find_posted(visit)
+        zone = find_time_zone(plant.plant.time_zone)
         try:
             outcome = await self._context.people.invite_by_owner(
                 plant.plant.id,
                 visit.form.get("email")[:LONGEST_EMAIL].strip(),
-                read_limits(visit.form, list_places(plant.topology), self._context.clock.now(), find_zone(plant.plant)),
+                read_limits(visit.form, list_places(plant.topology), self._context.clock.now(), zone),
                 mails_links=self._context.mails_links,
                 address=visit.address,
                 user_id=visit.user.id,
@@ -92,7 +93,7 @@ class PeoplePages(LoggedInPages):
         guest = _find_in(plant.plant, visit.get("email"))
         if guest is None:
             return see_other(_path_of(plant))
-        return self._limits_page(visit, plant, guest, fill_form(guest.limits, find_zone(plant.plant)))
+        return self._limits_page(visit, plant, guest, fill_form(guest.limits, find_time_zone(plant.plant.time_zone)))
 
     async def change_limits(self, visit: Visit) -> Response:
         plant = await self._find_posted(visit)
@@ -101,7 +102,7 @@ class PeoplePages(LoggedInPages):
             return see_other(_path_of(plant))  # The person left at the same time: show the current state.
         places, now = list_places(plant.topology, guest.limits), self._context.clock.now()
         try:
-            limits = read_limits(visit.form, places, now, find_zone(plant.plant), guest.limits)
+            limits = read_limits(visit.form, places, now, find_time_zone(plant.plant.time_zone), guest.limits)
             await self._context.people.limit_by_owner(
                 plant.plant.id, guest.email, limits, address=visit.address, user_id=visit.user.id
             )
@@ -167,7 +168,7 @@ class PeoplePages(LoggedInPages):
 
 
 def _rows(language: Language, plant: Plant, topology: Topology) -> list[PersonRow]:
-    zone = find_zone(plant)
+    zone = find_time_zone(plant.time_zone)
     people: list[Member | Invitation] = [*plant.allowed, *plant.invited]
     return [
         PersonRow(one.email, isinstance(one, Invitation), describe_limits(language, one.limits, topology, zone))

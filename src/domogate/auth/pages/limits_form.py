@@ -7,7 +7,7 @@ import msgspec
 
 from domogate.auth.pages.browser import Form
 from domogate.auth.pages.language import Language
-from domogate.common.times import parse_time_zone
+from domogate.common.times import find_time_zone
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
@@ -64,13 +64,6 @@ def list_places(topology: Topology, limits: Limits | None = None) -> list[Place]
     return found
 
 
-def find_zone(plant: Plant) -> Zone:
-    try:
-        return None if plant.time_zone is None else parse_time_zone(plant.time_zone)
-    except ValueError:  # This machine has an older database of time zones than the one on which the home was added.
-        return None
-
-
 def fill_form(limits: Limits | None, zone: Zone) -> Form:
     """The form with the present limits."""
     if limits is None:
@@ -104,7 +97,7 @@ def describe_limits(language: Language, limits: Limits | None, topology: Topolog
 
 
 def print_zone(plant: Plant, now: float) -> str:
-    known = find_zone(plant) is not None
+    known = find_time_zone(plant.time_zone) is not None
     return plant.time_zone if known and plant.time_zone else datetime.fromtimestamp(now).astimezone().strftime("%Z")
 
 

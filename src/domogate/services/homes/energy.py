@@ -212,7 +212,8 @@ def _merge(period: PeriodReading | None, hour: ReadingSummary, used: float | Non
 def _begin_of(at: float, per: Per, zone: tzinfo) -> float:
     if per is Per.HOUR:
         return at
-    local = datetime.fromtimestamp(at, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    # Clocks that show midnight twice on this day show it first with fold 0.
+    local = datetime.fromtimestamp(at, zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     return (local if per is Per.DAY else local.replace(day=1)).timestamp()
 
 
