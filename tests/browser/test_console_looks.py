@@ -29,6 +29,10 @@ async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo
             await walk.open(f"/console/{name}")
             assert await walk.shows(words)
             assert await walk.find_problems_everywhere(f"console-{name.partition('?')[0]}") == []
+        await walk.open("/console/start?step=home")
+        await walk.page.get_by_role("link", name="Leave out this step").click()
+        await expect(walk.page.get_by_role("region", name="Application")).to_be_visible()
+        await walk.page.wait_for_function("scrollY === 0")  # each step begins at its top
         await walk.page.set_viewport_size({"width": 1280, "height": 850})
         navigation = walk.page.get_by_role("navigation", name="Console")
         await expect(navigation.get_by_role("link", name="Settings")).to_be_in_viewport(ratio=1)

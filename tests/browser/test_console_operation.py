@@ -61,6 +61,7 @@ async def test_a_webhook_shows_its_dead_letters_and_is_deleted(chromium: Browser
         await walk.open("/console/webhooks")
         await walk.page.get_by_role("link", name=URL).click()
         await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Webhook")
+        await expect(walk.page.locator(".facts")).to_contain_text(re.compile(r"Person\s*Anna Bianchi\s*Plant\s*Casa Bianchi"))
         await walk.page.get_by_role("button", name="Send a test event").click()
         await expect(walk.page.locator(".toast")).to_contain_text("Answer of the receiver:")  # nobody listens at this port
         await expect(walk.page.get_by_role("table", name="Last deliveries")).to_contain_text("test_")

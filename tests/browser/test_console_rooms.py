@@ -1,7 +1,11 @@
 """Changes of plants, rooms and modules in the console, in a real browser against a running demo."""
 
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Route, expect
 
 from support.gateway import Gateway
 from support.pages import LOOKS, visit
@@ -9,6 +13,8 @@ from support.pages import LOOKS, visit
 pytestmark = pytest.mark.slow
 
 LUCIA = "lucia@example.com"
+HOUSE_ID = "ca5a0001-0000-4000-8000-000000000000"
+MODULES = re.compile(r"/modules(\?.*)?$")
 
 
 async def test_rooms_are_added_and_modules_moved_by_drag_and_by_keyboard(chromium: Browser, workshop: Gateway) -> None:
@@ -53,6 +59,71 @@ async def test_rooms_are_added_and_modules_moved_by_drag_and_by_keyboard(chromiu
             await expect(region).to_have_count(0)
 
 
+async def test_the_tree_shows_states_and_reasons_and_is_searched(chromium: Browser, demo: Gateway) -> None:
+    lamp: dict[str, Any] = {
+        "kind": "light",
+        "driver": "simulator",
+        "options": {},
+        "simulated": True,
+        "reportedAt": None,
+        "state": {"of": "light", "on": True, "level": 40, "color": None},
+        "reachable": True,
+        "absence": None,
+    }
+
+    async def answer(route: Route) -> None:
+        """One module in the first ambient, 200 in the second one, none in the others."""
+        content = await (
+            await route.fetch(url=f"{demo.base_url}{MODULES.sub('/content', urlsplit(route.request.url).path)}")
+        ).json()
+        single, large, *_ = [room for floor in content["floors"] for room in floor["ambients"]]
+        items = [
+            {
+                **lamp,
+                "id": f"00000000-0000-4000-8000-{number:012}",
+                "name": f"Lamp {number}",
+                "ambientId": room["id"],
+                "ambient": room["name"],
+            }
+            for number, room in enumerate([single, *[large] * 200])
+        ]
+        items[7] |= {
+            "reachable": False,
+            "absence": {"why": "silent", "since": "2026-11-16T08:00:00Z", "evidence": "no report for 90 s"},
+        }
+        items[8] |= {"kind": "plug", "state": {"of": "plug", "on": False}}
+        await route.fulfill(json={"items": items, "next": None})
+
+    async with visit(chromium, demo, who=LUCIA) as walk:
+        page = walk.page
+        await page.route(MODULES, answer)
+        await walk.open(f"/console/plants/{HOUSE_ID}/rooms")
+        rooms, entries = page.locator(".drop-room"), page.locator(".drop-room li")
+        everything = await rooms.count()
+        await expect(rooms.nth(0)).to_contain_text("one module")
+        await expect(rooms.nth(0).get_by_role("listitem")).to_contain_text("On: Yes · Level: 40")
+        await expect(rooms.nth(1)).to_contain_text("200 modules")
+        await expect(rooms.nth(2)).to_contain_text("No module.")
+        await expect(entries.filter(has_text="Offline")).to_contain_text("no report for 90 s")
+        assert await walk.find_problems_everywhere("console-rooms-large", LOOKS[1:4]) == []
+        await rooms.nth(1).get_by_role("button", name="Show all 200").click()
+        await expect(entries).to_have_count(201)
+
+        await page.get_by_label("Reachable").select_option("offline")
+        await expect(entries).to_have_count(1)
+        await expect(rooms).to_have_count(1)
+        await page.get_by_label("Reachable").select_option("")
+        await page.get_by_label("Kind").select_option("plug")
+        await expect(entries).to_have_count(1)
+        await page.get_by_label("Kind").select_option("")
+        await page.get_by_role("searchbox").fill("lamp 19")
+        await expect(entries).to_have_count(11)
+        await page.get_by_role("searchbox").fill("nothing like this")
+        assert await walk.shows("Nothing was found.")
+        await page.get_by_role("searchbox").fill("")
+        await expect(rooms).to_have_count(everything)
+
+
 async def test_a_module_gets_another_name_and_other_options_and_the_change_is_undone(
     chromium: Browser, workshop: Gateway
 ) -> None:
@@ -68,6 +139,18 @@ async def test_a_module_gets_another_name_and_other_options_and_the_change_is_un
         await expect(page.get_by_role("heading", level=1)).to_have_text("Entrance lamp")
         await page.get_by_role("button", name="Undo").click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("Hall lamp")
+
+        await page.get_by_role("button", name="Change", exact=True).click()
+        driver = form.get_by_label("Driver")
+        await expect(driver.get_by_role("option")).to_have_text(["simulator", "mqtt", "openwebnet"])
+        await driver.select_option("mqtt")
+        await form.get_by_role("button", name="Save").click()
+        await expect(form.get_by_role("alert")).to_contain_text("options.name")
+        await form.get_by_label("name", exact=True).fill("hall_lamp")  # an option of the other driver
+        await form.get_by_role("button", name="Save").click()
+        await expect(page.locator(".facts")).to_contain_text("mqtt")
+        await page.get_by_role("button", name="Undo").click()
+        await expect(page.locator(".facts")).to_contain_text("simulator")
 
         await page.get_by_role("button", name="Options").click()
         await form.get_by_label("transition").fill("4000")

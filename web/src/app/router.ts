@@ -33,9 +33,12 @@ export function go(target: string, options: { replace?: boolean } = {}): void {
   }
   const samePath = next.pathname === address.value.pathname;
   address.value = next;
-  if (samePath) return;
+  if (!samePath) goToTop();
+}
+
+/** Show the begin of the page. A screen reader begins to read there, not at the link or the button that is gone. */
+export function goToTop(): void {
   scrollTo(0, 0);
-  // A screen reader begins to read at the new page, not at the link that is gone.
   document.getElementById("main")?.focus({ preventScroll: true });
 }
 

@@ -2,11 +2,17 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { t } from "../app/i18n";
+import { count, formatNumber, t } from "../app/i18n";
+import { Button } from "../parts/button";
 import { roomsOf, type Content } from "./rooms";
 
 /** The type of the dragged data, which is the id of a module. */
 export const MODULE = "application/x-domogate-module";
+
+/** A room with more modules is as wide as the page. */
+const NARROW_UP_TO = 12;
+/** A room with more modules shows the others only when the person wants them. */
+const SHOWN_AT_FIRST = 48;
 
 interface DropRoomProps {
   readonly name: string;
@@ -17,9 +23,11 @@ interface DropRoomProps {
 
 export function DropRoom({ name, onDrop, actions, children }: DropRoomProps) {
   const [over, setOver] = useState(false);
+  const [all, setAll] = useState(false);
+  const shown = all ? children : children.slice(0, SHOWN_AT_FIRST);
   return (
     <section
-      class={over ? "drop-room over" : "drop-room"}
+      class={["drop-room", over && "over", children.length > NARROW_UP_TO && "large"].filter(Boolean).join(" ")}
       aria-label={name}
       onDragOver={(event) => {
         if (!event.dataTransfer?.types.includes(MODULE)) return;
@@ -34,10 +42,17 @@ export function DropRoom({ name, onDrop, actions, children }: DropRoomProps) {
       }}
     >
       <header>
-        <h3>{name}</h3>
+        <h3>
+          {name} {children.length > 0 && <span class="soft">{count("console.rooms.modules", children.length)}</span>}
+        </h3>
         <span>{actions}</span>
       </header>
-      {children.length ? <ul>{children}</ul> : <p class="soft">{t("console.rooms.empty")}</p>}
+      {children.length ? <ul>{shown}</ul> : <p class="soft">{t("console.rooms.empty")}</p>}
+      {shown.length < children.length && (
+        <Button look="quiet" onClick={() => setAll(true)}>
+          {t("console.rooms.show_all", { number: formatNumber(children.length) })}
+        </Button>
+      )}
     </section>
   );
 }

@@ -2,18 +2,18 @@
 
 import { useState } from "preact/hooks";
 import { api } from "../app/api";
-import { count, t } from "../app/i18n";
+import { t } from "../app/i18n";
 import type { Limits } from "../app/limits";
 import { toLocal } from "../app/local_time";
 import { useLoad } from "../parts/loaded";
 import { toast } from "../parts/toast";
 import { lines, text, time, type FormField, type Values } from "../kit/form";
-import { MANAGE } from "../kit/load";
+import { MANAGE, readAll } from "../kit/load";
 import { ConfirmButton, FormButton, SecretDialog, Section, when, type Secret } from "../kit/parts";
 import { Table } from "../kit/table";
-import type { Link, Plant } from "./model";
+import type { Link, Module, Plant } from "./model";
 import { linkSecret } from "./people";
-import { readRooms, type Room } from "./rooms";
+import { readContent, roomsOf, type Content } from "./rooms";
 import { valueWords } from "./values";
 
 interface Person {
@@ -31,51 +31,62 @@ function peopleOf({ owner, allowed, invitations }: Plant): readonly Person[] {
   ];
 }
 
-function limitFields(rooms: readonly Room[], limits: Limits | null, values: Values): readonly FormField[] {
-  const isLimited = countPlaces(limits) > 0;
-  // Floors and modules are not in the form. They limit the person without an ambient, too.
-  const required = limits?.floors.length || limits?.modules.length ? undefined : t("console.plants.no_rooms");
-  const ambients: FormField = { kind: "choices", name: "ambients", label: t("console.plants.rooms"), required, value: limits?.ambients ?? [], options: rooms.map(({ id, name }) => [id, name] as const) };
+/** What a person can be limited to. */
+interface Places {
+  readonly content: Content;
+  readonly modules: readonly Module[];
+}
+
+const NO_PLACES: Places = { content: { floors: [], ambients: [] }, modules: [] };
+/** The lists of places in the limits. */
+const PLACES = ["floors", "ambients", "modules"] as const;
+
+async function readPlaces(plant: string): Promise<Places> {
+  const [content, modules] = await Promise.all([readContent(plant), readAll<Module>(`/plants/${plant}/modules`)]);
+  return { content, modules };
+}
+
+function limitFields({ content, modules }: Places, limits: Limits | null, values: Values): readonly FormField[] {
+  const isLimited = PLACES.some((name) => limits?.[name].length);
+  const options = {
+    floors: content.floors.map(({ id, name }) => [id, name] as const),
+    ambients: roomsOf(content).map(({ id, name }) => [id, name] as const),
+    modules: modules.map(({ id, name, ambient }) => [id, [name, ambient].filter(Boolean).join(" · ")] as const),
+  };
+  const chosen = PLACES.flatMap((name) => (name in values ? lines(values, name) : (limits?.[name] ?? [])));
+  const places = PLACES.filter((name) => name === "ambients" || options[name].length || limits?.[name].length).map((name): FormField => {
+    // One place of any kind is enough. The sentence stands at the ambients, which people choose most often.
+    const required = name === "ambients" && !chosen.length ? t("console.plants.no_places") : undefined;
+    return { kind: "choices", name, label: t(`console.plants.${name}`), required, value: limits?.[name] ?? [], options: options[name] };
+  });
   return [
-    { kind: "choice", name: "access", label: t("console.plants.access"), value: isLimited ? "some" : "whole", options: [["whole", t("console.plants.whole")], ["some", t("console.plants.only_rooms")]] },
-    ...((values.access ?? (isLimited ? "some" : "whole")) === "some" ? [ambients] : []),
+    { kind: "choice", name: "access", label: t("console.plants.access"), value: isLimited ? "some" : "whole", options: [["whole", t("console.plants.whole")], ["some", t("console.plants.only_places")]] },
+    ...((values.access ?? (isLimited ? "some" : "whole")) === "some" ? places : []),
     { kind: "text", name: "validFrom", label: t("console.plants.from"), type: "datetime-local", value: toLocal(limits?.validFrom) },
     { kind: "text", name: "validUntil", label: t("console.plants.until"), hint: t("console.plants.until_about"), type: "datetime-local", value: toLocal(limits?.validUntil) },
   ];
 }
 
-/** The limits of the form. Floors and modules cannot be chosen in it: they stay as they are, until the whole plant is chosen. */
-function limitsOf(values: Values, before: Limits | null): object | null {
-  const isLimited = text(values, "access") === "some";
-  const limits = {
-    floors: (isLimited && before?.floors) || [],
-    ambients: lines(values, "ambients"),
-    modules: (isLimited && before?.modules) || [],
-    validFrom: time(values, "validFrom"),
-    validUntil: time(values, "validUntil"),
-  };
+/** The limits of the form; null if the person may use the whole plant at any time. */
+function limitsOf(values: Values): object | null {
+  const [floors, ambients, modules] = PLACES.map((name) => lines(values, name));
+  const limits = { floors, ambients, modules, validFrom: time(values, "validFrom"), validUntil: time(values, "validUntil") };
   return Object.values(limits).some((value) => (Array.isArray(value) ? value.length : value)) ? limits : null;
 }
 
-function countPlaces(limits: Limits | null): number {
-  return limits ? limits.floors.length + limits.ambients.length + limits.modules.length : 0;
-}
-
-function placeWords(rooms: readonly Room[], limits: Limits | null): string {
-  const places = countPlaces(limits);
-  if (!limits || !places) return t("common.all");
-  const names = limits.ambients.map((id) => rooms.find((room) => room.id === id)?.name ?? id);
-  const others = places - limits.ambients.length;
-  return [...names, ...(others ? [count("console.plants.other_places", others)] : [])].join(", ");
+function placeWords({ content, modules }: Places, limits: Limits | null): string {
+  const ids = PLACES.flatMap((name) => limits?.[name] ?? []);
+  const names = new Map([...content.floors, ...roomsOf(content), ...modules].map(({ id, name }) => [id, name]));
+  return ids.map((id) => names.get(id) ?? id).join(", ") || t("common.all");
 }
 
 export function Members({ plant, onChanged }: { plant: Plant; onChanged: () => Promise<void> }) {
   const [secret, setSecret] = useState<Secret | null>(null);
-  const rooms = useLoad(`rooms ${plant.id}`, () => readRooms(plant.id)).data ?? [];
+  const places = useLoad(`places ${plant.id}`, () => readPlaces(plant.id)).data ?? NO_PLACES;
   const path = `${MANAGE}/plants/${plant.id}`;
   const invite = async (values: Values): Promise<void> => {
     const email = text(values, "email");
-    const { link } = await api.post<{ link: Link | null }>(`${path}/invitations`, { email, limits: limitsOf(values, null) });
+    const { link } = await api.post<{ link: Link | null }>(`${path}/invitations`, { email, limits: limitsOf(values) });
     setSecret(link && linkSecret(link));
     if (link?.mailed) toast(t("console.people.link_mailed", { email }));
     await onChanged();
@@ -88,8 +99,8 @@ export function Members({ plant, onChanged }: { plant: Plant; onChanged: () => P
           title={t("console.plants.limits_of", { email })}
           submit={t("console.save")}
           look="quiet"
-          fields={(values) => limitFields(rooms, limits, values)}
-          onSubmit={(values) => api.patch(`${path}/${which}`, { limits: limitsOf(values, limits) }).then(onChanged)}
+          fields={(values) => limitFields(places, limits, values)}
+          onSubmit={(values) => api.patch(`${path}/${which}`, { limits: limitsOf(values) }).then(onChanged)}
         />
         <ConfirmButton label={t("console.plants.withdraw")} question={t("console.plants.withdraw_about", { email })} onConfirm={() => api.delete(`${path}/${which}`).then(onChanged)} />
       </span>
@@ -102,7 +113,7 @@ export function Members({ plant, onChanged }: { plant: Plant; onChanged: () => P
           label={t("console.plants.invite")}
           about={t("console.plants.invite_about")}
           icon="add"
-          fields={(values) => [{ kind: "text", name: "email", label: t("console.email"), type: "email", required: true }, ...limitFields(rooms, null, values)]}
+          fields={(values) => [{ kind: "text", name: "email", label: t("console.email"), type: "email", required: true }, ...limitFields(places, null, values)]}
           onSubmit={invite}
         />
       }
@@ -114,7 +125,7 @@ export function Members({ plant, onChanged }: { plant: Plant; onChanged: () => P
         columns={[
           { title: t("console.email"), value: ({ email }) => email },
           { title: t("console.plants.role"), value: ({ role }) => valueWords("role", role) },
-          { title: t("console.plants.rooms"), value: ({ limits }) => placeWords(rooms, limits) },
+          { title: t("console.plants.access"), value: ({ limits }) => placeWords(places, limits) },
           { title: t("console.plants.from"), value: ({ limits }) => limits?.validFrom ?? null, cell: ({ limits }) => when(limits?.validFrom) || "–" },
           { title: t("console.plants.until"), value: ({ limits }) => limits?.validUntil ?? null, cell: ({ limits }) => when(limits?.validUntil) || "–" },
         ]}

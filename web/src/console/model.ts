@@ -193,6 +193,7 @@ export interface Driver {
 
 export interface DriverFacts {
   readonly name: string;
+  readonly kinds: readonly Kind[];
   readonly connections: readonly string[];
   readonly canDiscover: boolean;
   readonly canSetConnection: boolean;

@@ -4,7 +4,8 @@ import { t } from "../app/i18n";
 import { query } from "../app/router";
 import { useList } from "../kit/load";
 import { Head, Section, useRepeat } from "../kit/parts";
-import { Table, type Column, type Filter } from "../kit/table";
+import type { Filter } from "../kit/filters";
+import { Table, type Column } from "../kit/table";
 import { ABSENCES, KINDS, type Module } from "./model";
 import { stateText } from "./state";
 import { Tag, valueWords } from "./values";
@@ -14,7 +15,9 @@ interface ModuleInPlant extends Module {
   readonly plant: string;
 }
 
-const REFRESH = 10;
+export const REFRESH = 10;
+/** A list shows so many values of a state. */
+export const SHOWN_VALUES = 3;
 
 /** `more` stands before the last column. */
 function columns<T extends Module>(more: Column<T>): readonly Column<T>[] {
@@ -25,6 +28,16 @@ function columns<T extends Module>(more: Column<T>): readonly Column<T>[] {
     more,
     { title: t("console.modules.reachable"), value: reachText, cell: (module) => <Reach module={module} /> },
   ];
+}
+
+/** Filters by kind and by whether the module can be reached. */
+export function moduleFilters(): readonly Filter<Module>[] {
+  return [kindFilter(), reachFilter()];
+}
+
+/** The texts of a module that a search looks at. */
+export function moduleTexts(module: Module): readonly (string | null)[] {
+  return [module.name, valueWords("kind", module.kind), module.ambient, stateText(module.state, SHOWN_VALUES), reachText(module)];
 }
 
 function kindFilter(): Filter<Module> {
@@ -48,8 +61,8 @@ export function ModulesOfPlant({ plant }: { plant: string }) {
         href={({ id }) => `/console/plants/${plant}/modules/${id}`}
         search
         sorted
-        filters={[kindFilter(), reachFilter()]}
-        columns={columns<Module>({ title: t("console.state"), value: ({ state }) => stateText(state, 3) })}
+        filters={moduleFilters()}
+        columns={columns<Module>({ title: t("console.state"), value: ({ state }) => stateText(state, SHOWN_VALUES) })}
         empty={t("console.modules.none")}
       />
     </Section>
@@ -69,7 +82,7 @@ export function Modules() {
         id={({ id }) => id}
         href={({ id, plantId }) => `/console/plants/${plantId}/modules/${id}`}
         search="text"
-        filters={[kindFilter(), reachFilter(), { name: "reason", label: t("console.modules.reason"), options: ABSENCES.map((one) => [one, valueWords("absence_short", one)] as const) }]}
+        filters={[...moduleFilters(), { name: "reason", label: t("console.modules.reason"), options: ABSENCES.map((one) => [one, valueWords("absence_short", one)] as const) }]}
         columns={columns<ModuleInPlant>({ title: t("console.plants.one"), value: ({ plant }) => plant, cell: ({ plant, plantId }) => <a href={`/console/plants/${plantId}`}>{plant}</a> })}
         empty={t("common.nothing_found")}
       />

@@ -1,16 +1,16 @@
 /** The webhooks of all applications: their health, and the events whose delivery was given up. */
 
-import { api } from "../app/api";
+import { api, ApiError } from "../app/api";
 import { count, formatNumber, t } from "../app/i18n";
 import { go, query } from "../app/router";
 import { Button } from "../parts/button";
 import { Notice } from "../parts/notice";
 import { toast } from "../parts/toast";
-import { MANAGE, useList } from "../kit/load";
+import { MANAGE, readAll, useList } from "../kit/load";
 import { ConfirmButton, Facts, Head, Section, useRepeat, when } from "../kit/parts";
 import { Table } from "../kit/table";
 import { Show, useLoad } from "../parts/loaded";
-import type { DeadLetter, Delivery, Webhook } from "./model";
+import type { Client, DeadLetter, Delivery, Plant, User, Webhook } from "./model";
 import { Tag, valueWords } from "./values";
 
 const STATES = ["healthy", "failing", "ended"] as const;
@@ -27,6 +27,8 @@ function Health({ webhook }: { webhook: Webhook }) {
 
 export function Webhooks() {
   const list = useList<Webhook>("/webhooks", { deadLetters: query.value.get("deadLetters") ?? undefined });
+  const clients = useLoad("clients", () => readAll<Client>("/clients")).data ?? [];
+  const names = new Map(clients.map(({ id, name }) => [id, name]));
   useRepeat(list.reload, 10);
   return (
     <>
@@ -42,7 +44,7 @@ export function Webhooks() {
         ]}
         columns={[
           { title: "URL", value: ({ url }) => url, cell: ({ url }) => <code>{url}</code> },
-          { title: t("console.application"), value: ({ clientId }) => clientId },
+          { title: t("console.application"), value: ({ clientId }) => names.get(clientId) || clientId },
           { title: t("console.webhooks.kinds"), value: ({ kinds }) => kinds.join(", ") },
           { title: t("console.created"), value: ({ createdAt }) => createdAt, cell: ({ createdAt }) => when(createdAt) },
           { title: t("console.webhooks.health"), value: (webhook) => valueWords("health", healthOf(webhook)), cell: (webhook) => <Health webhook={webhook} /> },
@@ -56,6 +58,7 @@ export function Webhooks() {
 export function WebhookPage({ id }: { id: string }) {
   const path = `${MANAGE}/webhooks/${id}`;
   const loaded = useLoad(id, () => api.get<Webhook>(path));
+  const names = useNames(loaded.data);
   useRepeat(loaded.reload, 5);
   const remove = async (): Promise<void> => {
     await api.delete(path);
@@ -72,9 +75,9 @@ export function WebhookPage({ id }: { id: string }) {
           <Facts
             facts={[
               ["URL", <code>{webhook.url}</code>],
-              [t("console.application"), <a href={`/console/applications/${encodeURIComponent(webhook.clientId)}`}>{webhook.clientId}</a>],
-              [t("console.orders.person"), <a href={`/console/people/${webhook.userId}`}>{webhook.userId}</a>],
-              [t("console.plants.one"), <a href={`/console/plants/${webhook.plantId}`}>{webhook.plantId}</a>],
+              [t("console.application"), <a href={`/console/applications/${encodeURIComponent(webhook.clientId)}`}>{names.client}</a>],
+              [t("console.orders.person"), <a href={`/console/people/${webhook.userId}`}>{names.person}</a>],
+              [t("console.plants.one"), <a href={`/console/plants/${webhook.plantId}`}>{names.plant}</a>],
               [t("console.webhooks.kinds"), webhook.kinds.join(", ")],
               [t("console.webhooks.form"), webhook.form],
               [t("console.created"), when(webhook.createdAt)],
@@ -89,6 +92,36 @@ export function WebhookPage({ id }: { id: string }) {
       )}
     </Show>
   );
+}
+
+interface Names {
+  readonly client: string;
+  readonly person: string;
+  readonly plant: string;
+}
+
+/** The names of the application, the person and the plant of a webhook. What was deleted has only its id. */
+function useNames(webhook: Webhook | null): Names {
+  const ids = { client: webhook?.clientId ?? "", person: webhook?.userId ?? "", plant: webhook?.plantId ?? "" };
+  const found = useLoad(`names ${webhook?.id ?? ""}`, async (): Promise<Names | null> => {
+    if (!webhook) return null;
+    const [client, person, plant] = await Promise.all([
+      readName<Client>(`clients/${encodeURIComponent(ids.client)}`, ({ name }) => name),
+      readName<User>(`users/${ids.person}`, ({ name, email }) => name || email),
+      readName<Plant>(`plants/${ids.plant}`, ({ name }) => name),
+    ]);
+    return { client: client || ids.client, person: person || ids.person, plant: plant || ids.plant };
+  });
+  return found.data ?? ids;
+}
+
+async function readName<T>(path: string, nameOf: (found: T) => string): Promise<string> {
+  try {
+    return nameOf(await api.get<T>(`${MANAGE}/${path}`));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return "";
+    throw error;
+  }
 }
 
 /** The last attempts of this gateway, and a test event that is sent now. */

@@ -1,12 +1,12 @@
 /** A form in a dialog, from declared fields. A refusal of the gateway is shown in the dialog, and the entries stay. */
 
-import type { ComponentChild } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { wordsFor } from "../app/api";
 import { t } from "../app/i18n";
 import { toInstant } from "../app/local_time";
 import { Dialog, DialogButtons } from "../parts/dialog";
 import { Field, Select, Switch } from "../parts/field";
+import { Choices, type Option } from "./choices";
 
 interface Base {
   readonly name: string;
@@ -25,8 +25,6 @@ export type FormField =
   /** Several of the options. `required` is the sentence if none is chosen; without it, none needs to be chosen. */
   | (Base & { readonly kind: "choices"; readonly value: readonly string[]; readonly options: readonly Option[]; readonly required?: string | undefined });
 
-/** A value of the API that is shown as it is, or a value and its words. */
-type Option = string | readonly [string, string];
 type Value = string | boolean | readonly string[];
 export type Values = Readonly<Record<string, Value>>;
 
@@ -106,7 +104,7 @@ function OneField({ field, mistake, value, onInput }: { field: FormField; mistak
       return <Field {...rest} value={String(value)} onInput={onInput} />;
     }
     case "choice":
-      return <Select label={field.label} value={String(value)} options={field.options} onChange={onInput} />;
+      return <Select label={field.label} hint={field.hint} value={String(value)} options={field.options} onChange={onInput} />;
     case "switch":
       return (
         <div class="field">
@@ -118,24 +116,12 @@ function OneField({ field, mistake, value, onInput }: { field: FormField; mistak
       return <Block label={field.label} value={(value as readonly string[]).join("\n")} hint={field.hint ?? t("common.one_per_line")} mistake={mistake} onInput={(words) => onInput(words.split("\n"))} />;
     case "block":
       return <Block label={field.label} value={String(value)} hint={field.hint ?? ""} onInput={onInput} />;
-    case "choices": {
-      const chosen = value as readonly string[];
-      const known = new Map<string, ComponentChild>(field.options.map((option) => (typeof option === "string" ? [option, <code>{option}</code>] : option)));
-      const offered = [...new Set([...known.keys(), ...field.value])];
+    case "choices":
       return (
-        <fieldset class="field tick-list">
-          <legend>{field.label}</legend>
-          {field.hint && <p class="hint">{field.hint}</p>}
+        <Choices label={field.label} hint={field.hint ?? ""} options={field.options} present={field.value} chosen={value as readonly string[]} onChoose={onInput}>
           {mistake && <Mistake words={mistake} />}
-          {offered.map((option) => (
-            <label key={option}>
-              <input type="checkbox" checked={chosen.includes(option)} onChange={(event) => onInput(event.currentTarget.checked ? [...chosen, option] : chosen.filter((one) => one !== option))} />
-              {known.get(option) ?? <code>{option}</code>}
-            </label>
-          ))}
-        </fieldset>
+        </Choices>
       );
-    }
   }
 }
 

@@ -2,13 +2,13 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { count, t } from "../app/i18n";
+import { t } from "../app/i18n";
 import { query, setQuery } from "../app/router";
 import { Button } from "../parts/button";
-import { Select } from "../parts/field";
 import { Icon } from "../parts/icons";
 import { Problem, type Loaded } from "../parts/loaded";
 import { Empty, Loading } from "../parts/notice";
+import { Filters, find, type Filter } from "./filters";
 import type { LoadedList } from "./load";
 
 export interface Column<T> {
@@ -16,15 +16,6 @@ export interface Column<T> {
   /** The text or number that is searched, sorted and, without `cell`, shown. */
   readonly value: (row: T) => string | number | null;
   readonly cell?: (row: T) => ComponentChildren;
-}
-
-export interface Filter<T> {
-  /** The chosen value is in the query of the address under this name, so that a link can choose it. */
-  readonly name: string;
-  readonly label: string;
-  readonly options: readonly (readonly [string, string])[];
-  /** Whether to show the row. Without it, the page asks the API only for rows with the chosen value. */
-  readonly holds?: (row: T, chosen: string) => boolean;
 }
 
 interface TableProps<T> {
@@ -62,22 +53,13 @@ export function Table<T>({ label, list, columns, id, href, filters = [], actions
   }, [searched, words]);
   const [order, setOrder] = useState<Order | null>(sorted ? { column: 0, down: false } : null);
   const all = list.data ?? [];
-  const rows = arrange(all.filter((row) => filters.every((filter) => holds(filter, row))), columns, searched ? "" : words, order);
+  const found = find(all, filters, searched ? "" : words, (row) => columns.map(({ value }) => value(row)));
+  const rows = sort(found, columns, order);
   const tools = all.length >= SEARCH_FROM || Boolean(search) || filters.length > 0;
   return (
     <div class="table-box">
       <Problem of={list} />
-      {tools && (
-        <div class="table-tools">
-          <input type="search" class="search" aria-label={`${label}: ${t("common.search")}`} placeholder={t("common.search")} value={words} onInput={(event) => setWords(event.currentTarget.value)} />
-          {filters.map(({ name, label: title, options }) => (
-            <Select key={name} label={title} value={query.value.get(name) ?? ""} options={[["", t("common.all")], ...options]} onChange={(value) => setQuery(name, value)} />
-          ))}
-          <p class="soft" role="status">
-            {list.data && count("common.entries", rows.length)}
-          </p>
-        </div>
-      )}
+      {tools && <Filters label={label} words={words} onWords={setWords} filters={filters} found={list.data && rows.length} />}
       {!list.data ? (
         !list.problem && <Loading />
       ) : rows.length ? (
@@ -134,24 +116,17 @@ function Heading({ title, sorted, onSort }: { title: string; sorted: Order | nul
   );
 }
 
-function holds<T>(filter: Filter<T>, row: T): boolean {
-  const chosen = query.value.get(filter.name);
-  return !chosen || !filter.holds || filter.holds(row, chosen);
-}
-
 function show<T>(column: Column<T>, row: T): ComponentChildren {
   if (column.cell) return column.cell(row);
   const value = column.value(row);
   return value === null || value === "" ? "–" : value;
 }
 
-function arrange<T>(rows: readonly T[], columns: readonly Column<T>[], words: string, order: Order | null): readonly T[] {
-  const wanted = words.trim().toLocaleLowerCase();
-  const found = wanted ? rows.filter((row) => columns.some(({ value }) => String(value(row) ?? "").toLocaleLowerCase().includes(wanted))) : rows;
+function sort<T>(rows: readonly T[], columns: readonly Column<T>[], order: Order | null): readonly T[] {
   const by = order && columns[order.column];
-  if (!by) return found;
+  if (!by) return rows;
   const sign = order.down ? -1 : 1;
-  return [...found].sort((one, other) => sign * compare(by.value(one), by.value(other)));
+  return [...rows].sort((one, other) => sign * compare(by.value(one), by.value(other)));
 }
 
 function compare(one: string | number | null, other: string | number | null): number {

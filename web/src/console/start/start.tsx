@@ -1,7 +1,8 @@
 /** The first steps of an operator: the first home, its devices, people and application. Each step can be left out. */
 
+import { useEffect, useRef } from "preact/hooks";
 import { t } from "../../app/i18n";
-import { go, query } from "../../app/router";
+import { go, goToTop, query } from "../../app/router";
 import { Head } from "../../kit/parts";
 import { Show, useLoad } from "../../parts/loaded";
 import { ApplicationStep } from "./application_step";
@@ -17,6 +18,11 @@ function pathOf(step: Step, home: string): string {
 export function Start() {
   const home = query.value.get("home") ?? "";
   const asked = STEPS.find((step) => step === query.value.get("step"));
+  const shown = useRef(asked);
+  useEffect(() => {
+    if (shown.current !== asked) goToTop();
+    shown.current = asked;
+  }, [asked]);
   if (!asked) return <Continue />;
   // Devices and people belong to a home.
   return <Steps step={!home && (asked === "devices" || asked === "people") ? "home" : asked} home={home} />;
