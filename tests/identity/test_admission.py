@@ -70,6 +70,21 @@ class TestAKnownKey:
         key, _ = await setup.issue()
         assert (await setup.admit_times(key, 100)).headers == ()
 
+    async def test_is_counted_also_without_a_quota_and_after_a_write_that_fails(self, setup: AdmissionSetup) -> None:
+        free, subscription = await setup.issue()
+        rated, other = await setup.issue(rate="3/minute")
+        await setup.admit_times(free, 5)
+        await setup.admit_times(rated, 3)
+        await setup.refusal(rated)
+        setup.store.failure = OSError("disk full")
+        with pytest.raises(OSError, match="disk full"):
+            await setup.admission.stop()
+        setup.store.failure = None
+        await setup.admit(free)
+        await setup.admission.stop()
+        await setup.admission.stop()
+        assert setup.store.usage == {(subscription.id, "2026-11-15"): 6, (other.id, "2026-11-15"): 3}
+
     async def test_is_refused_from_the_next_call_once_revoked(self, setup: AdmissionSetup) -> None:
         key, subscription = await setup.issue()
         await setup.admit(key)

@@ -32,15 +32,16 @@ class TestTheClock:
 
 
 class TestUsage:
-    async def test_the_requests_of_today_are_shown_for_keys_with_a_quota(self, api: ManagementApi) -> None:
+    async def test_the_requests_of_today_are_shown(self, api: ManagementApi) -> None:
         today, before = (to_datetime(NOW - ago).date().isoformat() for ago in (0, DAY))
         await api.env.store.add_usage([Usage(KEY.id, today, 7), Usage(KEY.id, before, 100)])
         made = await api.ok("POST", "/subscriptions", {"name": "free"}, status=201)
+        await api.env.store.add_usage([Usage(Id(made["subscription"]["id"]), today, 3)])
         limited = await api.ok("POST", "/subscriptions", {"name": "new", "dailyQuota": 5}, status=201)
-        assert (made["subscription"]["usedToday"], limited["subscription"]["usedToday"]) == (None, 0)
+        assert (made["subscription"]["usedToday"], limited["subscription"]["usedToday"]) == (0, 0)
         found = {one["id"]: (one["usedToday"], one["dailyQuota"]) for one in (await api.ok("GET", "/subscriptions"))["items"]}
         assert found[KEY.id] == (7, KEY.daily_quota)
-        assert found[made["subscription"]["id"]] == (None, None)
+        assert found[made["subscription"]["id"]] == (3, None)
         assert found[limited["subscription"]["id"]] == (0, 5)
 
 

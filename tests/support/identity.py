@@ -127,12 +127,13 @@ class MemoryStore:
             await self.add_subscription(msgspec.structs.replace(found, revoked_at=at))
         return True
 
-    async def add_usage(self, usages: Sequence[Usage]) -> None:
+    async def add_usage(self, usages: Sequence[Usage]) -> Sequence[Usage]:
         await self._answer("add usage", None)
         if self.failure is not None:
             raise self.failure
         for it in usages:
             self.usage[it.subscription_id, it.day] = self.usage.get((it.subscription_id, it.day), 0) + it.count
+        return [Usage(it.subscription_id, it.day, self.usage[it.subscription_id, it.day]) for it in usages]
 
     async def list_usages(self, day: str) -> dict[Id, int]:
         raise NotImplementedError  # the tests of the management API use a real store

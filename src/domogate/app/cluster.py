@@ -10,6 +10,8 @@ from domogate.edge.stack import ASGIApp
 from domogate.fabric.connection import NatsAccess, NatsConnection
 from domogate.fabric.nats import NatsFabric
 from domogate.fabric.progress import NatsProgress
+from domogate.identity.rate_sharing import RateSharing
+from domogate.identity.rates import RateWindows
 from domogate.ports import Clock, Fabric, Holdings
 from domogate.services.cluster import ClusterStatus, HeldShards, HolderWatch, Membership, Propagation, ShardDriver
 from domogate.settings import Settings
@@ -52,6 +54,7 @@ class Cluster:
         )
         self._nats = NatsFabric(self._connection, clock, settings.cluster, watch.is_moving, self._propagation.wait)
         self.fabric: Fabric = self._nats
+        self._rates: RateSharing | None = None
         self.membership: Membership | None = None
 
     @property
@@ -85,6 +88,9 @@ class Cluster:
             "" if connection.is_connected else connection.problem or "the connection was lost",
         )
 
+    def share_rates(self, windows: RateWindows) -> None:
+        self._rates = RateSharing(windows, self._clock, self._nats.publish_usage)
+
     async def start(self, work: ShardDriver) -> None:
         """Join the cluster. From now on this gateway drives its share of the plants. Raises OtherCluster."""
         await self._nats.start()
@@ -103,6 +109,8 @@ class Cluster:
         await self._nats.on_feed(self._store.poll_now)
         self._store.on_commit = self._nats.publish_feed
         await self._nats.on_shards(self.membership.wake)
+        if self._rates is not None:
+            await self._nats.on_usage(self._rates.receive)
         await self.membership.start()
 
     def begin_leave(self) -> None:
@@ -117,6 +125,8 @@ class Cluster:
 
     async def stop(self) -> None:
         self._store.on_commit = lambda: None
+        if self._rates is not None:
+            self._rates.stop()
         await self._propagation.stop()
         await self._nats.stop()
         await self._leases.stop()

@@ -125,6 +125,7 @@ class Gateway:
         )
         drivers = build_drivers(self.clock, settings.drivers)
         self.placement = build_placement(settings, self.store, self.clock, process)
+        self.placement.share_rates(self.admission.rates)
         self.driving = Driving(
             self.store, drivers, self.clock, simulated_plants=settings.simulator_awake_plants, holdings=self.placement.held
         )

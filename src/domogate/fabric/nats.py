@@ -2,7 +2,7 @@
 
 Each shard has one subject. A gateway subscribes to the subjects of the shards that it holds. A question about a plant of this
 gateway does not use NATS. Two more subjects wake up other gateways: one after a commit, one after a change of shards. These
-messages have no content.
+messages have no content. One more subject carries the numbers of admitted requests.
 """
 
 import asyncio
@@ -141,6 +141,18 @@ class NatsFabric:
         """Call `callback` when another gateway has joined, left, or released shards."""
         await self._connection.subscribe(f"{self._prefix}.shards", _calling(callback))
 
+    async def on_usage(self, callback: Callable[[bytes], None]) -> None:
+        """Call `callback` with the content when a gateway, also this one, says how many requests it has admitted."""
+
+        async def handle(message: Msg) -> None:
+            callback(message.data)
+
+        await self._connection.subscribe(f"{self._prefix}.usage", handle)
+
+    def publish_usage(self, content: bytes) -> None:
+        """Tell all gateways how many requests this gateway has admitted."""
+        self._begin(self._signal("usage", content))
+
     def publish_feed(self) -> None:
         """Tell the other gateways that this gateway committed changes. Several calls within a short time send one message."""
         if self._feed_timer is None:
@@ -154,9 +166,9 @@ class NatsFabric:
         """Tell the other gateways that a gateway has joined or has released shards."""
         self._begin(self._signal("shards"))
 
-    async def _signal(self, subject: str) -> None:
+    async def _signal(self, subject: str, content: bytes = b"") -> None:
         try:
-            await self._connection.publish(f"{self._prefix}.{subject}")
+            await self._connection.publish(f"{self._prefix}.{subject}", content)
         except ConnectionError as error:
             _log.debug("gateways not told; they find the change themselves", subject=subject, reason=str(error))
 

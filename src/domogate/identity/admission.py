@@ -17,7 +17,7 @@ from domogate.common.secrets import digest_secret
 from domogate.domain.events import Change, ChangesLost, SubscriptionChanged
 from domogate.domain.faults import KeyRefused, TooManyRequests
 from domogate.domain.people import Subscription
-from domogate.identity.quotas import DAY, QuotaCounter, day_of
+from domogate.identity.quotas import DAY, DailyUsage, UsageCounter, day_of
 from domogate.identity.rates import RateWindow, RateWindows, parse_rate
 from domogate.identity.subscriptions import MAX_KEY
 from domogate.ports import Admitted, Clock, SubscriptionStore
@@ -32,7 +32,7 @@ Headers = tuple[tuple[bytes, bytes], ...]
 class _Entry:
     """A subscription with its parsed limits. If it has no limits, `admitted` is made once and used for every request."""
 
-    __slots__ = ("admitted", "expires_at", "id", "policy", "quota", "rate")
+    __slots__ = ("admitted", "expires_at", "id", "policy", "quota", "rate", "usage")
 
     def __init__(self, subscription: Subscription) -> None:
         self.id = subscription.id
@@ -46,6 +46,8 @@ class _Entry:
             policies.append(f'"day";q={self.quota};w={DAY}')
         self.policy = ", ".join(policies).encode()
         self.admitted = None if policies else Admitted(self.id)
+        self.usage = DailyUsage(self.id)
+        """The requests if there is no quota."""
 
 
 class KeyAdmission:
@@ -63,8 +65,8 @@ class KeyAdmission:
             # because anyone can invent keys.
             absent_capacity=_REFUSALS_KEPT,
         )
-        self._windows = RateWindows()
-        self._quotas = QuotaCounter(store)
+        self.rates = RateWindows()
+        self._usages = UsageCounter(store)
         self._stopping = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
 
@@ -79,7 +81,7 @@ class KeyAdmission:
         if self._writer is not None:
             await self._writer
             self._writer = None
-        await self._quotas.write(day_of(self._now()))
+        await self._usages.write(day_of(self._now()))
 
     def apply(self, changes: Sequence[Change]) -> None:
         self._entries.apply(changes)
@@ -91,14 +93,12 @@ class KeyAdmission:
         now = self._now()
         if entry.expires_at <= now:
             return None
-        return entry.admitted or self._count(entry, now)
+        return self._count(entry, now)
 
     async def admit(self, key: bytes) -> Admitted:
         entry = await self._find(key)
-        if entry.admitted is not None:
-            return entry.admitted
         while (admitted := self._count(entry, self._now())) is None:
-            await self._quotas.load(entry.id, day_of(self._now()))
+            await self._usages.load(entry.id, day_of(self._now()))
         return admitted
 
     async def recognise(self, key: bytes) -> float:
@@ -119,45 +119,48 @@ class KeyAdmission:
 
     def _count(self, entry: _Entry, now: float) -> Admitted | None:
         """Count one request. Returns None if the count of the day is not loaded yet."""
-        usage = None
-        window = None if entry.rate is None else self._windows.find(entry.id, entry.rate)
+        if entry.admitted is not None:
+            self._usages.count(entry.usage)
+            return entry.admitted
+        usage = entry.usage
+        window = None if entry.rate is None else self.rates.find(entry.id, entry.rate)
         if entry.quota is not None:
-            usage = self._quotas.find(entry.id, day_of(now))
-            if usage is None:
+            today = self._usages.find(entry.id, day_of(now))
+            if today is None:
                 return None
+            usage = today
             if usage.used >= entry.quota:
                 raise TooManyRequests(
                     f"The subscription's daily quota of {entry.quota} requests is used up. The next day starts at 00:00 UTC.",
                     retry_after=_until_tomorrow(now),
                     headers=_headers(entry, window, usage.used, now),
                 )
-        if window is not None and not window.admit(now):
+        if window is not None and not self.rates.admit(window, now):
             raise TooManyRequests(
                 f"The subscription's rate of {window.rate.amount} requests a {window.rate.unit} is exceeded.",
                 retry_after=_whole_seconds(window.frees_at(now) - now),
-                headers=_headers(entry, window, usage.used if usage else 0, now),
+                headers=_headers(entry, window, usage.used, now),
             )
-        if usage is not None:
-            self._quotas.count(usage)
-        return Admitted(entry.id, _headers(entry, window, usage.used if usage else 0, now))
+        self._usages.count(usage)
+        return Admitted(entry.id, _headers(entry, window, usage.used, now))
 
     async def _write_regularly(self) -> None:
         while not self._stopping.is_set():
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), self._write_every)
             try:
-                await self._quotas.write(day_of(self._now()))
-                self._windows.sweep(self._now())
+                await self._usages.write(day_of(self._now()))
+                self.rates.sweep(self._now())
             except Exception:
                 # The counts stay in memory, and the next run tries again.
-                _log.exception("the counts of daily quotas were not stored; the gateway will try again")
+                _log.exception("the usage of keys was not stored; the gateway will try again")
 
 
 def _headers(entry: _Entry, window: RateWindow | None, used: int, now: float) -> Headers:
     remains: list[str] = []
     plain: list[tuple[bytes, bytes]] = []
     if window is not None:
-        left = window.rate.amount - window.count(now)
+        left = max(0, window.rate.amount - window.count(now))  # other gateways may have admitted too many
         remains.append(f'"rate";r={left};t={_whole_seconds(window.frees_at(now) - now)}')
         plain.append((b"x-ratelimit-remaining", b"%d" % left))
     if entry.quota is not None:

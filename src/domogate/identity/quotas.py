@@ -1,12 +1,11 @@
-"""Daily quotas, counted in memory and saved in the store.
+"""The daily usage of keys, counted in memory and saved in the store.
 
-Counts are stored every second and when the gateway stops. They are read when a key is used for the first time on a day, so a
-quota survives a restart. After each write the gateway reads the sum of the counts of all gateways. So all gateways share a
-quota, with a delay of one second.
+Counts are added to the stored counts every second and when the gateway stops. The write returns the sums of all gateways. So
+all gateways share a quota, with a delay of one second. The count of a key with a quota is read when the key is used for the
+first time on a day, so a quota survives a restart.
 """
 
 import time
-from collections.abc import Sequence
 
 from domogate.domain.ids import Id
 from domogate.ports import SubscriptionStore, Usage
@@ -24,11 +23,14 @@ def print_day(day: int) -> str:
 
 
 class DailyUsage:
-    """The requests of one subscription on one day: the `stored` count, and the `pending` count that is not stored yet."""
+    """The requests of one subscription: the `stored` count, and the `pending` count that is not stored yet.
+
+    `day` is None for a key without a quota: its requests count for the day on which they are stored.
+    """
 
     __slots__ = ("day", "pending", "stored", "subscription_id")
 
-    def __init__(self, subscription_id: Id, day: int, stored: int) -> None:
+    def __init__(self, subscription_id: Id, day: int | None = None, stored: int = 0) -> None:
         self.subscription_id = subscription_id
         self.day = day
         self.stored = stored
@@ -39,8 +41,8 @@ class DailyUsage:
         return self.stored + self.pending
 
 
-class QuotaCounter:
-    """Today's usage of the subscriptions that have a quota."""
+class UsageCounter:
+    """The usage of subscriptions. `find` and `load` are for subscriptions that have a quota."""
 
     def __init__(self, store: SubscriptionStore) -> None:
         self._store = store
@@ -60,27 +62,20 @@ class QuotaCounter:
         return usage
 
     def count(self, usage: DailyUsage) -> None:
+        if not usage.pending:
+            self._unwritten.add(usage)
         usage.pending += 1
-        self._unwritten.add(usage)
 
     async def write(self, today: int) -> None:
         """Write the pending counts. After a failure the next call writes them."""
         batch = [(usage, usage.pending) for usage in self._unwritten]
         if batch:
-            await self._store.add_usage([_usage(usage, count) for usage, count in batch])
-            for usage, count in batch:
+            counts = [Usage(usage.subscription_id, print_day(usage.day or today), count) for usage, count in batch]
+            sums = {(sum.subscription_id, sum.day): sum.count for sum in await self._store.add_usage(counts)}
+            for (usage, count), counted in zip(batch, counts, strict=True):
                 usage.pending -= count
-                usage.stored += count
+                usage.stored = sums.get((counted.subscription_id, counted.day), usage.stored + count)
                 if not usage.pending:
                     self._unwritten.discard(usage)
-            await self._read_sums([usage for usage, _ in batch if usage.day == today])
-        for subscription_id in [key for key, usage in self._usages.items() if usage.day < today]:
+        for subscription_id in [key for key, usage in self._usages.items() if usage.day != today]:
             del self._usages[subscription_id]
-
-    async def _read_sums(self, usages: Sequence[DailyUsage]) -> None:
-        for usage in usages:
-            usage.stored = await self._store.find_usage(usage.subscription_id, print_day(usage.day))
-
-
-def _usage(usage: DailyUsage, count: int) -> Usage:
-    return Usage(usage.subscription_id, print_day(usage.day), count)

@@ -2,6 +2,7 @@
 
 import re
 from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple
 
 _RATE = re.compile(r"([1-9][0-9]{0,8})/(second|minute|hour|day)", re.ASCII).fullmatch
@@ -17,6 +18,9 @@ class Rate(NamedTuple):
     amount: int
     unit: str
     seconds: int
+
+    def __str__(self) -> str:
+        return f"{self.amount}/{self.unit}"
 
 
 def parse_rate(text: str) -> Rate:
@@ -42,10 +46,11 @@ class _Slice:
 class RateWindow:
     """The admitted requests of one key."""
 
-    __slots__ = ("_count", "_slices", "rate")
+    __slots__ = ("_count", "_slices", "key", "rate")
 
-    def __init__(self, rate: Rate) -> None:
+    def __init__(self, rate: Rate, key: str = "") -> None:
         self.rate = rate
+        self.key = key
         self._slices: deque[_Slice] = deque()
         self._count = 0
 
@@ -53,13 +58,17 @@ class RateWindow:
         """Count a request and return True. If the rate is used up, count nothing and return False."""
         if self.count(now) >= self.rate.amount:
             return False
+        self.add(now, 1)
+        return True
+
+    def add(self, now: float, number: int) -> None:
+        """Count requests, also beyond the rate. Call `count` with the same time before."""
         slices = self._slices
         if not slices or now - slices[-1].oldest >= self.rate.seconds / _SLICES:
             slices.append(_Slice(now))
         slices[-1].newest = now
-        slices[-1].count += 1
-        self._count += 1
-        return True
+        slices[-1].count += number
+        self._count += number
 
     def count(self, now: float) -> int:
         """The requests in the window that ends now."""
@@ -84,13 +93,32 @@ class RateWindows:
 
     def __init__(self) -> None:
         self._windows: dict[str, RateWindow] = {}
+        self.on_admitted: Callable[[RateWindow], None] | None = None
+        """In a cluster: called for each request that this gateway admits."""
 
     def find(self, key: str, rate: Rate) -> RateWindow:
         """Return the window of the key. If the rate of the key has changed, return a new window."""
         window = self._windows.get(key)
         if window is None or window.rate != rate:
-            window = self._windows[key] = RateWindow(rate)
+            window = self._windows[key] = RateWindow(rate, key)
         return window
+
+    def admit(self, window: RateWindow, now: float) -> bool:
+        """Count a request and return True. If the rate is used up, count nothing and return False."""
+        if not window.admit(now):
+            return False
+        if self.on_admitted is not None:
+            self.on_admitted(window)
+        return True
+
+    def add(self, key: str, rate: Rate, now: float, number: int) -> None:
+        """Count requests that another gateway has admitted. They are ignored if the key has another rate here."""
+        window = self._windows.get(key)
+        if window is None:
+            window = self.find(key, rate)
+        if window.rate == rate:
+            window.count(now)
+            window.add(now, number)
 
     def sweep(self, now: float) -> None:
         """Remove empty windows."""

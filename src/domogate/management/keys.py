@@ -21,8 +21,7 @@ SUBSCRIPTIONS, SIGNING_KEYS = OperationTable("subscriptions"), OperationTable("s
 class SubscriptionOut(OutputModel, frozen=True):
     """A subscription without its key.
 
-    `usedToday` is the number of requests of this UTC day, at most a second old. It is null without a daily quota: these
-    requests are not counted.
+    `usedToday` is the number of requests of this UTC day, at most a second old.
     """
 
     id: str
@@ -30,14 +29,14 @@ class SubscriptionOut(OutputModel, frozen=True):
     hint: str
     rate: str | None
     daily_quota: int | None
-    used_today: int | None
+    used_today: int
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
 
 
 def _subscription_out(subscription: Subscription, used: int) -> SubscriptionOut:
-    return SubscriptionOut.of(subscription, used_today=None if subscription.daily_quota is None else used)
+    return SubscriptionOut.of(subscription, used_today=used)
 
 
 class NewSubscription(InputModel, frozen=True):

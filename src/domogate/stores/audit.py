@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select
 from domogate.domain.audit import GENESIS, AuditEntry, AuditRecord, Removal, UnreadableRecord, chain
 from domogate.domain.ids import Id
 from domogate.stores.codec import to_json
-from domogate.stores.engine import Transaction, chunked, execute_many
+from domogate.stores.engine import Transaction, WriteLock, chunked, execute_many
 from domogate.stores.grants import require_user
 from domogate.stores.subject import SqlSubject, reads, repeats, writes
 from domogate.stores.tables import audit, pseudonyms
@@ -116,7 +116,7 @@ def make_pseudonym(tx: Transaction, user_id: Id) -> str:
 class SqlAudit(SqlSubject):
     """Implements AuditStore."""
 
-    append_audit = writes(append_audit)
+    append_audit = writes(append_audit, lock=WriteLock.AUDIT)
     list_audit = reads(list_audit, long=True)
     list_newest_audit = reads(list_newest_audit, long=True)
     list_pseudonyms = reads(list_pseudonyms)

@@ -10,7 +10,7 @@ from domogate.domain.ids import Id
 from domogate.domain.people import Subscription
 from domogate.ports import SigningKey, Usage
 from domogate.stores.codec import from_row, to_row
-from domogate.stores.engine import Transaction, chunked, execute_many
+from domogate.stores.engine import Transaction, WriteLock, chunked
 from domogate.stores.sealing import seal, unseal
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import signing_keys, subscriptions, usages
@@ -59,8 +59,8 @@ def remove_subscriptions(tx: Transaction, ids: Sequence[Id]) -> None:
         tx.emit(SubscriptionChanged(key_hash=tx.connection.execute(removed).scalar_one()))
 
 
-def add_usage(tx: Transaction, counts: Sequence[Usage]) -> None:
-    """Add the numbers of requests to the stored numbers. The usage of deleted subscriptions is ignored."""
+def add_usage(tx: Transaction, counts: Sequence[Usage]) -> Sequence[Usage]:
+    """Add the numbers of requests to the stored numbers, and return the sums. The usage of deleted subscriptions is ignored."""
     total: Counter[tuple[Id, str]] = Counter()
     for usage in counts:
         total[usage.subscription_id, usage.day] += usage.count
@@ -71,11 +71,11 @@ def add_usage(tx: Transaction, counts: Sequence[Usage]) -> None:
     statement = statement.on_conflict_do_update(
         index_elements=["subscription_id", "day"], set_={"count": usages.c.count + statement.excluded.count}
     )
-    execute_many(
-        tx.connection,
-        statement,
-        [{"subscription_id": of, "day": day, "count": count} for (of, day), count in total.items() if of in known],
-    )
+    rows = [{"subscription_id": of, "day": day, "count": count} for (of, day), count in total.items() if of in known]
+    if not rows:
+        return ()
+    summing = statement.returning(usages.c.subscription_id, usages.c.day, usages.c.count)
+    return [Usage(of, day, count) for of, day, count in tx.connection.execute(summing, rows)]
 
 
 def find_usage(connection: Connection, subscription_id: Id, day: str) -> int:
@@ -111,7 +111,7 @@ class SqlKeys(SqlSubject):
     list_subscriptions = reads(list_subscriptions)
     add_subscription = writes(add_subscription)
     revoke_subscription = writes(revoke_subscription)
-    add_usage = writes(add_usage)
+    add_usage = writes(add_usage, lock=WriteLock.USAGE)
     find_usage = reads(find_usage)
     list_usages = reads(list_usages)
     list_signing_keys = reads(list_signing_keys)

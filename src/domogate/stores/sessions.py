@@ -11,7 +11,7 @@ from domogate.domain.ids import Id
 from domogate.domain.passkeys import PasskeyUse
 from domogate.stores import attempts
 from domogate.stores.codec import decode_texts, from_row, to_json, to_row
-from domogate.stores.engine import Transaction
+from domogate.stores.engine import Transaction, WriteLock
 from domogate.stores.grants import require_user, revoke_pages
 from domogate.stores.passkeys import use_passkey
 from domogate.stores.recovery_codes import count_recovery_codes, replace_recovery_codes, use_recovery_code
@@ -129,9 +129,9 @@ def _link_from_row(row: Row[Any]) -> OneTimeLink:
 class SqlSessions(SqlSubject):
     """Implements SessionStore."""
 
-    admit_attempt = writes(attempts.admit)
-    take_back_attempt = writes(attempts.take_back)
-    succeed_attempt = writes(attempts.succeed)
+    admit_attempt = writes(attempts.admit, lock=WriteLock.ATTEMPTS)
+    take_back_attempt = writes(attempts.take_back, lock=WriteLock.ATTEMPTS)
+    succeed_attempt = writes(attempts.succeed, lock=WriteLock.ATTEMPTS)
     use_totp_step = writes(use_totp_step)
     replace_recovery_codes = writes(replace_recovery_codes)
     count_recovery_codes = reads(count_recovery_codes)

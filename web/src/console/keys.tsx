@@ -65,10 +65,9 @@ export function Keys() {
 }
 
 function Used({ subscription: { usedToday, dailyQuota } }: { subscription: Subscription }) {
-  if (usedToday === null || dailyQuota === null) return <span class="soft">{t("console.keys.not_counted")}</span>;
   return (
     <>
-      {formatNumber(usedToday)} <meter class="usage" max={dailyQuota} value={usedToday} aria-label={t("console.keys.used")} />
+      {formatNumber(usedToday)} {dailyQuota !== null && <meter class="usage" max={dailyQuota} value={usedToday} aria-label={t("console.keys.used")} />}
     </>
   );
 }

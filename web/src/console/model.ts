@@ -81,8 +81,8 @@ export interface Subscription {
   readonly hint: string;
   readonly rate: string | null;
   readonly dailyQuota: number | null;
-  /** Requests of this UTC day; null without a daily quota. */
-  readonly usedToday: number | null;
+  /** Requests of this UTC day. */
+  readonly usedToday: number;
   readonly createdAt: string;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;

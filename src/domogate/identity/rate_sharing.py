@@ -1,0 +1,87 @@
+"""Gateways of a cluster count rates together: each tells the others how many requests it has admitted.
+
+A message can be lost, and it comes some time after the requests. So all gateways together can admit more than the rate, by
+the requests of one interval (docs/cluster.md).
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from typing import Annotated
+
+import msgspec
+import structlog
+
+from domogate.domain.ids import new_id
+from domogate.identity.rates import Rate, RateWindow, RateWindows, parse_rate
+from domogate.ports import Clock
+
+_log = structlog.get_logger(__name__)
+
+INTERVAL = 0.1
+"""In seconds. Requests of this time are told in one message."""
+_MOST_IN_A_MESSAGE = 2_000
+"""The number of keys in a message, about 150 kB. NATS servers refuse messages that are larger than 1 MB."""
+
+
+class KeyCount(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """The number of requests that a gateway has admitted for a key. `key` is the id of the subscription, not the secret."""
+
+    key: str
+    rate: str
+    number: Annotated[int, msgspec.Meta(ge=1)]
+
+
+class RateMessage(msgspec.Struct, frozen=True, array_like=True):
+    """`sender` is different for each process, because NATS also delivers a message to its sender."""
+
+    sender: str
+    counts: Annotated[tuple[KeyCount, ...], msgspec.Meta(max_length=_MOST_IN_A_MESSAGE)]
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(RateMessage).decode
+
+
+class RateSharing:
+    """Shares the windows with other gateways. `publish` sends a message to all of them, or drops it."""
+
+    def __init__(self, windows: RateWindows, clock: Clock, publish: Callable[[bytes], None]) -> None:
+        self._windows = windows
+        self._clock = clock
+        self._publish = publish
+        self._sender = new_id()
+        self._unsent: Counter[tuple[str, Rate]] = Counter()
+        self._timer: asyncio.TimerHandle | None = None
+        windows.on_admitted = self._note
+
+    def _note(self, window: RateWindow) -> None:
+        self._unsent[window.key, window.rate] += 1
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._send)
+
+    def _send(self) -> None:
+        self._timer = None
+        counts = [KeyCount(key, str(rate), number) for (key, rate), number in self._unsent.items()]
+        self._unsent.clear()
+        for start in range(0, len(counts), _MOST_IN_A_MESSAGE):
+            self._publish(_encode(RateMessage(self._sender, tuple(counts[start : start + _MOST_IN_A_MESSAGE]))))
+
+    def receive(self, content: bytes) -> None:
+        """Count the requests in a message of a gateway."""
+        try:
+            message = _decode(content)
+            counts = [(each.key, parse_rate(each.rate), each.number) for each in message.counts]
+        except ValueError as error:
+            _log.warning("a message about rates is not valid", reason=str(error))
+            return
+        if message.sender != self._sender:
+            now = self._clock.now()
+            for key, rate, number in counts:
+                self._windows.add(key, rate, now, number)
+
+    def stop(self) -> None:
+        self._windows.on_admitted = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._send()
