@@ -63,10 +63,6 @@ async def test_an_invited_person_gets_to_the_lamp(chromium: Browser, tmp_path: P
                 for field in await nora.page.locator("main input[type=password]").all():
                     await field.fill(PASSWORD)
                 await nora.page.locator("main form button").first.click()
-                await nora.page.get_by_role("link", name="Go to the login").click()
-                await expect(nora.page.get_by_label("E-mail", exact=True)).to_have_value(NORA)
-                await nora.page.get_by_label("Password", exact=True).fill(PASSWORD)
-                await nora.page.get_by_role("button", name="Log in", exact=True).click()
                 await expect(nora.page.get_by_role("heading", level=1)).to_have_text("Casa Bianchi")
                 lamp = nora.page.get_by_role("article", name="Hall lamp")
                 before = await lamp.get_by_role("switch").is_checked()

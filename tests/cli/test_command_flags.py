@@ -8,9 +8,9 @@ import pytest
 from typer.main import get_command
 
 from domogate import __version__
-from domogate.cli import cli
 from domogate.cli._command import Mistake, _given
 from domogate.cli._words import parse_duration
+from domogate.cli.commands import cli
 from domogate.settings.declared import DECLARED
 from support.command_line import CommandLine
 

@@ -10,7 +10,7 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from domogate.app import open_tools
-from domogate.cli import cli
+from domogate.cli.commands import cli
 from domogate.domain.devices import DeviceKind
 from domogate.drivers.mqtt.options import find_option_problems
 from domogate.ports import DriverConnection

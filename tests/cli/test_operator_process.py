@@ -41,7 +41,8 @@ def operator_token(gateway: Gateway) -> str:
         passwords = {re.findall(r'name="([^"]+)"', name)[0]: GOOD_PASSWORD for name in names}
         action = re.search(r'<form[^>]*action="([^"]*)"', page.text)
         assert action is not None
-        assert browser.post(str(page.url.join(action[1])), data=fields | passwords).status_code == 200
+        answer = browser.post(str(page.url.join(action[1])), data=fields | passwords, follow_redirects=False)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/console")
     gateway.domogate("client", "add", "script", "--scope", "gateway.manage")
     return gateway.domogate("token", "issue", OPERATOR, "--client", "script", "--kind", "access").strip()
 

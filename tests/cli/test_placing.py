@@ -8,7 +8,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from domogate.cli import cli
+from domogate.cli.commands import cli
 from domogate.services.plants.placing import parse_pattern
 from support.command_line import CommandLine
 from support.mosquitto import DeviceClient, mosquitto

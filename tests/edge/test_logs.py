@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domogate.edge.logs import REDACTED, recent_lines, redact, redact_text, setup_logs
+from domogate.ports import StoreTimeout
 
 JWT = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJl-_x"
 
@@ -134,3 +135,17 @@ class TestSetup:
         assert "test_logs.py" in stream.getvalue()
         assert "hidden" not in stream.getvalue()
         assert JWT not in stream.getvalue()
+
+    @pytest.mark.parametrize("format", ["text", "json"])
+    def test_a_slow_database_is_a_sentence_without_a_traceback(self, format: str) -> None:
+        stream = io.StringIO()
+        setup_logs("info", format, stream)
+        error = StoreTimeout("the database did not answer within 4 s")
+        try:
+            raise error
+        except StoreTimeout:
+            structlog.get_logger("domogate").exception("the webhooks could not be read; trying again")
+        structlog.get_logger("domogate").error("the figures could not be read", exc_info=error)
+        logging.getLogger("of a library").error("failed", exc_info=error)
+        assert stream.getvalue().count("the database did not answer within 4 s") == 3
+        assert "test_logs.py" not in stream.getvalue()

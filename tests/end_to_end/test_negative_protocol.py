@@ -28,6 +28,8 @@ from support.spec_schemas import check_error
 
 pytestmark = pytest.mark.slow
 
+BROWSER_ACCEPTS = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
+
 every_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=str)
 
 
@@ -122,6 +124,30 @@ class TestPaths:
         answer = demo.api.http.get(path)
         assert answer.status_code == 404
         check_error("B", 404, answer.json())
+
+    @pytest.mark.parametrize("path", ["/nowhere", "/hommes/1", "/auth/acount", "/.git/config"])
+    def test_a_browser_gets_a_page_with_a_way_home_in_its_language(self, demo: Gateway, path: str) -> None:
+        answer = demo.api.http.get(path, headers={"accept": BROWSER_ACCEPTS, "accept-language": "de-CH, en;q=0.5"})
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert "<h1>Hier ist keine Seite</h1>" in answer.text
+        assert 'href="/"' in answer.text
+        head = demo.api.http.head(path, headers={"accept": BROWSER_ACCEPTS})
+        assert (head.status_code, head.content) == (404, b"")
+
+    @pytest.mark.parametrize("method", ["POST", "DELETE"])
+    def test_only_reading_gets_the_page(self, demo: Gateway, method: str) -> None:
+        answer = demo.api.http.request(method, "/nowhere", headers={"accept": BROWSER_ACCEPTS})
+        check_error("B", 404, answer.json())
+
+    @pytest.mark.parametrize("accept", ["*/*", "application/json", "application/problem+json, text/html;q=0.9", "text/plain"])
+    def test_a_client_that_takes_json_gets_json(self, demo: Gateway, accept: str) -> None:
+        check_error("B", 404, demo.api.http.get("/nowhere", headers={"accept": accept}).json())
+
+    @pytest.mark.parametrize("root", [*(prefix.split("/")[1] for prefix in PREFIXES), "manage", "home", "developer", "openapi"])
+    def test_an_api_never_answers_with_a_page(self, demo: Gateway, root: str) -> None:
+        answer = demo.api.http.get(f"/{root}/nowhere", headers={"accept": BROWSER_ACCEPTS})
+        assert answer.status_code in (401, 404)
+        assert "html" not in answer.headers["content-type"]
 
 
 def plain_headers(gateway: Gateway, *hosts: str) -> list[tuple[str, str]]:

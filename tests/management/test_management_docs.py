@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer.main
 
-from domogate.cli import cli
+from domogate.cli.commands import cli
 from domogate.management.surface import SURFACE
 from support.markdown import tables
 from support.surface_docs import check_page

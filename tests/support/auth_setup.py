@@ -249,6 +249,11 @@ class PageBrowser:
         return passkey_options(self.answer.text, action)
 
     @property
+    def form_token(self) -> str:
+        """The token of the first form of the page."""
+        return forms_of(self.answer.text)[0].fields["csrf"]
+
+    @property
     def cookie(self) -> str:
         return self.http.cookies.get("domogate_session") or ""
 

@@ -10,7 +10,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
-from domogate.cli import cli
+from domogate.cli.commands import cli
 
 _built = cache(get_command)
 """Typer would build the whole command line for every command, which takes longer than most commands."""

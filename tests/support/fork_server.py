@@ -91,7 +91,8 @@ def prepare_the_demo() -> None:
 if __name__ == "__main__":
     from typer.testing import CliRunner
 
-    from domogate.cli import cli, main
+    from domogate.cli import main
+    from domogate.cli.commands import cli
 
     for name in _IMPORTED_LATER:
         import_module(name)

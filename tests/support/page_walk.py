@@ -116,6 +116,7 @@ class PageWalk(FactorPages):
         await self.stop("link-common-password", "link.first_title")
         await self.send(password=NEW, repeated="another one")
         await self.stop("link-differing-passwords", "link.first_title")
+        await self.guess_often(CARLA.email)
         await self.send(password=NEW, repeated=NEW)
         await self.stop("link-password-is-set", "link.set_title")
         await self.open(link)
@@ -124,6 +125,15 @@ class PageWalk(FactorPages):
         self.setup.clock.at += LINK_LIFETIME
         await self.open(old)
         await self.stop("link-expired", "link.expired_title")
+        await self.open(self.setup.people.offer_first_operator().url or "")
+        await self.stop("first-operator", "link.claim_title")
+        await self.send(email="olga", password=NEW, repeated=NEW)
+        await self.stop("first-operator-no-email", "link.claim_title")
+        self.setup.clock.at += LINK_LIFETIME
+        await self.send(email="olga@example.com", password=NEW, repeated=NEW)
+        await self.stop("first-operator-expired", "link.expired_title")
+        await self.open("/auth/acount")
+        await self.stop("not-found", "not_found.title")
 
     async def account(self) -> None:
         hello = "account.greeting"

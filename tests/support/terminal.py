@@ -3,13 +3,14 @@
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from typing import Self
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 END_OF_INPUT = "\x04"
 
 
@@ -35,11 +36,18 @@ class Terminal:
 
     def answer(self, question: str, answer: str, end: str = "\n") -> None:
         """Wait for the question after what was already answered, then type the answer."""
-        until = time.monotonic() + PATIENCE
-        while question not in self.text[self._seen :]:
-            assert self._read(until), f"{question!r} was not asked:\n{self.text}"
+        self.wait_for(question)
         self._seen = len(self.text)
         os.write(self._own, f"{answer}{end}".encode())
+
+    def wait_for(self, words: str) -> None:
+        until = time.monotonic() + PATIENCE
+        while words not in self.text[self._seen :]:
+            assert self._read(until), f"{words!r} was not printed:\n{self.text}"
+
+    def interrupt(self) -> None:
+        """Do what Ctrl-C does."""
+        self._process.send_signal(signal.SIGINT)
 
     def wait(self) -> int:
         """The exit code, after all output is read."""

@@ -270,13 +270,14 @@ class Gateway:
             )
             for family in FAMILIES
         }
-        surfaces |= self._build_identity()
+        identity, not_found_page = self._build_identity()
+        surfaces |= identity
         surfaces |= build_own_apis(self)
         others = {surface.name: surface.document for surface in SURFACES}
         surfaces[b"openapi"] = build_documents(FAMILIES, others, base_url=settings.base_url, version=__version__)
         pages = build_pages(settings, self._demo, self.store)
         return Edge(
-            self.placement.wrap(Surfaces(pages | surfaces)),
+            self.placement.wrap(Surfaces(pages | surfaces, not_found_page)),
             is_allowed_origin=self.origins.is_allowed,
             is_ready=lambda: (
                 self._ready and self.store.is_reachable and self.knowledge.is_kept and not self.placement.is_cut_off
@@ -287,8 +288,8 @@ class Gateway:
             surfaces=frozenset(name.decode() for name in surfaces),
         )
 
-    def _build_identity(self) -> dict[bytes, ASGIApp]:
-        """Build /auth, and its discovery documents under /.well-known."""
+    def _build_identity(self) -> tuple[dict[bytes, ASGIApp], ASGIApp]:
+        """Build /auth, its discovery documents under /.well-known, and the page for paths that do not exist."""
         settings = self.settings
         authorization = Authorization(
             self.store,
@@ -319,7 +320,7 @@ class Gateway:
             passkeys=self.passkeys,
         )
         discovery = auth.Discovery(self.signer, settings.auth_url, implicit_enabled=settings.implicit_enabled)
-        return {
+        surfaces: dict[bytes, ASGIApp] = {
             b"auth": auth.build(
                 signer=self.signer,
                 authorization=authorization,
@@ -331,3 +332,4 @@ class Gateway:
             ),
             b".well-known": auth.build_well_known(discovery, auth.PREFIX),
         }
+        return surfaces, pages.not_found

@@ -5,13 +5,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from domogate.auth.answers import HANDLERS, public_json
+from domogate.auth.answers import HANDLERS, answer_http, public_json
 from domogate.auth.authorize import AuthorizeEndpoint
 from domogate.auth.discovery import Discovery
 from domogate.auth.logout import LogoutEndpoint
 from domogate.auth.pages import Pages
 from domogate.auth.routing import route_by_method
 from domogate.auth.token import TokenEndpoints
+from domogate.common.browsers import asks_for_html
 from domogate.ports import Signer
 from domogate.services.authorization import Authorization
 from domogate.services.people import Sessions
@@ -34,6 +35,9 @@ def build(
     async def serve_jwks(_request: Request) -> Response:
         # Not application/jwk-set+json (RFC 7517 §8.5): other providers send application/json, and clients expect that.
         return public_json(await signer.jwks())
+
+    async def answer_missing(request: Request, error: Exception) -> Response:
+        return pages.render_not_found(request) if asks_for_html(request.scope) else await answer_http(request, error)
 
     discovery = Discovery(signer, issuer, implicit_enabled=implicit_enabled)
     authorize = AuthorizeEndpoint(
@@ -61,7 +65,7 @@ def build(
             route_by_method(f"{PREFIX}/logout", get=logout.get, post=logout.post),
             *pages.routes(),
         ],
-        exception_handlers=HANDLERS,
+        exception_handlers={**HANDLERS, 404: answer_missing},
     )
     app.router.redirect_slashes = False
     return app

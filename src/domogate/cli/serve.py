@@ -1,12 +1,15 @@
 """`domogate serve`: runs the gateway. There are no default credentials."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
 
+from domogate.app import find_missing_file
 from domogate.cli._command import Mistake, command
+from domogate.cli._links import tell_link
 from domogate.cli._options import option
 from domogate.cli._output import note
 from domogate.cli._ready import Ready, ReadyFile, withdraw, write_ready
@@ -34,6 +37,8 @@ async def serve(
     """
     check_exposure(settings)
     check_cluster(settings)
+    if (new := find_missing_file(settings)) is not None:
+        note(f"Creating the database {new.absolute()} …")
 
     from domogate.app import UnnamedDriversError
     from domogate.app import serve as serve_gateway
@@ -90,14 +95,17 @@ def _say_what_to_name(unnamed: UnnamedDrivers, settings: Settings) -> str:
 async def _say_what_is_missing(gateway: "Gateway") -> None:
     where = _where(gateway.settings)
     users = await gateway.store.list_users()
-    if not any(user.operator for user in users):
-        note("There is no operator yet. In another terminal, run this command, and open the link that it prints:")
-        note(f"  domogate init {where}")
+    operators = [user for user in users if user.operator]
+    if not operators:
+        _offer_operator(gateway, where)
         if gateway.settings.serves_pages:
             note("The rest is set up in the browser: homes, devices, people, applications.")
             if not users:
                 note(f"If you have an estate file, import it first:\n  domogate estate import FILE {where}")
             return
+    elif not any(user.active for user in operators):
+        note("No operator has set a password yet. For a new link, run:")
+        note(f"  domogate user password-link {operators[0].email} {where}")
     if not users:
         note("The store is empty. If you have an estate file with your plants and users, run:")
         note(f"  domogate estate check FILE\n  domogate estate import FILE {where}")
@@ -105,6 +113,20 @@ async def _say_what_is_missing(gateway: "Gateway") -> None:
     elif not await gateway.store.list_subscriptions():
         note("Requests of applications need a subscription key, and there is no key yet. Run:")
         note(f"  domogate key issue NAME {where}")
+
+
+def _offer_operator(gateway: "Gateway", where: str) -> None:
+    """Print the next step: a link, if a person reads it. A log must not contain the link (Decision 0095).
+
+    The other gateways of a cluster do not know the link.
+    """
+    if sys.stdout.isatty() and gateway.settings.cluster is None:
+        note("There is no operator yet.")
+        advice = "Open this link in a browser to become the operator. The link asks for your e-mail."
+        tell_link(gateway.people.offer_first_operator(), "", as_json=False, advice=advice)
+    else:
+        note("There is no operator yet. In another terminal, run this command, and open the link that it prints:")
+        note(f"  domogate init {where}")
 
 
 def _where(settings: Settings) -> str:

@@ -17,6 +17,7 @@ import structlog
 
 from domogate.edge.log_repeats import LogRepeats
 from domogate.edge.request_ids import current_request_id
+from domogate.ports import StoreTimeout
 
 REDACTED = "[redacted]"
 
@@ -96,6 +97,16 @@ def _name_process(process: str | int | None) -> Callable[[Any, str, EventDict], 
     return add
 
 
+def explain_timeouts(_logger: Any, _method: str, event: EventDict) -> EventDict:
+    """Write a slow database as a sentence. A traceback would look like a bug, and names only the caller that waited."""
+    given = event.get("exc_info")
+    error = sys.exc_info()[1] if given is True else given[1] if isinstance(given, tuple) else given
+    if isinstance(error, StoreTimeout):
+        del event["exc_info"]
+        event["reason"] = str(error)
+    return event
+
+
 class LogLine(NamedTuple):
     at: float
     level: str
@@ -157,6 +168,7 @@ def setup_logs(
         structlog.stdlib.add_logger_name,
     ]
     content: list[Any] = [
+        explain_timeouts,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.StackInfoRenderer(),
         structlog.processors.format_exc_info,

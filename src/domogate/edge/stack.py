@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import structlog
 
+from domogate.common.browsers import asks_for_html
 from domogate.edge.metrics import Metrics
 from domogate.edge.protocol import STREAM
 from domogate.edge.request_ids import current_request_id, find_safe, next_request_id
@@ -185,12 +186,17 @@ class Edge:
 class Surfaces:
     """Passes a request to the surface that its first path segment names."""
 
-    def __init__(self, surfaces: Mapping[bytes, ASGIApp]) -> None:
+    def __init__(self, surfaces: Mapping[bytes, ASGIApp], not_found_page: ASGIApp) -> None:
+        """`not_found_page` answers a browser if no surface has the path. Other clients get JSON."""
         self._surfaces = dict(surfaces)
+        self._not_found_page = not_found_page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         first = scope["raw_path"].split(b"/", 2)[1:2]
-        await self._surfaces.get(first[0] if first else b"", nothing_here)(scope, receive, send)
+        app = self._surfaces.get(first[0] if first else b"")
+        if app is None:
+            app = self._not_found_page if asks_for_html(scope) else nothing_here
+        await app(scope, receive, send)
 
 
 async def nothing_here(_scope: Scope, _receive: Receive, send: Send) -> None:

@@ -83,7 +83,7 @@ class TestThatEndWithOtherThings:
         page = (await browser.get(await setup.link(ANNA))).text
         assert 'name="keep_webhooks"' in page
         await browser.send(password=NEW, repeated=NEW, keep_webhooks=keep)
-        assert browser.answer.status_code == 200
+        assert browser.answer.status_code == 303
         assert await setup.ended_webhooks(ANNA) == ([] if keep else ["The user chose a new password."])
 
     @KEEP

@@ -95,6 +95,7 @@ class TestTheLink:
         page = await browser.get(mailed_path(setup))
         assert heading_of(page.text) == "Choose a new password"
         await browser.send(password=NEW, repeated=NEW)
+        browser.http.cookies.clear()
         assert (await browser.log_in(password=PASSWORD)).status_code == 403
         assert (await browser.log_in(password=NEW)).status_code == 303
 

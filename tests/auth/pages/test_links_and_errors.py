@@ -4,7 +4,8 @@ import pytest
 
 from domogate.domain.authorization import LinkPurpose
 from domogate.domain.people import Standing, User
-from support.auth_setup import PASSWORD, AuthSetup, PageBrowser, heading_of, policy_of
+from domogate.services.people import LoginThrottled
+from support.auth_setup import ADDRESS, PASSWORD, SECRET, AuthSetup, PageBrowser, heading_of, policy_of
 from support.forms import forms_of
 from support.people_setup import LINK_LIFETIME
 from support.stores import ANNA, CARLA
@@ -20,8 +21,34 @@ class TestPasswordLinks:
         assert heading_of(page.text) == "Welcome"
         assert CARLA.email in page.text
         answer = await browser.send(password=NEW, repeated=NEW)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/auth/account")
+        person = await setup.sessions.find(browser.cookie)
+        assert person is not None
+        assert person.user.email == CARLA.email
+
+    async def test_a_second_factor_is_asked_for_after_the_password(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await setup.change(ANNA, totp_secret=SECRET)
+        await browser.get(await setup.link(ANNA))
+        answer = await browser.send(password=NEW, repeated=NEW)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/auth/login/code")
+        assert not browser.cookie
+        await browser.follow()
+        await browser.send(code=setup.code())
+        assert await setup.sessions.find(browser.cookie) is not None
+
+    async def test_while_somebody_guesses_passwords_the_person_logs_in_later(
+        self, browser: PageBrowser, setup: AuthSetup
+    ) -> None:
+        await browser.log_in()
+        await browser.get(await setup.link(ANNA))
+        while not isinstance(await setup.sessions.log_in(ANNA.email, "guess", None, ADDRESS, ""), LoginThrottled):
+            pass
+        answer = await browser.send(password=NEW, repeated=NEW)
         assert heading_of(answer.text) == "Your password is set"
-        assert (await browser.log_in(CARLA.email, NEW)).status_code == 303
+        assert "/auth/login?login_hint=Anna%40example.com" in answer.text
+        assert not browser.cookie
+        setup.clock.at += 3600
+        assert (await browser.log_in(ANNA.email, NEW)).status_code == 303
 
     @pytest.mark.parametrize(
         ("user", "purpose", "title"),
@@ -56,6 +83,7 @@ class TestPasswordLinks:
         browser.answer = open_form
         answer = await browser.send(password="another long password", repeated="another long password")
         assert answer.status_code == 410
+        browser.http.cookies.clear()
         assert (await browser.log_in(CARLA.email, NEW)).status_code == 303
 
     async def test_expires(self, browser: PageBrowser, setup: AuthSetup) -> None:
@@ -73,8 +101,7 @@ class TestPasswordLinks:
         answer = await browser.send(password="short", repeated="short")
         assert answer.status_code == 400
         assert "The password is too short." in answer.text
-        answer = await browser.send(password=NEW, repeated=NEW)
-        assert heading_of(answer.text) == "Your password is set"
+        assert (await browser.send(password=NEW, repeated=NEW)).status_code == 303
 
     async def test_the_password_to_be_renewed_is_not_taken_again(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await setup.set_standing(ANNA, Standing.PASSWORD_EXPIRED)
@@ -89,7 +116,7 @@ class TestPasswordLinks:
         await browser.get(await setup.link(ANNA))
         await browser.send(password=NEW, repeated=NEW)
         assert await setup.sessions.find(cookie) is None
-        assert not browser.cookie
+        assert await setup.sessions.find(browser.cookie) is not None
 
     async def test_a_form_of_another_site_sets_nothing(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await browser.get(await setup.link(CARLA))
@@ -135,6 +162,7 @@ class TestEveryPage:
         "/auth/account/password",
         "/auth/account/second-factor",
         "/auth/password/x",
+        "/auth/first-operator?token=x",
         "/auth/logout",
         "/auth/authorize",
     )
@@ -188,6 +216,7 @@ class TestEveryPage:
             ("/auth/account/password", "GET, HEAD, POST"),
             ("/auth/account/plants/leave", "GET, HEAD, POST"),
             ("/auth/password", "GET, HEAD, POST"),
+            ("/auth/first-operator", "GET, HEAD, POST"),
             ("/auth/account/terms", "GET, HEAD, POST"),
             ("/auth/account", "GET, HEAD"),
         ],

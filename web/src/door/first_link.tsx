@@ -1,17 +1,19 @@
-/** For a gateway that nobody can operate yet: takes the one-time link of `domogate init`, which sets the first password. */
+/** For a gateway that nobody can operate yet: takes the one-time link that `domogate serve` or `domogate init` prints. */
 
 import { useState } from "preact/hooks";
 import { t } from "../app/i18n";
 import { Field } from "../parts/field";
 
-const PATH = "/auth/password";
+const PASSWORD = "/auth/password";
+const FIRST_OPERATOR = "/auth/first-operator";
 
 /** The page of the link on this gateway, or null. The link may name another address of the same gateway. */
 export function readLink(text: string): string | null {
   try {
     const link = new URL(text.trim(), location.origin);
-    const token = link.searchParams.get("token") ?? new RegExp(`^${PATH}/([^/]+)$`).exec(link.pathname)?.[1];
-    return token && (link.pathname === PATH || link.pathname.startsWith(`${PATH}/`)) ? `${PATH}?${new URLSearchParams({ token })}` : null;
+    const token = link.searchParams.get("token") ?? new RegExp(`^${PASSWORD}/([^/]+)$`).exec(link.pathname)?.[1];
+    const path = [FIRST_OPERATOR, PASSWORD].find((one) => link.pathname === one || link.pathname.startsWith(`${one}/`));
+    return token && path ? `${path}?${new URLSearchParams({ token })}` : null;
   } catch {
     return null;
   }

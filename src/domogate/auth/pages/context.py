@@ -14,6 +14,7 @@ from domogate.auth.pages.browser import (
     VISIT_COOKIE,
     Cookies,
     Form,
+    agent_of,
     new_visit,
     parse_return_to,
     visit_token,
@@ -23,14 +24,25 @@ from domogate.auth.pages.rendering import Renderer, form_target
 from domogate.auth.redirects import see_other
 from domogate.domain.ids import Id
 from domogate.domain.languages import DEFAULT_LANGUAGE
-from domogate.domain.people import Client
+from domogate.domain.people import Client, User
 from domogate.domain.terms import Terms
 from domogate.ports import ClientStore, Clock, GrantStore, PasskeyStore, PeopleStore, PlantStore, SessionStore
-from domogate.services.people import LoggedIn, LoginComplete, LoginThrottle, Passkeys, People, Sessions, form_token_of
+from domogate.services.people import (
+    LoggedIn,
+    LoginComplete,
+    LoginThrottle,
+    Passkeys,
+    People,
+    SecondFactorNeeded,
+    Sessions,
+    form_token_of,
+)
 from domogate.services.webhooks.administration import WebhookAdministration
 
 AUTHORIZE_PATH = "/auth/authorize"
 LOGIN_PATH = "/auth/login"
+CODE_PATH = f"{LOGIN_PATH}/code"
+SET_UP_PATH = f"{LOGIN_PATH}/set-up"
 ACCOUNT_PATH = "/auth/account"
 KEPT_IN_A_QUERY = "%/?&=:;,+$@!*'()~-._"
 """Characters of a path with a query that need no encoding inside another query."""
@@ -170,6 +182,30 @@ class PageContext(msgspec.Struct, frozen=True):
         await self.people.remember_page_language(login.person.user, self.language_for(request, return_to).code)
         response = see_other(return_to or ACCOUNT_PATH)
         self.set_session(response, login)
+        return response
+
+    async def log_in_after_link(self, request: Request, user: User, password: str) -> Response:
+        """Log in with the password that the person has just set by a link, and show the homes or the console."""
+        return_to = None if not self.has_door else "/console" if user.operator else "/homes"
+        outcome = await self.sessions.log_in(
+            user.email, password, None, address_of(request), agent_of(request), replaces=request.cookies.get(COOKIE)
+        )
+        if isinstance(outcome, LoginComplete):
+            return await self.finish_login(request, outcome, return_to)
+        if isinstance(outcome, SecondFactorNeeded):
+            return self.ask_second_factor(outcome, return_to)
+        # Somebody guesses the password of this account, so the person has to wait before the login.
+        response = self.render(
+            request, "password_is_set.html", user=user, login_url=self.login_url(return_to, login_hint=user.email)
+        )
+        self.cookies.remove(response, COOKIE)
+        return response
+
+    def ask_second_factor(self, needed: SecondFactorNeeded, return_to: str | None) -> Response:
+        """Redirect to the page that asks for the second factor, or that sets it up."""
+        path = SET_UP_PATH if needed.set_up else CODE_PATH
+        response = see_other(self.login_url(return_to).replace(LOGIN_PATH, path, 1))
+        self.cookies.set(response, PENDING_COOKIE, needed.cookie)
         return response
 
     def set_session(self, response: Response, login: LoginComplete) -> None:

@@ -19,7 +19,7 @@ from domogate.auth.pages.browser import (
     read_form,
     visit_token,
 )
-from domogate.auth.pages.context import ACCOUNT_PATH, LOGIN_PATH, PageGroup
+from domogate.auth.pages.context import ACCOUNT_PATH, CODE_PATH, LOGIN_PATH, SET_UP_PATH, PageGroup
 from domogate.auth.pages.enrolment import build_enrolment
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import route_by_method
@@ -33,9 +33,6 @@ from domogate.services.people import (
     form_token_of,
     is_secret,
 )
-
-CODE_PATH = f"{LOGIN_PATH}/code"
-SET_UP_PATH = f"{LOGIN_PATH}/set-up"
 
 
 class LoginPages(PageGroup):
@@ -76,10 +73,7 @@ class LoginPages(PageGroup):
         if isinstance(outcome, LoginComplete):
             return await self._context.finish_login(request, outcome, return_to)
         if isinstance(outcome, SecondFactorNeeded):
-            path = SET_UP_PATH if outcome.set_up else CODE_PATH
-            response = see_other(self._context.login_url(return_to).replace(LOGIN_PATH, path, 1))
-            self._context.cookies.set(response, PENDING_COOKIE, outcome.cookie)
-            return response
+            return self._context.ask_second_factor(outcome, return_to)
         if isinstance(outcome, LoginThrottled):
             return await self._login_page(request, return_to, 429, email=email, wait=outcome.seconds)
         return await self._login_page(request, return_to, 403, email=email, problem="login.wrong")

@@ -14,6 +14,7 @@ from domogate.auth.pages.consent import render_consent
 from domogate.auth.pages.context import KEPT_IN_A_QUERY, PageContext, PageStore
 from domogate.auth.pages.deletion import DeletionPages
 from domogate.auth.pages.email import EmailPages
+from domogate.auth.pages.first_operator import FirstOperatorPages
 from domogate.auth.pages.forgotten_password import ForgottenPasswordPages
 from domogate.auth.pages.guests import PeoplePages
 from domogate.auth.pages.login import LoginPages
@@ -80,7 +81,16 @@ class Pages:
     def routes(self) -> list[Route]:
         kinds = (
             *(LoginPages, ForgottenPasswordPages, AccountPages, PeoplePages, PasswordPages, SecondFactorPages),
-            *(PasskeyPages, RecoveryCodePages, PasswordLinkPages, ProfilePages, EmailPages, DeletionPages, TermsPages),
+            *(
+                PasskeyPages,
+                RecoveryCodePages,
+                PasswordLinkPages,
+                FirstOperatorPages,
+                ProfilePages,
+                EmailPages,
+                DeletionPages,
+                TermsPages,
+            ),
         )
         style = Route(STYLE_PATH, self._context.renderer.serve_style, methods=["GET"])
         script = Route(SCRIPT_PATH, self._context.renderer.serve_script, methods=["GET"])
@@ -116,6 +126,13 @@ class Pages:
         The person can show it to the developer. The page has no link.
         """
         return self._context.render(request, "error.html", status=status, problem=problem, advice=advice)
+
+    def render_not_found(self, request: Request) -> Response:
+        return self._context.render(request, "not_found.html", status=404)
+
+    async def not_found(self, scope: Any, receive: Any, send: Any) -> None:
+        """The ASGI app for a browser that asks for a path outside of every surface."""
+        await self.render_not_found(Request(scope))(scope, receive, send)
 
     def render_logout(
         self, request: Request, person: LoggedIn, *, client: Client | None = None, fields: Mapping[str, str] | None = None

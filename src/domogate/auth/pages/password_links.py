@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from domogate.auth.forms import address_of
-from domogate.auth.pages.browser import COOKIE, is_own_form, read_form, visit_token
+from domogate.auth.pages.browser import is_own_form, read_form, visit_token
 from domogate.auth.pages.context import PageGroup
 from domogate.auth.pages.new_passwords import find_flaw
 from domogate.auth.routing import route_by_method
@@ -21,7 +21,45 @@ from domogate.services.refusals import NotFound, Refused
 LINK_PATH = "/auth/password"
 
 
-class PasswordLinkPages(PageGroup):
+class SetPasswordPages(PageGroup):
+    """The form to set a password by a link, and the page for a link that does not work."""
+
+    def _form(
+        self,
+        request: Request,
+        action: str,
+        token: str,
+        purpose: str,
+        status: int,
+        problems: dict[str, str] | None,
+        *,
+        email: str,
+        asks_email: bool = False,
+        has_webhooks: bool = False,
+    ) -> Response:
+        return self._context.render(
+            request,
+            "password_link.html",
+            status=status,
+            action=action,
+            token=token,
+            purpose=purpose,
+            email=email,
+            asks_email=asks_email,
+            problems=problems or {},
+            shortest=PASSWORD_LENGTH[0],
+            has_webhooks=has_webhooks,
+        )
+
+    def _dead_page(
+        self, request: Request, why: DeadLink, advice: str = "link.new_one", *, mails_links: bool | None = None
+    ) -> Response:
+        """`advice` is the key of the text that says how to get another link if no link can be mailed."""
+        mailed = self._context.mails_links if mails_links is None else mails_links
+        return self._context.render(request, "dead_link.html", status=410, why=why, advice=advice, mails_links=mailed)
+
+
+class PasswordLinkPages(SetPasswordPages):
     """/auth/password/TOKEN and /auth/password?token=TOKEN. The second form keeps the token out of logs that contain paths."""
 
     def routes(self) -> list[Route]:
@@ -56,11 +94,7 @@ class PasswordLinkPages(PageGroup):
         except Refused:
             return await self._page(request, token, link, user, 400, {"password": "password.refused"})
         await self._context.end_webhooks(request, user.id, form, "The user chose a new password.")
-        await self._context.people.remember_page_language(changed, self._context.language_for(request).code)
-        # A session with the old password has ended.
-        response = self._context.render(request, "password_is_set.html", user=changed)
-        self._context.cookies.remove(response, COOKIE)
-        return response
+        return await self._context.log_in_after_link(request, changed, password)
 
     async def _page(
         self,
@@ -72,17 +106,5 @@ class PasswordLinkPages(PageGroup):
         problems: dict[str, str] | None = None,
     ) -> Response:
         purpose = "operator" if link.purpose is LinkPurpose.OPERATOR else "renew" if user.active else "first"
-        return self._context.render(
-            request,
-            "password_link.html",
-            status=status,
-            token=token,
-            email=user.email,
-            purpose=purpose,
-            problems=problems or {},
-            shortest=PASSWORD_LENGTH[0],
-            has_webhooks=bool(await self._context.webhooks.list_active_of(user.id)),
-        )
-
-    def _dead_page(self, request: Request, why: DeadLink) -> Response:
-        return self._context.render(request, "dead_link.html", status=410, why=why, mails_links=self._context.mails_links)
+        has_webhooks = bool(await self._context.webhooks.list_active_of(user.id))
+        return self._form(request, LINK_PATH, token, purpose, status, problems, email=user.email, has_webhooks=has_webhooks)

@@ -5,6 +5,7 @@
 
 from domogate.services.people.actors import COMMAND_LINE, Actor
 from domogate.services.people.clients import Clients
+from domogate.services.people.first_operator import FIRST_OPERATOR_PATH
 from domogate.services.people.links import EMAIL_LINK_PATH, LINK_PATH, DeadLink, IssuedLink
 from domogate.services.people.login_throttle import LoginThrottle
 from domogate.services.people.logins import (
@@ -26,6 +27,7 @@ from domogate.services.people.sessions import Sessions
 __all__ = [
     "COMMAND_LINE",
     "EMAIL_LINK_PATH",
+    "FIRST_OPERATOR_PATH",
     "LINK_PATH",
     "Actor",
     "Clients",

@@ -17,6 +17,7 @@ from domogate.ports import (
     Mail,
     MailKind,
     MemberStore,
+    OperatorStore,
     PasskeyStore,
     PeopleStore,
     PlantStore,
@@ -32,11 +33,12 @@ from domogate.services.refusals import Conflict, Invalid, NotFound
 
 _WITHOUT_PASSWORD_DUE = {Standing.PASSWORD_EXPIRED: Standing.GOOD, Standing.BOTH_EXPIRED: Standing.TERMS_EXPIRED}
 _WITHOUT_TERMS_DUE = {Standing.TERMS_EXPIRED: Standing.GOOD, Standing.BOTH_EXPIRED: Standing.PASSWORD_EXPIRED}
-_LINK_IS_DEAD = "This link has been used or is too old. Ask for a new one."
+LINK_IS_DEAD = "This link has been used or is too old. Ask for a new one."
 
 
 class PeopleServiceStore(
     PeopleStore,
+    OperatorStore,
     ExternalAccountStore,
     PasskeyStore,
     GrantStore,
@@ -89,20 +91,6 @@ class Accounts:
 
     # --- create
 
-    async def create_first_operator(self, email: str, name: str = "") -> tuple[User, IssuedLink]:
-        """Create the first operator and a link to set the password. Raises Conflict if there is an operator already."""
-        new = User(new_id(), check_email(email), check_name(name))
-        user = await self._store.claim_operator(new)
-        if user is None:
-            operators = [user.email for user in await self._store.list_users() if user.operator]
-            raise Conflict(
-                f"There is an operator already: {', '.join(operators[:1])}. They can add others; "
-                "`domogate user password-link` gives them a new link."
-            )
-        action = AuditAction.USER_ADDED if user.id == new.id else AuditAction.USER_CHANGED
-        self.note(action, COMMAND_LINE, user_ref(user.id), operator=yes_or_no(True))
-        return user, await self._issue(user, LinkPurpose.OPERATOR, COMMAND_LINE, show=True)
-
     async def create_user(
         self, email: str, name: str = "", *, operator: bool = False, show_link: bool = False, by: Actor = COMMAND_LINE
     ) -> tuple[User, IssuedLink]:
@@ -138,12 +126,12 @@ class Accounts:
         """Set the password and consume the link. If the password is refused, the link stays valid."""
         found = await self.links.find(token)
         if isinstance(found, DeadLink):
-            raise NotFound(_LINK_IS_DEAD)
+            raise NotFound(LINK_IS_DEAD)
         await self._check_new_password(found[1], password)
         password_hash = await self._hasher.hash_password(password)
         link = await self.links.use(token)
         if link is None:
-            raise NotFound(_LINK_IS_DEAD)
+            raise NotFound(LINK_IS_DEAD)
         return await self._save_password(link.user_id, password_hash, address, mailbox=link.sent_to)
 
     async def set_password(

@@ -51,7 +51,7 @@ class OneTimeLinks:
         self._store = store
         self._clock = clock
         self._note = note
-        self._base_url = base_url
+        self.base_url = base_url
         self.lifetime = lifetime
 
     async def issue_for_email(self, user: User, email: str, by: Actor, send: Callable[[str], Awaitable[bool]]) -> None:
@@ -84,7 +84,7 @@ class OneTimeLinks:
         expires_at = self._clock.now() + self.lifetime
         await self._store.add_link(OneTimeLink(hash_secret(token), user.id, purpose, expires_at, sent_to))
         path = EMAIL_LINK_PATH if purpose is LinkPurpose.EMAIL else LINK_PATH
-        return f"{self._base_url}{path}{token}", expires_at
+        return f"{self.base_url}{path}{token}", expires_at
 
     async def find(self, token: str, purposes: Sequence[LinkPurpose] = _SETS_PASSWORD) -> tuple[OneTimeLink, User] | DeadLink:
         """Return the link and its user, or the reason why it does not work. The link stays valid."""

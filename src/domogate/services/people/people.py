@@ -17,6 +17,7 @@ from domogate.services.audit import AuditAction, user_ref
 from domogate.services.people.actors import COMMAND_LINE, Actor, yes_or_no
 from domogate.services.people.clients import Clients
 from domogate.services.people.email_changes import EmailChanges
+from domogate.services.people.first_operator import FirstOperator
 from domogate.services.people.guests import check_limits
 from domogate.services.people.links import IssuedLink, report_failure
 from domogate.services.people.mails import mail_to
@@ -58,7 +59,7 @@ class Invited(msgspec.Struct, frozen=True):
     link: IssuedLink | None = None
 
 
-class People(EmailChanges):
+class People(EmailChanges, FirstOperator):
     """Changes users and members of plants. `clients` changes client applications. `by` is the actor for the audit log."""
 
     @cached_property
