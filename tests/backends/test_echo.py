@@ -10,7 +10,7 @@ from aiohttp import web
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from domogate.backends.echo import EmbeddedEcho, HttpEchoBackend
+from domogate.backends.echo import FAILING, SLEEPING, EmbeddedEcho, HttpEchoBackend
 from domogate.domain.faults import EchoTimeout, EchoUnreachable
 
 DOCUMENT = "<resource><vehicleType>car é &amp; co</vehicleType></resource>".encode()
@@ -41,8 +41,8 @@ async def answering(handler: Callable[[web.Request], Awaitable[web.StreamRespons
 
 
 @asynccontextmanager
-async def embedded() -> AsyncIterator[str]:
-    echo = EmbeddedEcho()
+async def embedded(stall: float | None = None) -> AsyncIterator[str]:
+    echo = EmbeddedEcho(stall=stall)
     try:
         yield await echo.start()
     finally:
@@ -66,6 +66,18 @@ class TestEmbeddedEcho:
         async with connected(url) as backend:
             with pytest.raises(EchoUnreachable):
                 await backend.send(DOCUMENT)
+
+    async def test_it_fails_on_demand_only_in_the_demo(self) -> None:
+        async with embedded(stall=60.0) as url:
+            async with connected(url) as backend:
+                with pytest.raises(EchoUnreachable, match="status 503"):
+                    await backend.send(FAILING)
+            async with connected(url, deadline=0.2) as backend:
+                with pytest.raises(EchoTimeout):
+                    await backend.send(SLEEPING)
+        async with embedded() as url, connected(url) as backend:
+            for document in (FAILING, SLEEPING):
+                assert (await backend.send(document))[0] == document
 
     async def test_many_at_once_get_their_own(self) -> None:
         async with embedded() as url, connected(url) as backend:

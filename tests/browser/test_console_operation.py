@@ -130,7 +130,7 @@ async def test_the_audit_log_is_searched_verified_and_exported(chromium: Browser
         await form.get_by_label("Action").select_option("login")
         await form.get_by_role("button", name="Find entries").click()
         assert await walk.shows(f"Only: {LUCIA}, login")
-        await expect(rows.nth(1)).to_contain_text("login")
+        await expect(rows.nth(1)).to_contain_text("Login")
         await expect(rows.nth(1).get_by_role("link", name=LUCIA)).to_be_visible()  # the log itself has a pseudonym
         await walk.open(f"/console/audit?email={LUCIA}&action=login&until=2026-01-01T00:00:00Z")
         assert await walk.shows("No entry was found.")

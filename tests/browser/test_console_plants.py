@@ -53,11 +53,11 @@ async def test_a_command_is_sent_and_its_order_is_listed(chromium: Browser, work
             await walk.page.get_by_role("dialog").get_by_role("button", name="Send a command").click()
             await expect(walk.page.locator(".toast").last).to_contain_text("Confirmed")
             await expect(walk.page.get_by_role("table", name="Orders").get_by_role("row").nth(1)).to_contain_text(
-                re.compile(f"set light On: {wanted}.*Confirmed")
+                re.compile(f"Set the light On: {wanted}.*Confirmed")
             )
         await expect(walk.page.locator(".facts").get_by_text("No", exact=True)).to_be_visible()
         await walk.open("/console/orders?state=confirmed")
-        row = walk.page.get_by_role("row").filter(has_text="set light On: No").first
+        row = walk.page.get_by_role("row").filter(has_text="Set the light On: No").first
         await expect(row).to_contain_text(re.compile(r"Confirmed.*\d ms.*sent after \d+ ms"))
         await walk.page.get_by_label("State").select_option("failed")
         await expect(walk.page).to_have_url(re.compile(r"/console/orders\?state=failed$"))

@@ -139,14 +139,13 @@ async def test_each_error_is_caused_by_its_button(chromium: Browser, demo: Gatew
         await walk.page.get_by_role("button", name="Cause KeyRefused").wait_for()
         shown = await walk.page.locator("li.error h3").all_inner_texts()
         assert [text.split() for text in shown] == [[row["fault"].strip("`"), row["code"]] for row in documented]
+        slow = "5002"  # it answers at a deadline of the gateway, so the others are caused meanwhile
+        await walk.page.locator(f"#error-{slow}").get_by_role("button", name=re.compile("^Cause ")).click()
         for row in documented:
             error = walk.page.locator(f"#error-{row['code']}")
             assert await error.locator(".error-statuses .tag").all_inner_texts() == row["ladder"].split(", ")
-            button = error.get_by_role("button", name=re.compile("^Cause "))
-            if row["code"] in ("5001", "5002"):
-                await expect(button).to_have_count(0)
-                continue
-            await button.click()
+            if row["code"] != slow:
+                await error.get_by_role("button", name=re.compile("^Cause ")).click()
             answer = error.get_by_role("region", name="Answer")
             await expect(answer.locator(".answer-head .tag")).to_have_text(re.compile(row["ladder"].replace(", ", "|")))
             request = await error.get_by_role("group", name="Request").inner_text()

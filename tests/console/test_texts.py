@@ -2,13 +2,16 @@
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from domogate.auth.pages.language import LANGUAGES
+from domogate.domain.commands import Command
+from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
+from domogate.services.audit import AuditAction
 from domogate.services.refusals import Reason
 
 SOURCE = Path(__file__).parents[2] / "web" / "src"
@@ -56,6 +59,22 @@ def test_every_key_of_the_code_has_a_text() -> None:
 def test_no_key_is_in_two_files() -> None:
     keys = [key for folder in FOLDERS for key in read(folder, "en")]
     assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize(
+    ("group", "values"),
+    [
+        ("action", AuditAction),
+        ("do", [str(one.__struct_config__.tag) for one in get_args(Command)]),
+        ("word", [*Battery, *ThermostatMode, *ThermostatFunction]),
+    ],
+)
+def test_every_value_that_the_console_shows_has_words(group: str, values: Iterable[str]) -> None:
+    """A value without words would be shown as the API writes it, in English."""
+    texts = read(SOURCE / "console" / "texts", "en")
+    prefix = f"console.{group}."
+    named = {key.removeprefix(prefix) for key in texts if key.startswith(prefix)}
+    assert named == {str(value).replace(" ", "_") for value in values}
 
 
 def test_every_reason_of_a_refusal_has_a_text() -> None:

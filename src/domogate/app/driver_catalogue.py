@@ -15,7 +15,7 @@ from domogate.drivers import DRIVERS
 from domogate.drivers.declaration import DriverDeclaration, DriverSettings
 from domogate.management import DriverConnectionOut, DriverFactsOut
 from domogate.ports import Clock, ConnectionStore, Driver, DriverConnection
-from domogate.services.refusals import Conflict, Invalid, NotFound
+from domogate.services.refusals import Conflict, Invalid, NotFound, Reason
 
 _log = structlog.get_logger(__name__)
 
@@ -112,7 +112,7 @@ class DriverCatalogue:
     ) -> Discovery:
         assert declared.discover is not None
         if self._searching.locked():
-            raise Conflict("Another search is running. Try again when it has ended.")
+            raise Conflict("Another search is running. Try again when it has ended.", Reason.ALREADY_RUNNING)
         async with self._searching:
             return await declared.discover(settings, connection, seconds, base)
 
@@ -122,7 +122,10 @@ class DriverCatalogue:
             able = ", ".join(one.name for one in DRIVERS.values() if _can_set_connection(one))
             raise NotFound(f"The connection of a driver {driver!r} cannot be set here; possible for: {able}.")
         if self._is_in_settings(declared):
-            raise Conflict(f"The settings of the gateway list the connections of the driver {driver}. Change them there.")
+            raise Conflict(
+                f"The settings of the gateway list the connections of the driver {driver}. Change them there.",
+                Reason.SET_IN_SETTINGS,
+            )
         return declared
 
     def _is_in_settings(self, declared: DriverDeclaration[Any]) -> bool:

@@ -154,7 +154,8 @@ class Gateway:
         self.history = build_history(settings, self.store, self.clock, self.clock_check)
         self.terms = build_terms(settings)
         self.monitor = build_monitor(self)
-        self._embedded_echo = EmbeddedEcho() if settings.echo_url is None else None
+        stall = settings.echo_deadline + 1 if demo.users else None
+        self._embedded_echo = EmbeddedEcho(stall=stall) if settings.echo_url is None else None
         self._echo: HttpEchoBackend | None = None
         self._ready = False
         register_metrics(self)

@@ -11,6 +11,9 @@ from domogate.domain.faults import EchoTimeout, EchoUnreachable
 
 _XML = "application/xml"
 _MAX_ANSWER: Final = 1 << 20
+FAILING: Final = b"<vehicleType>echo-fails</vehicleType>"
+SLEEPING: Final = b"<vehicleType>echo-sleeps</vehicleType>"
+"""Parts of a document by which a developer causes an error of the embedded echo in the demo."""
 
 
 class HttpEchoBackend:
@@ -51,16 +54,20 @@ class HttpEchoBackend:
 
 
 class EmbeddedEcho:
-    """An HTTP server on loopback that responds to a POST with the same document."""
+    """An HTTP server on loopback that responds to a POST with the same document.
 
-    def __init__(self, max_body: int = _MAX_ANSWER) -> None:
+    With `stall`, it fails on demand: a document with FAILING gets an error, one with SLEEPING an answer after `stall` seconds.
+    """
+
+    def __init__(self, max_body: int = _MAX_ANSWER, stall: float | None = None) -> None:
         self._max_body = max_body
+        self._stall = stall
         self._runner: web.AppRunner | None = None
 
     async def start(self) -> str:
         """Start the server on a free port. Returns its URL."""
         app = web.Application(client_max_size=self._max_body)
-        app.router.add_post("/", _echo)
+        app.router.add_post("/", self._echo)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
@@ -73,6 +80,10 @@ class EmbeddedEcho:
             await asyncio.shield(self._runner.cleanup())
             self._runner = None
 
-
-async def _echo(request: web.Request) -> web.Response:
-    return web.Response(body=await request.read(), content_type=_XML, charset="utf-8")
+    async def _echo(self, request: web.Request) -> web.Response:
+        document = await request.read()
+        if self._stall is not None and FAILING in document:
+            return web.Response(status=503)
+        if self._stall is not None and SLEEPING in document:
+            await asyncio.sleep(self._stall)
+        return web.Response(body=document, content_type=_XML, charset="utf-8")

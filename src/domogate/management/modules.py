@@ -19,7 +19,7 @@ from domogate.management.services import ManagementServices, OperatorCall
 from domogate.ports import ModuleFilter, PlacedModule
 from domogate.services.audit import AuditAction, AuditResult
 from domogate.services.plants.read_model import ModuleView, PlantView
-from domogate.services.refusals import Conflict, NotFound
+from domogate.services.refusals import Conflict, NotFound, Reason
 from domogate.wire import JsonObject, OutputModel
 from domogate.wire.commands import CommandBody, to_command, word_of
 from domogate.wire.states import AbsenceOut, StateOut, state_out
@@ -201,7 +201,7 @@ async def _get_plant(services: ManagementServices, plant_id: Id) -> PlantView:
 async def find_served_plant(services: ManagementServices, call: OperatorCall) -> PlantView:
     plant = await find_plant(services, call)
     if plant.plant.status is PlantStatus.REMOVED:
-        raise Conflict("The plant is removed, so its devices are not driven. Bring the plant back first.")
+        raise Conflict("The plant is removed, so its devices are not driven. Bring the plant back first.", Reason.PLANT_REMOVED)
     return plant
 
 

@@ -14,7 +14,7 @@ from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.audit import AuditAction
 from domogate.services.people import InvitedAs
 from domogate.services.people.people import plant_ref
-from domogate.services.refusals import Invalid
+from domogate.services.refusals import Invalid, Reason
 from domogate.wire import InputModel, Line, Name, OutputModel, given_fields
 
 OPERATIONS = OperationTable("plants")
@@ -212,7 +212,7 @@ async def withdraw_user(services: ManagementServices, call: OperatorCall) -> Non
 async def _find_owner(services: ManagementServices, email: str) -> Member:
     user = await services.store.find_user_by_email(email)
     if user is None:
-        raise Invalid(f"There is no user {email!r}. Create the user first.")
+        raise Invalid(f"There is no user {email!r}. Create the user first.", Reason.NO_SUCH_USER)
     return Member(user.id, user.email)
 
 

@@ -48,7 +48,7 @@ from domogate.services.plants.fault_injection import FaultInjector
 from domogate.services.plants.history import History
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.plants.scenes import Scenes
-from domogate.services.refusals import Conflict
+from domogate.services.refusals import Conflict, Reason
 from domogate.services.webhooks.registration import Webhooks
 from domogate.wire import OutputModel
 
@@ -181,7 +181,7 @@ class LongTasks:
     def run(self, kind: str) -> Iterator[None]:
         """Raises Conflict if a task of this kind is running."""
         if kind in self._running:
-            raise Conflict(f"Another {kind} is running. Try again when it has ended.")
+            raise Conflict(f"Another {kind} is running. Try again when it has ended.", Reason.ALREADY_RUNNING)
         self._running.add(kind)
         try:
             yield

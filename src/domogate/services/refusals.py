@@ -20,6 +20,20 @@ class Reason(StrEnum):
     DEVICE_OFFLINE = "device_offline"
     DEVICE_TIMEOUT = "device_timeout"
     DEVICE_REFUSED = "device_refused"
+    USER_EXISTS = "user_exists"
+    NO_SUCH_USER = "no_such_user"
+    OWNS_PLANTS = "owns_plants"
+    NO_SECOND_FACTOR = "no_second_factor"
+    CLIENT_EXISTS = "client_exists"
+    TOO_MANY_APPLICATIONS = "too_many_applications"
+    TOO_MANY_KEYS = "too_many_keys"
+    SELF_SERVICE_OFF = "self_service_off"
+    FLOOR_NOT_EMPTY = "floor_not_empty"
+    ROOM_NOT_EMPTY = "room_not_empty"
+    PLANT_REMOVED = "plant_removed"
+    WEBHOOK_ENDED = "webhook_ended"
+    ALREADY_RUNNING = "already_running"
+    SET_IN_SETTINGS = "set_in_settings"
 
 
 class Refused(Exception):

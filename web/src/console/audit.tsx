@@ -29,7 +29,7 @@ export function Audit() {
     setVerified(await api.post<Verification>(`${MANAGE}/audit/verification`, { lastHash: text(values, "lastHash") || null }, { timeout: LONGEST }));
   };
   const results = [["true", valueWords("result", "ok")], ["false", t("console.audit.refused")]] as const;
-  const chosen = [wanted.email, wanted.action, results.find(([value]) => value === wanted.successful)?.[1], wanted.since && `${t("console.plants.from")} ${when(wanted.since)}`, wanted.until && `${t("console.plants.until")} ${when(wanted.until)}`].filter(Boolean);
+  const chosen = [wanted.email, wanted.action && actionWords(wanted.action), results.find(([value]) => value === wanted.successful)?.[1], wanted.since && `${t("console.plants.from")} ${when(wanted.since)}`, wanted.until && `${t("console.plants.until")} ${when(wanted.until)}`].filter(Boolean);
   return (
     <>
       <Head title={t("console.audit.title")} about={t("console.audit.about")}>
@@ -39,7 +39,7 @@ export function Audit() {
           look="primary"
           fields={[
             { kind: "text", name: "email", label: t("console.email"), hint: t("console.audit.email_about"), type: "email", value: wanted.email ?? "" },
-            { kind: "choice", name: "action", label: t("console.audit.action"), value: wanted.action ?? "", options: [["", t("common.all")], [LOGINS, LOGINS], ...AUDIT_ACTIONS.map((one) => [one, one] as const)] },
+            { kind: "choice", name: "action", label: t("console.audit.action"), value: wanted.action ?? "", options: [["", t("common.all")], ...[LOGINS, ...AUDIT_ACTIONS].map((one) => [one, actionWords(one)] as const)] },
             { kind: "choice", name: "successful", label: t("console.audit.result"), value: wanted.successful ?? "", options: [["", t("common.all")], ...results] },
             { kind: "text", name: "since", label: t("console.plants.from"), type: "datetime-local", value: toLocal(wanted.since) },
             { kind: "text", name: "until", label: t("console.plants.until"), type: "datetime-local", value: toLocal(wanted.until) },
@@ -64,7 +64,7 @@ export function Audit() {
         columns={[
           { title: t("console.audit.number"), value: ({ number }) => number },
           { title: t("console.orders.queued"), value: ({ at }) => at, cell: ({ at }) => when(at) },
-          { title: t("console.audit.action"), value: ({ action }) => action },
+          { title: t("console.audit.action"), value: ({ action }) => actionWords(action) },
           { title: t("console.audit.who"), value: (record) => wordsOf(record, record.who), cell: (record) => <Who record={record} /> },
           { title: t("console.audit.what"), value: (record) => textsOf(record).map((text) => wordsOf(record, text)).join(" · "), cell: (record) => <What record={record} /> },
           { title: t("console.audit.result"), value: ({ result }) => valueWords("result", result), cell: ({ result }) => <Tag group="result" value={result} kind={result === "ok" ? "" : "warn"} /> },
@@ -132,7 +132,19 @@ function wordsOf(record: AuditRecord, text: string): string {
 }
 
 function textsOf({ what, detail }: AuditRecord): readonly string[] {
-  return [what, ...Object.entries(detail).map(([name, value]) => (name === "client" ? `client:${value}` : `${name}: ${value}`))];
+  return [what, ...Object.entries(detail).map(([name, value]) => (name === "client" ? `client:${value}` : `${valueWords("detail", name)}: ${detailText(value)}`))];
+}
+
+function detailText(value: string): string {
+  return value === "yes" || value === "no" ? t(`console.${value}`) : value;
+}
+
+/** The words for an action, or for several actions with commas between them. */
+function actionWords(actions: string): string {
+  return actions
+    .split(", ")
+    .map((action) => valueWords("action", action))
+    .join(", ");
 }
 
 /** A text of an entry with links. The id is shown when the pointer is on the link. */

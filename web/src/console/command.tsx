@@ -72,7 +72,7 @@ export function Command({ plant, module, onEnded }: CommandProps) {
   return (
     <FormButton
       label={t("console.command.send")}
-      title={`${module.name}: ${form.do}`}
+      title={`${module.name}: ${valueWords("do", form.do)}`}
       about={form.optional ? t("console.command.optional") : t("console.command.about")}
       look="primary"
       submit={t("console.command.send")}
@@ -86,7 +86,7 @@ function fieldOf([name, kind, min, max]: Input, optional: boolean): FormField {
   if (kind === "number") {
     return { kind: "text", type: "number", name, label: valueName(name), hint: `${min} – ${max}`, step: "any", required: !optional, ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) };
   }
-  const options = kind === "bool" ? ([["true", t("console.yes")], ["false", t("console.no")]] as const) : kind.map((one) => [one, one] as const);
+  const options = kind === "bool" ? ([["true", t("console.yes")], ["false", t("console.no")]] as const) : kind.map((one) => [one, valueWords("word", one)] as const);
   return { kind: "choice", name, label: valueName(name), value: optional ? "" : (options[0]?.[0] ?? ""), options: optional ? [["", "–"], ...options] : options };
 }
 

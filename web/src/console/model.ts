@@ -255,7 +255,7 @@ export const AUDIT_ACTIONS = [
   "key revoked", "signing keys rotated", "secret key rotated", "ticket issued", "ticket redeemed", "picture taken",
   "webhook added", "webhook changed", "webhook removed", "webhook ended", "dead letters replayed", "command",
   "logbook written", "management", "estate imported", "estate exported", "audit exported", "backup",
-  "driver changed", "clock confirmed", "entries dropped",
+  "driver changed", "clock confirmed", "entries dropped", "entries removed",
 ] as const;
 
 /** A thing in an entry of the audit log that still exists. */

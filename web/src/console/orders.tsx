@@ -54,7 +54,7 @@ export function OrderTable({ list, empty, first = [], filters = [] }: OrderTable
       filters={filters}
       columns={[
         ...first,
-        { title: t("console.orders.command"), value: ({ command }) => `${String(command.do)} ${stateText(command)}`.trim() },
+        { title: t("console.orders.command"), value: ({ command }) => `${valueWords("do", String(command.do))} ${stateText(command)}`.trim() },
         { title: t("console.state"), value: ({ state, problem }) => `${valueWords("orderstate", state)} ${problem}`, cell: (order) => <OrderEnd order={order} /> },
         { title: t("console.orders.queued"), value: ({ queuedAt }) => queuedAt, cell: ({ queuedAt }) => when(queuedAt) },
         { title: t("console.orders.took"), value: ({ queuedAt, endedAt }) => since(queuedAt, endedAt), cell: (order) => <Life order={order} /> },

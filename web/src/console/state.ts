@@ -2,6 +2,7 @@
 
 import { formatNumber, formatTime, hasText, t } from "../app/i18n";
 import { readingWords } from "../app/units";
+import { valueWords } from "./values";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -27,7 +28,7 @@ const TIME = /^\d{4}-\d\d-\d\dT/;
 function valueText(value: unknown): string {
   if (typeof value === "number") return formatNumber(value);
   if (typeof value === "boolean") return t(value ? "console.yes" : "console.no");
-  if (typeof value === "string") return TIME.test(value) ? formatTime(new Date(value)) : value.replaceAll("_", " ");
+  if (typeof value === "string") return TIME.test(value) ? formatTime(new Date(value)) : valueWords("word", value).replaceAll("_", " ");
   if (Array.isArray(value)) return value.map(valueText).join(", ") || "–";
   if (typeof value !== "object" || value === null) return String(value);
   const { value: amount, unit } = value as { value?: unknown; unit?: unknown };

@@ -8,8 +8,8 @@ export interface GatewayError {
   readonly fault: string;
   /** The statuses that an operation answers, in the order in which it chooses. */
   readonly statuses: string;
-  /** The request that causes it, and the status of its answer. Missing if no request of a client causes it. */
-  readonly cause?: { readonly status: number; readonly prepare: (world: World) => Prepared | Promise<Prepared> };
+  /** The request that causes it in the demo, and the status of its answer. */
+  readonly cause: { readonly status: number; readonly prepare: (world: World) => Prepared | Promise<Prepared> };
 }
 
 const HOMEAUTO = "/homeauto/v1.0";
@@ -64,8 +64,8 @@ export const ERRORS: readonly GatewayError[] = [
   { code: 4002, fault: "DeviceTimeout", statuses: "408, 500, 404", cause: { status: 408, prepare: injected("chronothermostat", "408", readThermostat) } },
   { code: 4003, fault: "DeviceRefused", statuses: "500", cause: { status: 500, prepare: injected("light", "refusing", (world, where) => world.post(light(where), { status: "on" })) } },
   { code: 4004, fault: "CommandNotSupported", statuses: "400, 500", cause: { status: 400, prepare: async (world) => world.post(light(await world.findModule("light", ({ state }) => state?.of === "light" && state.level === null)), { level: 50 }) } },
-  { code: 5001, fault: "EchoUnreachable", statuses: "502" },
-  { code: 5002, fault: "EchoTimeout", statuses: "504" },
+  { code: 5001, fault: "EchoUnreachable", statuses: "502", cause: { status: 502, prepare: (world) => world.post("/echo/resource", { vehicleType: "echo-fails" }) } },
+  { code: 5002, fault: "EchoTimeout", statuses: "504", cause: { status: 504, prepare: (world) => world.post("/echo/resource", { vehicleType: "echo-sleeps" }) } },
   { code: 5999, fault: "Internal", statuses: "500", cause: { status: 500, prepare: injected("light", "500", (world, where) => world.get(light(where))) } },
 ];
 

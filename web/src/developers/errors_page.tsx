@@ -84,7 +84,7 @@ function ErrorRow({ error: { code, fault, statuses, cause } }: { error: GatewayE
   const click = async (): Promise<void> => {
     setProblem("");
     try {
-      if (cause) setResult(await run(cause.prepare));
+      setResult(await run(cause.prepare));
     } catch (failure) {
       setResult(null);
       setProblem(failure instanceof Missing ? t("developers.errors.missing") : wordsFor(failure));
@@ -106,14 +106,13 @@ function ErrorRow({ error: { code, fault, statuses, cause } }: { error: GatewayE
             ))}
           </p>
         </div>
-        {offered && cause && (
+        {offered && (
           <Button label={t("developers.errors.cause_it_named", { fault })} onClick={click}>
             {t("developers.errors.cause_it")}
           </Button>
         )}
       </div>
       <p>{t(`developers.errors.cause.${code}`)}</p>
-      {offered && !cause && <p class="soft">{t("developers.errors.no_request")}</p>}
       {problem && <Notice kind="alarm" title={problem} />}
       {result && (
         <>

@@ -14,7 +14,7 @@ from domogate.domain.people import DEVELOPER_SCOPE, KNOWN_SCOPES, MANAGE_SCOPE, 
 from domogate.ports import Clock, DeveloperStore, NewSubscriptionKey, SubscriptionStore
 from domogate.services.audit import AuditAction, key_ref
 from domogate.services.people import Actor, People, check_name
-from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
+from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound, Reason
 from domogate.wire import to_datetime
 
 MOST_APPLICATIONS, MOST_KEYS = 10, 5
@@ -63,7 +63,9 @@ class SelfService:
     def check_enabled(self) -> None:
         """Raises Forbidden if the operator does not allow self-service."""
         if not self.rules.enabled:
-            raise Forbidden("The operator of this gateway does not allow self-service. Ask the operator.")
+            raise Forbidden(
+                "The operator of this gateway does not allow self-service. Ask the operator.", Reason.SELF_SERVICE_OFF
+            )
 
     async def list_applications(self, user_id: Id) -> Sequence[Client]:
         return await self._store.list_own_clients(user_id)
@@ -117,7 +119,7 @@ class SelfService:
         check_name(name)
         key, subscription = self._new_key(name, self.rules.rate, self.rules.daily_quota, None, self._clock.now())
         if not await self._store.add_own_subscription(subscription, user_id, MOST_KEYS):
-            raise Conflict(f"You have {MOST_KEYS} keys already, which is the limit. Revoke one first.")
+            raise Conflict(f"You have {MOST_KEYS} keys already, which is the limit. Revoke one first.", Reason.TOO_MANY_KEYS)
         self._count(by)
         self._people.note(AuditAction.KEY_ISSUED, by, key_ref(subscription.id))
         return key, OwnKey(subscription, 0)

@@ -29,7 +29,7 @@ from domogate.services.people.clients import RegistrationStore
 from domogate.services.people.links import DeadLink, IssuedLink, OneTimeLinks
 from domogate.services.people.mails import mail_to
 from domogate.services.people.rules import check_email, check_language, check_name, check_password
-from domogate.services.refusals import Conflict, Invalid, NotFound
+from domogate.services.refusals import Conflict, Invalid, NotFound, Reason
 
 _WITHOUT_PASSWORD_DUE = {Standing.PASSWORD_EXPIRED: Standing.GOOD, Standing.BOTH_EXPIRED: Standing.TERMS_EXPIRED}
 _WITHOUT_TERMS_DUE = {Standing.TERMS_EXPIRED: Standing.GOOD, Standing.BOTH_EXPIRED: Standing.PASSWORD_EXPIRED}
@@ -103,7 +103,7 @@ class Accounts:
         try:
             await self._store.add_user(user)
         except ValueError:
-            raise Conflict(f"There is a user {email} already.") from None
+            raise Conflict(f"There is a user {email} already.", Reason.USER_EXISTS) from None
         self.note(AuditAction.USER_ADDED, by, user_ref(user.id), operator=yes_or_no(operator))
         return user
 
@@ -252,7 +252,7 @@ class Accounts:
     async def reset_second_factor(self, user_id: Id, *, by: Actor = COMMAND_LINE) -> User:
         """Remove the authenticator app, all passkeys and the recovery codes of a user who lost them. All sessions end."""
         if not (await self.get_user(user_id)).has_second_factor:
-            raise Conflict("This user has no second factor.")
+            raise Conflict("This user has no second factor.", Reason.NO_SECOND_FACTOR)
         await self._store.remove_passkeys(user_id)
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, totp_secret=None))
         await self._store.replace_recovery_codes(user_id, ())
@@ -317,7 +317,8 @@ class Accounts:
         if owned := await self.list_owned_plants(user_id):
             raise Conflict(
                 f"{user.email} owns {', '.join(owned)}: every plant has an owner. "
-                "Give these plants another owner first: change the estate file and run `domogate estate import`."
+                "Give these plants another owner first: change the estate file and run `domogate estate import`.",
+                Reason.OWNS_PLANTS,
             )
         if self._audit is not None:
             await self._audit.find_pseudonym(user_id)  # cached before the store deletes it with the user

@@ -13,7 +13,7 @@ from domogate.domain.people import KNOWN_SCOPES, PAGES_CLIENT, Client, GrantType
 from domogate.ports import ClientStore, DeveloperStore
 from domogate.services.audit import AuditAction, client_ref
 from domogate.services.people.actors import COMMAND_LINE, Actor, Note
-from domogate.services.refusals import Conflict, Invalid, NotFound
+from domogate.services.refusals import Conflict, Invalid, NotFound, Reason
 
 _ID = re.compile(r"[!-~]{1,100}").fullmatch
 
@@ -40,7 +40,7 @@ class Clients:
             raise Conflict(f"{PAGES_CLIENT} is the client of the gateway's own pages. Choose another id.")
         client, secret = _with_secret(client, confidential=confidential)
         if not await self._store.add_client(client):
-            raise Conflict(f"There is a client {client.id} already.")
+            raise Conflict(f"There is a client {client.id} already.", Reason.CLIENT_EXISTS)
         self._note_added(client, by)
         return client, secret
 
@@ -49,7 +49,9 @@ class Clients:
         assert by.user_id is not None, "the command line owns no clients"
         client, secret = _with_secret(client, confidential=confidential)
         if not await self._store.add_own_client(client, by.user_id, most):
-            raise Conflict(f"You have {most} applications already, which is the limit. Delete one first.")
+            raise Conflict(
+                f"You have {most} applications already, which is the limit. Delete one first.", Reason.TOO_MANY_APPLICATIONS
+            )
         self._note_added(client, by)
         return client, secret
 

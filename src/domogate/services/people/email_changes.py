@@ -14,7 +14,7 @@ from domogate.services.people.actors import COMMAND_LINE, Actor
 from domogate.services.people.links import DeadLink
 from domogate.services.people.mails import mail_to
 from domogate.services.people.rules import check_email
-from domogate.services.refusals import Conflict, NotFound
+from domogate.services.refusals import Conflict, NotFound, Reason
 
 _log = structlog.get_logger(__name__)
 _PURPOSE = (LinkPurpose.EMAIL,)
@@ -68,7 +68,7 @@ class EmailChanges(Accounts):
         """Raises Invalid if the text is not an e-mail address, Conflict if another user has this address."""
         other = await self._store.find_user_by_email(check_email(email))
         if other is not None and other.id != user_id:
-            raise Conflict(f"There is a user {email} already.")
+            raise Conflict(f"There is a user {email} already.", Reason.USER_EXISTS)
 
     async def set_email(self, user_id: Id, email: str, *, by: Actor = COMMAND_LINE) -> User:
         """Change the e-mail address for an operator. The new address counts as not verified.

@@ -9,7 +9,7 @@ from domogate.domain.estate import Estate, EstatePlant
 from domogate.domain.ids import Id, derived_id, new_id
 from domogate.domain.plants import Ambient, Floor, Member, Module, Plant, PlantType, Topology
 from domogate.ports import ImportSummary, PlantEditStore, PlantStore
-from domogate.services.refusals import Conflict, Invalid, NotFound
+from domogate.services.refusals import Conflict, Invalid, NotFound, Reason
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -97,13 +97,13 @@ class TopologyDraft:
     def remove_floor(self, floor_id: Id) -> None:
         floor = self.floor(floor_id)
         if any(where == floor_id for _, where in self.ambients.values()):
-            raise Conflict(f"{floor.name} still has ambients. Move or delete them first.")
+            raise Conflict(f"{floor.name} still has ambients. Move or delete them first.", Reason.FLOOR_NOT_EMPTY)
         del self.floors[floor_id]
 
     def remove_ambient(self, ambient_id: Id) -> None:
         ambient, _ = self.ambient(ambient_id)
         if any(where == ambient_id for _, where in self.modules.values()):
-            raise Conflict(f"{ambient.name} still has modules. Move or delete them first.")
+            raise Conflict(f"{ambient.name} still has modules. Move or delete them first.", Reason.ROOM_NOT_EMPTY)
         del self.ambients[ambient_id]
 
     def remove_module(self, module_id: Id) -> None:

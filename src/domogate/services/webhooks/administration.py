@@ -6,7 +6,7 @@ from domogate.domain.ids import Id
 from domogate.domain.webhooks import PendingDelivery, Webhook
 from domogate.ports import Audit, Clock, WebhookStore
 from domogate.services.audit import COMMAND_LINE, AuditAction, AuditResult, client_ref
-from domogate.services.refusals import Conflict, NotFound
+from domogate.services.refusals import Conflict, NotFound, Reason
 
 
 class WebhookAdministration:
@@ -74,7 +74,7 @@ class WebhookAdministration:
 def check_not_ended(webhook: Webhook) -> None:
     """Raises Conflict if the webhook has ended."""
     if webhook.ended_at is not None:
-        raise Conflict(f"The webhook has ended, so nothing is delivered any more: {webhook.ended_why}")
+        raise Conflict(f"The webhook has ended, so nothing is delivered any more: {webhook.ended_why}", Reason.WEBHOOK_ENDED)
 
 
 def webhook_ref(webhook: Webhook) -> str:
