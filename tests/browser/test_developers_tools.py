@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Route, expect
 
+from support.browser_tab import allow_access
 from support.gateway import Gateway
 from support.http import client
 from support.markdown import section, tables
@@ -49,12 +50,10 @@ async def log_in_by_sample(walk: Walk, back: str, secret: str) -> dict[str, str]
     page = walk.page
     login = await page.get_by_role("group", name="Address of the login").inner_text()
     tab = await page.context.new_page()
-    await tab.route(f"{back}**", lambda route: route.fulfill(body="back"))
     await tab.goto(login)
-    await tab.get_by_role("button", name="Allow", exact=True).click()
-    await tab.wait_for_url(f"{back}?*")
-    await page.get_by_label("the whole address to which the browser returned").fill(tab.url)
+    address = await allow_access(tab, back)
     await tab.close()
+    await page.get_by_label("the whole address to which the browser returned").fill(address)
     line = await page.get_by_role("group", name="Exchange the code for tokens").inner_text()
     command = ["sh", "-c", line.replace("curl -i", "curl -sf").replace("SECRET", secret)]
     done = await asyncio.to_thread(subprocess.run, command, capture_output=True, check=True, timeout=60)

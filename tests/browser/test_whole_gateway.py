@@ -5,9 +5,9 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 import pytest
-from playwright.async_api import Browser, Page, Route, expect
+from playwright.async_api import Browser, Page, expect
 
-from support.browser_tab import PATIENCE
+from support.browser_tab import PATIENCE, allow_access
 from support.gateway import Gateway
 from support.pkce import challenge_of
 from support.spec_operations import E8, E16
@@ -52,21 +52,15 @@ async def test_an_application_gets_what_was_granted_until_it_is_removed(
     context = await chromium.new_context()
     context.set_default_timeout(PATIENCE)
     page = await context.new_page()
-
-    async def answer_for_the_application(route: Route) -> None:
-        await route.fulfill(body="back")
-
-    await page.route(f"{redirect_uri}*", answer_for_the_application)
     await page.goto(f"{demo.auth_url}/authorize?{urlencode(query)}")
     await page.get_by_label("Password").fill(demo.people[who].password)
     await page.get_by_role("button", name="Log in").click()
     await page.get_by_label("See your plugs").uncheck()
-    await page.get_by_role("button", name="Allow", exact=True).click()
-    await page.wait_for_url(f"{redirect_uri}*")
+    address = await allow_access(page, redirect_uri)
 
     form = {
         "grant_type": "authorization_code",
-        "code": parse_qs(urlsplit(page.url).query)["code"][0],
+        "code": parse_qs(urlsplit(address).query)["code"][0],
         "redirect_uri": redirect_uri,
         "code_verifier": VERIFIER,
         "client_id": CLIENT,

@@ -43,8 +43,8 @@ ServeAuthSetup = Callable[..., AbstractAsyncContextManager[AuthSetup]]
 
 @asynccontextmanager
 async def open_chromium() -> AsyncIterator[Browser]:
-    program = shutil.which("chromium")
-    assert program is not None, "Chromium is needed: apt-get install -y --no-install-recommends chromium"
+    program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    assert program is not None, "Chromium is needed: apt-get install -y --no-install-recommends chromium-headless-shell"
     # Chromium's own sandbox refuses to work for root.
     arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     async with async_playwright() as playwright:
@@ -60,6 +60,16 @@ async def find_barriers(page: Page, rules: Rules = "all") -> list[str]:
     found = await page.evaluate(_FIND_BARRIERS, _OPTIONS[rules])
     assert found["passes"] > (0 if rules == "colours" else 5), "axe-core has checked nothing"
     return [f"{await page.title()}: {barrier}" for barrier in found["barriers"]]
+
+
+async def allow_access(page: Page, redirect_uri: str) -> str:
+    """Consent on the page, and return the address at which the browser goes back to the application.
+
+    The application does not exist, so the browser shows an error there.
+    """
+    async with page.expect_request(lambda request: request.url.startswith(f"{redirect_uri}?")) as going_back:
+        await page.get_by_role("button", name="Allow", exact=True).click()
+    return (await going_back.value).url
 
 
 async def add_device(page: Page, **options: bool) -> None:
