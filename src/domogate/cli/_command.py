@@ -73,7 +73,7 @@ class FlagGroup(msgspec.Struct, frozen=True):
 def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> Callable[[Body], Body]:
     """Register an async function whose first parameter is the Settings. `flags` and --config become its options.
 
-    A parameter `given` receives the names of the settings that a flag or a variable sets.
+    If the function has a parameter `given`, it gets the names of the settings that a flag or an environment variable sets.
     """
 
     def register(body: Body) -> Body:

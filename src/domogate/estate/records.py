@@ -50,7 +50,10 @@ def every_module(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
 
 
 def kind_of(path: Path, module: Record) -> DeviceKind | None:
-    """The kind of the module at the path, or None if it is not valid. A unit under its controller may leave its kind out."""
+    """Return the kind of the module at the path, or None if the kind is not valid.
+
+    A unit below its controller needs no kind.
+    """
     if path[-2] == "units":
         return DeviceKind.EMERGENCY_UNIT
     return KINDS.get(text(module, "kind"))

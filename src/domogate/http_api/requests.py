@@ -83,7 +83,10 @@ def read_change(body: InputModel, field: str, name: str) -> dict[str, Any]:
 
 
 def read_time(name: str, moment: datetime | None) -> float | None:
-    """Return a time of a body in seconds since the epoch. Raises Problem if the time is too late to be printed again."""
+    """Return a time of a body in seconds since the epoch.
+
+    Raises Problem if the time is so far in the future that an answer could not print it.
+    """
     at = None if moment is None else moment.timestamp()
     if at is not None and at > LATEST:
         raise not_as_expected("body", f"{name} must be before the year 10000 in UTC")

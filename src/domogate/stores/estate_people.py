@@ -144,7 +144,7 @@ def write_clients(tx: Transaction, difference: Difference) -> None:
 def compare_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Difference:
     """Return the difference. Nothing is written.
 
-    A stored subscription is found by its key, or otherwise by its id. A revocation is kept.
+    A stored subscription is found by its key, or otherwise by its id. A subscription that was revoked stays revoked.
     """
     stored = list_subscriptions(tx.connection)
     by_key = {subscription.key_hash: subscription for subscription in stored}

@@ -32,7 +32,10 @@ def find_secret_key_id(connection: Connection) -> str | None:
 
 
 def seal(tx: Transaction, column: Column[Any], row_id: str, secret: str | None) -> str | None:
-    """Encrypt with the present key of the database. Only one process writes at a time, so a rotation misses no secret."""
+    """Encrypt a secret with the key that the database uses now.
+
+    A rotation of this key and a write of a secret exclude each other, so that the rotation misses no secret.
+    """
     sealer = _sealer_of(tx.connection)
     if secret is None or sealer is None:
         return secret

@@ -19,7 +19,7 @@ _PAGE = 500
 _PAGES_OF_A_SEARCH = 40
 """The number of pages that one search reads at most."""
 _DISORDER = 86_400.0
-"""In seconds. A record may be this much older than the record before it, because the clock was set."""
+"""In seconds. A record may be older than the record before it by this time, because somebody set the clock."""
 NEWEST = 2**62
 """A number that is larger than the number of every record."""
 

@@ -15,9 +15,9 @@ from domogate.services.cluster.membership import LeaseTimes
 _log = structlog.get_logger(__name__)
 
 _PAUSE = 0.1
-"""In seconds. All waiting requests share one look at the database in this time."""
+"""In seconds. In this time, all waiting requests share one query of the database."""
 _FORGET = 2.0
-"""In seconds. After this time without a question about a shard, the next question is the first one again."""
+"""In seconds. If nobody asks about a shard for this time, the next question counts as the first one."""
 
 
 class _Silence:
@@ -31,7 +31,7 @@ class _Silence:
 
 
 class HolderWatch:
-    """Compares the stored holders with the silence of a holder."""
+    """Compares the holders in the database with the holders that do not answer."""
 
     def __init__(
         self, leases: LeaseStore, times: LeaseTimes | None = None, monotonic: Callable[[], float] = time.monotonic

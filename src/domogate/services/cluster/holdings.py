@@ -1,4 +1,4 @@
-"""The shards that this gateway holds, and until when: by its own monotonic clock, which nobody can set."""
+"""The shards that this gateway holds, and until when. The time is that of the monotonic clock, which nobody can set."""
 
 import asyncio
 import time

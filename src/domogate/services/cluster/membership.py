@@ -140,7 +140,7 @@ class Membership:
         self._loop = asyncio.create_task(self._renew_regularly(), name="renew the lease")
 
     def wake(self) -> None:
-        """Renew at once: another member says that it released shards."""
+        """Renew the lease at once: another member has released shards."""
         self._woken.set()
 
     def begin_leave(self) -> None:
@@ -208,7 +208,10 @@ class Membership:
         return member
 
     def _extend(self, sent_at: float) -> None:
-        """The lease in the database ends later than this: its time began when the database got the renewal."""
+        """Compute until when this member may drive.
+
+        The lease in the database ends later, because its time began when the database got the renewal.
+        """
         self._held.valid_until = sent_at + self._times.lease - self._times.margin
         if self._expiry is not None:
             self._expiry.cancel()
@@ -269,7 +272,7 @@ class Membership:
                 _log.warning("shards were not released; the next renewal releases them", exc_info=error)
 
     def _lose(self, shards: Sequence[int]) -> None:
-        """Another member may hold these shards now."""
+        """Stop driving these shards at once: another member may hold them now."""
         if shards:
             self._held.remove(shards)
             self._driver.drop_shards(shards)

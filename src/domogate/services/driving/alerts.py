@@ -1,4 +1,4 @@
-"""Computes from the reports of units whether their controller is in alert, and since when (Spec 2.15)."""
+"""Computes whether a controller is in alert, and since when, from the reports of its units (Spec 2.15)."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from domogate.services.safety.status import is_in_alert
 class _Controller:
     """A driven controller, its last state, and its units in failure.
 
-    A unit that cannot be reached is in failure too: E18 shows it with a communication failure.
+    A unit that cannot be reached also counts as a unit in failure: E18 shows such a unit with a communication failure.
     """
 
     __slots__ = ("absent", "broken", "module", "reachable", "state")

@@ -69,7 +69,7 @@ class Attachment:
         after_load: Callable[[], None],
         on_absent: Callable[[str, Absence], Awaitable[None]],
     ) -> None:
-        """`load` returns the stored plant. If it returns None, the data may be old, and it is called again at once.
+        """`load` returns the stored plant. If `load` returns None, the data may be old, and `load` is called again at once.
 
         `on_absent` is called when a driver could not attach its modules.
         """
@@ -184,7 +184,7 @@ class Attachment:
         return DeviceOffline(f"the module is offline: its driver '{name}' is not running")
 
     def find_absence(self, module_id: Id) -> Absence | None:
-        """Return the reason why the driver of the module cannot be asked, or None if it can be asked."""
+        """Return the reason why the driver of the module cannot be asked, or None if the driver can be asked."""
         name = self.driver_of.get(module_id)
         if name is None:
             return None
@@ -194,7 +194,7 @@ class Attachment:
         return None if error is None else absence_after(error, self._clock.now())
 
     def can_retry(self, name: str) -> bool:
-        """Whether to ask this driver again now to attach its modules. False after a timeout: a later retry asks it."""
+        """Whether to ask this driver again now to attach its modules. False after a timeout: a later retry asks the driver."""
         if name in self.failed:
             return not isinstance(self.failed[name], TimeoutError)
         return self._drivers.find(name) is not None

@@ -1,7 +1,7 @@
 """Calls to drivers with a deadline. The caller gets an answer at the deadline at the latest, even if the driver hangs.
 
-A call runs in its own task, which is cancelled at the deadline. If the driver ignores the cancellation, the call is stuck: it
-counts as a call of its plant until it ends. Reports and pictures outside the limits of Spec 8 are refused.
+A call runs in its own task, which is cancelled at the deadline. If the driver ignores the cancellation, the call is stuck: the
+plant has one call more until this call ends. Reports and pictures outside the limits of Spec 8 are refused.
 """
 
 import asyncio
@@ -30,7 +30,10 @@ _log = structlog.get_logger(__name__)
 MOST_IN_A_PLANT = 4096
 """The number of calls that a plant may have at the same time, including stuck calls."""
 _LEEWAY = 0.1
-"""In seconds. If the driver answers before the deadline, the caller waits up to this much longer for the write to disk."""
+"""In seconds.
+
+If the driver answers before the deadline, the caller may wait for this time after the deadline, until the answer is on disk.
+"""
 _CANCEL_GRACE = 0.25
 """In seconds. A call is stuck if the driver does not end it within this time after its cancellation."""
 _STOP_GRACE, _LAST_WRITES = 1.0, 10.0
@@ -66,7 +69,7 @@ class DriverCall:
     def take_back(self) -> None:
         """Call this when the driver has answered.
 
-        If it answered in time, the caller gets the answer even if writing it ends late.
+        If the driver answered in time, the caller gets the answer, even if the answer is on disk only after the deadline.
         """
         self.at_driver = False
         if not self._late:

@@ -183,7 +183,7 @@ class ReportQueue:
 
 
 _GRACE = 2.0
-"""In seconds. For this time after the deadline, only the process that sent the order may end it."""
+"""In seconds. For this time after the deadline, only the process that sent the order may end the order."""
 _SETTLE_EVERY = 5.0
 _MOST_RESUMED = 10_000
 
@@ -208,7 +208,7 @@ class Orders:
     async def begin(self, order: Order) -> OrderRecord | None:
         """Store the order with the state SENT. If the result is None, send the order now.
 
-        A record means that it was sent before.
+        If the result is a record, the order was sent before.
 
         Raises OrderKeyTaken if the id belongs to another order, Internal.
         """
@@ -265,7 +265,10 @@ class Orders:
         return [record.order for record in in_order if record.order.deadline > now]
 
     async def settle(self) -> int:
-        """Give a final state to the orders whose deadline has passed without one. Return their number."""
+        """Give a final state to each order that has none although its deadline has passed.
+
+        Return the number of these orders.
+        """
         return await self._store.end_overdue_orders(self._clock.now() - _GRACE)
 
     async def _settle_regularly(self) -> None:

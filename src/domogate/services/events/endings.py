@@ -1,4 +1,7 @@
-"""The reasons for the end of a stream. They are in its last event, and tell the client whether and how to connect again."""
+"""The reasons for the end of a stream.
+
+The last event of the stream has the reason. It tells the client whether and how to connect again.
+"""
 
 from enum import StrEnum
 
@@ -10,8 +13,8 @@ from domogate.domain import faults
 class EndCode(StrEnum):
     """The reason why a stream ended, as a code for programs.
 
-    After DRAINING, SLOW or INTERRUPTED the client just connects again with `Last-Event-ID`. After another reason it must change
-    something first, for example get a new token.
+    After DRAINING, SLOW or INTERRUPTED the client just connects again with `Last-Event-ID`. After any other reason the client
+    must change something first, for example get a new token.
     """
 
     DRAINING = "draining"

@@ -70,7 +70,10 @@ def frame_notice(notice: Notice, access: Access, source: str) -> bytes:
 def print_present(
     access: Access, module_ids: Iterable[Id], event_filter: EventFilter, *, source: str, cursor: int, now: float
 ) -> bytes:
-    """Return the present states of the modules that the filter and the rights allow. The events have no id, like `reset`."""
+    """Return the present states of the modules that the filter and the rights allow.
+
+    Each state is printed as an event. These events have no id, just as the event `reset` has none.
+    """
     frames = []
     for module_id in module_ids:
         if not access.may_see(module_id):

@@ -224,7 +224,7 @@ class Hub:
             self._newest = changes[-1].cursor if is_lost else max(self._newest, changes[-1].cursor)
 
     def _end_after_loss(self) -> None:
-        """End all streams: the missed events are not stored any more. A client that connects again is told so."""
+        """End all streams: the missed events are not stored any more. A client that connects again gets the event `reset`."""
         self._changes.clear()
         for stream in tuple(self._streams):
             stream.end(INTERRUPTED)
@@ -247,7 +247,8 @@ class Hub:
     def _operators_need(self, change: Change) -> bool:
         """Whether an operator listens to all plants. If too many changes wait, the streams of operators end.
 
-        Changes wait while their plants are loaded from the store. In a large estate they may come faster than that.
+        Changes wait while their plants are loaded from the store. In a large estate, changes may come faster than their plants
+        are loaded.
         """
         listening = self._by_dependency.get(ALL_PLANTS)
         if listening and len(self._changes) >= _MOST_WAITING:

@@ -118,7 +118,7 @@ class LoginThrottles:
 
 
 def at_address(email: str, address: str) -> str:
-    """Return the account name for throttles that count for each pair of account and IP address."""
+    """Return the name under which a throttle counts the failures of one account from one IP address."""
     return f"{email} {network_of(address)}"
 
 

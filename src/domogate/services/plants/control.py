@@ -37,14 +37,14 @@ _LONGEST_KEY = 128
 _LOOKUPS, _LOOKUP_PAUSE = 10, 0.05
 """The number of lookups for the end of an order that is not on disk yet, and the seconds between them."""
 _LAST_LOOKUP = 0.15
-"""In seconds after the deadline. No lookup starts later, so the caller is answered at most 0.25 s after the deadline."""
+"""In seconds after the deadline. No lookup starts later, so the caller gets an answer at most 0.25 s after the deadline."""
 
 # When plugs fail in different ways, the answer has the worst fault. The worst case is a command that may have been executed.
 _WORST_FIRST: tuple[type[Fault], ...] = (DeviceTimeout, DeviceRefused, CommandNotSupported, DeviceOffline)
 
 
 class Control:
-    """Answers a fresh state from memory, asks the driver if the state is too old, and sends commands (Decision 0008)."""
+    """Returns a fresh state from memory, asks the driver if the state is too old, and sends commands (Decision 0008)."""
 
     def __init__(
         self,
@@ -85,7 +85,10 @@ class Control:
         return view.state
 
     async def check_reachable(self, view: ModuleView) -> None:
-        """Return if the module can be reached. If its state is not fresh, ask it first. Raises DeviceOffline, DeviceTimeout."""
+        """Return without an error if the module can be reached.
+
+        If the state of the module is not fresh, ask the module first. Raises DeviceOffline, DeviceTimeout.
+        """
         if self.find_fresh(view) is None:
             await self.refresh(view)
         if not view.reachable:
@@ -158,7 +161,10 @@ class Control:
         return OrderRecord(order, state, queued_at=now, ended_at=now, problem=problem)
 
     async def _find_ended(self, order: Order) -> OrderRecord | None:
-        """Wait until the record of the order has a final state, and return it. After the deadline, return it as it is."""
+        """Wait until the record of the order has a final state, and return the record.
+
+        After the deadline, return the record as it is.
+        """
         for _ in range(_LOOKUPS):
             record = await self._store.find_order(order.id)
             if record is None or record.state.is_end or self._clock.now() >= order.deadline + _LAST_LOOKUP:

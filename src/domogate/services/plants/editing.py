@@ -146,7 +146,10 @@ def new_ambient(name: str, kind: str) -> Ambient:
 
 
 class PlantEditor:
-    """Each change is checked as the estate file would be, and then made in one transaction on the present plant."""
+    """Changes plants.
+
+    Each change is checked by the same rules as an estate file, and then made in one transaction on the present plant.
+    """
 
     def __init__(self, store: EditingStore, check: PlantCheck) -> None:
         self._store = store

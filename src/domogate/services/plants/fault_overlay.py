@@ -32,7 +32,10 @@ class FaultOverlay:
                 self._by_module.setdefault(injection.module_id, {})[injection.fault] = injection
 
     def find(self, module_id: str, fault: InjectedFault, now: float | None = None) -> Injection | None:
-        """Return the injection that holds at the time `now`. If `now` is None, ended injections are returned too."""
+        """Return the injection that holds at the time `now`.
+
+        If `now` is None, an injection is returned even if it has ended.
+        """
         for injections in (self._by_module.get(Id(module_id)), self._everywhere):
             injection = injections.get(fault) if injections else None
             if injection is not None and (now is None or injection.holds(now)):

@@ -76,7 +76,8 @@ def name_in_room(pattern: re.Pattern[str], device: str, taken: Collection[str]) 
 
 
 def place_modules(draft: TopologyDraft, modules: Sequence[Row[Module]], pattern: re.Pattern[str] | None) -> Placement:
-    """Add the modules to the plant. The pattern chooses rooms for modules without an ambient; without it, they get none.
+    """Add the modules to the plant. The pattern chooses rooms for modules without an ambient. Without a pattern, these modules
+    get no room.
 
     The pattern finds the room in the name of a module. In this room, the module keeps only the other part of its name.
     """

@@ -22,7 +22,7 @@ class Scenes:
         self._running: set[asyncio.Task[None]] = set()
 
     async def run_scene(self, plant_id: Id, scene: Module, *, by: Id | None = None) -> None:
-        """Start the scene. Return when all steps are on disk; they are executed even if this process ends then.
+        """Start the scene. Return when all steps are on disk. They are executed even if this process ends after that.
 
         Raises Internal.
 

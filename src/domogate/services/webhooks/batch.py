@@ -73,7 +73,8 @@ class DeliveryBatch:
     def __init__(self, send: Send, *, is_too_old: Callable[[Delivery], bool]) -> None:
         """`is_too_old` says whether a delivery is given up if the receiver refuses it.
 
-        After a delivery that is given up, the next delivery of the same module is sent. Otherwise it waits.
+        After a delivery that is given up, the next delivery of the same module is sent. After a delivery that is tried again
+        later, the next delivery of the same module waits.
         """
         self._send = send
         self._is_too_old = is_too_old
