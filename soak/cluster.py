@@ -18,10 +18,9 @@ def break_a_cluster(directory: Path, seconds: float, seed: int, say: Callable[[s
         end = time.monotonic() + seconds
         with rounds.working():
             # Every kind once, then at random.
-            waiting = sorted(rounds.list_faults())
-            rounds.chance.shuffle(waiting)
+            waiting = sorted(rounds.faults.known)
             while time.monotonic() < end or not rounds.met:
-                rounds.run_one(waiting.pop() if waiting else None)
+                rounds.run_one(*(waiting.pop() for _ in waiting[:1]))
                 if rounds.met.total() % REPORT_EVERY == 0:
                     say(rounds.summary)
         rounds.check()
@@ -33,9 +32,9 @@ def restart_postgres(directory: Path, seconds: float, seed: int, say: Callable[[
     with open_cluster_rounds(directory, seed, say) as rounds:
         end = time.monotonic() + seconds
         with rounds.working():
-            while time.monotonic() < end or len(rounds.ready_after) < RESTARTS:
+            while time.monotonic() < end or len(rounds.faults.ready_after) < RESTARTS:
                 rounds.run_one("PostgreSQL restarted")
         rounds.check()
-        late = [f"{after:.1f} s" for after in rounds.ready_after if after > READY_WITHIN]
+        late = [f"{after:.1f} s" for after in rounds.faults.ready_after if after > READY_WITHIN]
         assert not late, f"not ready within {READY_WITHIN:g} s of the return of PostgreSQL: {', '.join(late)}; {rounds.summary}"
         return rounds.summary

@@ -47,7 +47,7 @@ class ModelCluster:
         if outcome in (CONFIRMED, "executed"):
             writer = f"gateway {self.holder}"
             cursor = 10 * (len(self.changes) + 1)
-            self.changes.append(StoredChange(cursor, module, number, writer, writer, self.epoch))
+            self.changes.append(StoredChange(cursor, module, number, writer, writer, self.epoch, self.now))
         if outcome == CONFIRMED:
             self.stored[name] = CONFIRMED
         self.requests.append(OrderRequest(name, module, number, gateway, begun, self._tick(), outcome))
@@ -175,6 +175,10 @@ BROKEN: dict[str, tuple[str, Callable[[History], History]]] = {
     "an order is sent without a lease": (
         "two gateways drove one plant",
         break_device(0, lambda sent: replace(sent, epoch=None)),
+    ),
+    "a change is dated before an earlier one": (
+        "the time of a plant went back",
+        break_change(3, lambda change: replace(change, at=change.at - 30)),
     ),
     "a right is used too late": (
         "a withdrawn right was used",

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 CONFIRMED = "confirmed"
+CLOCKS_DIFFER = 1.0
+"""The seconds by which the clocks of two gateways may differ."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class StoredChange:
     writer: str
     holder: str
     epoch: int
+    at: float
+    """The time of the change, on the clock of its gateway."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,14 @@ def _find_old_epochs(what: str, epochs: Iterable[tuple[str, int]]) -> Iterator[s
         newest[module] = max(epoch, newest.get(module, epoch))
 
 
+def _find_jumps(history: History) -> Iterator[str]:
+    newest: dict[str, float] = {}
+    for change in _in_order(history.changes):
+        if change.at < newest.get(change.module, change.at) - CLOCKS_DIFFER:
+            yield f"change {change.cursor} is dated {newest[change.module] - change.at:.1f} s before the one before it"
+        newest[change.module] = change.at
+
+
 def _find_late_uses(history: History) -> Iterator[str]:
     for use in history.uses:
         withdrawn = history.withdrawn.get(use.right)
@@ -194,6 +206,7 @@ RULES: Mapping[str, Callable[[History], Iterator[str]]] = {
     "an order was sent twice": _find_repeated_orders,
     "a fenced gateway wrote": _find_fenced_writes,
     "two gateways drove one plant": _find_second_holders,
+    "the time of a plant went back": _find_jumps,
     "a withdrawn right was used": _find_late_uses,
     "a stream is not in order": _find_stream_errors,
     "a webhook was not delivered": _find_undelivered,

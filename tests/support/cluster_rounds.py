@@ -6,10 +6,9 @@ At the end the checker gets everything that was recorded. The tests do a few rou
 
 import asyncio
 import random
-import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,10 +17,11 @@ from typing import Any
 
 from domogate.settings import Settings
 from support import witnessed_gateway
-from support.cluster import Cluster, Member
+from support.cluster import Cluster
 from support.cluster_clients import OrderClient, Reader, Rights, send
 from support.cluster_estate import ALL_LIGHTS, APP, KEY, LIGHTS_OF, PLANT_IDS, Owner, issue_rights, light_estate
-from support.cluster_history import History, Listener, check_history
+from support.cluster_faults import FREEZES, RECOVERED_WITHIN, ClusterFaults, shift_file
+from support.cluster_history import CONFIRMED, History, Listener, check_history
 from support.cluster_witness import ClusterWitness
 from support.event_client import EventClient
 from support.gateway import import_estate
@@ -30,13 +30,10 @@ from support.journaling_gateway import JOURNAL
 from support.order_clients import running_in_threads
 from support.postgres import postgres_server
 from support.receivers import ThreadedReceiver
-from support.restartable import clean_environment, is_ready
+from support.restartable import clean_environment
 from support.shifted_gateway import SHIFT, write_shift
 
 CLIENTS = 6
-SHIFTED = 5.0
-LONGEST_FREEZE = 20.0
-RECOVERED_WITHIN = 120.0
 SETTLED_WITHIN = 180.0
 SETTINGS = {
     "DOMOGATE_ACCESS_TOKEN_LIFETIME": "86400",
@@ -53,8 +50,6 @@ SETTINGS = {
 class ClusterRounds:
     """A cluster with clients, streams, webhooks, and the faults that it meets."""
 
-    cluster: Cluster
-    chance: random.Random
     witness: ClusterWitness
     clients: list[OrderClient]
     readers: list[Reader]
@@ -65,99 +60,26 @@ class ClusterRounds:
     """The plant and the first cursor of each webhook, by its path at the receiver."""
     journal: Path
     say: Callable[[str], None]
+    faults: ClusterFaults
     met: Counter[str] = field(default_factory=Counter)
-    moved_after: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    """The seconds until other gateways held all plants of a gateway, for each kind of fault."""
-    ready_after: list[float] = field(default_factory=list)
-    """The seconds until all gateways were ready after PostgreSQL came back."""
 
-    # faults
+    def run_one(self, *names: str) -> None:
+        """Let these faults come and go at the same time; without names, choose at random. Then the cluster works again."""
+        chosen = names or self.faults.choose_names()
+        self._wait_for_orders()
+        self.faults.run(chosen)
+        self._wait_for_orders()
+        self.met[" and ".join(sorted(chosen))] += 1
 
-    def list_faults(self) -> dict[str, Callable[[], None]]:
-        return {
-            "gateway killed": lambda: self._end_one("killed", Member.kill),
-            "gateway stopped": lambda: self._end_one("stopped", Member.terminate),
-            "gateway frozen": self.freeze,
-            "NATS gone": self.stop_nats,
-            "gateway without NATS": lambda: self.cut(database=False),
-            "gateway without servers": lambda: self.cut(database=True),
-            "PostgreSQL restarted": lambda: self.restart_postgres(0.1, 3.0),
-            "clock shifted": self.shift_clock,
-        }
+    def _wait_for_orders(self) -> None:
+        """Wait until some more orders are confirmed."""
+        wanted, end = self._count_confirmed() + CLIENTS, time.monotonic() + RECOVERED_WITHIN
+        while self._count_confirmed() < wanted:
+            assert time.monotonic() < end, "the cluster confirms no orders"
+            time.sleep(0.05)
 
-    def choose(self) -> Member:
-        return self.chance.choice(self.cluster.members)
-
-    def _end_one(self, how: str, end: Callable[[Member], None]) -> None:
-        member = self.choose()
-        held = {plant for plant, gateway in self.witness.find_holders().items() if gateway == member.number}
-        begun = time.monotonic()
-        ending = threading.Thread(target=end, args=(member,))
-        ending.start()
-        while any(self.witness.find_holders().get(plant, member.number) == member.number for plant in held):
-            assert time.monotonic() < begun + RECOVERED_WITHIN, f"the plants of gateway {member.number} are not driven again"
-            time.sleep(0.02)
-        if held:
-            self.moved_after[how].append(time.monotonic() - begun)
-        ending.join()
-        self.pause(0.0, 3.0)
-        member.spawn("serve")
-
-    def freeze(self) -> None:
-        member = self.choose()
-        member.freeze()
-        self.pause(1.0, LONGEST_FREEZE)
-        member.thaw()
-
-    def stop_nats(self) -> None:
-        self.cluster.nats.stop()
-        self.pause(0.5, 8.0)
-        self.cluster.nats.start()
-
-    def cut(self, *, database: bool) -> None:
-        member = self.choose()
-        member.cut(database=database)
-        self.pause(0.5, 12.0)
-        member.heal()
-
-    def restart_postgres(self, least: float, most: float) -> None:
-        """Half of the restarts are kills."""
-        self.chance.choice((self.cluster.postgres.end, self.cluster.postgres.kill))()
-        self.pause(least, most)
-        self.cluster.postgres.start_again()
-        begun = time.monotonic()
-        self.wait_until_ready("PostgreSQL restarted")
-        self.ready_after.append(time.monotonic() - begun)
-
-    def shift_clock(self) -> None:
-        member = self.choose()
-        write_shift(shift_file(member), self.chance.choice((-SHIFTED, SHIFTED)))
-        self.pause(2.0, 10.0)
-        write_shift(shift_file(member), 0.0)
-
-    def pause(self, least: float, most: float) -> None:
-        time.sleep(self.chance.uniform(least, most))
-
-    # rounds
-
-    def run_one(self, fault: str | None = None) -> None:
-        """Let one fault come and go, and wait until all gateways are ready."""
-        faults = self.list_faults()
-        name = fault or self.chance.choice(sorted(faults))
-        faults[name]()
-        self.wait_until_ready(name)
-        self.pause(0.5, 3.0)
-        self.met[name] += 1
-
-    def wait_until_ready(self, name: str) -> None:
-        end = time.monotonic() + RECOVERED_WITHIN
-        for member in self.cluster.members:
-            while not is_ready(member.port):
-                log = member.log.read_text(errors="replace")[-4000:]
-                assert member.process is not None
-                assert member.process.poll() is None, f"{name}: gateway {member.number} ended\n{log}"
-                assert time.monotonic() < end, f"{name}: gateway {member.number} is not ready again\n{log}"
-                time.sleep(0.05)
+    def _count_confirmed(self) -> int:
+        return sum(request.outcome == CONFIRMED for client in self.clients for request in list(client.requests))
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -168,7 +90,7 @@ class ClusterRounds:
     # the check at the end
 
     def check(self) -> None:
-        """Wait until everything has ended and has arrived. Then raise AssertionError if a rule is broken."""
+        """Wait until everything has ended and has arrived. Raises AssertionError if a rule is broken."""
         self._wait(lambda: self.witness.count_open_orders() == 0, "orders are still open")
         self._wait(lambda: not self._find_unarrived(), "events have not arrived")
         broken = check_history(self.record())
@@ -228,16 +150,16 @@ class ClusterRounds:
     @property
     def summary(self) -> str:
         outcomes = Counter(request.outcome for client in self.clients for request in list(client.requests))
-        uses = sum(len(reader.uses) for reader in self.readers)
+        uses, moved = sum(len(reader.uses) for reader in self.readers), self.faults.moved_after
         lines = [
             _count(self.met),
             f"requests: {_count(outcomes)}",
             f"{len(self.rights.withdrawn)} rights withdrawn, {uses} uses",
             f"{sum(len(stream.ids) for stream in self.streams)} events of streams, {len(self.receiver.got)} of webhooks",
-            *(f"plants of a gateway that was {how} moved after {_spread(times)}" for how, times in self.moved_after.items()),
+            *(f"plants of a gateway that was {how} moved after {_spread(times)}" for how, times in moved.items()),
         ]
-        if self.ready_after:
-            lines.append(f"ready after PostgreSQL came back: {_spread(self.ready_after)}")
+        if self.faults.ready_after:
+            lines.append(f"ready after PostgreSQL came back: {_spread(self.faults.ready_after)}")
         return "; ".join(lines)
 
 
@@ -253,20 +175,26 @@ def _spread(times: list[float]) -> str:
     return f"{median(times):.1f} s (median), {max(times):.1f} s (longest)"
 
 
-def shift_file(member: Member) -> Path:
-    return member.folder / "clock-shift"
-
-
 @contextmanager
 def open_cluster_rounds(
-    folder: Path, seed: int, say: Callable[[str], None], *, gateways: int = 3, pause: float = 0.4
+    folder: Path,
+    seed: int,
+    say: Callable[[str], None],
+    *,
+    shifts: Sequence[float] = (0.0, 0.0, 0.0),
+    pause: float = 0.4,
+    freezes: tuple[float, float] = FREEZES,
 ) -> Iterator[ClusterRounds]:
-    """A new cluster, with streams and webhooks. `pause`: the seconds between two orders of a client, on average."""
+    """A new cluster, with streams and webhooks.
+
+    `shifts`: the seconds by which the clock of each gateway is wrong at the start. `pause`: the seconds between two orders of a
+    client, on average.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     chance = random.Random(seed)
     with ExitStack() as stack:
         server = stack.enter_context(postgres_server())
-        cluster = Cluster(folder, server, gateways, SETTINGS)
+        cluster = Cluster(folder, server, len(shifts), SETTINGS)
         environment = clean_environment(server.settings_for_a_command())
         import_estate(light_estate(), folder, folder / "data", environment)
         ports = {member.port: member.number for member in cluster.members}
@@ -274,8 +202,8 @@ def open_cluster_rounds(
         witness.install(PLANT_IDS)
         journal = folder / "orders.journal"
         journal.touch()
-        for member in cluster.members:
-            write_shift(shift_file(member), 0.0)
+        for member, shift in zip(cluster.members, shifts, strict=True):
+            write_shift(shift_file(member), shift)
             member.module = witnessed_gateway.__name__
             member.environment |= {
                 SHIFT: str(shift_file(member)), JOURNAL: str(journal), witnessed_gateway.NUMBER: str(member.number),
@@ -303,7 +231,8 @@ def open_cluster_rounds(
         ]
         rights = Rights(urls, APP, owner.rights, _fork(chance))
         readers = [Reader(url, number, rights) for number, url in enumerate(urls, 1)]
-        yield ClusterRounds(cluster, chance, witness, clients, readers, rights, streams, receiver, webhooks, journal, say)
+        faults = ClusterFaults(cluster, witness, chance, freezes)
+        yield ClusterRounds(witness, clients, readers, rights, streams, receiver, webhooks, journal, say, faults)
 
 
 def _fork(chance: random.Random) -> random.Random:

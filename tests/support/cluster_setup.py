@@ -8,8 +8,8 @@ import msgspec
 from domogate.domain.ids import Id
 from domogate.domain.shards import SHARDS, share_of
 from domogate.ports import ClusterMember, ClusterView, LeaseEnded, LeaseStore, LiveMember, MessageLink, ShardMap
-from domogate.services.cluster import HeldShards, LeaseTimes, Membership
-from support.clocks import ManualClock
+from domogate.services.cluster import ClusterClock, HeldShards, LeaseTimes, Membership
+from support.clocks import NOON, ManualClock
 
 
 def loop_time() -> float:
@@ -39,6 +39,7 @@ class FakeLeases:
         return ClusterView(
             (await self.read_map()).members,
             {shard: self.epoch[shard] for shard, holder in self.holder.items() if holder == member_id},
+            await self.read_time(),
         )
 
     async def acquire(self, member_id: Id, shards: Collection[int]) -> Mapping[int, int]:
@@ -63,6 +64,9 @@ class FakeLeases:
             if self._is_living(member.id)
         )
         return ShardMap(living, {shard: holder for shard, holder in self.holder.items() if holder is not None})
+
+    async def read_time(self) -> float:
+        return NOON + loop_time()
 
     async def leave(self, member_id: Id) -> None:
         await self.release(member_id, range(SHARDS))
@@ -101,6 +105,10 @@ class LeaseLink:
     async def read_map(self) -> ShardMap:
         self._check("read_map")
         return await self._leases.read_map()
+
+    async def read_time(self) -> float:
+        self._check("read_time")
+        return await self._leases.read_time()
 
     async def leave(self, member_id: Id) -> None:
         self._check("leave")
@@ -198,6 +206,7 @@ class TestMember(msgspec.Struct):
     driver: FakeShardDriver
     messenger: Messenger
     membership: Membership
+    clock: ClusterClock
 
     @property
     def shards(self) -> set[int]:
@@ -223,13 +232,15 @@ class TestCluster:
             FakeShardDriver(name, self.devices),
             Messenger(),
         )
+        # The clock of the machine is wrong by some years.
+        clock = ClusterClock(ManualClock(), loop_time)
         membership = Membership(
-            link, held, driver, messenger, ManualClock(), name=name, url=f"https://{name}.example", version="1.0",
+            link, held, driver, messenger, clock, name=name, url=f"https://{name}.example", version="1.0",
             cluster="north", times=self._times, monotonic=loop_time,
         )  # fmt: skip
         messenger.members = self._waking
         self._waking.append(membership)
-        member = TestMember(name, link, held, driver, messenger, membership)
+        member = TestMember(name, link, held, driver, messenger, membership, clock)
         self.members.append(member)
         await membership.start()
         return member

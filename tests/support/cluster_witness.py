@@ -31,11 +31,11 @@ _INSTALL = """
     CREATE TRIGGER witness AFTER INSERT ON public.changes FOR EACH ROW EXECUTE FUNCTION witness.note_change();
 """
 _HOLDERS = """
-    SELECT plant_id, name FROM witness.plants JOIN shards USING (shard) JOIN leases ON leases.id = shards.holder
-    WHERE lease_until > extract(epoch FROM clock_timestamp())
+    SELECT plant_id, name FROM witness.plants JOIN shards USING (shard)
+    LEFT JOIN leases ON leases.id = shards.holder AND lease_until > extract(epoch FROM clock_timestamp())
 """
 _CHANGES = """
-    SELECT cursor, event, writer, holder, epoch FROM changes JOIN witness.changes USING (cursor) ORDER BY cursor
+    SELECT cursor, event, writer, holder, epoch, at FROM changes JOIN witness.changes USING (cursor) ORDER BY cursor
 """
 
 
@@ -53,9 +53,13 @@ class ClusterWitness:
             for plant in plants:
                 connection.execute("INSERT INTO witness.plants VALUES (%s, %s)", (plant, shard_of(Id(plant))))
 
-    def find_holders(self) -> dict[str, int]:
-        """The gateway with a living lease that holds each plant."""
-        return {plant: self._number_of(name) for plant, name in self._ask(_HOLDERS)}
+    def find_holders(self) -> dict[str, int | None]:
+        """The gateway with a living lease that holds each plant; None if there is none."""
+        return {plant: None if name is None else self._number_of(name) for plant, name in self._ask(_HOLDERS)}
+
+    def count_moves(self) -> int:
+        """A number that grows when a plant gets another holder."""
+        return int(self._ask("SELECT sum(epoch) FROM witness.plants JOIN shards USING (shard)")[0][0])
 
     def count_open_orders(self) -> int:
         return int(self._ask("SELECT count(*) FROM orders WHERE state <> ALL(%s)", list(_ENDS))[0][0])
@@ -66,11 +70,12 @@ class ClusterWitness:
     def read_changes(self) -> list[StoredChange]:
         """The states of modules. The first report of a module at a new holder is a change too."""
         found = []
-        for cursor, text, writer, holder, epoch in self._ask(_CHANGES):
+        for cursor, text, writer, holder, epoch, at in self._ask(_CHANGES):
             event = json.loads(text)
             if event["was"] == "state":
                 by = "nobody" if holder is None else f"gateway-{self._number_of(holder)}"
-                found.append(StoredChange(cursor, event["module_id"], value_of(event.get("state")), writer, by, epoch))
+                value = value_of(event.get("state"))
+                found.append(StoredChange(cursor, event["module_id"], value, writer, by, epoch, at))
         return found
 
     def _number_of(self, name: str) -> int:

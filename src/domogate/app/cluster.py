@@ -1,6 +1,7 @@
 """Builds the parts that make a gateway a member of a cluster, and starts and stops them in order."""
 
 import socket
+import time
 from collections.abc import Collection
 
 from domogate import __version__
@@ -12,8 +13,16 @@ from domogate.fabric.nats import NatsFabric
 from domogate.fabric.progress import NatsProgress
 from domogate.identity.rate_sharing import RateSharing
 from domogate.identity.rates import RateWindows
-from domogate.ports import Clock, Fabric, Holdings
-from domogate.services.cluster import ClusterStatus, HeldShards, HolderWatch, Membership, Propagation, ShardDriver
+from domogate.ports import Fabric, Holdings
+from domogate.services.cluster import (
+    ClusterClock,
+    ClusterStatus,
+    HeldShards,
+    HolderWatch,
+    Membership,
+    Propagation,
+    ShardDriver,
+)
 from domogate.settings import Settings
 from domogate.stores import SqlStore
 from domogate.stores.leases import open_leases
@@ -22,7 +31,7 @@ from domogate.stores.leases import open_leases
 class Cluster:
     """Implements Placement: the lease, the held shards and the fabric of this gateway."""
 
-    def __init__(self, settings: Settings, store: SqlStore, clock: Clock, process: int | None) -> None:
+    def __init__(self, settings: Settings, store: SqlStore, clock: ClusterClock, process: int | None) -> None:
         assert settings.database is not None
         assert settings.cluster is not None
         address = f"{socket.gethostname()}:{settings.port}"
@@ -90,6 +99,11 @@ class Cluster:
 
     def share_rates(self, windows: RateWindows) -> None:
         self._rates = RateSharing(windows, self._clock, self._nats.publish_usage)
+
+    async def prepare(self) -> None:
+        """Set the clock to the time of the database, before it is used."""
+        asked_at = time.monotonic()
+        self._clock.adjust(await self._leases.read_time(), asked_at, time.monotonic())
 
     async def start(self, work: ShardDriver) -> None:
         """Join the cluster. From now on this gateway drives its share of the plants. Raises OtherCluster."""

@@ -11,7 +11,6 @@ from domogate.app.own_apis import build_own_apis
 from domogate.app.pages import build_pages, register_client
 from domogate.app.parts import (
     DAY,
-    SystemClock,
     UnnamedDriversError,
     build_history,
     build_keyring,
@@ -22,7 +21,7 @@ from domogate.app.parts import (
     build_terms,
     open_store,
 )
-from domogate.app.placement import build_placement
+from domogate.app.placement import build_clock, build_placement
 from domogate.app.webhooks import build_webhooks
 from domogate.auth.pages import Pages
 from domogate.backends.echo import EmbeddedEcho, HttpEchoBackend
@@ -70,7 +69,7 @@ class Gateway:
         """`process` is the number of this process, if it is one of several on the same port."""
         self.settings = settings
         self._demo = demo
-        self.clock: Clock = SystemClock()
+        self.clock: Clock = build_clock(settings)
         self.store = open_store(settings, self.clock, gateway=True)
         self.store.on_damage = self._note_damage
         self.damage: DatabaseUnusable | None = None
@@ -182,6 +181,7 @@ class Gateway:
         self.store.listen(self.hub.apply)
         self.store.listen(self.dispatcher.apply)
         await self.store.start()
+        await self.placement.prepare()
         if named_drivers and (unnamed := await self.store.find_unnamed_drivers()) is not None:
             await self.store.stop()
             raise UnnamedDriversError(unnamed)

@@ -3,11 +3,12 @@
 from importlib.util import find_spec
 from typing import Protocol
 
+from domogate.app.parts import SystemClock
 from domogate.edge.stack import ASGIApp
 from domogate.fabric.in_process import InProcessFabric
 from domogate.identity.rates import RateWindows
 from domogate.ports import Clock, Fabric, Holdings
-from domogate.services.cluster import ClusterStatus, ShardDriver
+from domogate.services.cluster import ClusterClock, ClusterStatus, ShardDriver
 from domogate.settings import BadSettings, Mistake, Settings
 from domogate.stores import SqlStore
 
@@ -36,6 +37,7 @@ class Placement(Protocol):
         """Count the rates of subscription keys together with the other gateways."""
         ...
 
+    async def prepare(self) -> None: ...
     async def start(self, work: ShardDriver) -> None: ...
     def begin_leave(self) -> None: ...
     async def leave(self) -> None: ...
@@ -56,10 +58,16 @@ class _AllPlants:
 
     def read_status(self) -> None: ...
     def share_rates(self, windows: RateWindows) -> None: ...
+    async def prepare(self) -> None: ...
     async def start(self, work: ShardDriver) -> None: ...
     def begin_leave(self) -> None: ...
     async def leave(self) -> None: ...
     async def stop(self) -> None: ...
+
+
+def build_clock(settings: Settings) -> Clock:
+    """The gateways of a cluster use the clock of their database, so that their times agree."""
+    return SystemClock() if settings.cluster is None else ClusterClock(SystemClock())
 
 
 def build_placement(settings: Settings, store: SqlStore, clock: Clock, process: int | None = None) -> Placement:
@@ -71,4 +79,5 @@ def build_placement(settings: Settings, store: SqlStore, clock: Clock, process: 
         raise BadSettings([Mistake("cluster", source, "a cluster needs the library nats-py: install domogate[cluster].")])
     from domogate.app.cluster import Cluster  # needs nats-py
 
+    assert isinstance(clock, ClusterClock)
     return Cluster(settings, store, clock, process)

@@ -47,8 +47,10 @@ _RENEW = text(
     UPDATE leases SET lease_until = extract(epoch FROM clock_timestamp()) + :seconds, is_leaving = :is_leaving,
         link = :link
     WHERE id = :id AND lease_until > extract(epoch FROM clock_timestamp())
+    RETURNING lease_until
     """
 )
+_TIME = text("SELECT extract(epoch FROM clock_timestamp())")
 _LIST_LIVING = text(
     """
     SELECT id, name, url, version, started_at, coalesce(cluster, '') AS cluster, is_leaving,
@@ -137,10 +139,11 @@ class PostgresLeases:
         given = {"id": member_id, "seconds": seconds, "is_leaving": is_leaving, "link": link.value}
 
         def work(connection: Connection) -> ClusterView:
-            if not connection.execute(_RENEW, given).rowcount:
+            lease_until = connection.execute(_RENEW, given).scalar()
+            if lease_until is None:
                 raise LeaseEnded
             held = _by_shard(connection.execute(_LIST_HELD, {"id": member_id}))
-            return ClusterView(tuple(map(_to_member, connection.execute(_LIST_LIVING))), held)
+            return ClusterView(tuple(map(_to_member, connection.execute(_LIST_LIVING))), held, lease_until - seconds)
 
         return await self._run(work)
 
@@ -162,6 +165,9 @@ class PostgresLeases:
             return ShardMap(tuple(map(_to_member, connection.execute(_LIST_LIVING))), holders)
 
         return await self._run(work)
+
+    async def read_time(self) -> float:
+        return await self._run(lambda connection: float(connection.execute(_TIME).scalar_one()))
 
     async def _run(self, work: Callable[[Connection], T]) -> T:
         def run() -> T:

@@ -42,6 +42,12 @@ class TestJoining:
         assert first.driver.dropped == []
         assert first.messenger.held == first.shards
 
+    async def test_the_clocks_of_all_members_show_the_time_of_the_database(
+        self, cluster: TestCluster, leases: FakeLeases
+    ) -> None:
+        members = [await cluster.start(name) for name in ("first", "second")]
+        assert [member.clock.now() for member in members] == pytest.approx([await leases.read_time()] * 2)
+
     async def test_without_messages_shards_move_at_the_next_renewals(self, cluster: TestCluster) -> None:
         for name in ("first", "second"):
             (await cluster.start(name)).messenger.is_cut = True

@@ -66,10 +66,14 @@ class LiveMember(msgspec.Struct, frozen=True):
 
 
 class ClusterView(msgspec.Struct, frozen=True):
-    """The cluster at the time of a renewal. `held`: the shards that the store says this member holds, with their epochs."""
+    """The cluster at the time of a renewal, on the clock of the database.
+
+    `held`: the shards that the store says this member holds, with their epochs.
+    """
 
     members: tuple[LiveMember, ...]
     held: Mapping[int, int]
+    now: float
 
 
 class ShardMap(msgspec.Struct, frozen=True):
@@ -107,6 +111,7 @@ class LeaseStore(Protocol):
         ...
 
     async def read_map(self) -> ShardMap: ...
+    async def read_time(self) -> float: ...
     async def leave(self, member_id: Id) -> None:
         """Give back all shards and the lease."""
         ...

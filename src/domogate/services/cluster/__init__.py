@@ -1,5 +1,6 @@
 """The membership of this gateway in a cluster: its lease, the shards that it holds, and the progress of the other gateways."""
 
+from domogate.services.cluster.clock import ClusterClock
 from domogate.services.cluster.holder_watch import HolderWatch
 from domogate.services.cluster.holdings import HeldShards
 from domogate.services.cluster.membership import LeaseTimes, Membership, ShardDriver, ShardMessenger
@@ -8,6 +9,7 @@ from domogate.services.cluster.shard_work import ShardWork
 from domogate.services.cluster.status import ClusterStatus
 
 __all__ = [
+    "ClusterClock",
     "ClusterStatus",
     "HeldShards",
     "HolderWatch",

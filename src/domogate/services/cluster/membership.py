@@ -17,7 +17,8 @@ import structlog
 from domogate.common.tasks import cancel
 from domogate.domain.ids import Id, new_id
 from domogate.domain.shards import share_of
-from domogate.ports import Clock, ClusterMember, ClusterView, LeaseEnded, LeaseStore, LiveMember, MessageLink, OtherCluster
+from domogate.ports import ClusterMember, ClusterView, LeaseEnded, LeaseStore, LiveMember, MessageLink, OtherCluster
+from domogate.services.cluster.clock import ClusterClock
 from domogate.services.cluster.holdings import HeldShards
 from domogate.services.cluster.links import LinkWatch, list_sharing
 
@@ -85,7 +86,7 @@ class Membership:
         held: HeldShards,
         driver: ShardDriver,
         messenger: ShardMessenger,
-        clock: Clock,
+        clock: ClusterClock,
         *,
         name: str,
         url: str,
@@ -181,9 +182,10 @@ class Membership:
         """
         try:
             member = self.member or await self._join()
-            sent_at = self._monotonic()
             link = self._link.look(live for live in self.members if live.member.id != member.id)
+            sent_at = self._monotonic()
             view = await self._leases.renew(member.id, self._times.lease, is_leaving=self._leaving, link=link)
+            self._clock.adjust(view.now, sent_at, self._monotonic())
             self._extend(sent_at)
             await self._adapt(member.id, view)
         except LeaseEnded:
