@@ -104,7 +104,7 @@ class TestHelp:
         assert [page for page in pages if python_type.search(page)] == []
 
     def test_the_names_of_tables_are_shown(self, domogate: CommandLine) -> None:
-        assert "tables [[issuers]], elsewhere JSON" in " ".join(
+        assert "tables [[issuers]] in the TOML file" in " ".join(
             domogate.bare("serve", "--help").stdout.replace("│", " ").split()
         )
 

@@ -115,7 +115,7 @@ class Controller:
 
 
 def test_the_page_says_how_many_files_it_touches() -> None:
-    said = re.search(r"It touches (\w+) files", PAGE)
+    said = re.search(r"It adds or changes (\w+) files", PAGE)
     assert said is not None
     assert len(blocks()) == NUMBERS[said[1]]
 

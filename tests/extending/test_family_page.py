@@ -82,7 +82,7 @@ def blind(client: httpx.Client) -> str:
 
 class TestThePage:
     def test_names_as_many_files_as_it_says(self) -> None:
-        said = re.search(r"touches \*\*(\d+) files\*\*", PAGE)
+        said = re.search(r"you add or change \*\*(\d+) files\*\*", PAGE)
         assert said is not None
         assert len(changes()) == int(said[1])
 

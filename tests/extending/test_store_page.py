@@ -94,4 +94,4 @@ def test_the_types_are_right(extended: ExtendedPackage) -> None:
 
 def test_it_touches_as_many_files_as_the_page_says(extended: ExtendedPackage) -> None:
     new, changed = len(extended.new), len(extended.changed)
-    assert f"It takes {new + changed} files: {new} new, {changed} changed." in PAGE.read_text()
+    assert f"You add {new} new files and change {changed} files." in PAGE.read_text()

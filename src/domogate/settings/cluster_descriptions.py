@@ -8,20 +8,20 @@ CLUSTER: dict[str, Setting] = {
     "cluster": Setting(
         "NAME",
         "Name of the cluster. All gateways with this name share one PostgreSQL database (database) and the same NATS servers "
-        "(nats). The three settings are given together. Clusters with different names can share a NATS server.",
+        "(nats). Set database, nats and cluster together. Clusters with different names can share a NATS server.",
         check_cluster_name,
     ),
     "knowledge_bound": Setting(
         "SECONDS",
-        "Greatest age of what a gateway of a cluster knows. If it could not read the changes of the others for longer, it is "
-        "not ready, and refuses requests with a token. So the withdrawal of a right takes effect "
-        "everywhere after this time at the latest.",
+        "Longest time for which a gateway of a cluster may not know the changes of the other gateways. If a gateway could not "
+        "read these changes for a longer time, it is not ready and refuses requests with a token. So the withdrawal of a "
+        "right takes effect at all gateways after this time at the latest.",
         between(0.5, 60),
     ),
     "nats": Setting(
         "URLS",
         "Addresses of the NATS servers, separated by commas, such as nats://10.0.0.5:4222 or tls://nats.example.com. The "
-        "gateway uses one of them, and changes to another one if it is lost.",
+        "gateway uses one of these servers. If the connection to this server is lost, it uses another server.",
         check_nats_urls,
         secret=True,
     ),

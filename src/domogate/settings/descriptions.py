@@ -112,20 +112,20 @@ PANELS: dict[str, dict[str, Setting]] = {
         ),
         "drain": Setting(
             "SECONDS",
-            "How long running requests may take after SIGTERM or SIGINT, 0 to 3600. A second signal ends them at once.",
+            "How long running requests may take after SIGTERM or SIGINT, 0 to 3600. A second signal ends them immediately.",
             between(0, 3600),
         ),
     },
     "Devices": {
         "device_deadline": Setting(
             "SECONDS",
-            "How long a device may take to answer. After this time the answer is 408 if the operation lists it.",
+            "How long a device may take to answer. After this time the answer is 408 if the operation lists 408.",
             positive,
         ),
         "state_max_age": Setting(
             "SECONDS",
-            "Greatest age of a state that the gateway answers from memory. If the state is older, the gateway asks the device "
-            "first.",
+            "Greatest age of a state that the gateway sends to a client without asking the device. If the state in memory is "
+            "older, the gateway asks the device first.",
             between(0, 1e9),
         ),
         "state_max_ages": Setting(
@@ -157,7 +157,8 @@ PANELS: dict[str, dict[str, Setting]] = {
             "NAME", "Signature algorithm of tokens: ES256 or RS256.", one_of_exactly("ES256", "RS256")
         ),
         "issuers": Setting(
-            "JSON", "External issuers whose tokens are accepted. In the TOML file they are tables [[issuers]], elsewhere JSON."
+            "JSON",
+            "External issuers whose tokens are accepted: tables [[issuers]] in the TOML file, or JSON in a flag or variable.",
         ),
         "own_issuer": Setting(
             "true|false", "Whether the gateway accepts its own tokens. If false, it accepts only tokens of external issuers."
@@ -194,8 +195,8 @@ PANELS: dict[str, dict[str, Setting]] = {
         ),
         "terms_file": Setting(
             "FILE",
-            "Text file (UTF-8) with the terms of use. People accept this text. If the text changes, those who accepted the "
-            "former text are asked again after the next start.",
+            "Text file (UTF-8) with the terms of use. People accept this text. If the text changes, people who accepted "
+            "the former text are asked again after the next start.",
             check_terms,
             only_served=True,
         ),
@@ -206,7 +207,9 @@ PANELS: dict[str, dict[str, Setting]] = {
             check_https_url,
         ),
         "energy_price": Setting(
-            "PRICE", "Price of a kilowatt hour, such as 0.28 EUR. The home API then says what energy costs.", check_price
+            "PRICE",
+            "Price of a kilowatt hour, such as 0.28 EUR. With this setting, the home API also shows the costs of energy.",
+            check_price,
         ),
     },
     "Pages": {
@@ -281,7 +284,7 @@ PANELS: dict[str, dict[str, Setting]] = {
         "dead_letters_kept_days": Setting("DAYS", "How long dead letters are kept.", positive),
     },
     "Memory and retention": {
-        "world_modules": Setting("NUMBER", "How many modules the read model holds in memory.", between(1, 1 << 40)),
+        "world_modules": Setting("NUMBER", "How many modules the read model keeps in memory.", between(1, 1 << 40)),
         "changes_kept_days": Setting(
             "DAYS", "How long changes are kept. Streams can resume from changes of this period.", positive
         ),
