@@ -18,7 +18,7 @@ from domogate.stores import SqlStore
 from domogate.stores.engine import MOST_EVENTS, Transaction
 from domogate.stores.subject import reads, writes
 from support.clocks import NOW, ManualClock
-from support.houses import houses, lamp_of, lamp_on
+from support.houses import house_of, houses, lamp_of, lamp_on
 from support.stored_orders import an_order
 from support.stores import ANNA, CARLA, HOUSE, LAMP, SMALL, HeldStore, OpenStore, an_id, record_changes
 
@@ -95,6 +95,7 @@ class TestSideBySide:
         await first.import_estate(houses(2), prune=False)
         second = await open_store(postgres_url, member=True)
         recorded = record_changes(second)
+        start = await second.newest_cursor()
         held = await first.hold(first.record([lamp_on(1, 0)]))
         later = asyncio.ensure_future(second.record([lamp_on(2, 1)]))
         states = text("SELECT count(*) FROM states")
@@ -105,8 +106,12 @@ class TestSideBySide:
         # The second commit is done, but the first one will have a lower cursor.
         assert not later.done()
         assert recorded.changes == []
+        plants = [house_of(0), house_of(1)]
+        # A reader that continues after the newest change would miss the one of the first member.
+        assert [*await second.list_changes(start, 10), *await second.list_changes_of(plants, start, 10)] == []
         first.released.set()
         await asyncio.gather(held, later)
+        assert await second.list_changes_of(plants, start, 10) == recorded.changes
         assert [event.state for event in recorded.events if type(event) is StateChanged] == [
             LightState(on=True, level=1),
             LightState(on=True, level=2),

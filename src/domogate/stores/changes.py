@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 from domogate.domain.events import Change
 from domogate.domain.ids import Id
 from domogate.ports import Listener
-from domogate.stores.cursors import SELECT_CHANGES, changes_from_rows, complete_cursor, feed_span
+from domogate.stores.cursors import CHANGES_BETWEEN, SELECT_CHANGES, changes_from_rows, complete_cursor, feed_span
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.presence import all_applied
 from domogate.stores.subject import SqlSubject, reads, repeats
@@ -18,21 +18,25 @@ from domogate.stores.tables import changes, parked
 
 PRUNE_CHUNK = 1_000
 
-_AFTER = SELECT_CHANGES.where(changes.c.cursor > bindparam("after")).limit(bindparam("limit"))
+_AFTER = CHANGES_BETWEEN.limit(bindparam("limit"))
 _OF_PLANTS = _AFTER.where(changes.c.plant_id.is_not(None))
 
 
-def list_changes(connection: Connection, after: int, limit: int) -> Sequence[Change]:
-    return changes_from_rows(connection.execute(_AFTER, {"after": after, "limit": limit}))
+def list_changes(connection: Connection, after: int, limit: int, applied: int) -> Sequence[Change]:
+    """Return changes before which no other change can appear. Those up to `applied` are known to be complete."""
+    until = max(complete_cursor(connection), applied)
+    return changes_from_rows(connection.execute(_AFTER, {"after": after, "until": until, "limit": limit}))
 
 
-def list_changes_of(connection: Connection, plant_ids: Collection[Id] | None, after: int, limit: int) -> Sequence[Change]:
+def list_changes_of(
+    connection: Connection, plant_ids: Collection[Id] | None, after: int, limit: int, applied: int
+) -> Sequence[Change]:
+    given = {"after": after, "until": max(complete_cursor(connection), applied), "limit": limit}
     if plant_ids is None:
-        return changes_from_rows(connection.execute(_OF_PLANTS, {"after": after, "limit": limit}))
+        return changes_from_rows(connection.execute(_OF_PLANTS, given))
     found: list[Change] = []
     for ids in chunked(sorted(plant_ids)):
-        page = SELECT_CHANGES.where(changes.c.plant_id.in_(ids), changes.c.cursor > after).limit(limit)
-        found += changes_from_rows(connection.execute(page))
+        found += changes_from_rows(connection.execute(_AFTER.where(changes.c.plant_id.in_(ids)), given))
     found.sort(key=lambda change: change.cursor)
     return found[:limit]
 
@@ -62,11 +66,15 @@ def prune_changes(tx: Transaction, before: float) -> bool:
 class SqlFeed(SqlSubject):
     """Implements FeedStore."""
 
-    list_changes = reads(list_changes)
-    list_changes_of = reads(list_changes_of)
     list_newest_of = reads(list_newest_of)
     feed_span = reads(feed_span)
     prune_changes = repeats(prune_changes)
+
+    async def list_changes(self, after: int, limit: int) -> Sequence[Change]:
+        return await self._read(list_changes, after, limit, self._running().applied)
+
+    async def list_changes_of(self, plant_ids: Collection[Id] | None, after: int, limit: int) -> Sequence[Change]:
+        return await self._read(list_changes_of, plant_ids, after, limit, self._running().applied)
 
     async def newest_cursor(self) -> int:
         # This process may have got changes that another snapshot cannot know to be complete.
