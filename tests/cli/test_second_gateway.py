@@ -53,3 +53,11 @@ def test_several_processes_need_several_ports_for_metrics(domogate: CommandLine)
     member = ("--database", "postgresql://gate@127.0.0.1:1/homes", "--nats", "nats://127.0.0.1:1", "--cluster", "north")
     said = domogate.refused("serve", "--processes", "3", *member, "--port", "9002", "--metrics-port", "9000", code=2)
     assert "each process has its own port for /metrics, here 9000 to 9002" in said
+
+
+def test_a_supervisor_ends_if_its_first_process_cannot_start(tmp_path: Path) -> None:
+    member = ("--database", "postgresql://gate@127.0.0.1:1/homes", "--nats", "nats://127.0.0.1:1", "--cluster", "north")
+    ended = serve(tmp_path, "--processes", "2", *member)
+    assert ended.returncode == 1
+    assert ended.stderr.count("domogate: the database postgresql://127.0.0.1:1/homes cannot be used") == 1
+    assert "Traceback" not in ended.stderr
