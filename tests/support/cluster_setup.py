@@ -225,7 +225,8 @@ class TestCluster:
         self._waking: list[Membership] = []
         self._times = times
 
-    async def start(self, name: str) -> TestMember:
+    async def start(self, name: str, *, is_cut: bool = False) -> TestMember:
+        """With `is_cut`, the new member gets no messages."""
         link, held, driver, messenger = (
             LeaseLink(self.leases),
             HeldShards(loop_time),
@@ -238,7 +239,7 @@ class TestCluster:
             link, held, driver, messenger, clock, name=name, url=f"https://{name}.example", version="1.0",
             cluster="north", times=self._times, monotonic=loop_time,
         )  # fmt: skip
-        messenger.members = self._waking
+        messenger.members, messenger.is_cut = self._waking, is_cut
         self._waking.append(membership)
         member = TestMember(name, link, held, driver, messenger, membership, clock)
         self.members.append(member)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import structlog
 
@@ -116,7 +116,8 @@ class Supervisor:
         finally:
             self._stopping.set()
             for process in self._running.values():
-                process.kill()
+                with suppress(ProcessLookupError):  # It has just ended.
+                    process.kill()
             await asyncio.gather(*keepers)
         return 0
 
@@ -190,7 +191,8 @@ class Supervisor:
         """The first signal drains, the second aborts."""
         if self._stopping.is_set():
             for process in self._running.values():
-                process.terminate()
+                with suppress(ProcessLookupError):  # It has just ended.
+                    process.terminate()
         self._stopping.set()
         self._changed.set()
 

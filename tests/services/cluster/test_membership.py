@@ -187,6 +187,21 @@ class TestWithoutMessages:
             assert not any(member.membership.is_cut_off for member in members)
         assert [dict(member.held.epochs) for member in members] == before
 
+    async def test_a_new_member_takes_no_shards_before_it_is_connected(self, cluster: TestCluster) -> None:
+        first = await cluster.start("first")
+        second = await cluster.start("second", is_cut=True)
+        await asyncio.sleep(10)
+        assert len(first.shards) == SHARDS
+        assert set(first.held.epochs.values()) == {1}
+        assert second.membership.is_cut_off
+        second.messenger.is_cut = False
+        await cluster.settle()
+
+    async def test_the_first_member_drives_everything_although_it_was_never_connected(self, cluster: TestCluster) -> None:
+        first = await cluster.start("first", is_cut=True)
+        assert len(first.shards) == SHARDS
+        assert not first.membership.is_cut_off
+
     async def test_the_last_member_drives_everything_although_it_is_cut_off(self, cluster: TestCluster) -> None:
         first, second = await cluster.start("first"), await cluster.start("second")
         await cluster.settle()

@@ -19,7 +19,8 @@ class LinkWatch:
     """Decides whether this member is cut off from the others.
 
     A member without a connection is cut off only if another member has been connected for `patience` seconds at the same
-    time. If the servers that carry the messages are gone, nobody is connected, so nobody gives its shards away.
+    time. If the servers that carry the messages are gone, nobody is connected, so nobody gives its shards away. A member that
+    has not been connected yet is cut off, so that it takes no shards that it would soon give away.
     """
 
     def __init__(
@@ -29,7 +30,7 @@ class LinkWatch:
         self._patience = patience
         self._monotonic = monotonic
         self._alone_since: float | None = None
-        self.state = MessageLink.CONNECTED
+        self.state = MessageLink.CUT_OFF
 
     def look(self, others: Iterable[LiveMember]) -> MessageLink:
         """Return the present state. `others` are the other members at the last renewal."""
