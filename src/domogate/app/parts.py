@@ -78,6 +78,8 @@ def build_knowledge(settings: Settings, store: Store) -> KnowledgeBound:
 def build_keyring(settings: Settings, store: Store, clock: Clock, knowledge: KnowledgeBound | None = None) -> KeyRing:
     # A retired key must be kept until all tokens that it signed have expired.
     retired_kept = max(DAY, settings.access_token_lifetime, settings.id_token_lifetime)
+    if settings.cluster is None:
+        knowledge = None  # It has no bound, so tokens are verified without this check.
     return KeyRing(store, clock, algorithm=settings.signing_algorithm, retired_kept=retired_kept, knowledge=knowledge)
 
 
