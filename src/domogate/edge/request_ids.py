@@ -4,7 +4,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from itertools import count
+from itertools import chain, count
 
 current_request_id: ContextVar[str | None] = ContextVar("current_request_id", default=None)
 """The id of the request that this task handles. The log adds it to every line."""
@@ -13,12 +13,10 @@ current_request_id: ContextVar[str | None] = ContextVar("current_request_id", de
 find_safe = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]{0,63}").fullmatch
 
 
-def _number_requests() -> Iterator[bytes]:
-    """Return a random prefix with a number. This needs no system call and no lock for each request.
-
-    The prefix is chosen for the first request, so that processes forked before it have different ones.
-    """
-    yield from map((secrets.token_hex(4).encode() + b"-%x").__mod__, count(1))
+def _number_requests(first: int) -> Iterator[bytes]:
+    """Return ids with a random prefix and a number. An id needs no system call and no lock."""
+    return map((secrets.token_hex(4).encode() + b"-%x").__mod__, count(first))
 
 
-next_request_id: Callable[[], bytes] = _number_requests().__next__
+# The prefix is chosen for the first request, so that processes forked before it have different ones.
+next_request_id: Callable[[], bytes] = chain.from_iterable(map(_number_requests, (1,))).__next__

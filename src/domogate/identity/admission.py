@@ -119,10 +119,10 @@ class KeyAdmission:
 
     def _count(self, entry: _Entry, now: float) -> Admitted | None:
         """Count one request. Returns None if the count of the day is not loaded yet."""
-        if entry.admitted is not None:
-            self._usages.count(entry.usage)
-            return entry.admitted
         usage = entry.usage
+        if entry.admitted is not None:
+            self._note(usage)
+            return entry.admitted
         window = None if entry.rate is None else self.rates.find(entry.id, entry.rate)
         if entry.quota is not None:
             today = self._usages.find(entry.id, day_of(now))
@@ -141,8 +141,13 @@ class KeyAdmission:
                 retry_after=_whole_seconds(window.frees_at(now) - now),
                 headers=_headers(entry, window, usage.used, now),
             )
-        self._usages.count(usage)
+        self._note(usage)
         return Admitted(entry.id, _headers(entry, window, usage.used, now))
+
+    def _note(self, usage: DailyUsage) -> None:
+        if not usage.pending:
+            self._usages.unwritten.add(usage)
+        usage.pending += 1
 
     async def _write_regularly(self) -> None:
         while not self._stopping.is_set():

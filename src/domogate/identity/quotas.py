@@ -47,7 +47,8 @@ class UsageCounter:
     def __init__(self, store: SubscriptionStore) -> None:
         self._store = store
         self._usages: dict[Id, DailyUsage] = {}
-        self._unwritten: set[DailyUsage] = set()
+        self.unwritten: set[DailyUsage] = set()
+        """The usages that have a pending count. The caller adds a usage when it counts its first pending request."""
 
     def find(self, subscription_id: Id, day: int) -> DailyUsage | None:
         usage = self._usages.get(subscription_id)
@@ -61,14 +62,9 @@ class UsageCounter:
             usage = self._usages[subscription_id] = DailyUsage(subscription_id, day, stored)
         return usage
 
-    def count(self, usage: DailyUsage) -> None:
-        if not usage.pending:
-            self._unwritten.add(usage)
-        usage.pending += 1
-
     async def write(self, today: int) -> None:
         """Write the pending counts. After a failure the next call writes them."""
-        batch = [(usage, usage.pending) for usage in self._unwritten]
+        batch = [(usage, usage.pending) for usage in self.unwritten]
         if batch:
             counts = [Usage(usage.subscription_id, print_day(usage.day or today), count) for usage, count in batch]
             sums = {(sum.subscription_id, sum.day): sum.count for sum in await self._store.add_usage(counts)}
@@ -76,6 +72,6 @@ class UsageCounter:
                 usage.pending -= count
                 usage.stored = sums.get((counted.subscription_id, counted.day), usage.stored + count)
                 if not usage.pending:
-                    self._unwritten.discard(usage)
+                    self.unwritten.discard(usage)
         for subscription_id in [key for key, usage in self._usages.items() if usage.day != today]:
             del self._usages[subscription_id]
