@@ -10,8 +10,10 @@ import traceback
 from pathlib import Path
 
 from benchmarks.cluster import CLUSTER
+from benchmarks.cluster_requests import CLUSTER_REQUESTS
 from benchmarks.identity import IDENTITY
 from benchmarks.imports import IMPORTS
+from benchmarks.million import MILLION
 from benchmarks.mqtt import MQTT
 from benchmarks.pages import PAGES
 from benchmarks.readings import READINGS
@@ -23,6 +25,7 @@ from benchmarks.webhooks import WEBHOOKS
 from domogate.edge.server import loop_factory
 
 SCENARIOS = READS_AND_COMMANDS | IDENTITY | MQTT | READINGS | STREAMS | WEBHOOKS | TICKETS | IMPORTS | PAGES | CLUSTER
+SCENARIOS |= CLUSTER_REQUESTS | MILLION
 _PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 

@@ -45,6 +45,8 @@ class Running(msgspec.Struct, frozen=True):
     refresh_tokens: list[str] = []
     commits_file: str = ""
     started_in: float = 0.0
+    start_cpu: float = 0.0
+    """The CPU-seconds of the process until it was ready."""
 
     def headers(self, kind: TokenKind = TokenKind.ID) -> dict[str, str]:
         token = self.id_token if kind is TokenKind.ID else self.access_token
@@ -60,8 +62,8 @@ class Running(msgspec.Struct, frozen=True):
         return int(Path(self.commits_file).read_text())
 
 
-async def fill(data: Path, *, plants: int, modules: int, large: bool = False) -> None:
-    settings = Settings(data=data)
+async def fill(data: Path, *, plants: int, modules: int, large: bool = False, **changed: Any) -> None:
+    settings = Settings(data=data, **changed)
     async with open_tools(settings) as tools:
         hashed = {secret: hashlib.sha256(secret.encode()).hexdigest() for secret in (KEY, CLIENT_SECRET)}
         hashed[PASSWORD] = await tools.hasher.hash_password(PASSWORD)
@@ -127,6 +129,7 @@ async def _run_gateway(
     one_commit_each: bool = False,
     fsync: float = 0.0,
     refresh_tokens: int = 0,
+    named_drivers: bool = False,
     **changed: Any,
 ) -> None:
     _BenchStore.shared, _BenchStore.fsync = (1 if one_commit_each else 256), fsync
@@ -135,16 +138,17 @@ async def _run_gateway(
     settings = Settings(data=Path(data), port=0, drivers=standing_still, **{"state_max_age": 86_400.0, **changed})
 
     async def tell(gateway: Gateway) -> None:
+        start_cpu = time.process_time()
         commits_file = f"{ready}.commits"
         _write(commits_file, b"0")
         tokens = await _mint(gateway) | {"refresh_tokens": [await _mint_refresh_token(gateway) for _ in range(refresh_tokens)]}
-        running = Running(port=gateway.settings.port, pid=os.getpid(), commits_file=commits_file, **tokens)
+        running = Running(gateway.settings.port, os.getpid(), commits_file=commits_file, start_cpu=start_cpu, **tokens)
         _write(ready, msgspec.json.encode(running))
         while True:
             await asyncio.sleep(0.1)
             _write(commits_file, b"%d" % gateway.store.commits)
 
-    await serve(settings, tell)
+    await serve(settings, tell, named_drivers=named_drivers)
 
 
 class _BenchStore(SqlStore):

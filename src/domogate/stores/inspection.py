@@ -21,6 +21,8 @@ _DAMAGE = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
 
 GROWING_TABLES = ("audit", "changes", "hourly_readings", "orders", "parked", "raw_readings")
 """Tables that grow with time. They are checked last, and are not checked in a large file."""
+PLANT_TABLES = ("plants", "members", "floors", "ambients", "modules", "states")
+"""Tables that are large if there are many plants. They are checked after the small ones."""
 LARGE_FILE = 1 << 30
 """In bytes. Checking a file of this size takes several seconds."""
 
@@ -138,7 +140,8 @@ def _check_content(connection: sqlite3.Connection, path: Path, tables: set[str],
     growing = [] if size >= LARGE_FILE else [name for name in GROWING_TABLES if name in tables]
     # Newer versions of SQLite can be interrupted within a table.
     connection.set_progress_handler(lambda: time.monotonic() >= end, 10_000)
-    for table in [*sorted(tables.difference(GROWING_TABLES)), *growing]:
+    small = sorted(tables.difference(GROWING_TABLES, PLANT_TABLES))
+    for table in [*small, *(name for name in PLANT_TABLES if name in tables), *growing]:
         if time.monotonic() >= end:
             return
         try:

@@ -173,6 +173,7 @@ class SqlPlants(SqlSubject):
     list_plants = reads(list_plants)
     list_plants_of = reads(list_plants_of)
     list_plant_ids = reads(list_plant_ids)
-    find_unnamed_drivers = reads(find_unnamed_drivers)
+    # It looks at all modules, and a gateway that waits is better than one that does not start.
+    find_unnamed_drivers = reads(find_unnamed_drivers, long=True)
     set_plant_status = writes(set_plant_status)
     set_module_options = writes(set_module_options)

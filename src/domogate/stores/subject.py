@@ -33,7 +33,7 @@ from domogate.stores.sealing import open_seals
 from domogate.stores.writer import Writer
 from domogate.stores.writer_limits import WriterLimits
 
-_CHECK_SECONDS, _SHORT_CHECK_SECONDS = 5.0, 0.2
+_CHECK_SECONDS, _SHORT_CHECK_SECONDS = 1.0, 0.2
 """The seconds that the check of a SQLite file may take: at the start of a gateway, and at the start of a command."""
 
 LONG = 3600.0
