@@ -11,12 +11,12 @@ from domogate.ports import Clock, Driver
 _LIST: tuple[DriverDeclaration[Any], ...] = (simulator.DRIVER, mqtt.DRIVER, openwebnet.DRIVER)
 
 DRIVERS: dict[str, DriverDeclaration[Any]] = {driver.name: driver for driver in _LIST}
-# Stored data is judged without drivers, so the domain has the same list.
+# The domain has the same list, because it must know which drivers simulate without importing the drivers.
 assert {name for name, driver in DRIVERS.items() if driver.simulated} == SIMULATED_DRIVERS
 
 
 def check_options(settings: Mapping[str, DriverSettings]) -> dict[str, OptionCheck]:
-    """For each driver: the function that checks module options, with the brokers and gateways of the present settings."""
+    """Return the function of each driver that checks module options, with the brokers and gateways of the present settings."""
 
     def check_with(driver: DriverDeclaration[Any]) -> OptionCheck:
         return lambda kind, options: driver.check_options(driver.settings_in(settings))(kind, options)
@@ -30,7 +30,7 @@ SETTINGS: dict[str, DeclaredSetting] = {
 
 
 def build_drivers(clock: Clock, settings: Mapping[str, DriverSettings]) -> dict[str, Driver]:
-    """Build one of each driver. A driver for which `settings` has no entry gets its default settings."""
+    """Build one object of each driver. A driver for which `settings` has no entry gets its default settings."""
     return {name: driver.build(clock, driver.settings_in(settings)) for name, driver in DRIVERS.items()}
 
 
@@ -40,7 +40,7 @@ def separate_settings(settings: Mapping[str, DriverSettings]) -> dict[str, Drive
 
 
 def make_settings(values: Mapping[str, Any]) -> dict[str, DriverSettings]:
-    """The settings of each driver, from values under their full names. A missing setting has its default value."""
+    """Return the settings of each driver, from values under their full names. A missing setting gets its default value."""
     return {
         name: driver.settings(**{one.field: values[one.name] for one in driver.list_settings() if one.name in values})
         for name, driver in DRIVERS.items()

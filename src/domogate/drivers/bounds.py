@@ -1,4 +1,4 @@
-"""Refuses commands that a device can never execute: values outside Spec 8, and values that a light does not have."""
+"""Refuses commands that a device can never execute: values outside Spec 8, and levels or colours for a light without them."""
 
 import msgspec
 
@@ -32,10 +32,10 @@ def check_light(command: SetLight, *, has_levels: bool, has_colors: bool) -> Non
 
 
 def light_after(command: SetLight, before: LightState) -> LightState:
-    """The state of the light after the command. Values that the command does not name stay as they are (Decision 0067).
+    """Return the state of the light after the command. Values that are not in the command do not change (Decision 0067).
 
-    Level 0 without `on` switches the light off, and the light keeps its level. The level and the value of the colour are the
-    same brightness.
+    A command with level 0 and without `on` switches the light off, but the stored level does not change. The level and the
+    field `value` of the colour are the same brightness.
     """
     brightness = command.brightness
     on = command.on if command.on is not None else before.on and brightness != 0

@@ -30,7 +30,7 @@ class DriverSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """How a setting is shown and checked. Its type and its default come from the field."""
+    """How a setting is shown and checked. The type and the default of the setting come from its field."""
 
     metavar: str
     help: str
@@ -38,11 +38,12 @@ class Setting(msgspec.Struct, frozen=True):
     """Returns the value. Raises ValueError, whose message says what is allowed."""
     short_flag: str | None = None
     bare_flag: bool = False
-    """The flag of this setting takes no value. Giving the flag means true."""
+    """If true, the flag of this setting has no value. A given flag means true."""
     secret: bool = False
-    """The value may contain a password, so messages do not repeat it."""
+    """If true, the value may contain a password, so messages do not repeat the value."""
     only_served: bool = False
-    """Only a running gateway uses the value, so other commands do not check it: its file may be missing for them."""
+    """If true, only a running gateway uses the value. Other commands do not check it, because its file may be missing for them.
+    """
     panel: str = "Devices"
     """The heading in --help and in docs/settings.md."""
 
@@ -61,7 +62,7 @@ S = TypeVar("S", bound=DriverSettings)
 
 
 class Connections(msgspec.Struct, Generic[S], frozen=True):
-    """For drivers whose settings list connections, such as brokers. Each module names one of them in an option."""
+    """How a driver uses connections, such as brokers, that its settings list. Each module names one of them in an option."""
 
     option: str
     names: Callable[[S], Sequence[str]]
@@ -85,7 +86,7 @@ class Connections(msgspec.Struct, Generic[S], frozen=True):
 
 
 class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
-    """Everything that the rest of the gateway knows about a driver."""
+    """All facts about a driver that the rest of the gateway uses."""
 
     name: str
     settings: type[S]
@@ -95,18 +96,23 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     describe_options: Callable[[DeviceKind], OptionSchema | None] = lambda _: {"type": "object"}
     """Returns the JSON Schema of the options of a module, or None if the driver cannot drive modules of this kind."""
     discover: Callable[[S, str | None, float, str | None], Awaitable[Discovery]] | None = None
-    """Searches for devices. It takes the settings, the name of a connection, the seconds to listen, and a base topic.
+    """Searches for devices. The arguments are the settings, the name of a connection, the seconds to listen, and a base topic.
 
-    Raises DiscoveryFailed. None if the driver cannot find devices.
+    Raises DiscoveryFailed. The field is None if the driver cannot search for devices.
     """
     separate: Callable[[S], S] = lambda settings: settings
-    """Returns the settings for one gateway of a cluster. All gateways have the same settings; here, names that a server allows
-    only once become different."""
+    """Returns the settings for one gateway of a cluster.
+
+    All gateways of a cluster have the same settings. If a server allows a name only once, each gateway gets another name here.
+    """
     simulated: bool = False
-    """Its devices do not exist: states and readings of its modules are marked as simulated everywhere."""
+    """If true, the devices do not exist: states and readings of the driver's modules are marked as simulated everywhere."""
 
     def check_options(self, settings: S) -> OptionCheck:
-        """Return the check of a module's options. A broker or bus gateway in them must be one of the settings."""
+        """Return the function that checks a module's options.
+
+        A broker or bus gateway in the options must be one of the settings.
+        """
 
         def check(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
             yield from self.find_option_problems(kind, options)

@@ -20,11 +20,11 @@ BATCH = 20
 SHARE, LONGEST_SHARE = 4.0, 5.0
 """After a batch that took one second, the queue waits `SHARE` seconds, so that the receiver has time for other work.
 
-It waits at most `LONGEST_SHARE` seconds, because a batch may also take long if the gateway itself was busy.
+It waits at most `LONGEST_SHARE` seconds, because a batch may also take a long time if the gateway itself was busy.
 """
 RETRY = 1.0
 BURST = 10
-"""The number of changes of a module that are reported at once. Further changes are collected into one report."""
+"""This number of changes of a module is reported without a pause. Further changes are collected into one report."""
 HOLD = 1.0
 """Seconds for which the changes of a module wait for the answer to an order."""
 
@@ -45,7 +45,7 @@ class Reportable(Protocol):
 
     def report(self, now: float) -> Report: ...
     def take_back(self, report: Report, /) -> None:
-        """Called if the report was refused. Its content must be reported again."""
+        """Called if the report was refused. The content of the report must be reported again."""
         ...
 
 
@@ -74,7 +74,7 @@ class ReportQueues:
 
     @contextmanager
     def hold(self, module: Reportable) -> Iterator[None]:
-        """While the module executes an order, its changes wait. The answer to the order reports them once."""
+        """While the module executes an order, its changes wait. They are reported once, with the answer to the order."""
         loop = asyncio.get_running_loop()
         until = self._held_until[module.id] = loop.time() + HOLD
         if module.plant_id in self._queues:
@@ -84,7 +84,7 @@ class ReportQueues:
             yield
         finally:
             timer.cancel()
-            if self._held_until.get(module.id) == until:  # Otherwise another order holds the module.
+            if self._held_until.get(module.id) == until:  # If they differ, another order has begun.
                 del self._held_until[module.id]
             self.add(module)
 
@@ -102,8 +102,8 @@ class ReportQueues:
 class ReportQueue:
     """The modules of one plant that have changes.
 
-    A change is reported at once. After `BURST` changes in a short time, there is one report in each `pause`. If only measured
-    values have changed, the report waits until `pause` seconds after the last report.
+    A change is reported immediately. After `BURST` changes in a short time, the module is reported only once in `pause`
+    seconds. If only measured values have changed, the report waits until `pause` seconds after the last report.
     """
 
     def __init__(self, plant_id: Id, sink: ReportSink, clock: Clock, pause: float) -> None:
@@ -116,7 +116,7 @@ class ReportQueue:
         """Modules with the times from which they may report."""
         self._sent_at: dict[Id, float] = {}
         self._recovered_at: dict[Id, float] = {}
-        """The time from which a module may report `BURST` changes at once again."""
+        """The time from which a module may again report `BURST` changes without a pause."""
         self._sending: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._sleeping_until = 0.0
@@ -179,7 +179,7 @@ class ReportQueue:
         self._recovered_at = {name: at for name, at in self._recovered_at.items() if at > now}
 
     async def _send_batch(self, modules: Sequence[Reportable]) -> float:
-        """Returns the time to wait before the next batch."""
+        """Send the changes of the modules. Returns the seconds to wait before the next batch."""
         begun = self._time()
         # No await between taking the changes and sending them: an order that is confirmed in between would be overwritten.
         changed = [module for module in modules if self._waiting.pop(module.id, None) is not None and module.has_changes]

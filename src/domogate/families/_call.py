@@ -56,5 +56,5 @@ class Call:
         self.address = address
 
     def note(self, audit: Audit, action: AuditAction, *, what: str) -> None:
-        """Record in the audit log that the caller did this successfully."""
+        """Record in the audit log that the caller did this action to `what`, with the result OK."""
         audit.note(action, who=user_ref(self.principal.user_id), what=what, result=AuditResult.OK, address=self.address)

@@ -119,7 +119,7 @@ class Notification(msgspec.Struct, rename="camel"):
 
 
 def cached_wire(state: ThermostatState, view: ModuleView) -> Chronothermostat:
-    """Return the JSON model of a state. It is cached: between two reports only the thermostat's clock changes."""
+    """Return the JSON model of a state. It is cached, because only the thermostat's clock changes between two reports."""
     cached: tuple[ThermostatState, Chronothermostat] | None = view.encodings.get("E12")
     if cached is None or cached[0] is not state:
         cached = view.encodings["E12"] = (state, _state_to_wire(state, view))
@@ -162,7 +162,7 @@ def _temperature_to_wire(reading: Reading, offset: int) -> Temperature:
 
 
 def sender_to_wire(view: ModuleView) -> Sender:
-    """Return the sender. It is cached, because it does not depend on the state."""
+    """Return the field `sender` of the answer. It is cached, because it does not depend on the state."""
     sender: Sender | None = view.encodings.get("E12 sender")
     if sender is None:
         sender = view.encodings["E12 sender"] = Sender(
@@ -172,7 +172,7 @@ def sender_to_wire(view: ModuleView) -> Sender:
 
 
 def print_notification(notice: Notice, plant: PlantView) -> Printed | None:
-    """Return the notification, or None for an offline thermostat: E12 shows no state of it either."""
+    """Return the notification. None if the thermostat is offline, because E12 does not show its state either."""
     event = notice.event
     if not isinstance(event, StateChanged) or not isinstance(event.state, ThermostatState) or not event.reachable:
         return None

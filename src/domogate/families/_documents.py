@@ -13,7 +13,10 @@ from domogate.families._wire import encode
 
 
 def build_documents(families: Iterable[Family], others: Mapping[str, str], *, base_url: str, version: str) -> Starlette:
-    """Each document is made at its first request. `others` has the names and paths of documents that other parts serve."""
+    """Return the application that serves the documents. A document is made when it is first requested.
+
+    `others` has the names and paths of documents that other parts of the gateway serve.
+    """
     by_slug = {family.slug: family for family in families}
     paths = {slug: f"/openapi/{slug}.json" for slug in by_slug} | dict(others)
     index = encode({"documents": {name: f"{base_url}{path}" for name, path in paths.items()}})

@@ -81,13 +81,14 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """The statuses that the specification lists for errors of this operation."""
     method: str = GET
     answer: Any = None
-    """The type of the body of a success; None for an empty body, bytes for a document that is not JSON."""
+    """The type of the body of a successful answer. None means an empty body; bytes means a document that is not JSON."""
     status: int = 200
-    """The status of a success."""
+    """The status of a successful answer."""
     body: Any = None
     """The type of the request body; None for an operation without a body."""
     kinds: frozenset[DeviceKind] = frozenset()
-    """The kinds of modules that a module parameter may name, or that an operation on an ambient uses."""
+    """The kinds of modules that a module parameter may name. For an operation on an ambient: the kinds of modules that it uses.
+    """
     may_be_empty: bool = False
     """True if the operation answers 204 when there is nothing to list."""
     has_etag: bool = False
@@ -142,11 +143,11 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Family(msgspec.Struct, frozen=True, kw_only=True):
-    """A family and its operations. The defaults are those of most families; a declaration states only its differences."""
+    """A family and its operations. The default values suit most families; a declaration gives only the values that differ."""
 
     name: str
     slug: str
-    """The name in the path of the OpenAPI document and in settings."""
+    """The name of the family in the path of its OpenAPI document and in settings."""
     prefix: str
     operations: tuple[Operation, ...]
     lifecycle: Lifecycle = CURRENT

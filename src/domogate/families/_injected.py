@@ -18,7 +18,7 @@ _FAULTS: tuple[tuple[InjectedFault, type[Fault], str], ...] = (
     (InjectedFault.INTERNAL, Internal, "the gateway failed to answer"),
     (InjectedFault.TIMEOUT, DeviceTimeout, "the device did not answer in time"),
 )
-# Only operations that list the status answer it, as for a password that is really expired (Spec 7).
+# Operations that do not list these statuses ignore the fault. They also ignore a password that is really expired (Spec 7).
 _ONLY_WHERE_LISTED = {InjectedFault.PASSWORD: 469, InjectedFault.TERMS: 470}
 
 

@@ -1,7 +1,8 @@
 """The ladder: finds the status for a fault.
 
-Each fault has an ordered list of statuses. An operation answers the first status that it also lists. Spec 7 gives the
-meanings, Decision 0002 gives the order. OUTSIDE has the statuses that an operation may answer without listing them.
+Each fault has an ordered list of statuses. An operation answers with the first of them that it also lists. Spec 7 gives the
+meanings of the statuses, Decision 0002 gives their order. OUTSIDE has the statuses with which an operation may answer without
+listing them.
 """
 
 from collections.abc import Set
@@ -43,7 +44,7 @@ LADDER: dict[type[faults.Fault], tuple[int, ...]] = {
 }
 
 OUTSIDE = frozenset({304, 401, 404, 405, 413, 429, 500, 502, 504})
-"""Statuses that an operation may answer without listing them. docs/decisions/index.md has a row for each status."""
+"""Statuses with which an operation may answer without listing them. docs/decisions/index.md has a row for each status."""
 
 
 def status_of(kind: type[faults.Fault], listed: Set[int]) -> int:

@@ -148,7 +148,10 @@ def parse_celsius(value: str | float, unit: str) -> float:
 
 
 def parse_end(text: str, offset_minutes: int, now: float) -> float:
-    """Return the end of a mode. The text is a time in the future, or an interval `start/end` that has begun."""
+    """Return the end of a mode, in seconds since the epoch.
+
+    The text is a time in the future, or an interval `start/end` that has already begun.
+    """
     start, slash, end = text.rpartition("/")
     at = _parse_date_time(end, offset_minutes)
     if not now < at <= LATEST_LOCAL:
@@ -159,7 +162,7 @@ def parse_end(text: str, offset_minutes: int, now: float) -> float:
 
 
 def _parse_date_time(text: str, offset_minutes: int) -> float:
-    """Parse a time. Without a UTC offset it is the local time of the device, as in E12."""
+    """Return a time in seconds since the epoch. A text without a UTC offset is in the local time of the device, as in E12."""
     try:
         moment = datetime.fromisoformat(text) if _is_date_time(text) else None
     except ValueError:
@@ -194,7 +197,7 @@ def _within(name: str, value: float, low: int, high: int) -> float:
 
 
 def _whole(name: str, value: float, low: int, high: int) -> int:
-    """Return the value as an int within the bounds. 50.0 is accepted too, because JSON has only one type of number."""
+    """Return the value as an int within the bounds. 50.0 is also accepted, because JSON has only one type of number."""
     if not _within(name, value, low, high).is_integer():
         raise ValueOutOfRange(f"{name} must be a whole number")
     return int(value)

@@ -12,7 +12,7 @@ from domogate.domain.ids import Id
 from domogate.families._family import PLACEHOLDER, Family, Operation, Parameter
 
 _KEPT_BYTES = 4_000_000
-"""The bytes of parsed paths that are cached for each family. Clients repeat the same few requests."""
+"""For each family, at most this number of bytes of parsed paths is cached. Clients repeat the same few requests."""
 _TARGET_BYTES = 500
 """The memory in bytes that a cached path needs in addition to its text."""
 
@@ -67,7 +67,10 @@ class Routes:
         self.find_kept = self._kept.get
 
     def keep(self, request: tuple[str, bytes], target: Target) -> None:
-        """Cache a parsed path, and drop the oldest paths above the limit. Only for requests that passed all checks."""
+        """Cache a parsed path, and remove the oldest paths if the cache is too large.
+
+        Call this only if the request passed all checks.
+        """
         if self._kept.setdefault(request, target) is target:
             self._kept_bytes += _TARGET_BYTES + len(request[1])
             while self._kept_bytes > _KEPT_BYTES:

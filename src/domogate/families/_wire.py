@@ -71,7 +71,7 @@ def cached_answer(encodings: dict[str, Any], key: str, build: Callable[[], objec
 
 
 def state_answer(encodings: dict[str, Any], key: str, state: State, build: Callable[[], object]) -> Answer:
-    """Return 200 with a body that shows a state. It is encoded once for each state."""
+    """Return 200 with a body that shows a state. The body is encoded once for each state and cached in `encodings`."""
     cached: tuple[State, Answer] | None = encodings.get(key)
     if cached is None or cached[0] is not state:
         cached = encodings[key] = (state, json_answer(build()))

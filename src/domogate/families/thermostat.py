@@ -88,7 +88,7 @@ async def read_measures(services: Services, call: Call) -> Answer:
 
 
 async def list_programs(services: Services, call: Call) -> Answer:
-    """List the programs. An offline thermostat gets 404 as in E12, although the gateway knows its programs."""
+    """List the programs. For an offline thermostat the answer is 404, as in E12, although the gateway knows its programs."""
     await services.control.check_reachable(call.module)
     listed = [WireProgram(program.number, program.name) for program in _programs_of(call.module)]
     return json_answer(ProgramList([ProgramsOfOne(listed, sender_to_wire(call.module))]))

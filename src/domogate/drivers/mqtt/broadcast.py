@@ -1,4 +1,4 @@
-"""Wakes several callers at once."""
+"""Wakes several waiting callers at the same time."""
 
 import asyncio
 

@@ -28,10 +28,12 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     client_certificate: str | None = None
     client_key: str | None = None
     client_id: str | None = None
-    """None means a new id at each start. Two clients with the same id disconnect each other, so a gateway of a cluster adds an
-    ending of its own."""
+    """None means a new id at each start.
+
+    If two clients use the same id, the broker disconnects one of them. So each gateway of a cluster adds its own ending.
+    """
     keepalive: int = 30
-    """In seconds. A connection without a packet for one and a half times this period is closed."""
+    """In seconds. If no packet arrives for one and a half times this period, the connection is closed."""
 
     def __post_init__(self) -> None:
         if problem := _find_problem_of_url(self.url):
@@ -55,7 +57,7 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         return f"MqttBroker({self.name!r}, {self.url!r})"  # without the password
 
     def with_unique_id(self) -> "MqttBroker":
-        """For gateways with the same settings: they add different endings to the client id."""
+        """Return a copy with a random ending of the client id, because gateways of a cluster have the same settings."""
         if self.client_id is None:
             return self
         return msgspec.structs.replace(self, client_id=f"{self.client_id[: _LONGEST_ID - 9]}-{uuid4().hex[:8]}")

@@ -67,7 +67,7 @@ class BrokerConnection:
                 try:
                     await self._serve(connection)
                 except ConnectionLost:
-                    pass  # `lost` has got the reason.
+                    pass  # `connection.lost` has the reason.
                 finally:
                     connection.close()
                 backoff.connection_ended(loop.time() - begun)
@@ -111,7 +111,7 @@ def _tls_context(broker: MqttBroker) -> ssl.SSLContext:
 
 
 def explain_error(error: Exception) -> str:
-    """Why a broker cannot be used, in words without the number of an error."""
+    """Return in words why a broker cannot be used. The text has no error numbers."""
     if isinstance(error, TimeoutError) and not str(error):
         return f"no answer within {CONNECT_WITHIN:g} seconds"
     if isinstance(error, ssl.SSLCertVerificationError):
@@ -122,6 +122,6 @@ def explain_error(error: Exception) -> str:
         return f"TLS failed: {error.reason.replace('_', ' ').lower()}"
     if isinstance(error, socket.gaierror) and error.strerror:
         return error.strerror
-    if numbers := _ERROR_NUMBER.findall(str(error)):  # One number for each address of the broker that was tried.
+    if numbers := _ERROR_NUMBER.findall(str(error)):  # The error has one number for each tried address of the broker.
         return ", ".join(dict.fromkeys(os.strerror(int(number)) for number in numbers))
     return str(error) or type(error).__name__

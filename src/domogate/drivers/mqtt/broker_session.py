@@ -22,16 +22,16 @@ from domogate.drivers.mqtt.warning_counter import WarningCounter
 from domogate.ports import Clock, ConnectionHealth
 
 READ_EVERY = 0.05
-"""Messages are collected for this number of seconds before they are read. Of most topics only the newest message is read."""
+"""Messages are collected for this number of seconds before they are read. For most topics, only the newest message is read."""
 READ_BATCH, READ_PAUSE = 10, 0.001
-"""After this number of messages, reading pauses for this number of seconds.
+"""After `READ_BATCH` messages, reading pauses for `READ_PAUSE` seconds.
 
-Reading all at once would delay other tasks by milliseconds.
+Without these pauses, other tasks would wait for some milliseconds.
 """
 POLL_DELAY, POLL_INTERVAL = 1.0, 0.1
-"""Seconds to wait for retained messages, and seconds between two polls.
+"""Seconds to wait for retained messages after connecting, and seconds between two polls.
 
-After the wait, modules without a message are polled one by one, because radio networks are slow.
+After this wait, modules that have sent no message are polled one by one, because radio networks are slow.
 """
 NEVER_SEEN_AFTER, CHECK_EVERY = 30.0, 5.0
 
@@ -63,7 +63,7 @@ class BrokerSession:
         """Number of messages that were received."""
 
     def list_tasks(self) -> Iterable[tuple[str, Callable[[], Coroutine[Any, Any, None]]]]:
-        """The tasks of the session by name. Each task runs until it is cancelled."""
+        """Return the tasks of the session, each with its name. Each task runs until it is cancelled."""
         return (
             ("connection", self._broker_connection.run),
             ("reader", self._run_reader),
@@ -172,7 +172,7 @@ class BrokerSession:
 
     @contextmanager
     def urgent(self, module: DrivenModule) -> Iterator[None]:
-        """While a caller waits for this module, its messages are read at once."""
+        """While a caller waits for this module, its messages are read as soon as they arrive."""
         topics = [topic.encode() for topic in module.codec.topics]
         for topic in topics:
             self._urgent[topic] = self._urgent.get(topic, 0) + 1

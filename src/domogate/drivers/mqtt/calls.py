@@ -1,4 +1,4 @@
-"""Orders, reads and pictures of a module. Each is sent once and before its deadline, and waits for the module's answer."""
+"""Orders, reads and pictures of a module. Each request is sent once, before its deadline, and waits for the module's answer."""
 
 import asyncio
 import math
@@ -18,7 +18,7 @@ from domogate.drivers.mqtt.properties import Properties, Publication, Unsupporte
 from domogate.ports import Picture
 
 FRESH_FOR = 60.0
-"""In seconds. If the last message of a module is not older, the module is not asked again."""
+"""In seconds. If the last message of a module is not older than this, a read does not ask the module again."""
 
 
 async def execute(session: BrokerSession, module: DrivenModule, order: Order) -> Report:
@@ -111,7 +111,7 @@ async def _call(
             acks = []
             for publication in publications:
                 acks.append(await publish(session, publication, call, deadline))
-                module.unanswered = True  # Set before the first message is sent: it is also true if a later message fails.
+                module.unanswered = True  # Set after the first message already, in case a later one fails.
             if by_broker:
                 acknowledged = asyncio.gather(*acks, return_exceptions=True)
                 await _in_time(session, acknowledged, deadline, "the broker did not acknowledge it")
@@ -123,9 +123,9 @@ async def _call(
 
 
 async def wait_answer(session: BrokerSession, call: PendingCall, deadline: float) -> None:
-    """Wait for the answer until the deadline.
+    """Wait for the answer until the deadline. Raises DeviceTimeout, or the fault with which the call ended.
 
-    An answer that arrived in time counts, even if the gateway was too busy to read it.
+    An answer that arrived in time counts, even if the gateway was too busy to read it in time.
     """
     await asyncio.wait((call.answered,), timeout=max(0.0, deadline - session.clock.now()))
     if not call.answered.done():
@@ -161,7 +161,10 @@ async def _in_time(session: BrokerSession, waiting: Awaitable[object], deadline:
 
 
 def _handle_ack(ack: "asyncio.Future[bytes]", topic: str, call: PendingCall) -> None:
-    """Handles the broker's answer to a message. A lost connection does not end the call: the device may have the message."""
+    """Handle the broker's acknowledgement of a message.
+
+    A lost connection does not end the call, because the device may have received the message.
+    """
     if ack.cancelled() or ack.exception() is not None:
         return
     reason = ack.result()[0]

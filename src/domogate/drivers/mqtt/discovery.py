@@ -15,7 +15,7 @@ from domogate.drivers.mqtt.packets import FAILURE, V5, V311, words_for
 from domogate.drivers.mqtt.payloads import Unreadable, read_json
 
 _LARGEST_ANNOUNCEMENT = 32 * 1024 * 1024
-"""One message has the list of all devices, with some kilobytes for each device."""
+"""In bytes. One message has the list of all devices, with some kilobytes for each device."""
 _MOST_TOPICS = 20_000
 _NAMESPACE = uuid.UUID("5a3e6f0c-8d0b-4b53-9a0a-2f6c8b0d7f11")
 _DEVICES, _CONFIG = "/bridge/devices", "/config"
@@ -27,7 +27,7 @@ _NO_BROKER = (
     ' `url = "mqtt://127.0.0.1:1883"` to the file domogate.toml, and use the flag `--config domogate.toml`.'
 )
 FAILURES = (BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError)
-"""The reasons why a broker cannot be used."""
+"""The exceptions that mean that a broker cannot be used."""
 
 
 def choose_broker(known: Sequence[MqttBroker], name: str | None) -> MqttBroker:
@@ -94,7 +94,10 @@ async def collect_announcements(broker: MqttBroker, seconds: float, base: str | 
 
 
 def find_modules(received: Mapping[str, bytes], broker: str | None = None) -> tuple[list[FoundModule], list[SkippedDevice]]:
-    """The modules in the announcements. `broker` is the name for their options, if there are several brokers."""
+    """Return the modules in the announcements, and the devices that cannot become modules.
+
+    `broker` is the name of the broker for the options of the modules, if there are several brokers.
+    """
     found: list[FoundModule] = []
     skipped: list[SkippedDevice] = []
     for candidate in _every_candidate(received):

@@ -15,15 +15,15 @@ KINDS = frozenset(OK_OF)
 
 
 def types_of(kind: DeviceKind) -> tuple[FailureType, ...]:
-    """The failure types of a unit (BLOCK) or of a controller (REMOTE)."""
+    """Return the failure types of a unit (BLOCK) or of a controller (REMOTE)."""
     prefix = OK_OF[kind].partition(".")[0]
     return tuple(one for one in FailureType if one.partition(".")[0] == prefix)
 
 
 def emergency_state(kind: DeviceKind, properties: Properties) -> EmergencyState | None:
-    """Return the state. None until the device has reported at least one failure type as present or absent.
+    """Return the state, or None until the device has reported for at least one failure type whether the failure is present.
 
-    Before that it must not be shown as working.
+    Before that, the device must not be shown as working.
     """
     known = properties.get("failures")
     if not known:
@@ -39,7 +39,10 @@ def emergency_state(kind: DeviceKind, properties: Properties) -> EmergencyState 
 
 
 def restore_properties(state: EmergencyState) -> Properties:
-    """Return the properties in a stored state. After a restart not every topic is read again, so tests could be lost."""
+    """Return the properties of a stored state.
+
+    After a restart, some topics send no message again, so their tests would be lost.
+    """
     ok = frozenset(OK_OF.values())
     properties = Properties(testing=state.testing, failures={one.type: one.type not in ok for one in state.failures})
     if state.charge is not None:

@@ -42,7 +42,7 @@ Readings = Mapping[str, Reading]
 _MakeState = Callable[[Properties, Readings], State | None]
 
 _MOST_OF_A_PLUG = 100_000
-"""The largest power or energy of a plug (Spec 2.13). A larger value is only in the history."""
+"""The largest power or energy in the state of a plug (Spec 2.13). Larger values are stored only in the history."""
 
 
 # States
@@ -88,7 +88,7 @@ def _thermostat(properties: Properties, readings: Readings) -> State | None:
 def _multisocket(properties: Properties, _: Readings) -> State | None:
     sockets = properties.get("sockets", {})
     known = sorted(sockets)
-    # Without gaps: an unknown socket would change the numbers of the sockets after it.
+    # The state needs all sockets: if one were missing, the sockets after it would get wrong numbers.
     return MultisocketState(sockets=tuple(sockets[socket] for socket in known)) if known == [*range(len(known))] != [] else None
 
 
@@ -122,7 +122,7 @@ KINDS = frozenset(_STATES)
 
 
 def make_state(kind: DeviceKind, properties: Properties, readings: Readings) -> State | None:
-    """The state of a module with these properties, or None while a required property is missing."""
+    """Return the state of a module with these properties, or None if a required property is missing."""
     return _STATES[kind](properties, readings)
 
 
@@ -171,9 +171,9 @@ _COMMANDS_BY_KIND: Mapping[DeviceKind, tuple[type, Callable[[Any], Properties]]]
 
 
 def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Properties:
-    """The properties that the command wants, without the properties in `always`. `lights.py` has the properties of lights.
+    """Return the properties that the command wants to set, without the properties in `always`.
 
-    Raises Unsupported, CommandNotSupported.
+    `lights.py` does this for lights. Raises Unsupported, CommandNotSupported.
     """
     command_type, make = _COMMANDS_BY_KIND.get(kind, (None, None))
     if command_type is None or make is None or not isinstance(command, command_type):
@@ -191,7 +191,7 @@ _UNSATURATED = 15
 
 
 def unconfirmed(wanted: Properties, heard: Properties) -> Properties:
-    """The part of `wanted` that this message does not confirm."""
+    """Return the properties of `wanted` that this message does not confirm."""
     left: dict[str, Any] = {}
     for what, value in wanted.items():
         if what == "sockets":

@@ -1,4 +1,4 @@
-"""Commands to lights: the properties to send, and the values to keep until the light is switched on (Decision 0067)."""
+"""Commands to lights: the properties to send, and the values to store until the light is switched on (Decision 0067)."""
 
 from domogate.domain.commands import SetLight
 from domogate.domain.states import LightState, LightTarget
@@ -8,7 +8,10 @@ from domogate.drivers.mqtt.properties import Properties
 
 
 def needs_report(module: DrivenModule, command: SetLight) -> bool:
-    """Whether the light must report first, because it is not known whether it is on, or whether it has levels and colours."""
+    """Whether the light must report before the command can be sent.
+
+    The driver must know whether the light is on, and whether it has levels and colours.
+    """
     if module.codec.confirmed_by_broker or module.has_reported("on"):
         return False
     if module.codec.settable is None:
@@ -17,7 +20,7 @@ def needs_report(module: DrivenModule, command: SetLight) -> bool:
 
 
 def plan_light(module: DrivenModule, command: SetLight) -> tuple[Properties, LightTarget | None]:
-    """The properties to send, and the level and colour to keep for a light that is off. Raises CommandNotSupported."""
+    """Return the properties to send, and the level and colour to store for a light that is off. Raises CommandNotSupported."""
     has_levels, has_colors = _can_set(module, "level"), _can_set(module, "hue")
     check_light(command, has_levels=has_levels, has_colors=has_colors)
     before = module.state if isinstance(module.state, LightState) else LightState(on=True)
@@ -47,7 +50,7 @@ def light_properties(command: SetLight, before: LightState, *, has_levels: bool 
 def _can_set(module: DrivenModule, what: str) -> bool:
     """Whether the device can set this property.
 
-    If the dialect has no list of such properties, a device can set what it reports.
+    If the dialect has no list of such properties, a device can set the properties that it reports.
     """
     settable = module.codec.settable
     return module.has_reported(what) if settable is None else what in settable

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from domogate.drivers.mqtt.properties import QueuePolicy
 
 _PARTS = 64
-"""Number of messages that are kept for a topic with the policy ALL."""
+"""The largest number of messages in the queue for a topic with the policy ALL."""
 
 
 class MessageQueue:
     """The unread payloads of each topic, as bytes.
 
-    The policy of a topic says how many payloads are kept: usually only the newest.
+    The policy of a topic says how many payloads the queue keeps: usually only the newest.
     """
 
     def __init__(self) -> None:

@@ -60,7 +60,7 @@ class PendingCall:
             self.answered.set_result(None)
         else:
             self.answered.set_exception(fault)
-            self.answered.exception()  # marks the exception as retrieved: the caller may have left
+            self.answered.exception()  # marks the exception as retrieved: the caller may have stopped waiting
 
 
 class DrivenModule:
@@ -83,11 +83,11 @@ class DrivenModule:
         self.subscribed_since: float | None = None
         """The time when its topics were subscribed. None if they are not subscribed."""
         self.unanswered = False
-        """An order or a read was sent, and no answer has arrived since then."""
+        """True if an order or a read was sent and no answer has arrived since then."""
         self.removed = False
-        """The module is no longer driven."""
+        """True if the module is no longer driven."""
         self._known = bool(attached.reported_at)
-        """The module has reported something, now or before the last restart."""
+        """True if the module has reported something, now or before the last restart."""
         before = self.state
         self._properties = restore_properties(before) if isinstance(before, EmergencyState) else Properties()
         self.preset = before.target if isinstance(before, LightState) and not before.on else None
@@ -113,10 +113,9 @@ class DrivenModule:
 
     @property
     def absence(self) -> Absence | None:
-        """Why the module cannot be reached.
+        """Why the module cannot be reached, or None if no cause is known.
 
-        If there are several causes, the cause nearest to the gateway: the broker before the device. None if it can be
-        reached, as far as is known.
+        If there are several causes, it is the cause that is nearest to the gateway: a lost broker comes before a silent device.
         """
         unavailable = (absence for absence in self._availability_absences.values() if absence is not None)
         return self._connection_absence or self._refusal_absence or next(unavailable, None) or self._silence_absence
@@ -129,7 +128,7 @@ class DrivenModule:
             self._connection_absence = Absence(why, self._connection_absence.since, evidence)
 
     def set_subscribed(self, now: float) -> None:
-        """The topics of the module are now subscribed."""
+        """Note that the topics of the module are now subscribed."""
         self._connection_absence = self._refusal_absence = None
         self.subscribed_since = now
 
@@ -139,7 +138,7 @@ class DrivenModule:
         )
 
     def check_silence(self, now: float, never_after: float) -> None:
-        """Find out whether the module never sent a message, or has been silent for too long."""
+        """Note an absence if the module never sent a message, or has been silent for too long."""
         if self._silence_absence is not None or self.subscribed_since is None:
             return
         if not self._known and now - self.subscribed_since >= never_after:
@@ -194,7 +193,7 @@ class DrivenModule:
             if self._silence_absence is not None and self._silence_absence.why is AbsenceReason.NEVER_SEEN:
                 self._silence_absence = None
         elif self._availability_absences.get(topic) is None:
-            self.received_at = None  # When the module comes back, its state may be different.
+            self.received_at = None  # When the module is online again, its state may be different.
             self._availability_absences[topic] = Absence(
                 AbsenceReason.ANNOUNCED, now, f"{topic}: {payload[:100].decode(errors='replace')}"
             )
@@ -223,7 +222,7 @@ class DrivenModule:
                 self.state = LightState(on=False, level=level, color=color, target=self.preset)
 
     def set_preset(self, preset: LightTarget) -> None:
-        """Keep this level and colour of a light that is off. They are sent when the light is switched on."""
+        """Store this level and colour of a light that is off. They are sent when the light is switched on."""
         self.preset = preset
         self._update_state()
 

@@ -24,7 +24,7 @@ def read_options(options: Mapping[str, Any]) -> Options:
 
 
 def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
-    """All problems of the options. Each has its path inside the options."""
+    """Yield all problems of the options. Each problem has its path inside the options."""
     if "dialect" not in options:
         yield (), f"the option dialect is missing; there are {', '.join(DIALECTS)}"
         return
@@ -42,13 +42,16 @@ def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterat
 
 
 def describe_options(kind: DeviceKind) -> OptionSchema | None:
-    """The JSON Schema of the dialects that can drive modules of this kind. The option `dialect` selects one of them."""
+    """Return the JSON Schema of the dialects that can drive modules of this kind. The option `dialect` selects one of them."""
     dialects = [options for options in get_args(Options) if kind in options.kinds]
     return msgspec.json.schema(reduce(or_, dialects)) if dialects else None
 
 
 def _explain(message: str) -> OptionProblem:
-    """Split a message of msgspec into a path and words. For an entry of a table, the path ends at the table."""
+    """Split a message of msgspec into a path and a problem.
+
+    If the problem is in an entry of a table, the path ends at the table.
+    """
     where = _AT.search(message)
     path: tuple[str | int, ...] = ()
     whole = True

@@ -119,7 +119,7 @@ def to_unsubscribe(packet_id: int, filters: Sequence[str], version: int) -> byte
 
 
 def to_publish(packet_id: int, topic: str, payload: bytes, version: int, expiry: int) -> bytes:
-    """A PUBLISH with QoS 1. After `expiry` seconds the broker must not deliver it any more (3.3.2.3.3)."""
+    """Return a PUBLISH with QoS 1. After `expiry` seconds the broker must not deliver it any more (3.3.2.3.3)."""
     properties = _properties(version, struct.pack("!BI", _MESSAGE_EXPIRY, expiry))
     return _packet(PUBLISH | 0x02, _text(topic) + struct.pack("!H", packet_id) + properties + payload)
 

@@ -6,7 +6,7 @@ from domogate.ports import Picture
 
 _SIGNATURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
 _EARLY = 2.0
-"""A picture may arrive this number of seconds before the message that the camera is on."""
+"""In seconds. A picture may arrive up to this time before the message that the camera is on."""
 
 
 def read_picture(payload: bytes) -> Picture:
@@ -34,7 +34,7 @@ class CameraPictures:
         self.changed.notify()
 
     def set_on(self, on: bool, now: float) -> None:
-        """Note whether the camera is on, as it reported. Pictures from before it was switched on are dropped."""
+        """Note whether the camera reported that it is on. Pictures that arrived before it was switched on are removed."""
         if not on:
             self._on_since = self._newest = None
         elif self._on_since is None:

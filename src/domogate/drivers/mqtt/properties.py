@@ -18,7 +18,7 @@ from domogate.ports import Picture
 
 
 class Properties(TypedDict, total=False):
-    """A message has some of these properties. It says nothing about a missing property."""
+    """The properties in a message. A message may have only some of them; nothing is known about the missing ones."""
 
     on: bool
     level: int
@@ -82,7 +82,7 @@ class Publication(msgspec.Struct, frozen=True, gc=False):
 
 
 class QueuePolicy(Enum):
-    """Which unread messages of a topic are kept."""
+    """Which unread messages of a topic stay in the queue."""
 
     LATEST = "each message is complete: the newest is enough"
     ALL = "each message is a part: all are kept, up to a limit"
@@ -113,8 +113,8 @@ class Codec(ABC):
 
     @abstractmethod
     def encode(self, wanted: Properties, /) -> Sequence[Publication]:
-        """The messages that set the properties. Raises Unsupported."""
+        """Return the messages that set the properties. Raises Unsupported."""
 
     @abstractmethod
     def encode_read(self) -> Sequence[Publication]:
-        """The messages that make the module report its state. Empty if the module cannot be asked."""
+        """Return the messages that make the module report its state. The result is empty if the module cannot be asked."""

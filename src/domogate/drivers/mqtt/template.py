@@ -22,7 +22,7 @@ _VALUE = "{value}"
 
 
 def _steps(path: str) -> tuple[str | int, ...] | None:
-    """The steps of a path such as `a.b[0].c`, or None if the text is not a path."""
+    """Return the steps of a path such as `a.b[0].c`, or None if the text is not a path."""
     steps: list[str | int] = []
     at = 0
     while at < len(path):
@@ -39,7 +39,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     topic: str
     path: str = ""
-    """If empty, the value is the whole payload, which need not be JSON."""
+    """If empty, the value is the whole payload, which does not have to be JSON."""
     map: dict[str, Scalar] = {}
     """The meaning of each value. Other values are ignored."""
     scale: float = 1.0
@@ -65,7 +65,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return found if isinstance(found, str | bool) else None
 
     def find(self, payload: bytes) -> Any:
-        """The value at the path, of any JSON type. Raises Unreadable."""
+        """Return the value at the path, of any JSON type. Raises Unreadable."""
         if not self.path:
             text = read_text(payload)
             return text if self.map else _as_scalar(text)
@@ -84,7 +84,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """How a property is sent: the topic, and a payload in which {value} stands for the value."""
+    """How a property is sent: the topic, and a payload in which {value} is replaced by the value."""
 
     topic: str
     payload: str = _VALUE
@@ -121,7 +121,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def _as_scalar(text: str) -> Scalar:
-    """A JSON number, true or false is converted. Everything else is text."""
+    """Return a number or a boolean if the text is a JSON number, true or false; otherwise return the text."""
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):

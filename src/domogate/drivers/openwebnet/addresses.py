@@ -78,13 +78,13 @@ def parse_zone(where_text: str) -> int | None:
 
 
 def parse_meter(where_text: str) -> str | None:
-    """The address of a meter or energy actuator, without the optional #0."""
+    """Return the address of a meter or energy actuator without the optional #0, or None if the text is not such an address."""
     match = _METER.fullmatch(where_text)
     return None if match is None else match[1]
 
 
 def find_key(who: int, where: str) -> str | None:
-    """The key of the device that a frame with this WHO and WHERE is about. None if the frame is about many devices."""
+    """Return the key of the device that a frame with this WHO and WHERE is about. None if the frame is about many devices."""
     match who:
         case 1 | 2:
             address = parse_where(where)

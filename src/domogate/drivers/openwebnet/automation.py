@@ -1,4 +1,7 @@
-"""WHO 2: shutters and blinds. Advanced actuators know their position. For others, the running time gives an estimate."""
+"""WHO 2: shutters and blinds.
+
+Advanced actuators know their position. For other actuators, it is estimated from the running time.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -105,7 +108,7 @@ class Shutter(PointDevice):
         return Plan((request,), lambda: self._is_moving_to(wanted))
 
     def _is_moving_to(self, wanted: int) -> bool:
-        """Whether the shutter has arrived or is moving there.
+        """Whether the shutter is at the wanted position or is moving there.
 
         A moving shutter counts, because a caller cannot wait for the whole movement.
         """

@@ -1,4 +1,4 @@
-"""One gateway and the bus behind it. Each frame goes to the modules that it is about, and orders become frames."""
+"""One gateway and the bus behind it. Each frame is passed to the modules that it is about, and orders are sent as frames."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
@@ -32,7 +32,7 @@ _DEVICE_TYPE = DimensionRequest(13, "", 15)
 
 
 class Bus:
-    """The modules behind one gateway. Each bus has its own connections, so a silent gateway does not delay the others."""
+    """The modules behind one gateway. Each bus has its own connections, so a silent gateway does not delay other buses."""
 
     def __init__(
         self, gateway: OpenWebNetGateway, clock: Clock, on_change: OnChange, on_failure: Callable[[BaseException], None]
@@ -90,7 +90,10 @@ class Bus:
             self._on_failure(error)
 
     def stop(self) -> Awaitable[object]:
-        """Stop at once; a new start is possible at once. The returned awaitable ends when all tasks have ended."""
+        """Stop immediately, without waiting. The bus can be started again immediately.
+
+        The returned awaitable ends when all tasks have ended.
+        """
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()
@@ -175,7 +178,10 @@ class Bus:
                 self._poller.schedule((module,))
 
     def _deliver(self, module: DrivenModule, frame: N, receive: Callable[[N, float], bool]) -> bool:
-        """Pass a frame to a device. An error in one device must not stop the others or the session."""
+        """Pass a frame to a device. Return whether the frame is about its state.
+
+        An error in one device must not stop the other devices or the session.
+        """
         now = self._clock.now()
         try:
             is_about_state = receive(frame, now)
@@ -188,7 +194,10 @@ class Bus:
         return is_about_state
 
     def _receive_group_command(self, command: Normal) -> None:
-        """Handles a command to all, an area or a group. Each module takes the new state, and one status request verifies it."""
+        """Handle a command to all devices, an area or a group.
+
+        Each module gets the new state, and one status request verifies it.
+        """
         found = False
         for module in self._modules:
             device = module.device
@@ -273,7 +282,7 @@ class Bus:
                 raise DeviceTimeout("the gateway accepted the order, but the device did not confirm it in time")
             pause = NEXT_CHECK
             if self._absence is not None:
-                continue  # The gateway may come back before the deadline.
+                continue  # The gateway may be connected again before the deadline.
             try:
                 await self._poller.read(module, deadline)
             except (NackReceived, NotSent, NoAnswer) as error:

@@ -18,7 +18,7 @@ REFUSED_FOR = 61.0
 """In seconds. After a refused password there is no new attempt for this time: gateways count failures and lock clients out."""
 
 IDLE_LIMIT = 15.0
-"""In seconds. Gateways close a session after half a minute. A session that was idle for longer than this is not used again."""
+"""In seconds. A session that was idle for longer is not used again: gateways close an idle session after half a minute."""
 
 
 class NotSent(Exception):
@@ -87,7 +87,7 @@ class CommandSession:
             if answered:
                 self._close_when_idle()
             else:
-                self.close()  # A late answer would be taken for the answer to the next request.
+                self.close()  # A late answer would be treated as the answer to the next request.
         return acknowledged
 
     async def _find_session(self, deadline: float) -> Session:
@@ -123,7 +123,7 @@ class CommandSession:
             self._session = None
 
     def stop(self) -> Awaitable[None]:
-        """Close at once. The returned awaitable ends when the connection is closed."""
+        """Close immediately. The returned awaitable ends when the connection is closed."""
         session = self._session
         self.close()
         return _wait_closed(session)

@@ -54,12 +54,12 @@ class Device(ABC):
 
     @abstractmethod
     def receive(self, event: Event, at: float) -> bool:
-        """Process a frame with one of the keys of this device. Returns False if the frame says nothing about its state."""
+        """Process a frame with one of the keys of this device. Returns False if the frame does not contain its state."""
 
     def receive_command(self, _command: Normal, _at: float) -> bool:
         """Process a command to many devices that includes this device.
 
-        Returns False if the command says nothing about its state.
+        Returns False if the command has no information about the state of this device.
         """
         return False
 
@@ -68,7 +68,10 @@ class Device(ABC):
         return False
 
     def is_addressed_by(self, _where: str) -> bool:
-        """Whether a command to that address, which means many devices, includes this device."""
+        """Whether this device is one of the devices to which a command to this address is sent.
+
+        The address stands for many devices.
+        """
         return False
 
     def plan(self, command: Command) -> Plan:

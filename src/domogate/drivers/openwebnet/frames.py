@@ -1,6 +1,6 @@
 """OpenWebNet frames: text between `*` and `##` (OpenWebNet, introduction).
 
-An unreadable frame is None and never an exception, because a bus may carry any text.
+For an unreadable frame the result is None and not an exception, because any text may arrive from a bus.
 """
 
 import re

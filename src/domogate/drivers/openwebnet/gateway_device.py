@@ -27,6 +27,6 @@ class GatewayDevice(Device):
         if not numbers:
             return False
         version, release, build = (*numbers, 0, 0)[:3]
-        # One number for the three: 3.1.27 becomes 30127 (in Spec 2.12 firmware is an integer).
+        # The three parts of the version become one number: 3.1.27 becomes 30127 (in Spec 2.12 firmware is an integer).
         self.state = GatewayState(firmware=min(version * 10_000 + release * 100 + build, 2_147_483_647))
         return True

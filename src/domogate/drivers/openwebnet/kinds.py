@@ -18,7 +18,7 @@ _PANEL = re.compile(r"[0-9]{2}(?:#4#[0-9]{2})?")
 
 
 class Kind:
-    """A kind of module on one WHO: its options, which of them are required, and the class of its device."""
+    """A kind of module in one system of the bus (WHO): its options, which of them are required, and the class of its device."""
 
     def __init__(self, who: int, make: _Make, *, needs: tuple[str, ...] = ("where",), takes: tuple[str, ...] = ()) -> None:
         self.who = who
@@ -58,7 +58,7 @@ def _find_kind(kind: DeviceKind, options: Mapping[str, Any]) -> Kind:
 
 
 def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
-    """The problems of the options of a module of this kind."""
+    """Yield the problems of the options of a module of this kind."""
     if kind not in KINDS:
         yield (), f"a MyHome bus has no module of kind '{kind}'; it has {', '.join(KINDS)}"
         return

@@ -37,7 +37,7 @@ LEVELS = range(2, 11)
 """The WHAT of each level of a dimmer with ten levels: 2 is 20 %, 10 is 100 %."""
 
 PULSES: Mapping[float, int] = MappingProxyType({0.5: 18, 30: 17, 60: 11, 120: 12, 180: 13, 240: 14, 300: 15, 900: 16})
-"""The number of seconds for which an actuator switches on, and the WHAT for this time."""
+"""For each number of seconds for which an actuator can switch on: the WHAT of this command."""
 _TIMED = frozenset(PULSES.values())
 _BLINKING = range(20, 30)
 _STEPS = (30, 31)
@@ -80,7 +80,7 @@ class Actuator(PointDevice):
 
     @abstractmethod
     def set_state(self, on: bool, level: int | None = None) -> None:
-        """Set the state that a frame reports. `level` is None if the frame has no level."""
+        """Set the state that a frame contains. `level` is None if the frame has no level."""
 
     def plan_switch(self, on: bool) -> Plan:
         before = self.state_count
@@ -172,9 +172,8 @@ class Light(Actuator):
     def _plan_off(self, command: SetLight, after: LightState, *, send: bool) -> Plan:
         """Return the plan for a light that is off after the command.
 
-        The bus cannot set its level: the level is sent with the next "on".
-
-        Without `send` the light is already off, so nothing is sent.
+        The bus cannot set the level of a light that is off, so the level is stored and sent when the light is switched on. If
+        `send` is false, the light is already off, so nothing is sent.
         """
 
         def keep_preset() -> None:
@@ -233,7 +232,7 @@ class Plug(Actuator):
             return False
         self.add_reading(*measured)
         if not isinstance(self.state, PlugState):
-            return False  # A reading does not tell whether the plug is on.
+            return False  # A reading does not show whether the plug is on.
         self.set_state(self.state.on)
         return True
 
@@ -280,13 +279,13 @@ class Relay(Actuator):
 
 
 def _tens(level: int) -> int:
-    """The nearest level of a dimmer with ten levels. The lowest level is 20 %."""
+    """Return the nearest level of a dimmer with ten levels. The lowest level is 20 %."""
     return max(20, min(100, (level + 5) // 10 * 10))
 
 
 def _within(reading: Reading | None) -> Reading | None:
     """Return the reading, or None if it is above the limit of Spec 2.13 for a plug.
 
-    The history has readings above the limit too.
+    Readings above the limit are stored only in the history.
     """
     return reading if reading is not None and reading.value <= 100_000 else None

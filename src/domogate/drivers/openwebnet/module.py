@@ -22,7 +22,7 @@ class DrivenModule:
         self.absence = absence
         self.has_changes = False
         self.is_urgent = True
-        """Changes are always reported at once: measured values arrive rarely, so they need no pause."""
+        """Changes are always reported immediately: measured values arrive rarely, so their reports need no pause."""
         self.received = 0
         """Number of frames about this module. A state counts as confirmed only after a new frame."""
         self.received_at = 0.0
@@ -38,7 +38,7 @@ class DrivenModule:
         return self.module.id
 
     def matches(self, module: Module) -> bool:
-        """Whether this object can be kept for that module: it must have the same kind and options."""
+        """Whether this object can still be used for the module: the module must have the same kind and options."""
         return (module.kind, module.options) == (self.module.kind, self.module.options)
 
     def mark_received(self, at: float) -> None:
@@ -51,7 +51,7 @@ class DrivenModule:
                 waiting.set_result(None)
 
     async def wait_until(self, holds: Callable[[], bool], seconds: float) -> bool:
-        """Wait for frames until the condition holds, at most this number of seconds. Returns whether it holds."""
+        """Wait for frames until the condition `holds` is true, at most this number of seconds. Returns whether it is true."""
         try:
             async with asyncio.timeout(max(0.0, seconds)):
                 while not holds():
@@ -69,7 +69,7 @@ class DrivenModule:
             self._waiting.discard(waiting)
 
     def make_report(self, now: float) -> Report:
-        """The state, with the readings since the last report."""
+        """Return a report with the state and the readings since the last report, or with the absence of the module."""
         if self.absence is not None or self.device is None:
             return Report(self.plant_id, self.id, now, reachable=False, absence=self.absence)
         return Report(self.plant_id, self.id, now, self.device.state, readings=self.device.take_readings())
@@ -81,7 +81,7 @@ class DrivenModule:
     def take_back(self, report: Report) -> None:
         """Called if the report was refused.
 
-        Its readings are sent with the next report, except where there are newer readings.
+        Its readings are sent with the next report. If a measure has a newer reading, only the newer one is sent.
         """
         self.has_changes = True
         if self.device is not None:

@@ -30,12 +30,12 @@ class Algorithm(IntEnum):
         return to_digits(secrets.token_hex(len(self._hex("")) // 2))
 
     def prove_as_client(self, gateway_nonce: str, client_nonce: str, password: str) -> str:
-        """The proof, for the gateway, that we know the password. Raises ValueError for an invalid nonce."""
+        """Return the proof for the gateway that this client knows the password. Raises ValueError for an invalid nonce."""
         parts = (from_digits(gateway_nonce), from_digits(client_nonce), _CLIENT, _GATEWAY, self._hex(password))
         return to_digits(self._hex("".join(parts)))
 
     def prove_as_gateway(self, gateway_nonce: str, client_nonce: str, password: str) -> str:
-        """The proof that the gateway knows the password too."""
+        """Return the proof that a gateway sends if it knows the password."""
         return to_digits(self._hex(from_digits(gateway_nonce) + from_digits(client_nonce) + self._hex(password)))
 
 
@@ -49,7 +49,7 @@ def to_digits(hexadecimal: str) -> str:
 
 
 def from_digits(digits: str) -> str:
-    """Raises ValueError if the text does not consist of pairs from 00 to 15."""
+    """Return the hexadecimal text of a digest. Raises ValueError if the text does not consist of pairs from 00 to 15."""
     values = [int(digits[at : at + 2]) for at in range(0, len(digits), 2)]
     if len(digits) % 2 or any(value > 15 for value in values):
         raise ValueError("not a text of hexadecimal digits, each written as two decimal digits")
@@ -84,7 +84,7 @@ _STEPS: dict[str, Callable[[int], int]] = {
 
 
 def answer_open(password: str, nonce: str) -> str:
-    """The answer to a nonce with the open password. Raises ValueError if the password is not a number."""
+    """Return the answer to a nonce with the open password. Raises ValueError if the password is not a number."""
     if not (password.isascii() and password.isdigit()):
         raise ValueError("the open password of this gateway is a number")
     value = int(password) & _BITS

@@ -21,7 +21,7 @@ POLL_EVERY = 300.0
 TIMEOUT = 10.0
 """The seconds that a read in the background may take."""
 MISSES = 2
-"""Number of lost answers in a row after which a device counts as absent. A busy bus may lose a frame."""
+"""After this number of reads in a row without an answer, a device counts as absent. A busy bus may lose a frame."""
 
 
 class NackReceived(Exception):
@@ -40,7 +40,7 @@ class Poller:
         self._wake = asyncio.Event()
 
     async def read(self, module: DrivenModule, deadline: float) -> bool:
-        """Read the device. Returns whether it answered. Raises NackReceived, NotSent, NoAnswer."""
+        """Read the device. Returns whether the device answered. Raises NackReceived, NotSent, NoAnswer."""
         assert module.device is not None
         before = module.received
         refused: Request | None = None

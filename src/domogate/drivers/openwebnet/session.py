@@ -29,7 +29,7 @@ class SessionLost(Exception):
 
 
 class SessionRefused(Exception):
-    """The gateway refused the login, or could not prove that it knows the password. Do not retry at once."""
+    """The gateway refused the login, or could not prove that it knows the password. Wait before the next attempt."""
 
 
 class Session:
@@ -48,7 +48,7 @@ class Session:
 
     @property
     def unreadable(self) -> int:
-        """Number of frames that could not be read so far."""
+        """The number of frames that could not be read since the session was opened."""
         return self._frames.unreadable
 
     def write(self, frame: Frame) -> None:
@@ -174,9 +174,9 @@ async def _prove_hmac(session: Session, password: str, algorithm: Algorithm) -> 
 
 
 async def _read_result(session: Session) -> Frame:
-    """Return the answer of the gateway to our proof. NACK also if the gateway closes the connection.
+    """Return the answer of the gateway to our proof. If the gateway closes the connection, the result is NACK.
 
-    A gateway that refuses the proof may do either (OpenWebNet, HMAC authentication).
+    A gateway that refuses the proof may send NACK or close the connection (OpenWebNet, HMAC authentication).
     """
     try:
         return await session.read()
@@ -189,7 +189,7 @@ def _wrong_password(session: Session) -> SessionRefused:
 
 
 def _keep_alive(writer: asyncio.StreamWriter) -> None:
-    """TCP keep-alive lets the system notice an unplugged gateway. A bus may be silent for hours."""
+    """Switch on TCP keep-alive, so that the system notices an unplugged gateway. A bus may be silent for hours."""
     connection = writer.get_extra_info("socket")
     if connection is None:
         return

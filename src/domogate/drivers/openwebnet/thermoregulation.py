@@ -77,7 +77,7 @@ def decode_temperature(text: str) -> float | None:
 
 
 def encode_set_point(celsius: float) -> str:
-    """Return the set point as the bus writes it, rounded to half degrees, because the bus knows no other values."""
+    """Return the set point in the form of the bus, rounded to half degrees, because the bus has no other values."""
     return f"{round(celsius * 2) * 5:04d}"
 
 

@@ -17,7 +17,10 @@ def _hour(now: float) -> float:
 
 
 class Light(Device[LightState]):
-    """A dimmer. It has a colour if its state has one. With the option `transition`, a change takes that number of seconds."""
+    """A dimmer. It has a colour if its state has a colour.
+
+    With the option `transition`, a change takes that number of seconds.
+    """
 
     __slots__ = ("_from", "_lasts", "_to", "_transition")
     reports = LightState
@@ -71,7 +74,7 @@ class Light(Device[LightState]):
     def execute(self, command: Command, now: float) -> None:
         if not isinstance(command, SetLight):
             raise self.refusal(command)
-        # Values that the command does not name stay at the target of the running transition, not at their present value.
+        # A value that is not in the command gets the target of the running transition, not its present value.
         before = self.state if self._transition is None else self._to
         has_colors = before.color is not None
         check_light(command, has_levels=has_colors or before.level is not None, has_colors=has_colors)
@@ -79,9 +82,9 @@ class Light(Device[LightState]):
         self.residents.pause(now)
 
     def _change_to(self, to: LightState, now: float) -> None:
-        """Switch the light on or off at once, because real lights confirm this at once.
+        """Switch the light on or off immediately, because real lights also confirm this immediately.
 
-        Level and colour change slowly while it is on.
+        While the light is on, its level and colour change slowly.
         """
         begin = self.state
         if not begin.on and to.level is not None:
@@ -119,7 +122,7 @@ def _between(begin: LightState, end: LightState, part: float) -> LightState:
 
 
 class Shutter(Device[AutomationState]):
-    """Takes `travel` seconds from closed to open. Residents open the shutter in the day and close it at night."""
+    """A shutter. It needs `travel` seconds to open. Residents open it in the day and close it at night."""
 
     __slots__ = ("_from", "_to", "_transition", "_whole_way")
     reports = AutomationState
@@ -174,7 +177,7 @@ class Shutter(Device[AutomationState]):
 
 
 class Heater(Device[HeaterState]):
-    """A relay that warms its room. Residents switch it on mostly in the morning and in the evening."""
+    """A relay that warms its room. Residents usually switch it on in the morning and in the evening."""
 
     __slots__ = ()
     reports = HeaterState

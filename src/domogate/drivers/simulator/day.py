@@ -15,7 +15,7 @@ from domogate.ports import AttachedModule
 DAY = 86_400
 _STEP = 60
 _BEFORE = DAY
-"""In seconds. The simulation begins this long before the day, so that the first values do not depend on the estate file."""
+"""In seconds. The simulation begins this time before the day, so that the first values do not depend on the estate file."""
 
 
 class DaySample(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ class DaySample(msgspec.Struct, frozen=True):
 def simulate_day_of(
     plant_id: Id, modules: Sequence[AttachedModule], thermostat_id: Id, *, seed: int, midnight: float, every: int = 300
 ) -> list[DaySample]:
-    """Return the day of one thermostat of a plant. `midnight` is its start in the thermostat's local time.
+    """Return the samples of one day of a thermostat. `midnight` is the start of the day in the thermostat's local time.
 
     Raises LookupError.
     """

@@ -1,6 +1,6 @@
-"""The base of all simulated devices: a state, how it changes with time, and how commands are executed.
+"""The base of all simulated devices: the state, how it changes with time, and how commands are executed.
 
-Simulated time may run faster than real time (Decision 0036). Devices know only simulated time. Reports and readings have real
+Simulated time may run faster than real time (Decision 0036). Devices use only simulated time. Reports and readings have real
 time, because freshness and history depend on the time at which the gateway received a value.
 """
 
@@ -19,7 +19,7 @@ from domogate.drivers.simulator.seeded_random import ResidentActivity, SeededRan
 class TimeScale:
     """Converts real time to simulated time and back.
 
-    Both are equal until `origin`. After it, simulated time is `speed` times as fast.
+    Both times are equal until `origin`. After it, simulated time runs faster by the factor `speed`.
     """
 
     __slots__ = ("_origin", "speed")
@@ -39,7 +39,10 @@ class TimeScale:
         return self._origin + (simulated - self._origin) / self.speed
 
     def interval(self, seconds: float, *, at_least: float) -> float:
-        """Simulated seconds, but at least `at_least` seconds of real time. This limits the reports of a fast plant."""
+        """Return an interval of simulated time that is at least `at_least` seconds of real time.
+
+        So a fast plant sends few reports.
+        """
         return max(seconds, at_least * self.speed)
 
 
@@ -90,7 +93,7 @@ class Device(ABC, Generic[S]):
 
     @abstractmethod
     def first_state(self) -> S:
-        """A plausible state, for a module without a known state."""
+        """Return a plausible state, for a module without a known state."""
 
     @property
     def watts(self) -> float:
@@ -99,7 +102,7 @@ class Device(ABC, Generic[S]):
 
     @property
     def warmth(self) -> float:
-        """The number of degrees by which the device warms its room in the long run. All its power becomes heat."""
+        """The number of degrees by which the device warms its room if it runs for a long time. All its power becomes heat."""
         return self.watts * 0.005
 
     @property
@@ -109,11 +112,11 @@ class Device(ABC, Generic[S]):
 
     @property
     def moving(self) -> bool:
-        """Whether the device is changing from one state to another. Then it is computed more often."""
+        """Whether the device is changing from one state to another. If it is, it is computed more often."""
         return False
 
     def evolve(self, now: float) -> None:
-        """Let time pass until `now`. `now` may be much later, or earlier if the clock was set back."""
+        """Let time pass until `now`. This may be much later than the last call, or earlier if the clock was set back."""
 
     def execute(self, command: Command, _now: float) -> None:
         """Change the state as the command says. Raises CommandNotSupported if the device can never execute it."""

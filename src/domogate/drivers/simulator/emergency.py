@@ -32,9 +32,9 @@ _BREAKS = {
 
 
 class Emergency(Device[EmergencyState]):
-    """An emergency controller. If its first state has failures, it keeps them.
+    """An emergency controller. If its first state has failures, they stay.
 
-    Otherwise it fails from time to time and is repaired hours later.
+    If its first state has no failures, the controller fails from time to time and is repaired hours later.
     """
 
     __slots__ = ("_failing", "_no_failure_until", "_slot", "_slots", "given")
@@ -53,7 +53,10 @@ class Emergency(Device[EmergencyState]):
         # repaired.
         self._failing = in_failure(failures) and failures in (self._failures_in(self._slot), self._failures_in(self._slot - 1))
         self.given = in_failure(failures) and not self._failing
-        """Whether the failures were given from outside. The simulator does not remove such failures."""
+        """Whether the failures came from outside, for example from the estate file.
+
+        The simulator does not remove such failures.
+        """
 
     def first_state(self) -> EmergencyState:
         return EmergencyState(failures=self.healthy)
@@ -117,7 +120,7 @@ class EmergencyUnit(Emergency):
         EmergencyTestKind.DURATION: FailureType.BLOCK_FAULTY_BATTERY,
     }
     _RESERVE = 1.3
-    """A good battery lasts this many times its rated duration."""
+    """A good battery lasts longer than its rated duration, by this factor."""
 
     def __init__(self, module: Module, state: EmergencyState | None, start: Start) -> None:
         super().__init__(module, state, start)
@@ -187,7 +190,7 @@ class EmergencyUnit(Emergency):
         lasts, failure = self.LASTS[kind], None
         if self.random.of(f"{kind} test fails", slot) < self.FAILS[kind]:
             failure = self._SHOWS[kind]
-            # A broken lamp is found at once. With a weak battery the lamp is on for a part of the time.
+            # A broken lamp is found immediately. With a weak battery the lamp is on for a part of the time.
             lasts *= 0.0 if kind is EmergencyTestKind.FUNCTION else self.random.between("tired", 0.3, 0.9, slot)
         self._charge = self._charge_at(now)
         self._running_test = _RunningTest(kind, now, now + lasts, failure)

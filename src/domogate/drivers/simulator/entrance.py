@@ -11,7 +11,7 @@ S = TypeVar("S", bound=LockState | CameraState | ActivationState)
 
 
 class _TimedDevice(Device[S]):
-    """Returns to its first state `LASTS` seconds after it was switched."""
+    """A device that returns to its first state `LASTS` seconds after it was switched."""
 
     __slots__ = ("_countdown",)
     LASTS: ClassVar[float]

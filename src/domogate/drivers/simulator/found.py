@@ -1,4 +1,4 @@
-"""Devices that a search with the simulator finds, to try out placing devices without hardware."""
+"""The devices that a search with the simulator finds. With them, people can try to place devices without hardware."""
 
 import uuid
 

@@ -12,13 +12,13 @@ from domogate.drivers.simulator.power import LOADS
 
 
 class Option(msgspec.Struct, frozen=True):
-    """One option: the JSON Schema of its value, the same in words, and the kinds that have it (empty means all)."""
+    """One option: the JSON Schema of its value, the schema in words, and the kinds of modules that have it (empty: all)."""
 
     wanted: str
     schema: OptionSchema
     kinds: frozenset[DeviceKind] = frozenset()
     each: bool = False
-    """The value is a list, and the schema is for each item."""
+    """If true, the value is a list, and the schema is for each item."""
 
     def is_of(self, kind: DeviceKind) -> bool:
         return not self.kinds or kind in self.kinds
@@ -88,7 +88,7 @@ OPTIONS: dict[str, Option] = {
 
 
 def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
-    """All problems of the options of a module of this kind."""
+    """Yield all problems of the options of a module of this kind."""
     for name, value in options.items():
         option = OPTIONS.get(name)
         if option is None or not option.is_of(kind):

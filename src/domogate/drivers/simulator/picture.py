@@ -70,7 +70,7 @@ _DAWN: Color = (240, 150, 92)
 
 
 def draw_entrance(random: SeededRandom, weather: Weather, name: str, at: float) -> bytes:
-    """The view of one panel at that simulated time, as PNG. The name of the panel and the time are below the picture."""
+    """Return the view of one panel at this simulated time, as PNG. The name of the panel and the time are below the picture."""
     daylight, clear = weather.daylight(at), weather.clearness(at)
     image = _entrance().copy()
     draw = ImageDraw.Draw(image)
@@ -128,7 +128,7 @@ def _draw_house(draw: ImageDraw.ImageDraw) -> None:
 
 
 def _draw_sky(draw: ImageDraw.ImageDraw, hour: float, daylight: float, clear: float) -> None:
-    """Sun and clouds, or moon and stars, to the right of the house."""
+    """Draw the sun and clouds, or the moon and stars, to the right of the house."""
     if daylight > 0:
         way = min(max((hour - 6.0) / 12.0, 0.0), 1.0)
         if clear > 0.3:
@@ -163,19 +163,19 @@ def _draw_label(draw: ImageDraw.ImageDraw, name: str, at: float) -> None:
 
 
 def _printable(text: str) -> str:
-    """The font has the letters of Latin-1. Other letters become a question mark, and line breaks become a space."""
+    """Return the text in letters of the font (Latin-1). Other letters become a question mark, line breaks become a space."""
     latin = text.encode("latin-1", "replace").decode("latin-1")
     return "".join(letter if letter.isprintable() else " " for letter in latin)
 
 
 @lru_cache(maxsize=1)
 def _font() -> ImageFont.ImageFont:
-    """The bitmap font of Pillow. It gives the same picture on every machine."""
+    """Return the bitmap font of Pillow. It gives the same picture on every machine."""
     return ImageFont.load_default_imagefont()
 
 
 def _box(draw: ImageDraw.ImageDraw, left: int, top: int, right: int, bottom: int, ink: int) -> None:
-    """A rectangle without its right column and bottom row."""
+    """Draw a rectangle that does not include the column `right` and the row `bottom`."""
     draw.rectangle((left, top, right - 1, bottom - 1), ink)
 
 

@@ -49,11 +49,11 @@ class SimulatedModule:
         self.absence: Absence | None = None
 
     def matches(self, module: Module) -> bool:
-        """Whether the device can be kept: the kind is the same, and no option differs except its behaviour."""
+        """Whether the device can still be used for the module: only the behaviour in the options may differ."""
         return self._kind is module.kind and self._options == _permanent(module.options)
 
     def apply_options(self, module: Module, now: float) -> None:
-        """Apply the behaviour from the module's options. While the reason of an absence stays the same, its start is kept."""
+        """Apply the behaviour from the module's options. If the reason of an absence stays the same, its start does too."""
         self.name = module.name
         if not self.responds:
             self.confirmed = False
@@ -86,9 +86,10 @@ class SimulatedModule:
         return bool(self.device.pending) or not self.reachable or (state is not self.reported and state != self.reported)
 
     def report(self, plant_id: Id, now: float, *, whole: bool) -> Report:
-        """The state and the readings since the last report. Without `whole`, the report has the state only if it changed.
+        """Return the state and the readings since the last report.
 
-        The report of an absent module has its last state only if that state was never reported.
+        If `whole` is false, the state is left out if it did not change. The report of an absent module has its last state only
+        if that state was never reported.
         """
         device = self.device
         if self.absence is not None:
@@ -134,14 +135,14 @@ DEVICES: dict[DeviceKind, type[Device[Any]]] = {
     DeviceKind.EMERGENCY_CONTROLLER: Emergency,
     DeviceKind.EMERGENCY_UNIT: EmergencyUnit,
 }
-"""The class of device for each kind. A scene is not a device: it has no state and takes no orders."""
+"""The class of device for each kind. A scene is not a device: it has no state and accepts no orders."""
 
 _BATCH = 25
 """After this number of modules, other tasks may run."""
 
 
 class SimulatedPlant:
-    """All simulated modules of one plant. Its methods take real time; its devices use simulated time."""
+    """All simulated modules of one plant. The arguments of its methods are real times; its devices use simulated time."""
 
     def __init__(self, plant_id: Id, seed: int, weather: Weather, time_scale: TimeScale) -> None:
         self.id = plant_id
@@ -161,8 +162,11 @@ class SimulatedPlant:
     # modules
 
     def attach(self, modules: Sequence[AttachedModule], now: float) -> Iterator[None]:
-        """Simulate exactly these modules. A module that is already simulated is kept. Each step handles a few modules."""
-        # Meters are last, because they measure the power of the others.
+        """Simulate exactly these modules.
+
+        Modules that are already simulated keep their devices. Each step handles a few modules.
+        """
+        # Meters are last, because they measure the power of the other devices.
         modules = sorted(modules, key=lambda attached: attached.module.kind is DeviceKind.ENERGYMETER)
         new: dict[Id, SimulatedModule] = {}
         for attached in modules:
@@ -206,7 +210,7 @@ class SimulatedPlant:
         )
 
     def _assign_rooms(self, now: float) -> None:
-        """Assign devices to rooms, and all devices to the meters. Only a room with a thermostat has a temperature."""
+        """Assign devices to rooms, and connect all devices to the meters. Only a room with a thermostat has a temperature."""
         devices = [module.device for module in self._modules.values() if module.device is not None]
         rooms: dict[str, Room] = {}
         for module in self._modules.values():
@@ -256,7 +260,7 @@ class SimulatedPlant:
         return bool(self._moving)
 
     def evolve_moving(self, now: float) -> list[Report]:
-        """Let time pass for devices that are moving. The returned changes count as reported."""
+        """Let time pass for devices that are moving. Return their changes, which then count as reported."""
         moving, self._moving = self._moving, {}
         for module in moving.values():
             self._evolve(module, self._time_scale.simulated(now))
@@ -267,7 +271,7 @@ class SimulatedPlant:
         return self.report(module, now)
 
     def take_picture(self, module: SimulatedModule, now: float) -> Picture:
-        """The picture of a camera that is on. Raises DeviceRefused."""
+        """Return a picture of a camera that is on. Raises DeviceRefused if the camera is off or the module is not a camera."""
         simulated = self._time_scale.simulated(now)
         if not isinstance(module.device, Camera):
             raise DeviceRefused("the device is not a camera")
@@ -282,7 +286,7 @@ class SimulatedPlant:
     # reports
 
     def take_changes(self, now: float) -> list[Report]:
-        """The changes since the last reports. They count as reported."""
+        """Return the changes since the last reports. They then count as reported."""
         return [self.report(module, now, whole=False) for module in self._modules.values() if module.has_changes]
 
     def take_first_reports(self, now: float) -> list[Report]:
@@ -299,7 +303,7 @@ class SimulatedPlant:
 
 
 def _without_bad_options(module: Module) -> Module:
-    """The module without its wrong options. It is reported as absent, but its state is kept."""
+    """Return the module without its wrong options. It is reported as absent, but its state does not change."""
     bad = {path[0] for path, _ in find_option_problems(module.kind, module.options)}
     if not bad:
         return module
@@ -307,7 +311,7 @@ def _without_bad_options(module: Module) -> Module:
 
 
 def _with_times(state: State | None, now: float) -> State | None:
-    """Readings without a time (from an estate file) get the present time."""
+    """Return the state. Its readings without a time (from an estate file) get the present time."""
     undated = {
         what: msgspec.structs.replace(reading, at=now)
         for what in MEASURES

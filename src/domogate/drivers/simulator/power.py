@@ -33,7 +33,7 @@ class Load(msgspec.Struct, frozen=True):
     swing: float = 0.0
 
     def watts_at(self, random: SeededRandom, at: float) -> float:
-        """Watts at this time."""
+        """Return the power in watts at this time."""
         noise = 1 + _NOISE * (2 * random.of("noise", floor(at / 60)) - 1)
         if not self.phases:
             wave = sin(2 * pi * (at / self.every + random.of("wave")))
@@ -47,7 +47,7 @@ class Load(msgspec.Struct, frozen=True):
         return self.idle * noise
 
     def average_watts(self, random: SeededRandom, begin: float, end: float) -> float:
-        """Average watts over a span. There is one sample for each minute, but at most `_SAMPLES` samples."""
+        """Return the average power in watts over a span. It uses one sample for each minute, but at most `_SAMPLES` samples."""
         times = min(max(ceil((end - begin) / 60), 1), _SAMPLES)
         step = (end - begin) / times
         return sum(self.watts_at(random, begin + (number + 0.5) * step) for number in range(times)) / times
@@ -100,7 +100,10 @@ class EnergyCounter:
         self._end = end
 
     def read(self, used: float) -> float:
-        """The value after `used` watt-hours in total. If `used` is less than before (a plug was removed), nothing is added."""
+        """Return the value after `used` watt-hours in total.
+
+        If `used` is less than before (a plug was removed), nothing is added.
+        """
         self._watt_hours += max(0.0, used - self._from)
         self._from = used
         if self._watt_hours >= self._end + 1:
@@ -113,7 +116,7 @@ def _shown(watts: float, most: float = inf) -> float:
 
 
 class Plug(Device[PlugState]):
-    """Uses power while it is on.
+    """A plug. It uses power while it is on.
 
     The option `load` names an appliance, and the option `watts` gives its power. Without these options, the seed of the
     simulator selects an appliance. If this appliance never uses the power of the stored state, the plug uses the stored power.
@@ -173,10 +176,10 @@ class Plug(Device[PlugState]):
 
 
 class Multisocket(Device[MultisocketState]):
-    """Has four sockets by default; its state or an option can have another number. Each socket has a load.
+    """A multisocket. It has four sockets unless its state or an option has another number. Each socket has a load.
 
     Power and energy are only in the history. The counter starts at 0 each time the module is attached, because the state of a
-    multisocket cannot hold it.
+    multisocket has no field for it.
     """
 
     __slots__ = ("_counter", "_drawn", "_loads", "_randoms", "_schedule")
@@ -241,7 +244,7 @@ class Multisocket(Device[MultisocketState]):
 
 
 class EnergyMeter(Device[EnergyMeterState]):
-    """Measures the power of all devices of its plant, plus the option `base` for the rest of the building."""
+    """A meter of the power of all devices of its plant, plus the option `base` for the rest of the building."""
 
     __slots__ = ("_base", "_counter", "_schedule", "read_consumption")
     reports = EnergyMeterState

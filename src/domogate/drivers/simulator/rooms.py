@@ -9,7 +9,7 @@ from domogate.drivers.simulator.weather import Weather
 
 _STEP = 120.0
 _STEPS = 100
-"""The heating is computed every `_STEP` seconds, or in `_STEPS` steps if more time passes at once."""
+"""The heating is computed every `_STEP` seconds. If much time passes in one call, it is computed in only `_STEPS` steps."""
 _MEMORY = 2 * 86_400.0
 """In seconds. Earlier events have no effect on the temperature of a room."""
 _SUN = 7.0
@@ -22,7 +22,7 @@ class Regulator(Protocol):
     """A thermostat in the room."""
 
     def regulate(self, at: float, celsius: float) -> float:
-        """Switch at this time and temperature. Returns the number of degrees by which it warms the room in the long run."""
+        """Switch on or off for this time and temperature. Returns by how many degrees it warms the room after a long time."""
         ...
 
 
@@ -31,7 +31,7 @@ class RoomDevice(Protocol):
 
     @property
     def warmth(self) -> float:
-        """The number of degrees by which the device warms the room in the long run."""
+        """The number of degrees by which the device warms the room if it runs for a long time."""
         ...
 
     @property
@@ -80,7 +80,7 @@ class Room:
             one.regulate(now, self.celsius)
 
     def _is_aired(self, at: float) -> bool:
-        """Sometimes in the day a resident opens a window for some minutes."""
+        """Whether a resident has opened a window at this time. Residents do this for some minutes, sometimes in the day."""
         slot, into = divmod(at, _AIRING_SPAN)
         if not self._airing_starts <= into < self._airing_starts + _AIRING:
             return False

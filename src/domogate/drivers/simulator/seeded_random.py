@@ -1,4 +1,4 @@
-"""Random numbers that are the same in every run. Each depends on the seed, the module, a purpose and a slot of time."""
+"""Random numbers that are the same in every run. Each depends on the seed, the module, a purpose and an interval of time."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -19,11 +19,11 @@ class SeededRandom:
         self._key = int.from_bytes(blake2b(f"{seed}/{module_id}".encode(), digest_size=8).digest(), "big")
 
     def derive(self, name: str) -> "SeededRandom":
-        """The random numbers of one part of the module."""
+        """Return the random numbers of one part of the module."""
         return SeededRandom(self._key, name)
 
     def of(self, purpose: str, slot: int = 0) -> float:
-        """A number in [0, 1), made by the last steps of splitmix64. It is fast enough for every tick."""
+        """Return a number in [0, 1), made by the last steps of splitmix64. This is fast enough for every tick."""
         mixed = (self._key ^ (crc32(purpose.encode()) * 0x9E3779B97F4A7C15)) + slot * 0xD1B54A32D192ED03 & _MASK
         mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _MASK
         mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _MASK
@@ -37,7 +37,10 @@ class SeededRandom:
 
 
 class TimeSlots:
-    """Divides time into equal slots. Each module has another offset, so that modules do not all change at the same time."""
+    """Divides time into intervals of equal length (slots).
+
+    Their start differs between modules, so modules change at different times.
+    """
 
     __slots__ = ("_phase", "_span")
 
@@ -62,7 +65,7 @@ class MeasureSchedule:
         self._due = now + every * (0.05 + random.of(purpose) / 2)
 
     def is_due(self, now: float) -> bool:
-        """True once per interval. Intervals that a jump of the clock skipped are not repeated."""
+        """Return True once per interval. If the clock jumps over several intervals, the result is True only once for them."""
         if now < self._due <= now + 2 * self._every:
             return False
         late = now - self._due
@@ -88,7 +91,10 @@ class ResidentActivity:
         self._paused_until = now + self.PAUSE
 
     def next_visit(self, now: float) -> int | None:
-        """The slot of time in which a resident uses this module, returned once. Otherwise None."""
+        """Return the present slot if a resident uses this module in it, but only once for each slot.
+
+        In all other cases return None.
+        """
         slot = self._slots.at(now)
         if slot == self._slot:
             return None

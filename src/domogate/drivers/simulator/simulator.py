@@ -1,4 +1,4 @@
-"""The simulator as a driver. Time passes in ticks. Orders and reads are answered at once; options can change this."""
+"""The simulator as a driver. Time passes in ticks. Orders and reads are answered without delay, unless options change this."""
 
 import asyncio
 from collections.abc import Sequence
@@ -105,7 +105,7 @@ class Simulator:
             await self._send(plant.take_changes(self._clock.now()))
 
     async def step_in_motion(self) -> None:
-        """The same as `step`, but only for moving devices."""
+        """Do the same as `step`, but only for moving devices."""
         for plant in [plant for plant in self._plants.values() if plant.in_motion]:
             try:
                 await self._send(plant.evolve_moving(self._clock.now()))

@@ -69,7 +69,7 @@ class Thermostat(Device[ThermostatState]):
 
     @property
     def measured_celsius(self) -> float | None:
-        """The last measured temperature of the room, in Celsius."""
+        """The last measured temperature of the room in Celsius, or None before the first measurement."""
         measured = self.state.temperature
         return None if measured is None else to_celsius(measured.value, measured.unit)
 
@@ -95,7 +95,10 @@ class Thermostat(Device[ThermostatState]):
             self._measure(now)
 
     def regulate(self, at: float, celsius: float) -> float:
-        """Apply the program and the end of a timed mode, and switch the heating or cooling."""
+        """Apply the program and the end of a timed mode, and switch the heating or cooling.
+
+        Returns by how many degrees the thermostat warms the room after a long time.
+        """
         ends = self._ends
         if ends is not None and at >= ends:
             self._end_timed_mode()
@@ -105,7 +108,7 @@ class Thermostat(Device[ThermostatState]):
 
     @property
     def _ends(self) -> float | None:
-        """The simulated time when the mode ends."""
+        """The simulated time when the mode ends, or None if it has no end."""
         ends = self.state.activation_time
         return None if ends is None else self.time_scale.simulated(ends)
 
@@ -118,7 +121,7 @@ class Thermostat(Device[ThermostatState]):
         self._period = None
 
     def _follow(self, at: float, *, restart: bool = False) -> None:
-        """In automatic mode: apply the set point of a period that has begun."""
+        """In automatic mode, apply the set point of a period that has begun."""
         period = self._period_at(at)
         if period is None or (period == self._period and not restart):
             return

@@ -9,12 +9,12 @@ _YEAR = 365.25
 
 
 class Weather:
-    """Depends only on the seed and on simulated time, so it repeats in every run. Hours are UTC."""
+    """The weather depends only on the seed and on simulated time, so it is the same in every run. Hours are UTC."""
 
     __slots__ = ("_day", "_random", "_spell", "_sunny")
 
     SPELL = 4.0
-    """The number of degrees by which a day may differ from the season."""
+    """The number of degrees by which a day may differ from the mean of its season."""
 
     def __init__(self, seed: int) -> None:
         self._random = SeededRandom(seed, "the weather")
@@ -23,7 +23,7 @@ class Weather:
         self._sunny = 0.0
 
     def outdoors(self, at: float) -> float:
-        """The temperature in Celsius: lowest at 5:00 and in January, highest at 17:00 and in July."""
+        """Return the temperature in Celsius: lowest at 5:00 and in January, highest at 17:00 and in July."""
         days = at / _DAY
         self._turn_to(floor(days))
         begins, ends = self._spell
@@ -31,17 +31,17 @@ class Weather:
         return season - 5.0 * cos(2 * pi * (at % _DAY - 5 * 3600) / _DAY) + begins + (ends - begins) * (days % 1)
 
     def sun(self, at: float) -> float:
-        """The strength of the sun: 0 at night, 1 at noon on a clear summer day."""
+        """Return the strength of the sun: 0 at night, 1 at noon on a clear summer day."""
         return self.clearness(at) * self.daylight(at)
 
     def daylight(self, at: float) -> float:
-        """The strength of the sun without clouds: 0 at night; at noon from a quarter (December) to 1 (June)."""
+        """Return the strength of the sun without clouds: 0 at night; at noon from a quarter (December) to 1 (June)."""
         days = at / _DAY
         height = 0.3 - 0.35 * cos(2 * pi * (days % _YEAR + 10) / _YEAR) - 0.65 * cos(2 * pi * (at % _DAY) / _DAY)
         return min(max(height, 0.0), 1.0)
 
     def clearness(self, at: float) -> float:
-        """The part of the sun that passes the clouds of that day."""
+        """Return the part of the sunlight that passes the clouds of that day."""
         self._turn_to(floor(at / _DAY))
         return self._sunny
 

@@ -25,9 +25,9 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             yield ("online",), "online and offline must differ"
 
     def read(self, payload: bytes, *, alone: bool) -> Properties:
-        """Return whether the module is online, as properties. Raises Unreadable.
+        """Return the property `available`: whether the module is online. Raises Unreadable.
 
-        `alone` says that the topic has no other use: then a message with another content is an error.
+        `alone` means that the topic has no other use. Then a message with another content is an error.
         """
         said = Source(topic=self.topic, path=self.path).read(payload) if self.path else read_text(payload)
         words = {self.online.lower(): True, self.offline.lower(): False}

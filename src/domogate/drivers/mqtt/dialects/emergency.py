@@ -31,7 +31,7 @@ _LATEST = 1e11
 
 
 class FailureSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where all failures are read at once: a word, a list of words, or a number whose bits are failures."""
+    """Where all failures are read together: from a word, a list of words, or a number whose bits are failures."""
 
     topic: str
     path: str = ""
@@ -52,7 +52,10 @@ class FailureSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             yield from _find_problem_of_type(kind, failure, ("bits", bit))
 
     def read(self, payload: bytes, kind: DeviceKind) -> dict[FailureType, bool] | None:
-        """Return for each failure whether it is present. None if the payload says nothing about failures. Raises Unreadable."""
+        """Return for each failure type whether the failure is present. None if the payload has no information about failures.
+
+        Raises Unreadable.
+        """
         found = Source(topic=self.topic, path=self.path).find(payload)
         types = types_of(kind)
         if self.bits:
@@ -66,7 +69,7 @@ class FailureSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         words = {as_text(item) for item in items}
         table: Mapping[str, str] = self.map or {one: one for one in types}
         present = {FailureType(table[word]) for word in words & table.keys()}
-        # A word that is not in the map may be a failure, so the device must not be called healthy.
+        # A word that is not in the map may be a failure, so the device must not be shown as working.
         if not words <= table.keys():
             present.add(_OTHER[kind])
         return {one: one in present for one in types if one is not OK_OF[kind]}

@@ -67,7 +67,7 @@ _PROPERTIES: Mapping[str, tuple[str, Callable[[Any], Any]]] = MappingProxyType(
         "loadActive": ("load_active", as_boolean),
     }
 )
-"""For each name in the options: the property, and how its value is read."""
+"""For each name in the options: the name of the property, and the function that reads its value."""
 _DECIMALS: Mapping[str, int] = MappingProxyType({"setPoint": 1})
 """Decimal places of sent values. All other numbers are sent as whole numbers."""
 _SOCKETS = {f"socket{number}": number - 1 for number in range(1, _MOST_SOCKETS + 1)}
@@ -114,7 +114,8 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
     availability: Availability | None = None
     ask: ReadRequest | None = None
     confirm: Literal["state", "broker"] = "state"
-    """Whether a new state or the broker confirms an order. `broker` is for a device that never confirms."""
+    """`state`: a new state of the device confirms an order. `broker`: the broker confirms it, for a device that never reports.
+    """
     picture: str | None = None
     """The topic on which a camera publishes pictures, as JPEG or PNG."""
 

@@ -24,7 +24,8 @@ class DialectOptions(
     broker: str | None = None
     """The name of the broker. It may be None if there is only one broker."""
     silent_after: float | None = None
-    """In seconds. A module without a message for this time counts as absent. If None, only its availability topic counts."""
+    """In seconds. A module that sends no message for this time counts as absent. If None, only its availability topic is used.
+    """
 
     @property
     def gives_pictures(self) -> bool:
@@ -40,7 +41,7 @@ class DialectOptions(
 
 
 def find_problem_of_topic(topic: str) -> str | None:
-    """The reason why the text is not a single topic, or None."""
+    """Return the reason why the text is not a single topic, or None if it is one."""
     if not topic:
         return "a topic is expected"
     if any(sign in topic for sign in "+#\0"):

@@ -1,4 +1,4 @@
-"""Tasmota: commands go to `cmnd/topic/…`, answers come on `stat/topic/…`, reports on `tele/topic/…`.
+"""Tasmota: commands are sent to `cmnd/topic/…`, answers come on `stat/topic/…`, and reports come on `tele/topic/…`.
 
 Each message has only a part of the state. Source: the documentation of Tasmota, pages "MQTT", "Commands", "Lights", "Blinds and
 Shutters" and "JSON Status Responses".
@@ -76,7 +76,7 @@ class Tasmota(Codec):
         self._command = command
         self._will = f"{report}LWT"
         relays = range(1, options.sockets + 1) if kind is DeviceKind.MULTISOCKET else (options.relay,)
-        # A device with one relay calls it POWER. A device with more relays calls them POWER1, POWER2 …
+        # In messages of a device with one relay, the relay is POWER. With more relays, they are POWER1, POWER2 …
         self._relays = {f"POWER{number}": number for number in relays} | ({"POWER": 1} if 1 in relays else {})
         self._powers = {f"{answer}{name}": number for name, number in self._relays.items()}
         self.topics = {

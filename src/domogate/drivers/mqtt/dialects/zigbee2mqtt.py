@@ -50,7 +50,7 @@ class Zigbee2MqttOptions(DialectOptions, tag="zigbee2mqtt", frozen=True, kw_only
 
     kinds: ClassVar[frozenset[DeviceKind]] = KINDS
     name: str = ""
-    """The friendly name or the address of the device. A module of kind gateway needs neither."""
+    """The friendly name or the address of the device. A module of kind gateway needs no name and no address."""
     base: str = "zigbee2mqtt"
     endpoint: str | None = None
     """The endpoint of the device, such as l1 or left, if it has several."""
@@ -106,7 +106,10 @@ class Zigbee2Mqtt(Codec):
         return _read_availability(payload)
 
     def _read_log(self, said: Mapping[str, Any]) -> Properties:
-        """Return the refusal in a log message about this device, or no properties. Only this log says that an order failed."""
+        """Return the property `refusal` from a log message about this device, or no properties.
+
+        Only this log shows a failed order.
+        """
         message = said.get("message")
         failed = _FAILED.fullmatch(message) if said.get("level") == "error" and isinstance(message, str) else None
         return Properties(refusal=failed["why"][:_LONGEST_REFUSAL]) if failed and failed["name"] == self._name else Properties()
@@ -234,7 +237,7 @@ def _on_off(value: object) -> bool | None:
 
 
 def _read_availability(payload: bytes) -> Properties:
-    """The message is `online` in older versions, or {"state": "online"}. An empty message has no information."""
+    """Return whether the device is online. The message is `online` (older versions) or {"state": "online"}; it may be empty."""
     if not payload:
         return Properties()
     state = payload if payload in (b"online", b"offline") else str(read_object(payload).get("state")).encode()
