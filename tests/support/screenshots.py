@@ -36,6 +36,7 @@ async def _wait_for_dial(walk: Walk) -> None:
 
 async def _wait_for_tiles(walk: Walk) -> None:
     await walk.page.locator(".tile").first.wait_for()
+    await walk.page.get_by_text("All is well.").wait_for()  # soon after the start, some modules have not reported yet
     await walk.page.locator(".chart canvas").first.wait_for()
 
 

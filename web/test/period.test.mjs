@@ -15,6 +15,10 @@ test("a week begins on Monday and ends at the next one", () => {
   assert.deepEqual(periodOf("week", ROME, 1, SUNDAY).until, since);
 });
 
+test("a week is named by its first and last day", () => {
+  assert.match(periodWords(periodOf("week", ROME, 0, SUNDAY)), /^19\D+25\D.*2026$/);
+});
+
 test("a day is one of the home, wherever the browser is", () => {
   const now = new Date("2026-11-16T08:00:00Z");
   assert.deepEqual(borders(periodOf("day", "Pacific/Kiritimati", 0, now)), at("2026-11-15T10:00Z", "2026-11-16T10:00Z"));

@@ -112,17 +112,27 @@ export function formatDate(at: Date, options: Intl.DateTimeFormatOptions = { dat
   return dateFormat(options).format(at);
 }
 
+/** "Nov 9 – 15, 2026". */
+export function formatDates(from: Date, until: Date, options: Intl.DateTimeFormatOptions): string {
+  return dateFormat(options).formatRange(from, until);
+}
+
 /** The time of today, or the date and time of another day, on the clocks of the zone. */
 export function formatTime(at: Date, now: Date = new Date(), timeZone: string = OWN_ZONE): string {
   const day = (time: Date): string => formatDate(time, { dateStyle: "short", timeZone });
   const today = day(at) === day(now);
   const words = formatDate(at, { ...(today ? {} : { dateStyle: "medium" }), timeStyle: "short", timeZone });
-  return words.replace(/\s(?=[AP]M$)/, "\u00a0"); // "10:41 AM" stays on one line
+  return onOneLine(words);
+}
+
+/** "10:41 AM" is not broken. */
+function onOneLine(words: string): string {
+  return words.replace(/\s(?=[AP]M$)/, "\u00a0");
 }
 
 /** The time of day, with seconds. */
 export function formatClock(at: Date): string {
-  return formatDate(at, { timeStyle: "medium" });
+  return onOneLine(formatDate(at, { timeStyle: "medium" }));
 }
 
 const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [

@@ -101,5 +101,11 @@ function Curve({ measure, all }: { measure: string; all: readonly Measurement[] 
   const lines = useMemo(() => [{ label: valueName(measure), token: "accent" as const, values: found.map(({ mean }) => mean) }], [found, measure]);
   const [first] = found;
   if (first && found.length < CURVE_FROM) return <Facts facts={[[valueName(measure), `${readingWords({ value: first.mean, unit: first.unit })} (${when(first.at)})`]]} />;
-  return <LazyChart label={valueName(measure)} unit={unitSymbol(first?.unit ?? "")} times={times} lines={lines} />;
+  const unit = unitSymbol(first?.unit ?? "");
+  return (
+    <>
+      <p class="chart-title">{`${valueName(measure)} (${unit})`}</p>
+      <LazyChart label={valueName(measure)} unit={unit} times={times} lines={lines} />
+    </>
+  );
 }

@@ -95,7 +95,7 @@ function Tiles({ of: { at, problems, drivers, database, plants, modules, webhook
       </Tile>
       <Tile title={t("console.overview.absent")} value={absent} of={modules.total} href="/console/modules?reachable=offline" bad={problems.some(({ kind }) => kind === "modules")}>
         {Object.entries(modules.absent).map(([why, number]) => (
-          <TileLink key={why} href={`/console/modules?reason=${encodeURIComponent(why)}`} words={valueWords("absence_short", why)} number={number} />
+          <TileLink key={why} href={`/console/modules?${why ? `reason=${encodeURIComponent(why)}` : "reachable=offline"}`} words={valueWords("absence_short", why || "unknown")} number={number} />
         ))}
       </Tile>
       <Tile title={t("console.overview.drivers")} value={running} of={drivers.length} href="/console/drivers" bad={running < drivers.length} />

@@ -1,6 +1,6 @@
 /** Days, weeks, months and years on the calendar of the home, and their hours, days or months. */
 
-import { formatDate } from "../app/i18n";
+import { formatDate, formatDates } from "../app/i18n";
 import { clockTime, instantOf } from "../app/local_time";
 
 export const RANGES = ["day", "week", "month", "year"] as const;
@@ -64,13 +64,13 @@ function midnight(zone: string, year: number, month: number, day: number): Date 
   return instantOf(Date.UTC(year, month, day), zone);
 }
 
-/** The name of a period: "16 November 2026", "9 – 15 November", "November 2026", "2026". */
+/** The name of a period: "Mon, Nov 16, 2026", "Nov 9 – 15, 2026", "November 2026", "2026". */
 export function periodWords({ range, zone, since, until }: Period): string {
   const words = (at: Date, options: Intl.DateTimeFormatOptions): string => formatDate(at, { ...options, timeZone: zone });
   if (range === "day") return words(since, { weekday: "short", day: "numeric", month: "short", year: "numeric" });
   if (range === "month") return words(since, { month: "long", year: "numeric" });
   if (range === "year") return words(since, { year: "numeric" });
-  return [since, new Date(until.getTime() - 1)].map((at) => words(at, { dateStyle: "medium" })).join(" – ");
+  return formatDates(since, new Date(until.getTime() - 1), { dateStyle: "medium", timeZone: zone });
 }
 
 const TICKS: Readonly<Record<Range, Intl.DateTimeFormatOptions>> = {

@@ -65,6 +65,9 @@ export function Chart({ label, unit, times, lines, height, zone = OWN_ZONE, tick
   );
 }
 
+/** Half of the last label of the axis of time is to the right of the chart, in pixels. */
+const LAST_LABEL = 28;
+
 function text(value: number | null | undefined, unit: string): string {
   return value === null || value === undefined ? "" : `${formatNumber(value, { maximumFractionDigits: 2 })} ${unit}`;
 }
@@ -91,6 +94,13 @@ function barScales(times: readonly Date[]): uPlot.Scales {
   };
 }
 
+/** A value without neighbours has no line. It is drawn as a point, also where points would be too dense. */
+function withoutNeighbours(plot: uPlot, series: number, all: boolean): number[] | null {
+  const values = plot.data[series] ?? [];
+  const isMissing = (index: number): boolean => values[index] === null || values[index] === undefined;
+  return all ? null : Array.from(values.keys()).filter((index) => !isMissing(index) && isMissing(index - 1) && isMissing(index + 1));
+}
+
 /** A short period has several ticks in one minute: only the first of them has words. */
 function withoutRepeats(words: readonly string[]): string[] {
   return words.map((one, index) => (one === words[index - 1] ? "" : one));
@@ -104,6 +114,7 @@ function options(width: number, height: number, unit: string, times: readonly Da
     width,
     height,
     tzDate: (at) => uPlot.tzDate(new Date(at * 1000), zone),
+    padding: [null, LAST_LABEL, null, null],
     cursor: { drag: { x: true, y: false } },
     legend: { markers: { fill: (_plot, index) => colour(lines[index - 1]?.token ?? "soft") } },
     ...(hasBars ? { scales: barScales(times) } : {}),
@@ -114,7 +125,7 @@ function options(width: number, height: number, unit: string, times: readonly Da
         stroke: colour(line.token),
         width: 2,
         value: (_plot: uPlot, value: number | null) => text(value, unit),
-        ...(line.bars ? bars() : hasBars ? steps() : {}),
+        ...(line.bars ? bars() : hasBars ? steps() : { points: { filter: withoutNeighbours } }),
       })),
     ],
     axes: [
