@@ -21,7 +21,7 @@ def register_metrics(gateway: "Gateway") -> None:
     )
     metrics.gauge("domogate_event_streams", "Event streams that are open", lambda: gateway.hub.open_streams)
     metrics.counter("domogate_events_streamed", "Events that were passed to streams", lambda: gateway.hub.sent)
-    metrics.gauge("domogate_webhooks", "Webhooks that have not ended", lambda: gateway.dispatcher.webhooks)
+    metrics.gauge("domogate_webhooks", "Webhooks that this gateway delivers", lambda: gateway.dispatcher.webhooks)
     metrics.counter(
         "domogate_webhook_deliveries",
         "Attempts to deliver by result; dead counts events that were given up",

@@ -93,7 +93,14 @@ class KeyAdmission:
         now = self._now()
         if entry.expires_at <= now:
             return None
-        return self._count(entry, now)
+        if entry.admitted is None:
+            return self._count(entry, now)
+        # As in `_note`: this is on the path of every read.
+        usage = entry.usage
+        if not usage.pending:
+            self._usages.unwritten.add(usage)
+        usage.pending += 1
+        return entry.admitted
 
     async def admit(self, key: bytes) -> Admitted:
         entry = await self._find(key)
