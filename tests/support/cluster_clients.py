@@ -7,7 +7,9 @@ import random
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -16,6 +18,8 @@ from support.cluster_history import OrderRequest, RightUse
 _PATIENCE = 40.0
 """In seconds. Longer than a gateway may be frozen, so that late answers are recorded too."""
 _READ_EVERY = 0.15
+_TWICE = 0.15
+"""The probability that an order is sent to two gateways at the same time."""
 
 
 def send(
@@ -58,7 +62,10 @@ def value_of(state: Mapping[str, Any] | None) -> int | None:
 
 @dataclass
 class OrderClient:
-    """Sends orders to its own lights, each through a gateway chosen at random. It repeats an order that got no answer."""
+    """Sends orders to its own lights, each through a gateway chosen at random. It repeats an order that got no answer.
+
+    Sometimes it sends an order to two gateways at the same time.
+    """
 
     name: str
     urls: Sequence[str]
@@ -74,13 +81,16 @@ class OrderClient:
     def run(self, stop: threading.Event) -> None:
         while not stop.wait(self.chance.uniform(0, 2 * self.pause)):
             plant, module = self.chance.choice(self.lights)
-            number = next(self._numbers)
-            for gateway in self.chance.sample(range(len(self.urls)), len(self.urls)):
-                if self._order(gateway, plant, module, number) is not None or stop.wait(0.2):
-                    break
+            order = partial(self._order, plant, module, next(self._numbers))
+            first, *others = self.chance.sample(range(len(self.urls)), len(self.urls))
+            at_once = [first, others.pop()] if self.chance.random() < _TWICE else [first]
+            with ThreadPoolExecutor(len(at_once)) as threads:
+                has_ended = any(list(threads.map(order, at_once)))
+            while others and not has_ended and not stop.wait(0.2):
+                has_ended = order(others.pop())
 
-    def _order(self, gateway: int, plant: str, module: str, number: int) -> str | None:
-        """Return the outcome; None if the gateway gave none."""
+    def _order(self, plant: str, module: str, number: int, gateway: int) -> bool:
+        """Return whether the gateway said how the order ended."""
         key = f"{self.name}-{number}"
         path = f"/home/v1/homes/{plant}/modules/{module}/commands"
         body, sent = {"do": "set light", **light_of(number)}, time.monotonic()
@@ -90,7 +100,7 @@ class OrderClient:
         answered = time.monotonic() if status else None
         order_id = f"home-{self.user_id}-{key}"
         self.requests.append(OrderRequest(order_id, module, number, gateway + 1, sent, answered, said))
-        return outcome
+        return outcome is not None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from support.cluster_clients import Right, light_of
 from support.spec_operations import ALL_SCOPES
 
 PLANTS, LIGHTS = 9, 2
-RIGHTS = 120
 OWNER, APP, KEY = "owner@example.com", "cluster-app", "cluster-estate-0123456789"
 _NAMESPACE = uuid.UUID("6f0f7c57-3b44-4f0e-9a55-0d1a5b7f7c11")
 
@@ -52,7 +51,7 @@ class Owner:
     rights: list[Right]
 
 
-async def issue_rights(settings: Settings) -> Owner:
+async def issue_rights(settings: Settings, count: int) -> Owner:
     async with open_tools(settings) as tools:
         user, client = await tools.store.find_user_by_email(OWNER), (await tools.store.list_clients())[0]
         assert user is not None
@@ -63,5 +62,5 @@ async def issue_rights(settings: Settings) -> Owner:
             return [await tools.signer.mint_token(kind, user, client, grant) for kind in kinds]
 
         access, identity = await issue(tools, TokenKind.ACCESS, TokenKind.ID)
-        rights = [Right(f"right {number}", (await issue(tools, TokenKind.ACCESS))[0]) for number in range(RIGHTS)]
+        rights = [Right(f"right {number}", (await issue(tools, TokenKind.ACCESS))[0]) for number in range(count)]
         return Owner(user.id, access, identity, rights)

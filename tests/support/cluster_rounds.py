@@ -42,7 +42,7 @@ SETTINGS = {
     "DOMOGATE_DEVICE_DEADLINE": "15",
     "DOMOGATE_WEBHOOK_NETWORKS": "127.0.0.0/8",
     "DOMOGATE_SIMULATOR_TICK": "3600",
-    "DOMOGATE_DRAIN": "3",
+    "DOMOGATE_DRAIN": "1",
 }
 
 
@@ -184,11 +184,12 @@ def open_cluster_rounds(
     shifts: Sequence[float] = (0.0, 0.0, 0.0),
     pause: float = 0.4,
     freezes: tuple[float, float] = FREEZES,
+    rights: int = 120,
 ) -> Iterator[ClusterRounds]:
     """A new cluster, with streams and webhooks.
 
     `shifts`: the seconds by which the clock of each gateway is wrong at the start. `pause`: the seconds between two orders of a
-    client, on average.
+    client, on average. `rights`: how many rights can be withdrawn.
     """
     folder.mkdir(parents=True, exist_ok=True)
     chance = random.Random(seed)
@@ -216,7 +217,7 @@ def open_cluster_rounds(
             database=environment["DOMOGATE_DATABASE"],
             secret_key=environment["DOMOGATE_SECRET_KEY"],
         )
-        owner = asyncio.run(issue_rights(settings))
+        owner = asyncio.run(issue_rights(settings, rights))
         urls = [member.base_url for member in cluster.members]
         receiver = ThreadedReceiver()
         stack.callback(receiver.close)
@@ -229,10 +230,10 @@ def open_cluster_rounds(
             OrderClient(f"c{number}", urls, owner.access_token, owner.user_id, lights[number::CLIENTS], _fork(chance), pause)
             for number in range(CLIENTS)
         ]
-        rights = Rights(urls, APP, owner.rights, _fork(chance))
-        readers = [Reader(url, number, rights) for number, url in enumerate(urls, 1)]
+        withdrawal = Rights(urls, APP, owner.rights, _fork(chance))
+        readers = [Reader(url, number, withdrawal) for number, url in enumerate(urls, 1)]
         faults = ClusterFaults(cluster, witness, chance, freezes)
-        yield ClusterRounds(witness, clients, readers, rights, streams, receiver, webhooks, journal, say, faults)
+        yield ClusterRounds(witness, clients, readers, withdrawal, streams, receiver, webhooks, journal, say, faults)
 
 
 def _fork(chance: random.Random) -> random.Random:
