@@ -1,7 +1,8 @@
-"""Compares the clock of this machine with the time that the store last saw. Nothing is pruned while they are far apart.
+"""Compares the clock of this machine with the last clock time that a gateway stored. Nothing is pruned while the two times are
+far apart.
 
-A clock that is 400 days ahead would remove all tokens and all history. A gateway that was off for long looks the same, so an
-operator confirms the clock then (Decision 0071).
+A clock that is 400 days ahead would remove all tokens and all history. After a gateway was off for a long time, the two times
+are also far apart. So in both cases an operator must confirm the clock (Decision 0071).
 """
 
 from datetime import UTC, datetime

@@ -4,7 +4,10 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """A word for a refusal that people meet. It is stable, so that a client can say the reason in the person's language."""
+    """A code for a refusal that people can get.
+
+    The codes do not change, so a client can show the reason in the person's language.
+    """
 
     HAS_ACCESS = "has_access"
     OWNER_HAS_NO_LIMITS = "owner_has_no_limits"
@@ -37,9 +40,9 @@ class Reason(StrEnum):
 
 
 class Refused(Exception):
-    """The service did not do what it was asked to do, and changed nothing.
+    """The service refused a request and changed nothing.
 
-    MailFailed is the exception: there the change was made.
+    MailFailed is different: the change was made, but the mail about it was not sent.
     """
 
     def __init__(self, message: str, reason: Reason | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The audit log: `AuditLog` writes it; `AuditTrail` reads it and verifies its chain of hashes."""
+"""The audit log. `AuditLog` writes the log. `AuditTrail` reads the log and verifies its chain of hashes."""
 
 from domogate.services.audit.actions import COMMAND_LINE, GATEWAY, GONE, NOBODY, AuditAction, AuditResult
 from domogate.services.audit.log import AuditLog, client_ref, key_ref, note_refusal, user_ref

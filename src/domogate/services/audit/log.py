@@ -32,7 +32,10 @@ _STOP_ATTEMPTS = 3
 
 
 def user_ref(user_id: Id) -> str:
-    """Return the reference to a user for an entry. The log replaces the id in it by the user's pseudonym."""
+    """Return the text that names a user in an entry.
+
+    When the log writes the entry, it replaces the id in this text by the user's pseudonym.
+    """
     return f"user:{user_id}"
 
 
@@ -111,7 +114,7 @@ class AuditLog(AuditTrail):
     def note(
         self, action: str, *, who: str, what: str, result: str, address: str = "", detail: Mapping[str, str] | None = None
     ) -> None:
-        """Add an entry, which is written soon. Repeated refusals are counted, and one entry has their number."""
+        """Add an entry, which is written soon. Repeated refusals get one common entry, which says how many they are."""
         details = {_clean(name): _clean(text) for name, text in list((detail or {}).items())[:_MAX_DETAILS]}
         # In `who`, a user is given as the id alone, without the prefix `user:`.
         actor = who if ":" in who or DASHED_UUID.parse_id(who) is None else user_ref(Id(who))
@@ -143,8 +146,11 @@ class AuditLog(AuditTrail):
         return pseudonym
 
     async def flush(self) -> None:
-        """Return when all earlier entries are on disk. Raises the errors of the store; then the entries are kept in memory."""
-        # The task goes on if the caller is cancelled. Otherwise a written batch could stay in the buffer and be written twice.
+        """Return when all earlier entries are on disk.
+
+        Raises the errors of the store. After an error the entries are still in memory.
+        """
+        # The task continues if the caller is cancelled. Otherwise a written batch could stay in memory and be written twice.
         await asyncio.shield(asyncio.create_task(self._flush(), name="flush of the audit log"))
 
     async def _flush(self) -> None:

@@ -1,9 +1,11 @@
 """Reads the audit log: list, verify, export.
 
-The hash of each record includes the hash of the record before it. So the chain breaks at a record that was changed, removed
-or inserted. A chain alone cannot show that its end was cut off: compare it with a hash that was kept elsewhere.
+The hash of each record includes the hash of the record before it. So the chain breaks at a record that was changed, removed or
+inserted. A chain alone cannot show that its last records were removed. To detect this, compare the chain with a hash that was
+stored outside the database.
 
-When old records are removed, a new record says which ones were removed, and which hash the first remaining record follows.
+When the gateway removes old records, it adds a removal record. The removal record says which records were removed, and has the
+hash of the last removed record.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -19,7 +21,11 @@ _PAGE = 500
 _PAGES_OF_A_SEARCH = 40
 """The number of pages that one search reads at most."""
 _DISORDER = 86_400.0
-"""In seconds. A record may be older than the record before it by this time, because somebody set the clock."""
+"""In seconds.
+
+The time of a record may be earlier than the time of the previous record by this number of seconds at most, because somebody set
+the clock back.
+"""
 NEWEST = 2**62
 """A number that is larger than the number of every record."""
 
@@ -35,7 +41,10 @@ class Broken(msgspec.Struct, frozen=True):
 
 
 class Verification(msgspec.Struct, frozen=True):
-    """The result of a check of the chain. Keep `last_hash` elsewhere: with it a later check can detect a cut-off end."""
+    """The result of a check of the chain.
+
+    If `last_hash` is stored outside the database, a later check can use it to detect that the last records were removed.
+    """
 
     records: int
     last_hash: str
@@ -63,7 +72,7 @@ class AuditTrail:
     ) -> Sequence[AuditRecord]:
         """Return the first `limit` records after number `after` that match action, user (as actor or subject) and time.
 
-        With `before`, return the last such records with numbers below it, the newest first.
+        With `before`, return the last `limit` matching records with numbers below `before`, the newest first.
         """
         newest_first = before is not None
         found: list[AuditRecord] = []
@@ -129,7 +138,7 @@ class AuditTrail:
     async def verify(self, *, last_hash: str | None = None) -> Verification:
         """Compute the hashes of the chain again, up to the first record that breaks it.
 
-        `last_hash` comes from an earlier check. If no record has this hash now, the end was cut off or rewritten.
+        `last_hash` comes from an earlier check. If no record has this hash now, the last records were removed or rewritten.
         """
         chain_check = _ChainCheck(last_hash)
         after, size = 0, _PAGE
@@ -149,7 +158,10 @@ class AuditTrail:
         return chain_check.finish()
 
     async def export(self, after: int = 0) -> AsyncIterator[bytes]:
-        """Yield one line of JSON for each record, with number, entry and hash. `verify_export` checks them without a store."""
+        """Yield one line of JSON for each record, with number, entry and hash.
+
+        `verify_export` checks these lines without a store.
+        """
         async for record in self._read(after):
             yield _encode_record(record) + b"\n"
 
@@ -177,7 +189,10 @@ class _Criteria(msgspec.Struct, frozen=True):
         )
 
     def is_past(self, entry: AuditEntry, *, newest_first: bool) -> bool:
-        """Whether the records from this one on are outside the period. Records are nearly in the order of their times."""
+        """Whether this record and all records that are read after it are outside the period.
+
+        Records are nearly in the order of their times.
+        """
         if newest_first:
             return self.since is not None and entry.at < self.since - _DISORDER
         return self.until is not None and entry.at > self.until + _DISORDER
@@ -242,9 +257,10 @@ class _ChainCheck:
         return Verification(records, GENESIS if last is None else last.hash, self.broken, removed)
 
     def _check_beginning(self) -> Broken | None:
-        """Check that the log begins with the record, and after the hash, that the last removal record names.
+        """Check the first record that is left after a removal.
 
-        Return a Broken if not.
+        The last removal record says which record must be the first, and which hash the record before it had. Return None if
+        this is true.
         """
         first, removal = self._first, self._removal
         if first is None or (first.number == 1 and removal is None):

@@ -1,4 +1,4 @@
-"""Builds the parts of authorization."""
+"""Builds the services of this folder."""
 
 from typing import Protocol
 
@@ -19,7 +19,7 @@ class AuthorizationStore(ExchangeStore, ConsentStore, Protocol):
 
 
 class Authorization:
-    """The parts of authorization, for the surfaces. Each part has its own file."""
+    """The services for OAuth that the surfaces use. Each service has its own file."""
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ class ClientAuthenticator:
     async def authenticate(self, client_id: str, secret: str | None, address: str = "") -> Client:
         """Authenticate a client. An unknown client and a wrong secret get the same error (RFC 6749 §5.2, invalid_client).
 
-        A public client has no secret (RFC 6749 §2.1); if it sends one, it is refused. After many wrong
+        A public client has no secret (RFC 6749 §2.1). If a public client sends a secret, it is refused. After many wrong
         secrets, further wrong secrets raise ClientThrottled.
         """
         client = await self._identities.find_client(client_id)

@@ -1,8 +1,8 @@
 """Limits requests with wrong client secrets: for each network, and for each pair of client and network.
 
-The secret is checked first, and the right secret is always accepted: wrong secrets of others must not stop an application.
-Client secrets cannot be guessed (Decision 0053), so this only limits work and entries in the audit log. Each process counts
-for itself.
+The secret is checked first, and the right secret is always accepted. So other callers with wrong secrets cannot stop an
+application. Client secrets cannot be guessed (Decision 0053), so this limit only saves work and entries in the audit log. Each
+process counts for itself.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from domogate.ports import Clock
 
 WRONG_FOR_CLIENT = 10
 WRONG_FROM_NETWORK = 100
-"""The numbers of wrong secrets that one network may send in a span: for one client, and for all clients together."""
+"""How many wrong secrets one network may send in one span of time: first for one client, then for all clients together."""
 SPAN = 60.0
 
 

@@ -22,7 +22,11 @@ ONLINE = "online."
 The store keeps a hash of the whole code, so the client cannot remove the prefix."""
 
 MOST_CHOSEN = 50
-"""A person with more plants gives an application access to all of them. This bounds the form, the grant and verified tokens."""
+"""A person can choose single plants only up to this number.
+
+A person with more plants gives an application access to all of them. This limits the size of the form, of the grant and of
+verified tokens.
+"""
 
 _SECURE = "https://"
 
@@ -48,7 +52,10 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """The consent page asks this: which scopes, and for which plants. Some of them are ticked."""
+    """The question of the consent page: which scopes the person grants, and for which plants.
+
+    Some scopes and plants are ticked at first.
+    """
 
     scopes: tuple[str, ...]
     plants: tuple[Plant, ...]
@@ -89,10 +96,11 @@ class Consents:
         self._notes = notes
 
     async def find_choice(self, user: User, asked: ConsentRequest) -> Choice | None:
-        """Return the newest choice of the person that allows all these scopes to this client. None: the person must be asked.
+        """Return the newest choice of the person that allows all these scopes to this client. Return None if the person must be
+        asked.
 
-        For offline access the person is always asked. The same is true for a client that another program could impersonate: a
-        client without a secret whose redirect URI any program on the machine could use (RFC 8252 §8.6).
+        For offline access the person is always asked. The person is also always asked about a client that another program could
+        impersonate. Such a client has no secret, and any program on the machine could use its redirect URI (RFC 8252 §8.6).
         """
         client = asked.client
         if client.id == PAGES_CLIENT:
@@ -108,8 +116,8 @@ class Consents:
     async def ask(self, user: User, asked: ConsentRequest) -> Question:
         """Return the question with its first ticks.
 
-        Scopes that can open a lock are not ticked. Plants are ticked as in the person's newest grant to this client; without
-        an earlier grant all are ticked.
+        Scopes that can open a lock are not ticked. Plants are ticked as in the person's newest grant to this client. If there
+        is no earlier grant, all plants are ticked.
         """
         about_plants = is_about_plants(asked.scopes)
         plants = await self._list_plants(user) if about_plants else ()

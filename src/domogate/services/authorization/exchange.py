@@ -65,7 +65,10 @@ class Exchange:
     async def redeem(
         self, client: Client, code: str, redirect_uri: str | None, verifier: str | None, address: str = ""
     ) -> TokenSet:
-        """Redeem a code (RFC 6749 §4.1.3). A failed attempt consumes the code too, so a stolen code becomes useless."""
+        """Redeem a code for tokens (RFC 6749 §4.1.3).
+
+        A failed attempt also consumes the code, so a stolen code becomes useless.
+        """
         require_grant(client, GrantType.AUTHORIZATION_CODE)
         if verifier is not None and not is_verifier(verifier):
             raise _refuse("The code_verifier must be 43 to 128 of the characters A-Z a-z 0-9 - . _ ~ (RFC 7636).")
@@ -128,7 +131,7 @@ class Exchange:
             self._notes.reused(client.id, presented.grant_id, address)
         repeated = rotation.outcome is RotationOutcome.REPEATED
         if repeated and await self._store.find_refresh_token(hash_secret(successor)) is None:
-            # The secret was replaced since the first answer, by an emergency rotation of the signing keys.
+            # Since the first answer, an emergency rotation of the signing keys has replaced the server secret.
             raise _refuse(_NO_REFRESH_TOKEN)
         if rotation.grant is None:
             raise _refuse(_NO_REFRESH_TOKEN)
@@ -151,7 +154,10 @@ def _reduce_scopes(grant: Grant | None, scope: str) -> tuple[str, ...]:
 
 
 def _check_redirect(client: Client, code: AuthorizationCode, redirect_uri: str | None) -> str | None:
-    """Return the error, or None. The redirect URI is optional with PKCE, or if the client has exactly one (Decision 0023)."""
+    """Return the error, or None if there is no error.
+
+    The request may leave out the redirect URI if it uses PKCE, or if the client has exactly one redirect URI (Decision 0023).
+    """
     if redirect_uri is None:
         if code.code_challenge is not None or len(client.redirect_uris) == 1:
             return None

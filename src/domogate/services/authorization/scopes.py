@@ -39,8 +39,10 @@ GROUP_OF: dict[str, ScopeGroup] = {
 }
 
 ON_PURPOSE = frozenset((ScopeGroup.DOORS, ScopeGroup.GATEWAY))
-"""The groups whose scopes can open a lock or administer something. The consent page does not tick them: a person does this
-on purpose."""
+"""The groups whose scopes can open a lock or administer something.
+
+The consent page does not tick these scopes: the person must tick them.
+"""
 
 PLANT_GROUPS = frozenset((ScopeGroup.SEE, ScopeGroup.SWITCH, ScopeGroup.DOORS))
 """The groups that are about the plants of the person."""
@@ -64,7 +66,8 @@ def split_scopes(text: str) -> tuple[str, ...]:
 
 
 def choose_scopes(client: Client, asked: str | None) -> tuple[str, ...]:
-    """Return the scopes that the client asks for and may have. If it asks for no scopes, return all its registered scopes.
+    """Return the scopes that the client asks for and may have. If the client asks for no scopes, return all its registered
+    scopes.
 
     Unknown scopes are ignored, as RFC 6749 §3.3 allows and OpenID Connect Core §3.1.2.1 requires.
     """

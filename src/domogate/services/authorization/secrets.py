@@ -18,7 +18,11 @@ def matches(secret: str, secret_hash: str | None) -> bool:
 
 
 def derive_successor(presented: str, server_secret: bytes) -> str:
-    """Return the refresh token that replaces this one. A retry gets the same value, although only its hash is stored."""
+    """Return the refresh token that replaces the presented token.
+
+    The new token is computed from the presented token. So a retry gets the same new token, although the store has only its
+    hash.
+    """
     return _to_base64url(hmac.digest(server_secret, b"refresh token\0" + encode_secret(presented), "sha256"))
 
 

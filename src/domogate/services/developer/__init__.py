@@ -1,1 +1,1 @@
-"""Services for developers of applications: own applications and keys, and receivers for testing webhooks."""
+"""Services for developers: registering their applications and keys, and receivers for testing webhooks."""

@@ -11,7 +11,7 @@ from domogate.services.refusals import Forbidden
 from domogate.services.rights.access import Role
 
 LONGEST = 60.0
-"""In seconds."""
+"""The longest time, in seconds, for which a developer can inject a fault."""
 
 
 class DeveloperFaults:
@@ -24,7 +24,10 @@ class DeveloperFaults:
     async def inject(
         self, principal: Principal, home_id: Id, module_id: Id, fault: InjectedFault, seconds: float, *, address: str
     ) -> float:
-        """Return the end of the fault. Raises Forbidden, NoSuchPlant, NotYourPlant, NoSuchModule, ValueOutOfRange."""
+        """Inject the fault, and return the time at which it ends.
+
+        Raises Forbidden, NoSuchPlant, NotYourPlant, NoSuchModule, ValueOutOfRange.
+        """
         await self._check(principal, home_id, module_id)
         until = self._clock.now() + min(seconds, LONGEST)
         await self._injector.inject(home_id, module_id, fault, until=until, who=principal.user_id, address=address)

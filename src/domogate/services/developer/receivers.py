@@ -1,7 +1,7 @@
 """Receivers for testing webhooks: they keep the last deliveries in memory, for some minutes (Decision 0081).
 
-A receiver has a URL under the gateway's own URL. The gateway hands a delivery to such a URL over in memory: no connection is
-opened, so the rules for addresses (Decision 0046) need no exception.
+A receiver has a URL under the gateway's own URL. The gateway passes a delivery for such a URL to the receiver in memory. It
+opens no connection, so the rules for the addresses of webhooks (Decision 0046) need no exception.
 """
 
 from collections import deque
@@ -58,7 +58,11 @@ class Receivers:
         self._by_url: dict[str, Receiver] = {}
 
     def open(self, user_id: Id) -> Receiver:
-        """Make a receiver. It ends the oldest receiver of a person who has too many. Raises Conflict if all are in use."""
+        """Make a receiver for the person.
+
+        If the person has too many receivers, the oldest one ends. Raises Conflict if the gateway already has as many receivers
+        as allowed.
+        """
         self._forget_expired()
         own = [url for url, receiver in self._by_url.items() if receiver.user_id == user_id]
         if len(own) >= MOST_PER_PERSON:
@@ -95,7 +99,7 @@ class Receivers:
 
 
 class ReceiverSender:
-    """Hands deliveries to receivers over in memory. `others` sends all other deliveries."""
+    """Passes deliveries for receivers on in memory. `others` is the sender of all other deliveries."""
 
     def __init__(self, receivers: Receivers, others: WebhookSender, clock: Clock) -> None:
         self._receivers = receivers

@@ -20,9 +20,14 @@ from domogate.wire import to_datetime
 MOST_APPLICATIONS, MOST_KEYS = 10, 5
 """The numbers of applications and keys that one person may have."""
 MOST_NEW, NEW_SPAN = 20, 86_400.0
-"""The number of applications and keys that one person may register in a span, together. Deleted ones are counted too."""
+"""How many applications and keys, counted together, one person may register in `NEW_SPAN` seconds.
+
+Deleted applications and keys also count.
+"""
 MOST_URLS, LONGEST_URL = 10, 1_000
-"""The number of redirect URIs, and of origins, of one application; the length of each."""
+"""The limits of one application: the number of its redirect URIs and the number of its origins, and the length of each URI or
+origin.
+"""
 
 SCOPES = tuple(scope for scope in KNOWN_SCOPES if scope not in (DEVELOPER_SCOPE, MANAGE_SCOPE))
 """The scopes that these applications can have. An application with another scope needs an operator."""
@@ -37,7 +42,7 @@ class SelfServiceRules(msgspec.Struct, frozen=True):
 
 
 class SelfServiceStore(DeveloperStore, SubscriptionStore, Protocol):
-    """The parts of the store with own applications, keys and their usage."""
+    """The parts of the store with people's applications and keys, and with the usage of the keys."""
 
 
 class OwnKey(msgspec.Struct, frozen=True):
@@ -48,7 +53,7 @@ class OwnKey(msgspec.Struct, frozen=True):
 
 
 class SelfService:
-    """The applications and keys of people. Seeing and deleting them is always allowed."""
+    """The applications and keys of people. A person may always see and delete them, even if self-service is not allowed."""
 
     def __init__(
         self, store: SelfServiceStore, people: People, clock: Clock, new_key: NewSubscriptionKey, rules: SelfServiceRules
@@ -136,7 +141,10 @@ class SelfService:
             raise NotFound("You have no such application.")
 
     def _admit(self, by: Actor) -> Id:
-        """Return the person, if they may register one more. Raises Forbidden, TooManyRequests."""
+        """Return the id of the person, if the person may register one more application or key.
+
+        Raises Forbidden, TooManyRequests.
+        """
         self.check_enabled()
         assert by.user_id is not None, "only people register for themselves"
         if wait := self._new.wait(by.user_id, self._clock.now()):
@@ -149,7 +157,7 @@ class SelfService:
 
 
 def _check(client: Client) -> None:
-    """Check the rules that only these applications have. Raises Invalid."""
+    """Check the rules that hold only for applications of self-service. Raises Invalid."""
     if refused := [scope for scope in client.scopes if scope not in SCOPES]:
         raise Invalid(f"An application with the scope {refused[0]!r} needs an operator; allowed are: {', '.join(SCOPES)}.")
     for urls in (client.redirect_uris, client.post_logout_redirect_uris, client.origins):

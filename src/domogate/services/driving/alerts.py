@@ -30,7 +30,7 @@ class _Controller:
         self.absent: set[str] = set()
 
     def note_unit(self, unit_id: str, state: object, reachable: bool) -> None:
-        """Update a unit of this controller. If `state` is None, its failures did not change."""
+        """Update a unit of this controller. If `state` is None, the failures of the unit did not change."""
         (self.absent.discard if reachable else self.absent.add)(unit_id)
         if state is not None:
             breaks = isinstance(state, EmergencyState) and in_failure(state.failures)
@@ -57,7 +57,7 @@ class _Controller:
 
 
 class Alerts:
-    """The controllers of one plant. Adds the alert to their reports."""
+    """Knows the controllers of one plant, and adds the alert to their reports."""
 
     def __init__(self) -> None:
         self._controllers: dict[str, _Controller] = {}

@@ -28,7 +28,7 @@ STOPPING = "the module is offline: the gateway is stopping"
 
 
 class RunningDrivers(Protocol):
-    """Finds running drivers, and says why a driver is not running. The supervisor implements it."""
+    """Finds running drivers, and says why a driver is not running. The supervisor implements this interface."""
 
     def find(self, name: str) -> Driver | None: ...
     def absence_of(self, name: str) -> Absence: ...
@@ -58,7 +58,7 @@ class DrivingContext:
 
 
 class Attachment:
-    """The attachment of one plant to its drivers. It is renewed after a change and retried after a failure."""
+    """Attaches one plant to its drivers. It does this again after a change of the plant, and retries after a failure."""
 
     def __init__(
         self,
@@ -194,7 +194,10 @@ class Attachment:
         return None if error is None else absence_after(error, self._clock.now())
 
     def can_retry(self, name: str) -> bool:
-        """Whether to ask this driver again now to attach its modules. False after a timeout: a later retry asks the driver."""
+        """Whether this driver can be asked again now to attach its modules.
+
+        False after a timeout: then a later retry asks the driver.
+        """
         if name in self.failed:
             return not isinstance(self.failed[name], TimeoutError)
         return self._drivers.find(name) is not None

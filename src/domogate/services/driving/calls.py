@@ -1,7 +1,7 @@
 """Calls to drivers with a deadline. The caller gets an answer at the deadline at the latest, even if the driver hangs.
 
-A call runs in its own task, which is cancelled at the deadline. If the driver ignores the cancellation, the call is stuck: the
-plant has one call more until this call ends. Reports and pictures outside the limits of Spec 8 are refused.
+A call runs in its own task, which is cancelled at the deadline. If the driver ignores the cancellation, the call is stuck. A
+stuck call counts as a call of the plant until it ends. Reports and pictures outside the limits of Spec 8 are refused.
 """
 
 import asyncio
@@ -113,7 +113,7 @@ class DriverCalls:
         return outcome
 
     async def ask(self, deadline: float, work: Callable[[DriverCall], Coroutine[Any, Any, T]]) -> T:
-        """Start a call and wait for its result. Raises its fault."""
+        """Start a call, wait for it and return its result. Raises the fault of the call."""
         return await self.wait_for(self.run(deadline, work))
 
     @staticmethod

@@ -48,7 +48,8 @@ class Driving:
         random_source: random.Random | None = None,
         holdings: Holdings | None = None,
     ) -> None:
-        """`simulated_plants`: how many plants without a real device are driven at once. Other plants are always driven.
+        """`simulated_plants`: how many plants without a real device are driven at the same time. Plants with a real device are
+        always driven.
 
         `holdings`: the plants that this gateway of a cluster holds. None means that this gateway drives all plants.
         """
@@ -126,7 +127,7 @@ class Driving:
     # plants
 
     def _find_or_make(self, plant_id: Id, *, real: bool = False) -> DrivenPlant:
-        """Return the driven plant. If there is none, make and start one.
+        """Return the driven plant with this id. If there is none, make and start one.
 
         Raises NotHeld, or DeviceOffline if the gateway is stopping.
         """
@@ -311,7 +312,7 @@ class Driving:
             except Fault as fault:
                 _log.warning("resumed order not confirmed", order_id=order.id, fault=fault.message)
             except NotHeld:
-                return  # the next holder resumes it
+                return  # the next holder of the shard resumes the order
 
 
 def _of_shards(shards: Collection[int] | None, plant_ids: Sequence[Id]) -> Sequence[Id]:

@@ -81,7 +81,7 @@ class DrivenPlant:
         await self.stop()
 
     async def stop(self, *, detach: bool = True) -> None:
-        """End all calls and detach the modules. With `detach=False` they are not detached, because the drivers stop too."""
+        """End all calls and detach the modules. With `detach=False` the modules stay attached, because the drivers stop too."""
         self.begin_stop()
         work = self.list_work()
         for task in work:
@@ -240,7 +240,7 @@ class DrivenPlant:
             raise
         call.take_back()
         if call.is_late():
-            await self._report((report,))  # too late for the caller, but the new state is true
+            await self._report((report,))  # too late for the caller, but the module has this state
             raise DeviceTimeout(_NOT_CONFIRMED)
         # There must be no await between the answer and this line, so that the report cannot overwrite a later one.
         await self._recorder.confirm(OrderEnd(order.id, OrderState.CONFIRMED, self._clock.now()), report)

@@ -1,11 +1,11 @@
 """Writes reports and orders to the store, and keeps the last report of each driven module in memory.
 
-The store takes reports in the order of the calls; reports of many callers share a commit. Reports that nobody asked for wait
-in the queue of their driver, so a driver that sends too many reports delays only itself. The answer to an order or a
-question is written at once. A report that arrives late does not replace a newer report.
+The store writes reports in the order of the calls. Reports of many callers share a commit. Reports that nobody asked for wait
+in the queue of their driver, so a driver that sends too many reports delays only itself. The answer to an order or a question
+is written at once. A report that arrives late does not replace a newer report.
 
-An order is written before it is sent, and it is ended once. If its process has ended, another process ends it (Decision
-0034).
+An order is written before it is sent, and its end is written once. If the process that sent the order has stopped, another
+process writes the end (Decision 0034).
 """
 
 import asyncio
@@ -189,7 +189,10 @@ _MOST_RESUMED = 10_000
 
 
 class Orders:
-    """Every order is on disk before it is sent. It is sent at most once, and never after its deadline."""
+    """Writes orders to the store.
+
+    Every order is on disk before it is sent. It is sent at most once, and never after its deadline.
+    """
 
     def __init__(self, store: OrderStore, clock: Clock) -> None:
         self._store = store
@@ -197,7 +200,7 @@ class Orders:
         self._settling: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Start to settle the orders of processes that have ended, regularly."""
+        """Start a task that regularly settles the orders of processes that have stopped."""
         self._settling = asyncio.create_task(self._settle_regularly(), name="settle orders")
 
     async def stop(self) -> None:
@@ -283,7 +286,7 @@ class Orders:
 
 
 def answer_again(record: OrderRecord) -> Report:
-    """Return the report for a repeated order; it has no state. Raises a fault if the order was not confirmed."""
+    """Return the report for a repeated order. This report has no state. Raises a fault if the order was not confirmed."""
     if record.state is OrderState.FAILED:
         raise DeviceRefused(record.problem or "the device did not carry out the order")
     if record.state is OrderState.UNKNOWN:

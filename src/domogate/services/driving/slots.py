@@ -1,4 +1,4 @@
-"""Limits how many plants without a real device are driven at once: each needs a slot."""
+"""Limits how many plants without a real device are driven at the same time. Each of these plants needs a slot."""
 
 import asyncio
 from typing import Protocol
@@ -33,7 +33,7 @@ class PlantSlots:
         return plant in self._holders
 
     async def acquire(self, plant: SlotHolder) -> None:
-        """Wait for a slot."""
+        """Wait until a slot is free, and give it to the plant."""
         self.waiting += 1
         try:
             self.stop_idle()

@@ -1,7 +1,8 @@
 """Supervises drivers: starts each driver, watches it, and restarts it when it fails. Drivers do not delay each other.
 
 A driver handles its own connection errors. When the whole driver fails, it is stopped, restarted after a pause, and its plants
-are attached again. The pause grows with each failure. It has a random part, so that many gateways do not reconnect at once.
+are attached again. The pause grows with each failure. It has a random part, so that many gateways do not reconnect at the same
+time.
 """
 
 import asyncio
@@ -48,10 +49,10 @@ class DriverHealth(msgspec.Struct, frozen=True):
     last_error_at: float | None = None
     next_start_at: float | None = None
     plants: int = 0
-    """The number of plants that are attached to it."""
+    """The number of plants that are attached to the driver."""
     waiting_reports: int = 0
     stuck_calls: int = 0
-    """The number of stuck calls of its plants: calls that did not end when they were cancelled."""
+    """The number of stuck calls of the driver's plants: calls that did not end when they were cancelled."""
     connections: tuple[ConnectionHealth, ...] = ()
     """The connections to brokers or bus gateways. A driver that is not running has none."""
 
@@ -120,12 +121,12 @@ class Supervisor:
         return tuple(self._drivers)
 
     def find(self, name: str) -> Driver | None:
-        """Return the driver if it is running."""
+        """Return the driver with this name. Return None if it is not running."""
         supervised = self._drivers.get(name)
         return supervised.driver if supervised is not None and supervised.condition is DriverCondition.RUNNING else None
 
     def absence_of(self, name: str) -> Absence:
-        """Return the reason why the modules of this driver cannot be reached: the driver is not running."""
+        """Return the absence of the modules of this driver, which is not running. It says why the driver is not running."""
         supervised = self._drivers.get(name)
         if supervised is None:
             return Absence(AbsenceReason.MISCONFIGURED, self._clock.now(), f"no driver '{name}' is configured")
@@ -151,7 +152,7 @@ class Supervisor:
     # lifecycle
 
     async def start(self) -> None:
-        """Start all drivers at once. A driver that does not start delays the gateway by two seconds at most."""
+        """Start all drivers at the same time. A driver that does not start delays the gateway by two seconds at most."""
         for name, supervised in self._drivers.items():
             supervised.task = asyncio.create_task(self._keep_running(name, supervised), name=f"driver {name}")
         tried = [asyncio.ensure_future(supervised.tried.wait()) for supervised in self._drivers.values()]

@@ -1,4 +1,4 @@
-"""Event filters: the events that a client asks for, and the scopes that can show these events."""
+"""Event filters: the events that a client asks for, and the scopes with which a client may get these events."""
 
 from collections.abc import Collection
 
@@ -36,5 +36,8 @@ SCOPES_OF_KIND: dict[NoticeKind, frozenset[str]] = {
 
 
 def scopes_for(kinds: Collection[NoticeKind]) -> frozenset[str]:
-    """Return the scopes that can show an event of at least one of these kinds. No kinds means all kinds."""
+    """Return the scopes with which a client may get an event of at least one of these kinds.
+
+    An empty set of kinds means all kinds.
+    """
     return frozenset().union(*(SCOPES_OF_KIND[kind] for kind in kinds or NoticeKind))

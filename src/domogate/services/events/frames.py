@@ -18,7 +18,7 @@ from domogate.services.rights.access import Access
 
 RETRY_AFTER = 2_000
 """The number of milliseconds after which a client that lost its connection connects again."""
-# There is no empty line after it, because some clients would report an empty event. So it is a field of the first event.
+# There is no empty line after `retry`, because some clients would report an empty event. So it is a field of the first event.
 OPENING = b"retry: %d\n" % RETRY_AFTER
 HEARTBEAT = b":\n\n"
 
@@ -54,7 +54,7 @@ def print_ready(cursor: int) -> bytes:
 def print_reset(reset: Reset) -> bytes:
     """Print the event without an id.
 
-    So a client that loses its connection while it gets the present states gets all of them again.
+    So a client that loses its connection while it gets the present states gets all present states again.
     """
     return frame("reset", _encode(reset))
 

@@ -77,7 +77,7 @@ class Hub:
     ) -> None:
         """`source` is the URL of the gateway. `most` is the number of streams that may be open.
 
-        A user or a subscription key gets at most half of them, so that nobody can take all streams (Decision 0057).
+        A user or a subscription key can open at most half of them, so that nobody can take all streams (Decision 0057).
         """
         self._context = StreamContext(store, read_model, verifier, admission, clock, source)
         self._most = most
@@ -245,7 +245,7 @@ class Hub:
             self._changes.append(change)
 
     def _operators_need(self, change: Change) -> bool:
-        """Whether an operator listens to all plants. If too many changes wait, the streams of operators end.
+        """Return whether an operator has a stream of all plants. If too many changes wait, end the streams of operators.
 
         Changes wait while their plants are loaded from the store. In a large estate, changes may come faster than their plants
         are loaded.
@@ -258,7 +258,7 @@ class Hub:
         return bool(listening)
 
     def _list_listening(self, plant_id: Id) -> tuple[Stream, ...]:
-        """Return the streams that have events of this plant."""
+        """Return the streams that show events of this plant."""
         return (*self._by_dependency.get(plant_dependency(plant_id), ()), *self._by_dependency.get(ALL_PLANTS, ()))
 
     async def _run(self) -> None:

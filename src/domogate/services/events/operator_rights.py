@@ -17,7 +17,7 @@ from domogate.services.rights.access import Access, Caller
 IsOperator = Callable[[Id], Awaitable[bool]]
 
 _EVERYTHING = frozenset({HOME_SCOPE})
-"""This scope shows every kind of module. An operator sees all of them through the management API."""
+"""With this scope, every kind of module is visible. An operator can see all modules through the management API."""
 _NOT_OPERATOR = End(EndCode.PLANT, "The user is not an operator any more.")
 
 
@@ -30,7 +30,10 @@ class OperatorRights(StreamRights):
 
     @property
     def all_plants(self) -> bool:
-        """False: the stream does not follow the plants of its user. `ALL_PLANTS` stands for all plants."""
+        """Return False, because the stream is not about the plants of its user.
+
+        A stream of all plants has the dependency `ALL_PLANTS`.
+        """
         return False
 
     def list_dependencies(self) -> list[Dependency]:

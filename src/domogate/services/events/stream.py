@@ -33,7 +33,7 @@ from domogate.services.rights.access import Access
 PAGE = 500
 """The number of changes that a resuming stream reads from the store at once."""
 PRESENT_AT_ONCE = 100
-"""The number of modules that are encoded at once. After each group, other requests can run."""
+"""The number of modules that are encoded in one group. After each group, other requests can run."""
 _LONGEST_TIMER = 86_400.0
 
 _log = structlog.get_logger(__name__)
@@ -172,7 +172,7 @@ class Stream:
             self.close()
 
     async def _find_reset(self) -> Reset | None:
-        """Return why the stream cannot resume after `Last-Event-ID`. None if it can, or if there is no such header."""
+        """Return why the stream cannot resume after `Last-Event-ID`, or None if it can or if the header is missing."""
         if not self._last_event_id:
             return None
         if not _CURSOR(self._last_event_id):
@@ -232,7 +232,7 @@ class Stream:
         yield print_ready(self._live_after)
 
     async def _replay(self, until: int | None) -> AsyncGenerator[bytes, None]:
-        """Yield the events from the position to `until`; None means to the end of the change feed."""
+        """Yield the events after the position, up to the cursor `until`. None means up to the end of the change feed."""
         while until is None or self._position < until:
             page, more = await self._read_page(until)
             frame = self._join(await self._keep_visible(await self._print(page)))
@@ -309,7 +309,7 @@ class Stream:
         return notices
 
     async def _check_rights(self) -> None:
-        """Check the rights if they are invalid. When it returns, they are valid. Raises Ended."""
+        """Check the rights if they are marked as invalid. When this method returns, the rights are valid. Raises Ended."""
         while self._rights_invalid:
             version = self._rights_version
             if self._end is None and not self.closed:
@@ -318,7 +318,7 @@ class Stream:
             if self._end is not None or self.closed:
                 break
             if version == self._rights_version:
-                # Only now, because a change during the check may have given the user another plant.
+                # This is called after the check, because a change during the check may have given the user another plant.
                 self._set_timer()
                 self._on_rights_checked(self)
         if self._end is not None:

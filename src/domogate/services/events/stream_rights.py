@@ -160,7 +160,10 @@ class StreamRights:
         return get_access(self.principal, plant_id, plant, self._context.clock.now())
 
     async def get_access(self, plant_id: Id) -> Access:
-        """Load the plant if needed. Raises NoSuchPlant, NotYourPlant."""
+        """Return what the stream may show of the plant.
+
+        If the plant is not in memory, load it first. Raises NoSuchPlant, NotYourPlant.
+        """
         return self.find_access(plant_id, await self._context.get_plant(plant_id))
 
     async def list_changes(self, after: int, limit: int) -> Sequence[Change]:

@@ -40,9 +40,9 @@ class Applications:
         self._webhooks = webhooks
 
     async def list_of(self, principal: Principal) -> Sequence[Application]:
-        """Return the applications of the person.
+        """Return the applications of the person, each with its webhooks.
 
-        For each: its webhooks, but only for homes that the calling application may use.
+        Webhooks of homes that the calling application may not use are left out.
         """
         grants: dict[str, list[Grant]] = {}
         for grant in await self._store.list_grants(principal.user_id):
@@ -68,7 +68,7 @@ class Applications:
         """Revoke all grants of the person for this application.
 
         Raises NotFound if the person gave it no access. Raises Forbidden if the calling application has access to only some
-        homes and wants to revoke another application; it may always revoke itself.
+        homes and wants to revoke another application. An application may always revoke its own grants.
         """
         if principal.plants is not None and client_id != principal.client_id:
             raise Forbidden("The person let this application in for some homes only, so it cannot revoke other applications.")

@@ -22,9 +22,9 @@ LONGEST = 400 * DAY
 MOST_METERS = 300
 """The number of plugs and meters of a home that are counted."""
 _SERIES = 8
-"""No module measures more quantities than this."""
+"""A module has at most this number of series. It limits the number of rows that one query reads."""
 _LOOK_BACK = 7 * DAY
-"""The last reading of a counter before a time is looked for in this period."""
+"""In seconds. The value of a counter at a time is its last reading in this period before the time."""
 
 
 class Per(StrEnum):
@@ -36,7 +36,7 @@ class Per(StrEnum):
 class PeriodReading(msgspec.Struct, frozen=True):
     """The readings of one measure in the hour, day or month that begins at `summary.at`.
 
-    `used` is the difference of a counter in this time; None for a measure that is not a counter.
+    `used` is the amount by which a counter grew in this time. It is None for a measure that is not a counter.
     """
 
     summary: ReadingSummary
@@ -44,7 +44,10 @@ class PeriodReading(msgspec.Struct, frozen=True):
 
 
 class Used(msgspec.Struct, frozen=True):
-    """Energy in watt hours: in the period, and in the period of the same length before it. None if nothing was measured."""
+    """Energy in watt hours that was used in the period, and in the period of the same length before it.
+
+    A value is None if nothing was measured.
+    """
 
     now: float | None
     before: float | None
@@ -64,7 +67,10 @@ class EnergyPrice(msgspec.Struct, frozen=True):
 
 
 class HomeEnergy(msgspec.Struct, frozen=True):
-    """`total` is the sum of the energy meters; of the plugs if the home has no energy meter that measured something."""
+    """`total` is the sum of the energy meters.
+
+    If no energy meter of the home measured something, `total` is the sum of the plugs.
+    """
 
     total: Used
     modules: dict[Id, Used]
@@ -73,7 +79,7 @@ class HomeEnergy(msgspec.Struct, frozen=True):
 class HomeHistory:
     """Reads the history of modules for residents.
 
-    A guest sees it only from the time when the guest came: what was measured before is about other people.
+    A guest sees only the history since the guest became a member, because earlier values are about other people.
     """
 
     def __init__(self, history: History, store: FeedStore) -> None:
@@ -104,7 +110,7 @@ class HomeHistory:
             return []
         first = since // HOUR * HOUR
         limit = (int((until - first) / HOUR) + 2) * _SERIES
-        # One hour earlier, because a counter needs the reading before the period.
+        # The query begins one hour earlier, because the use of a counter needs the last reading before the period.
         hours = await self._history.list_summaries(module_id, first - HOUR, until, HOUR, limit)
         periods: dict[tuple[float, str], PeriodReading] = {}
         last: dict[str, float] = {}
@@ -155,7 +161,7 @@ class HomeHistory:
         return Used(*[await self._sum_power(module_id, *period) for period in ((since, until), times[:2])])
 
     async def _read_counter(self, module_id: Id, at: float) -> float | None:
-        # The hour that begins at this time is found too, and is not wanted.
+        # The query also finds the hour that begins at this time. This hour is left out.
         found = await self._history.list_summaries(module_id, at - _LOOK_BACK, at, HOUR, 2 * _SERIES)
         return next((one.last for one in reversed(found) if one.measure == "energy" and one.at < at), None)
 
@@ -181,7 +187,10 @@ def _add(one: float | None, other: float | None) -> float | None:
 
 
 def _difference(begin: float | None, end: float | None) -> float | None:
-    """The difference of a counter. A counter that was replaced begins again at 0."""
+    """Return the difference between two values of a counter.
+
+    A lower value at the end means that the counter was replaced and began again at 0.
+    """
     if begin is None or end is None:
         return None
     return end - begin if end >= begin else end

@@ -7,8 +7,8 @@ from domogate.services.rights.access import Access
 async def find_joined_at(store: FeedStore, access: Access) -> float:
     """Return the time when the person joined the home, or when the period of a guest began, whichever is later.
 
-    The store keeps the cursor of the newest change at the time of joining, not the time. So this uses the time of the first
-    change after this cursor that the store still has: it is never before the joining.
+    The store keeps the cursor of the newest change at the time of joining, not the time. So this function uses the time of the
+    first change after this cursor that the store still has. This time is never before the joining.
     """
     if access.joined == 0:
         return access.begun

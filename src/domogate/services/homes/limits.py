@@ -30,7 +30,7 @@ class PersonLimits:
     def admit(self, user_id: Id) -> None:
         """Count a request.
 
-        Raises TooManyRequests if the person has sent too many in this minute; then the request is not counted.
+        Raises TooManyRequests if the person has sent too many requests in this minute. A refused request is not counted.
         """
         self._count(self._requests, user_id, f"a person may send {REQUESTS} requests a minute")
 

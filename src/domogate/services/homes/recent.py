@@ -17,7 +17,10 @@ from domogate.services.homes.joining import find_joined_at
 from domogate.services.rights.access import Access
 
 _ORDERS, _CHANGES = 200, 1_000
-"""The number of orders and changes that are read. Measured values are most of the changes, and are not events here."""
+"""The numbers of orders and changes that are read.
+
+Many changes are read, because most changes are measured values, which are not events here.
+"""
 _AFTER_ORDER = 5.0
 """A change of a module within this number of seconds after the end of an order for it is the effect of this order."""
 

@@ -1,1 +1,1 @@
-"""What the gateway does now and did in the last hour, for operators."""
+"""Shows operators what the gateway does now and did in the last hour."""

@@ -24,7 +24,8 @@ class RequestCounts(msgspec.Struct):
     def find_percentile(self, bounds: Sequence[float], share: float) -> float | None:
         """Return the duration in seconds that this share of the requests did not exceed. None if there were no requests.
 
-        Within a bucket the durations count as evenly distributed. The last bucket has no upper bound: its lower bound counts.
+        This function assumes that the durations in a bucket are evenly distributed. The last bucket has no upper bound; for a
+        duration in it, the function returns the lower bound.
         """
         wanted = share * sum(self.durations)
         lower, seen = 0.0, 0

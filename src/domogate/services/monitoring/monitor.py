@@ -1,6 +1,6 @@
 """Takes a sample of the gateway's counters each minute and keeps the last hour in memory.
 
-Nothing is counted for this purpose while a request is answered: the samples read counters that exist for the metrics.
+Requests do no extra work for this: a sample only reads the counters that the metrics already have.
 """
 
 import asyncio
@@ -79,7 +79,10 @@ class Monitor:
         await cancel(self._task)
 
     async def take_sample(self) -> None:
-        """End the present minute. The database may be down; then the sample has no counts of the store."""
+        """Take the sample that ends the present minute.
+
+        If the database does not answer, the sample has no counts of the store.
+        """
         figures = None
         try:
             figures = await self._store.count_figures(self._samples[-1].at)
@@ -88,7 +91,7 @@ class Monitor:
         self._samples.append(self._make_sample(figures))
 
     async def read(self) -> Activity:
-        """Raises the errors of the store."""
+        """Return the activity of the last hour. Raises the errors of the store."""
         now = self._make_sample(await self._count())
         samples = tuple(self._samples)
         ended: dict[str, int] = {}

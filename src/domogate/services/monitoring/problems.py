@@ -1,4 +1,4 @@
-"""What needs the attention of an operator."""
+"""Finds the problems that need the attention of an operator."""
 
 from collections.abc import Iterable, Iterator
 from typing import Literal
@@ -23,7 +23,7 @@ ProblemKind = Literal[
 class Problem(msgspec.Struct, frozen=True):
     """One problem. `name` is the driver, the connection or the gateway.
 
-    `count` is the number of modules, webhooks, letters or answers.
+    `count` is the number of affected modules, webhooks, dead letters or answers.
     """
 
     kind: ProblemKind
@@ -41,7 +41,10 @@ def find_problems(
     *,
     reachable: bool,
 ) -> Iterator[Problem]:
-    """Yield the present problems. `clock` is the problem of the clock; `last_hour` has the answers of the last hour."""
+    """Yield the present problems.
+
+    `clock` is the text of a problem with the clock, or None. `last_hour` has the counters of the last hour.
+    """
     if not reachable:
         yield Problem("database", "The database does not answer.")
     if clock is not None:
@@ -68,5 +71,8 @@ def find_problems(
 
 
 def _count_server_errors(counters: Counters) -> int:
-    """A 502, 503 or 504 says that a device or another server failed, not the gateway."""
+    """Return the number of answers with status 500.
+
+    Answers with 502, 503 or 504 are not counted: they say that a device or another server failed, not the gateway.
+    """
     return sum(counts.statuses.get(500, 0) for counts in counters.requests.values())

@@ -137,7 +137,8 @@ class Accounts:
     async def set_password(
         self, user_id: Id, password: str, *, instead_of: str | None = None, keep_session: Id | None = None, address: str = ""
     ) -> User:
-        """Set the password of a logged-in user. End the other sessions. The standing `password expired` ends too.
+        """Set the password of a logged-in user, and end the user's other sessions. After this, the user's password is not
+        expired any more.
 
         `instead_of` is the hash of the password that the user has just confirmed. If another request has replaced that
         password since then, this raises Conflict: somebody else may know the old password.
@@ -203,7 +204,7 @@ class Accounts:
         return changed
 
     async def set_language(self, user_id: Id, language: str | None, *, by: Actor = COMMAND_LINE) -> User:
-        """Set the language of pages and mails. None means: the language of the browser."""
+        """Set the language of pages and mails. None means that the pages use the language of the browser."""
         check_language(language)
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, language=language))
         self.note(AuditAction.USER_CHANGED, by, user_ref(user_id), field="language")
@@ -244,7 +245,10 @@ class Accounts:
         return asked
 
     async def set_operator(self, user_id: Id, operator: bool, *, by: Actor = COMMAND_LINE) -> User:
-        """Raises Conflict if the last operator would lose the role: the gateway needs at least one operator."""
+        """Give or take away the role of operator.
+
+        Raises Conflict if the last operator would lose the role, because the gateway needs at least one operator.
+        """
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, operator=operator))
         self.note(AuditAction.USER_CHANGED, by, user_ref(user_id), operator=yes_or_no(operator))
         return changed
@@ -274,7 +278,11 @@ class Accounts:
         self.note(AuditAction.SECOND_FACTOR_CHANGED, by, user_ref(user_id), passkey="removed")
 
     async def unbind_external_accounts(self, user_id: Id, *, by: Actor = COMMAND_LINE) -> int:
-        """Unbind all accounts, for a user who has a new account at an issuer. The issuer's next token binds it by e-mail."""
+        """Unbind the accounts of other issuers from the user.
+
+        This is for a user who has a new account at an issuer: the next token of the issuer binds the new account by e-mail
+        address.
+        """
         await self.get_user(user_id)
         unbound = await self._store.unbind_external_accounts(user_id)
         if not unbound:

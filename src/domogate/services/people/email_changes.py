@@ -21,12 +21,16 @@ _PURPOSE = (LinkPurpose.EMAIL,)
 
 
 class EmailChanges(Accounts):
-    """A user changes their e-mail address with a link that is mailed to the new address. An operator changes it directly."""
+    """Changes e-mail addresses.
+
+    A user needs a link that is mailed to the new address. An operator changes the address directly.
+    """
 
     async def mail_email_link(self, user: User, email: str, *, by: Actor) -> bool:
         """Mail a link to the new address. Return False and mail nothing if another user has the address.
 
-        The caller must not show the result to the user: it says whether the address has an account. Raises MailFailed.
+        The caller must not show the result to the user, because the result says whether the address has an account. Raises
+        MailFailed.
         """
         other = await self._store.find_user_by_email(email)
         if other is not None and other.id != user.id:
@@ -39,7 +43,7 @@ class EmailChanges(Accounts):
         return True
 
     async def find_email_link(self, user_id: Id, token: str) -> str | DeadLink:
-        """Return the new e-mail address, or why the link does not work.
+        """Return the new e-mail address, or the reason why the link does not work.
 
         The link works only for the user who asked for it. If this user mistyped the address, a stranger gets the link.
         """

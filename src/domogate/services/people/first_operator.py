@@ -25,10 +25,12 @@ class _Claim(msgspec.Struct, frozen=True):
 
 
 class FirstOperator(Accounts):
-    """Creates the first operator: at once with an e-mail address, or later by a link that asks for it."""
+    """Creates the first operator: at once, if the e-mail address is given, or later with a link whose page asks for the e-mail
+    address.
+    """
 
     _claim: _Claim | None = None
-    """The link of this process. It is not stored: it ends with the process."""
+    """The link of this process. The link is not stored, so it becomes invalid when the process ends."""
 
     async def create_first_operator(self, email: str, name: str = "") -> tuple[User, IssuedLink]:
         """Create the first operator and a link to set the password. Raises Conflict if there is an operator already."""
@@ -49,13 +51,16 @@ class FirstOperator(Accounts):
         return user
 
     def offer_first_operator(self) -> IssuedLink:
-        """Make a link by which its reader becomes the first operator. An earlier link of this process becomes invalid."""
+        """Make a link.
+
+        The person who opens the link can become the first operator. An earlier link of this process becomes invalid.
+        """
         token, expires_at = new_secret(), self._clock.now() + self.links.lifetime
         self._claim = _Claim(hash_secret(token), expires_at)
         return IssuedLink(f"{self.links.base_url}{FIRST_OPERATOR_PATH}{token}", mailed=False, expires_at=expires_at)
 
     async def check_offer(self, token: str) -> DeadLink | None:
-        """Return why the link to become the first operator does not work, or None if it works."""
+        """Return the reason why the link to become the first operator does not work, or None if the link works."""
         claim = self._claim
         if claim is None or not hmac.compare_digest(hash_secret(token), claim.token_hash):
             return DeadLink.USED

@@ -55,7 +55,7 @@ class OneTimeLinks:
         self.lifetime = lifetime
 
     async def issue_for_email(self, user: User, email: str, by: Actor, send: Callable[[str], Awaitable[bool]]) -> None:
-        """Make a link to confirm a new e-mail address, and `send` the link to it. Raises MailFailed."""
+        """Make a link to confirm a new e-mail address, and mail the link to this address with `send`. Raises MailFailed."""
         url, _ = await self._add(user, LinkPurpose.EMAIL, sent_to=email)
         mailed = await report_failure(send(url))
         self._note(AuditAction.LINK_ISSUED, by, user_ref(user.id), mailed=yes_or_no(mailed))
@@ -63,7 +63,8 @@ class OneTimeLinks:
     async def issue(
         self, user: User, purpose: LinkPurpose, by: Actor, send: Callable[[str], Awaitable[bool]] | None
     ) -> IssuedLink:
-        """Make a link to set a password and `send` it. Without `send` or a mail server, the caller gets the URL.
+        """Make a link to set a password and mail it with `send`. Without `send` or without a mail server, the result contains
+        the URL.
 
         Raises MailFailed.
         """
@@ -87,7 +88,7 @@ class OneTimeLinks:
         return f"{self.base_url}{path}{token}", expires_at
 
     async def find(self, token: str, purposes: Sequence[LinkPurpose] = _SETS_PASSWORD) -> tuple[OneTimeLink, User] | DeadLink:
-        """Return the link and its user, or the reason why it does not work. The link stays valid."""
+        """Return the link and its user, or the reason why the link does not work. The link stays valid."""
         link = await self._store.find_link(hash_secret(token))
         user = None if link is None else await self._store.find_user(link.user_id)
         if link is None or user is None or link.purpose not in purposes:
@@ -95,11 +96,11 @@ class OneTimeLinks:
         return DeadLink.EXPIRED if link.expires_at <= self._clock.now() else (link, user)
 
     async def use(self, token: str) -> OneTimeLink | None:
-        """Consume and return the link. None if it does not exist or was used before."""
+        """Consume and return the link. Return None if the link does not exist or was used before."""
         return await self._store.take_link(hash_secret(token))
 
     async def withdraw(self, user_id: Id) -> None:
-        """Make older links invalid, so that nobody can replace a new password with an old link from a mailbox."""
+        """Make all links of the user invalid, so that nobody can replace a new password with an old link from a mailbox."""
         for purpose in LinkPurpose:
             await self._store.add_link(OneTimeLink(hash_secret(new_secret()), user_id, purpose, self._clock.now()))
 

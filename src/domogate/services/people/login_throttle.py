@@ -36,8 +36,8 @@ class LoginThrottle:
     ) -> None:
         """Each `purpose` has separate counts.
 
-        `familiar_kept`: after a login, the IP address counts as known for the account for so many seconds. `capacity`: the
-        number of cached waits.
+        `familiar_kept`: after a login, the IP address counts as known for the account for this number of seconds. `capacity`:
+        the number of cached waits.
         """
         self._store = store
         self._clock = clock
@@ -52,7 +52,10 @@ class LoginThrottle:
         return len(self._waiting)
 
     def attempt(self, account: str, address: str) -> Attempt:
-        """Return an attempt with its keys and limits. `add_session` of the store can record its success in the same write."""
+        """Return an attempt with its keys and limits.
+
+        `add_session` of the store can record the success of the attempt in the same write as the session.
+        """
         folded, network = email_key(account), network_of(address)
         return Attempt(
             account=self._key("account", folded),
@@ -123,9 +126,9 @@ def at_address(email: str, address: str) -> str:
 
 
 class LoginQueue:
-    """Limits the logins that are in progress, because each keeps memory and waits for its turn to hash a password.
+    """Limits how many logins are in progress, because each login uses memory and waits until its password can be hashed.
 
-    One IP address gets at most half of the places, so that it cannot keep all others out.
+    One IP address gets at most half of the places, so that people at other IP addresses can still log in.
     """
 
     def __init__(self, most: int = 200) -> None:

@@ -15,7 +15,10 @@ class _Login(msgspec.Struct, frozen=True):
 
 
 class LoggedIn(_Login, frozen=True):
-    """A person who is logged in in a browser. `form_token` is derived from the cookie. Other sites cannot read or guess it."""
+    """A person who is logged in in a browser.
+
+    `form_token` is derived from the cookie. Other web sites cannot read or guess this token.
+    """
 
     form_token: str = ""
 
@@ -40,7 +43,10 @@ class SecondFactorNeeded(msgspec.Struct, frozen=True):
 
 
 class LoginFailed(msgspec.Struct, frozen=True):
-    """The user is unknown or has no password, or the password, code or passkey is wrong. The caller does not learn which."""
+    """The user is unknown or has no password, or the password, code or passkey is wrong.
+
+    The caller does not learn which of these is the reason.
+    """
 
 
 class LoginExpired(msgspec.Struct, frozen=True):

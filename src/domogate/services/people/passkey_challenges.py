@@ -29,13 +29,16 @@ class PasskeyChallenges:
         self._clock = clock
 
     async def new(self, form_token: str, user_handle: str = "") -> bytes:
-        """Make a challenge. `form_token` is of the browser and of the step of the login. `user_handle` is for a new passkey."""
+        """Make a challenge.
+
+        `form_token` belongs to one browser and one step of the login. `user_handle` is given only for a new passkey.
+        """
         expires_at = int(self._clock.now() + CHALLENGE_LIFETIME)
         words = f"{new_secret()}.{expires_at}.{user_handle}"
         return f"{words}.{await self._mac.sign(f'{form_token} {words}')}".encode()
 
     async def read(self, challenge: bytes, form_token: str) -> ReadChallenge | None:
-        """Return the challenge. None if the gateway did not make it for this form, or if it has expired."""
+        """Return the challenge. Return None if the gateway did not make it for this form, or if it has expired."""
         text = challenge.decode("ascii", "replace")
         words, _, mac = text.rpartition(".")
         if not form_token or not await self._mac.verify(f"{form_token} {words}", mac):

@@ -59,7 +59,7 @@ class Passkeys:
     async def ask_for_any(self, form_token: str) -> dict[str, Any]:
         """Return the options with which the browser logs in without a password.
 
-        The passkey that the person chooses identifies the person.
+        The gateway learns from the chosen passkey who the person is.
         """
         return self._verifier.request_options((), await self._challenges.new(form_token))
 
@@ -136,7 +136,7 @@ class Passkeys:
         if not isinstance(read, tuple):
             return read
         unverified, challenge = read
-        # Counted for the address alone: guesses by others must not refuse the person.
+        # Only the IP address is counted, not the account: wrong answers of other people must not lock the person out.
         network = network_of(address)
         wait = await self._throttle.admit(network, address)
         if wait > 0:
@@ -185,7 +185,7 @@ class Passkeys:
             raise _NotProven("not verified", what) from None
         if not passkey.accepts_count(sign_count):
             raise _NotProven("count of signatures went back", what)
-        # The user as of the password, so that a password that was changed meanwhile ends the login.
+        # This is the user as read when the password was checked. If the password was changed since then, the login fails.
         return expected or user, passkey, sign_count
 
 

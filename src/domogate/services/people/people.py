@@ -135,7 +135,7 @@ class People(EmailChanges, FirstOperator):
             self._note_allowed(plant_id, user_id, limits, by)
 
     async def set_limits(self, plant_id: Id, user_id: Id, limits: Limits | None, *, by: Actor = COMMAND_LINE) -> None:
-        """Replace the limits of a member; None removes them. They take effect with the next request."""
+        """Replace the limits of a member. None removes the limits. The change takes effect with the next request."""
         stored = await self._get_stored(plant_id)
         if user_id == stored.plant.owner.user_id:
             raise Conflict(f"{stored.plant.owner.email} owns the plant and cannot have limits.", Reason.OWNER_HAS_NO_LIMITS)
@@ -148,7 +148,7 @@ class People(EmailChanges, FirstOperator):
             self._note_allowed(plant_id, user_id, limits, by)
 
     async def set_invitation_limits(self, plant_id: Id, email: str, limits: Limits | None, *, by: Actor = COMMAND_LINE) -> None:
-        """Replace the limits of an open invitation; None removes them."""
+        """Replace the limits of an open invitation. None removes the limits."""
         stored = await self._get_stored(plant_id)
         key = email_key(email)
         invitation = next((one for one in stored.plant.invited if email_key(one.email) == key), None)

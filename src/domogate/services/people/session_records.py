@@ -99,7 +99,7 @@ class SessionRecords:
             await self._store.end_session(found[0].id)
 
     async def end(self, person: LoggedIn, session_id: Id, address: str) -> bool:
-        """End one session of the person. Return False if they have no such session."""
+        """End one session of the person. Return False if the person has no session with this id."""
         own = {session.id for session in await self._store.list_sessions(person.user.id)}
         if session_id not in own or not await self._store.end_session(session_id):
             return False

@@ -98,9 +98,9 @@ class Sessions(SecondFactorChanges):
         return LoginFailed()
 
     async def confirm_password(self, person: LoggedIn, password: str, address: str) -> LoginFailed | LoginThrottled | None:
-        """Return None if the password is right, otherwise why it is refused.
+        """Return None if the password is right, otherwise the reason why it is refused.
 
-        Pages ask for it before critical changes, because another person may use the browser.
+        Pages ask for the password before critical changes, because another person may use the browser.
         """
         wait = await self._throttles.passwords.admit(person.user.email, address)
         if wait > 0:

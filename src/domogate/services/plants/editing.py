@@ -18,7 +18,7 @@ Row = tuple[T, Id | None]
 """A part of a plant, and the id of its container."""
 
 PlantCheck = Callable[[EstatePlant | None, EstatePlant], Awaitable[Sequence[str]]]
-"""Takes a plant before and after a change, and returns the problems that the change causes."""
+"""A function that compares a plant before and after a change, and returns the problems that the change causes."""
 
 
 class EditingStore(PlantStore, PlantEditStore, Protocol):
@@ -83,13 +83,19 @@ class TopologyDraft:
         self.put_module(module, ambient_id)
 
     def change_ambient(self, ambient_id: Id, **changes: Any) -> tuple[Row[Ambient], Row[Ambient]]:
-        """Return the rows before and after the change. `floor_id` moves the ambient; the other changes are its fields."""
+        """Change an ambient, and return its rows before and after the change.
+
+        A new `floor_id` moves the ambient. All other arguments are new values of its fields.
+        """
         before = self.ambient(ambient_id)
         self.put_ambient(*_changed(before, "floor_id", changes))
         return before, self.ambients[ambient_id]
 
     def change_module(self, module_id: Id, **changes: Any) -> Row[Module]:
-        """Return the row before the change. `ambient_id` moves the module; the other changes are its fields."""
+        """Change a module, and return its row before the change.
+
+        A new `ambient_id` moves the module. All other arguments are new values of its fields.
+        """
         before = self.module(module_id)
         self.put_module(*_changed(before, "ambient_id", changes))
         return before
@@ -167,7 +173,10 @@ class PlantEditor:
         await self._edit(plant_id, lambda now: EstatePlant(msgspec.structs.replace(now.plant, **facts), now.topology))
 
     async def change_content(self, plant_id: Id, change: Callable[[TopologyDraft], T]) -> T:
-        """Apply `change` to the content and return its result. It is called twice: for the check, and in the transaction."""
+        """Apply `change` to the content of the plant, and return the result of `change`.
+
+        `change` is called twice: for the check, and in the transaction.
+        """
         results: list[T] = []
 
         def edit(now: EstatePlant) -> EstatePlant:

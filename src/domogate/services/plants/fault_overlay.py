@@ -1,4 +1,7 @@
-"""Applies injected faults to states and reports. Clients see the result, drivers get the real states (Decision 0035)."""
+"""Applies injected faults to states and reports.
+
+Clients see the changed states, and drivers get the real states (Decision 0035).
+"""
 
 from collections.abc import Sequence
 
@@ -32,9 +35,9 @@ class FaultOverlay:
                 self._by_module.setdefault(injection.module_id, {})[injection.fault] = injection
 
     def find(self, module_id: str, fault: InjectedFault, now: float | None = None) -> Injection | None:
-        """Return the injection that holds at the time `now`.
+        """Return the injection of this fault that is in effect at the time `now`.
 
-        If `now` is None, an injection is returned even if it has ended.
+        If `now` is None, an injection that has ended is also returned.
         """
         for injections in (self._by_module.get(Id(module_id)), self._everywhere):
             injection = injections.get(fault) if injections else None
@@ -66,7 +69,10 @@ class FaultOverlay:
         return state
 
     def cover(self, report: Report, now: float) -> Report | None:
-        """Return the report with the injected faults, or None if the module is offline or slow: then it sends no reports."""
+        """Return the report with the injected faults.
+
+        Return None if the fault `offline` or `slow` is injected into the module: then clients get no reports of the module.
+        """
         if self.find(report.module_id, InjectedFault.OFFLINE, now) or self.find(report.module_id, InjectedFault.SLOW, now):
             return None
         state = report.state and self.cover_state(report.module_id, report.state, now)

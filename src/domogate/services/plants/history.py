@@ -51,9 +51,9 @@ class History:
         audit_kept: float | None = None,
         token_lifetime: float = 0.0,
     ) -> None:
-        """All times are in seconds. `audit_kept` None: audit records are never removed.
+        """All times are in seconds. If `audit_kept` is None, audit records are never removed.
 
-        `token_lifetime`: of the longest-lived tokens.
+        `token_lifetime` is the longest lifetime of a token.
         """
         self._store = store
         self._clock = clock
@@ -79,7 +79,7 @@ class History:
     def kept_since(self, resolution: float | None) -> float:
         """Return the earliest time for which data is kept.
 
-        Single readings (None) and spans under an hour are kept for less time.
+        Single readings (`resolution` None) and spans under an hour are kept for a shorter time than hours.
         """
         kept = self._readings_raw if resolution is None or resolution < _HOUR else self._readings_kept
         return max(0.0, self._clock.now() - kept)
@@ -146,10 +146,10 @@ class History:
             yield self._store.prune_audit(now // _DAY * _DAY - self._audit_kept)
 
     async def _prune_regularly(self) -> None:
-        # Soon after the start, so that a gateway that restarts often prunes too; but not during the start.
+        # It begins soon after the start, so that a gateway that restarts often also prunes. It does not delay the start.
         pause = _FIRST_PRUNE
         while True:
-            # The clock is checked every minute, so that the time that the store last saw stays near.
+            # The clock is checked every minute, so that the last clock time in the store stays close to the present time.
             await asyncio.sleep(min(pause, _CHECK_EVERY) if pause > 0 else _CHECK_EVERY)
             pause -= _CHECK_EVERY
             if not await self._is_clock_right() or pause > 0:
@@ -176,7 +176,10 @@ def _summary_of_one(measure: str, reading: Reading) -> ReadingSummary:
 
 
 async def _walk(fetch: _Fetch, since: float, until: float, width: float) -> AsyncIterator[Sequence[ReadingSummary]]:
-    """Fetch in windows of whole spans. A window with little data is followed by a larger one, so empty years cost little."""
+    """Fetch the data of the period in windows, each of a number of whole spans.
+
+    A window with little data is followed by a larger window, so years without data take little time.
+    """
     at, end, spans = math.floor(since / width), math.floor(until / width) + 1, _FIRST_SPANS
     while at < end:
         upto = min(at + spans, end)

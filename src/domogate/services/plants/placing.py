@@ -13,7 +13,10 @@ from domogate.services.plants.editing import Row, TopologyDraft
 
 PLACE = "{room}"
 _MOST_WILDCARDS, _LONGEST_NAME = 2, 60
-"""More wildcards, or longer names, could make the search for a match very slow."""
+"""The largest number of wildcards in a pattern, and the longest name that is matched.
+
+Larger values could make the match very slow.
+"""
 
 
 class ModuleInRoom(msgspec.Struct, frozen=True):
@@ -52,7 +55,7 @@ def parse_pattern(pattern: str) -> re.Pattern[str]:
 def choose_room(rooms: Sequence[str], pattern: re.Pattern[str], device: str, *, suggest: bool = False) -> int | str:
     """Return the index of the room, or the reason why no room was found.
 
-    With `suggest`, the reason names a room with a similar name. That takes milliseconds.
+    With `suggest`, the reason names a room with a similar name. Finding a similar name takes milliseconds.
     """
     match = pattern.fullmatch(device) if len(device) <= _LONGEST_NAME else None
     if match is None:
@@ -66,7 +69,10 @@ def choose_room(rooms: Sequence[str], pattern: re.Pattern[str], device: str, *, 
 
 
 def name_in_room(pattern: re.Pattern[str], device: str, taken: Collection[str]) -> str:
-    """The device's name without the room: "Reading lamp" for `101_reading_lamp`. A number keeps equal names apart."""
+    """Return the device's name without the room: "Reading lamp" for `101_reading_lamp`.
+
+    If the name is taken, a number is added.
+    """
     match = pattern.fullmatch(device)
     parts, place = match.groups() if match else (), pattern.groupindex["room"]
     rest = split_words(" ".join(parts[place:])) or split_words(" ".join(parts[: place - 1]))

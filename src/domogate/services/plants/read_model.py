@@ -87,7 +87,7 @@ class PlantView:
         """Injected faults. Ended faults stay here until they are cleared, so check `Injection.holds`."""
         overlay = overlay_of(stored.injections)
         self.members: dict[Id, Member] = {member.user_id: member for member in (plant.owner, *plant.allowed)}
-        """The people with rights on the plant. Only `services/rights/` reads it."""
+        """The people with rights on the plant. Only `services/rights/` reads this attribute."""
         self.joined: dict[Id, int] = stored.joined
         self.ambients: dict[Id, Ambient] = {ambient.id: ambient for ambient in stored.topology.every_ambient()}
         self.modules: dict[Id, ModuleView] = {
@@ -96,7 +96,7 @@ class PlantView:
         }
         self.encodings: dict[str, Any] = {}
         self.views_of_guests: dict[Places, PlantView] = {}
-        """The plant as guests see it. Only `services/rights/` uses it."""
+        """The plant as guests see it. Only `services/rights/` uses this attribute."""
 
 
 class PersonView:

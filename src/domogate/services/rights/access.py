@@ -30,7 +30,10 @@ READ_SCOPE: dict[DeviceKind, Scope] = {
     DeviceKind.EMERGENCY_CONTROLLER: Scope.SAFETY_READ,
     DeviceKind.EMERGENCY_UNIT: Scope.SAFETY_READ,
 }
-"""For each kind of device, the scope that shows its state (E2, E4, E8, E12, E16, E18). `home.use` shows all kinds."""
+"""For each kind of device, the scope that allows reading its state (E2, E4, E8, E12, E16, E18).
+
+The scope `home.use` allows this for all kinds.
+"""
 
 PLANT_SCOPES = frozenset({Scope.TOPOLOGY_READ, Scope.COMFORT_READ, HOME_SCOPE})
 """Scopes that list plants (E6, E10, E14, X3, X5, /home/v1). One of them is enough."""
@@ -80,9 +83,10 @@ class Access(msgspec.Struct, frozen=True, gc=False):
         return Role.OWNER if self.plant.plant.owner.user_id == user_id else Role.MEMBER
 
     def may_get(self, notice: Notice) -> bool:
-        """Whether the person may get the notice: the scopes show it, and the person was a member when it happened.
+        """Whether the person may get the notice.
 
-        A guest gets a notice about the people of the plant only if it is about the guest.
+        The scopes must allow it, and the person must have been a member when the change happened. A guest gets a notice about
+        the people of the plant only if the notice is about this guest.
         """
         if notice.cursor <= self.joined or notice.at < self.begun or not self.may_see(notice.module_id):
             return False
@@ -91,7 +95,7 @@ class Access(msgspec.Struct, frozen=True, gc=False):
     def may_see(self, module_id: Id | None) -> bool:
         """Whether the viewer's scopes allow reading the state of this module.
 
-        With None: whether the scopes allow reading the name and topology of the plant.
+        If `module_id` is None: whether the scopes allow reading the name and topology of the plant.
         """
         if module_id is None:
             scopes = SITE_SCOPES if self.plant.plant.emergency_lighting else PLANT_SCOPES
@@ -137,7 +141,8 @@ class PlantList(msgspec.Struct, frozen=True):
 def list_own_plants(
     plants: Iterable[Plant], user_id: Id, granted: frozenset[Id] | None, now: float, *, removed_since: float = inf
 ) -> PlantList:
-    """Return the person's active plants, and those removed since `removed_since`. A guest does not see other people.
+    """Return the person's active plants, and the plants that were removed since `removed_since`. A guest does not see other
+    people.
 
     `granted` are the plants that the person chose for the application; None means all.
     """
@@ -174,12 +179,15 @@ def may_manage(user: User | None) -> bool:
 
 
 def may_remove(user: User | None, plant: Plant) -> bool:
-    """Whether the user may remove and restore the plant: its owner and operators may."""
+    """Whether the user may remove and restore the plant. The owner and operators may do this."""
     return user is not None and (user.id == plant.owner.user_id or may_manage(user))
 
 
 def may_invite(user: User | None, plant: Plant) -> bool:
-    """Whether the user may invite people to the plant and withdraw them. Only the owner may; operators use other functions."""
+    """Whether the user may invite people to the plant and end their membership.
+
+    Only the owner may do this here; operators use other functions.
+    """
     return user is not None and user.active and user.id == plant.owner.user_id and plant.status is PlantStatus.ACTIVE
 
 

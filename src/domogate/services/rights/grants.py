@@ -37,7 +37,7 @@ async def get_grant_holder(identities: IdentityCache, grant_id: Id, user_id: Id,
     if client is None:
         raise GrantEnded("the application is not registered any more")
     if is_foreign_grant(grant_id):
-        # The other issuer does not tell us if the grant ends. Operators can only remove scopes from the client.
+        # The other issuer does not tell us if the grant ends. An operator can still take scopes away from the client.
         return GrantHolder(user_id, frozenset(client.scopes), user.standing)
     grant = await identities.find_grant(grant_id)
     if grant is None or grant.revoked_at is not None or (grant.user_id, grant.client_id) != (user_id, client_id):

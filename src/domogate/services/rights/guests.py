@@ -35,7 +35,10 @@ class GuestView(PlantView):
 
 
 def view_for_guest(plant: PlantView, limits: Limits) -> PlantView:
-    """Return the view of a guest. Views are cached with their encoded topologies; the least recently used are dropped."""
+    """Return the view of a guest.
+
+    Views are cached with their encoded topologies. The least recently used views are removed from the cache.
+    """
     if limits.everywhere:
         return plant
     views = plant.views_of_guests
@@ -56,7 +59,7 @@ def _weigh(views: Iterable[PlantView]) -> int:
 def limit_topology(whole: Topology, limits: Limits) -> Topology:
     """Return the topology within the limits.
 
-    A scene is included if all its steps are within the limits, and the scene itself is within them or in no ambient.
+    A scene is included if all its steps are within the limits, and if the scene itself is within the limits or in no ambient.
     """
     floors, ambients, modules = map(frozenset, limits.places)
     within = {module.id for module in whole.modules if module.id in modules}

@@ -1,4 +1,4 @@
-"""The spare parts to order for the present failures, made from the failures of E18 and the parts of E19."""
+"""The spare parts to order for the present failures. The list is computed from the failures of E18 and the parts of E19."""
 
 from collections.abc import Iterable, Mapping
 
@@ -83,7 +83,10 @@ def order(needs: Iterable[Need], parts_of: Mapping[str, SpareParts | None]) -> O
 
 
 def _add(quantities: list[str]) -> str:
-    """Return the sum as a text. If a quantity is not a number ("a pair"), write how often it is needed."""
+    """Return the sum as a text.
+
+    If a quantity is not a number, for example "a pair", the text says how many times this quantity is needed.
+    """
     total = sum(int(text) for text in quantities if _is_number(text))
     others: dict[str, int] = {}
     for text in quantities:

@@ -14,7 +14,7 @@ MONTHS_BETWEEN = {EmergencyTestKind.FUNCTION: 1, EmergencyTestKind.DURATION: 12}
 DUE_SOON = {EmergencyTestKind.FUNCTION: 7 * DAY, EmergencyTestKind.DURATION: 30 * DAY}
 """In seconds. A test counts as due soon for this time before it is due.
 
-A duration test needs planning: it empties the batteries.
+A duration test must be planned, because it empties the batteries.
 """
 
 # The clock of a unit may be wrong. Times outside these limits are replaced by the limit, because datetime cannot handle them.
@@ -22,7 +22,7 @@ _EARLIEST, _LATEST = 0.0, datetime(9000, 1, 1, tzinfo=UTC).timestamp()
 
 
 class TestStanding(StrEnum):
-    """Whether a unit is tested in time. Each unit has two: one for function tests and one for duration tests."""
+    """Whether a unit is tested in time. Each unit has two such values: one for function tests and one for duration tests."""
 
     __test__ = False  # tells pytest that this class has no tests
 
@@ -60,7 +60,10 @@ def clamp(at: float) -> float:
 
 
 def plan_test(kind: EmergencyTestKind, state: EmergencyState, commissioned_at: float | None, now: float) -> PlannedTest:
-    """Compute when the next test is due. A failed test counts too: its failure is reported, and the schedule goes on."""
+    """Compute when the next test is due.
+
+    A failed test also counts as a test: its failure is reported, and the next test is due at the usual time.
+    """
     last = state.function_test if kind is EmergencyTestKind.FUNCTION else state.duration_test
     under_way = state.testing is kind
     months = MONTHS_BETWEEN[kind]

@@ -10,7 +10,11 @@ from domogate.ports import Signer
 from domogate.services.tickets.refusals import NotRedeemed, Reason
 
 LEEWAY = 2.0
-"""In seconds. The clock of the gateway that signed may be ahead by this time. The expiry has no tolerance."""
+"""In seconds.
+
+The clock of the gateway that signed the permit may be ahead of our clock by this time. The check of the expiry has no
+tolerance.
+"""
 
 _NumericDate = Annotated[float, msgspec.Meta(ge=0, lt=2**53)]
 
@@ -31,7 +35,7 @@ _CLAIMS = {
     "issued_at": "iat",
     "expires_at": "exp",
 }
-"""The claims of the fields whose names differ (Decision 0018)."""
+"""The names of the claims that differ from the names of the fields (Decision 0018)."""
 
 
 class Permit(msgspec.Struct, frozen=True, rename=_CLAIMS):

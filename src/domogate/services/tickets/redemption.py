@@ -1,4 +1,4 @@
-"""Redeems tickets: opens a lock once, or switches on a camera and then gives its pictures."""
+"""Redeems tickets: opens a lock once, or switches on a camera and then returns its pictures."""
 
 from collections.abc import Mapping
 
@@ -138,7 +138,7 @@ class Redemption:
             raise from_device(fault) from fault
 
     async def _is_off(self, view: ModuleView) -> bool:
-        """Ask the camera whether it is off, after it refused a picture."""
+        """Ask the camera whether it is off. This is called after the camera refused a picture."""
         try:
             await self._control.refresh(view)
         except _DEVICE_FAULTS:
