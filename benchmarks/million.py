@@ -13,12 +13,11 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from benchmarks.cluster_requests import running_members, shared_settings
-from benchmarks.estates import module_id, plant_id
+from benchmarks.estates import plant_id
 from benchmarks.load import request, resident_megabytes
-from benchmarks.scenarios import Row, Scenario, at_most, light_path, measure, ratio
+from benchmarks.scenarios import Row, Scenario, at_most, light_path, measure, ratio, topology_path
 from benchmarks.servers import Running, fill, running
 from domogate.app.parts import sqlite_file
-from domogate.domain.devices import DeviceKind
 from domogate.settings import Settings
 from domogate.stores import sqlite_url
 from domogate.stores.opening import open_database
@@ -36,16 +35,10 @@ _IDS = {"id", "internal_id", "plant_id", "floor_id", "ambient_id", "module_id", 
 _PREFIX = {"sqlite": "printf('%08x', n)", "postgresql": "lpad(to_hex(n), 8, '0')"}
 
 
-def _copied(id: str, copy: int) -> str:
-    return f"{copy:08x}{id[8:]}" if copy else id
-
-
-def _light_of(plant: int, copy: int) -> str:
-    """The path of a light of a copied plant."""
-    path = light_path(plant, 0)
-    for known in (plant_id(plant), module_id(plant, DeviceKind.LIGHT, 0)):
-        path = path.replace(known, _copied(known, copy))
-    return path
+def _topology_of(plant: int, copy: int) -> str:
+    """The path of the topology of a copied plant. It needs no device, so it is answered while plants are being attached."""
+    original = plant_id(plant)
+    return topology_path(plant).replace(original, f"{copy:08x}{original[8:]}" if copy else original)
 
 
 def _copy_plants(connection: Connection) -> None:
@@ -78,7 +71,7 @@ async def _measure(kind: str, few: Running, many: Running) -> AsyncIterator[Row]
     same = [request("GET", light_path(0, number), many.headers()) for number in range(80)]
     cost, _ = await ratio(few, hot, many, same)
     yield at_most(f"E8 CPU with {stored} / with 100 modules", cost, 1.2)
-    held = [request("GET", _light_of(n % _PLANTS, n // _PLANTS), many.headers()) for n in range(_HELD)]
+    held = [request("GET", _topology_of(n % _PLANTS, n // _PLANTS), many.headers()) for n in range(_HELD)]
     await measure(many, held, total=_HELD, connections=8)
     yield at_most(f"memory with {stored}, 100,000 modules held", resident_megabytes(many.pid), 400, " MB")
 
