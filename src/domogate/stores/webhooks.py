@@ -3,22 +3,8 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar, TypeVarTuple
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Delete,
-    Row,
-    Select,
-    Update,
-    and_,
-    bindparam,
-    delete,
-    func,
-    insert,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy.sql.dml import Update, UpdateBase
 
 from domogate.domain.events import Change, WebhookChanged
 from domogate.domain.ids import Id
@@ -162,7 +148,7 @@ def list_active_webhooks(connection: Connection, is_wanted: Callable[[Id], bool]
     return [_from_row(connection, row) for rows in pages for row in rows]
 
 
-def _change(tx: Transaction, webhook_id: Id, changing: Update | Delete) -> bool:
+def _change(tx: Transaction, webhook_id: Id, changing: UpdateBase) -> bool:
     """Execute the statement, and tell the gateway that delivers the webhook. Return False if there is no such webhook."""
     plant_id = tx.connection.execute(changing.returning(webhooks.c.plant_id)).scalar()
     if plant_id is not None:
