@@ -51,10 +51,12 @@ async def serve(
 
     async def on_ready(gateway: "Gateway") -> None:
         if process is None:
-            _tell_ready(gateway.settings, ready_file)
+            _tell_address(gateway.settings)
         if process is None or process.number == 1:
             await _say_what_is_missing(gateway)
-        if process is not None:
+        if process is None:  # Last: a script reads the rest of the output after this file exists.
+            _write_ready_file(gateway.settings, ready_file)
+        else:
             await process.tell_ready()
 
     with withdraw(ready_file if process is None else None):
@@ -68,15 +70,20 @@ async def _serve_processes(settings: Settings, processes: int, ready_file: Path 
     from domogate.app.processes import Supervisor, this_command
 
     async def on_ready(port: int) -> None:
-        _tell_ready(msgspec.structs.replace(settings, port=port), ready_file)
+        listening = msgspec.structs.replace(settings, port=port)
+        _tell_address(listening)
+        _write_ready_file(listening, ready_file)
 
     with withdraw(ready_file):
         if code := await Supervisor(settings, processes, this_command()).run(on_ready):
             raise typer.Exit(code)
 
 
-def _tell_ready(settings: Settings, ready_file: Path | None) -> None:
+def _tell_address(settings: Settings) -> None:
     note(f"Serving on {settings.base_url}")
+
+
+def _write_ready_file(settings: Settings, ready_file: Path | None) -> None:
     if ready_file is not None:
         write_ready(ready_file, Ready(base_url=settings.base_url, auth_url=settings.auth_url))
 
