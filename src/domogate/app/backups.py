@@ -1,4 +1,7 @@
-"""Makes a backup for a download. The file has no name any more when its download begins, so it cannot be left behind."""
+"""Makes a backup for a download.
+
+The file is opened and removed from its folder before the download begins. So an interrupted download leaves no file behind.
+"""
 
 import asyncio
 import os
@@ -12,8 +15,11 @@ _NAME = "backup-for-download"
 
 
 async def make_backup(store: Store, folder: Path) -> management.Backup:
-    """Back up the store into a file in the data folder, which only the owner can read. Raises ValueError for PostgreSQL."""
-    # The task goes on if the caller is cancelled. Otherwise the thread would leave the file behind.
+    """Back up the store into a file in the data folder.
+
+    Only the owner of the file can read it. Raises ValueError for PostgreSQL.
+    """
+    # The task continues if the caller is cancelled. If the task ended, the thread would leave the file behind.
     return await asyncio.shield(asyncio.create_task(_make(store, folder / _NAME), name="backup for a download"))
 
 

@@ -31,7 +31,7 @@ _QUESTIONS_FOR_TIME = 5
 
 
 class Cluster:
-    """Implements Placement: the lease, the held shards and the fabric of this gateway."""
+    """Implements Placement for a member of a cluster. It has the lease, the held shards and the fabric of this gateway."""
 
     def __init__(self, settings: Settings, store: SqlStore, clock: ClusterClock, process: int | None) -> None:
         assert settings.database is not None
@@ -103,7 +103,10 @@ class Cluster:
         self._rates = RateSharing(windows, self._clock, self._nats.publish_usage)
 
     async def prepare(self) -> None:
-        """Set the clock to the time of the database, before it is used. The fastest of several answers makes it exact."""
+        """Set the clock to the time of the database. This must be done before the clock is used.
+
+        The database is asked several times: the fastest answer gives the most exact time.
+        """
         for _ in range(_QUESTIONS_FOR_TIME):
             asked_at = time.monotonic()
             self._clock.adjust(await self._leases.read_time(), asked_at, time.monotonic())
@@ -131,12 +134,12 @@ class Cluster:
         await self.membership.start()
 
     def begin_leave(self) -> None:
-        """Give the plants to other gateways. Running orders end first. This gateway still answers requests."""
+        """Begin to hand over the shards to other gateways. Running orders end first. This gateway still answers requests."""
         if self.membership is not None:
             self.membership.begin_leave()
 
     async def leave(self) -> None:
-        """Wait until no plant is driven here, and leave the cluster."""
+        """Wait until this gateway drives no plant, and leave the cluster."""
         if self.membership is not None:
             await self.membership.stop()
 

@@ -54,7 +54,7 @@ class DriverCatalogue:
         await cancel(*self._tasks)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """A listener of the store. Another gateway or this one changed a connection."""
+        """Load the connections again if a gateway changed one of them. This method is a listener of the store."""
         if any(isinstance(change.event, DriverConnectionChanged) for change in changes):
             task = asyncio.create_task(self._load(), name="load connections of drivers")
             self._tasks.add(task)
@@ -132,7 +132,7 @@ class DriverCatalogue:
         return declared.connections is not None and bool(declared.connections.names(declared.settings_in(self._given)))
 
     async def _load(self) -> None:
-        """Read the stored connections. A driver whose connection changed is replaced by a new one."""
+        """Read the stored connections. If the connection of a driver changed, the driver is replaced by a new driver."""
         async with self._loading:
             stored = {one.driver: one for one in await self._store.list_connections()}
             for name, declared in DRIVERS.items():

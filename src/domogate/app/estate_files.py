@@ -35,7 +35,10 @@ _LONGEST_KEPT = 4 * 1024 * 1024
 
 
 class EstateFiles:
-    """The estate as a document, for operators. Documents are read one at a time, on another thread."""
+    """Exports, checks, compares and imports the estate as a document, for operators.
+
+    Documents are read one at a time, on another thread.
+    """
 
     def __init__(self, store: Store, hasher: Hasher, checks: Mapping[str, OptionCheck]) -> None:
         self._store = store
@@ -93,9 +96,9 @@ class EstateFiles:
                 raise Conflict(f"The document contradicts the store: {error}.") from None
 
     async def check_plant(self, before: EstatePlant | None, after: EstatePlant) -> Sequence[str]:
-        """Return the problems of the changed plant that it did not have before.
+        """Return the problems that the plant has after the change and did not have before the change.
 
-        So a plant that names a broker of another machine can still be changed.
+        An old problem, such as a broker that only the settings of another machine have, does not prevent a change.
         """
         mistakes = await self._check_alone(after)
         former = await self._check_alone(before) if mistakes and before is not None else ()
@@ -154,7 +157,10 @@ async def import_file(
     user_id: Id | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> ImportSummary:
-    """Import a correct file and add it to the history. `file` is without plants; `user_id` is None for the command line."""
+    """Import a correct file and add it to the history.
+
+    The plants of the file are in `plants`, not in `file`. `user_id` is None if the command line imports the file.
+    """
     known = [user.email for user in await store.list_users() if user.active]
     estate = await build_estate(file, hasher, known=known)
     stored = await store.count_modules() if prune else 0
@@ -169,7 +175,7 @@ async def import_file(
 
 
 def _print_for_history(people: Estate, plants: Iterable[EstatePlant]) -> str | None:
-    """Return the document without secrets, or None if it is too long."""
+    """Return the document without secrets, or None if the document is too long for the history."""
     pieces: list[str] = []
     length = 0
     for piece in print_in_parts(_without_secrets(people), plants):
@@ -181,9 +187,9 @@ def _print_for_history(people: Estate, plants: Iterable[EstatePlant]) -> str | N
 
 
 def _without_secrets(people: Estate) -> Estate:
-    """An import keeps the stored passwords and second factors, so a document need not contain them.
+    """Return the estate without the passwords and second factors of users. An import does not change the stored ones.
 
-    Hashes of keys and of the secrets of applications stay: keys and secrets are long and random.
+    The estate still has the hashes of keys and of the secrets of applications: these keys and secrets are long and random.
     """
     users = (msgspec.structs.replace(user, password_hash=None, totp_secret=None) for user in people.users)
     return msgspec.structs.replace(people, users=tuple(users))

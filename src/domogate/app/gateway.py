@@ -210,7 +210,7 @@ class Gateway:
         await self._echo.start()
         application = self._build_asgi(self._echo)
         finish_start_up()
-        # Last: while the loop is busy, a lease could end.
+        # Join the cluster as the last step: the start blocks the event loop, and meanwhile the lease could end.
         await self.placement.start(ShardWork(self.driving, self.dispatcher))
         self._ready = True
         return application
@@ -220,7 +220,7 @@ class Gateway:
         self.must_stop.set()
 
     def drain(self) -> None:
-        """Report not ready, and end the streams. Running requests can still finish. Other gateways get the plants."""
+        """Report not ready, hand over the plants to other gateways, and end the streams. Running requests can still finish."""
         self._ready = False
         self.placement.begin_leave()
         self.hub.drain()

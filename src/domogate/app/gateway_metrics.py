@@ -52,7 +52,7 @@ def register_cluster_metrics(metrics: Metrics, read_status: Callable[[], Cluster
     gauge("held_shards", "Shards that this gateway holds", lambda status: status.held_shards)
     gauge(
         "knowledge_age_seconds",
-        "Seconds for which a change of another gateway may be unknown here",
+        "Seconds since this gateway last knew all changes of the other gateways",
         lambda status: status.knowledge_age,
     )
     gauge("nats_connected", "1 while there is a connection to NATS", lambda status: not status.nats_problem)
@@ -76,7 +76,7 @@ def build_monitor(gateway: "Gateway") -> Monitor:
 
 
 def count_requests(metrics: Metrics) -> dict[str, RequestCounts]:
-    """Return the requests by API. The metrics have them by operation."""
+    """Return the counts of requests by API. The metrics have counts by operation."""
     found: dict[str, RequestCounts] = {}
 
     def counts_of(operation: str) -> RequestCounts:
@@ -93,7 +93,7 @@ def count_requests(metrics: Metrics) -> dict[str, RequestCounts]:
 
 
 def _name_operations() -> Iterator[tuple[str, str]]:
-    """Yield each operation of a family, and the first segment of its path, with the name of the family."""
+    """Yield pairs for each family: an operation, or the first segment of the family's paths, and the name of the family."""
     for family in FAMILIES:
         yield family.root, family.slug
         yield from ((operation.id, family.slug) for operation in family.operations)

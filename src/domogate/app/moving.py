@@ -30,7 +30,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 async def move_store(settings: Settings, target: str, opened: Callable[[int], "MoveProgress"]) -> tuple[Moved, Comparison]:
-    """Copy everything to the database `target`, and compare. `opened` is called with the number of rows.
+    """Copy everything to the database `target`, and compare the two. `opened` is called with the number of rows to copy.
 
     Raises MoveRefused, GatewayRuns, or an error of the database.
     """

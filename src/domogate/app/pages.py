@@ -27,7 +27,10 @@ class FirstStart:
         self._checked_at = -_CHECK_SECONDS
 
     async def is_new(self) -> bool:
-        """The store is asked at most once a second, and not any more after an operator was found."""
+        """Return whether the gateway has no active operator yet.
+
+        The store is asked at most once a second. After an operator was found, it is not asked any more.
+        """
         if not self._has_operator and time.monotonic() - self._checked_at >= _CHECK_SECONDS:
             self._checked_at = time.monotonic()
             try:

@@ -46,7 +46,7 @@ class UnnamedDriversError(Exception):
 
 
 def sqlite_file(settings: Settings) -> Path:
-    """Return the file of the database in the data folder. It is used if the setting `database` is not given."""
+    """Return the file of the database in the data folder. This file is used if the setting `database` is not given."""
     return settings.data / "domogate.sqlite3"
 
 
@@ -71,7 +71,10 @@ def build_sealer(settings: Settings) -> Sealer:
 
 
 def build_knowledge(settings: Settings, store: Store) -> KnowledgeBound:
-    """Return the bound of a member of a cluster. A gateway that is alone knows all changes, so it has no bound."""
+    """Return the limit on the time for which a member of a cluster may not know the changes of other members.
+
+    A gateway that is alone knows all changes, so its limit is infinite.
+    """
     return KnowledgeBound(store.knowledge_age, inf if settings.cluster is None else settings.knowledge_bound)
 
 
@@ -79,7 +82,7 @@ def build_keyring(settings: Settings, store: Store, clock: Clock, knowledge: Kno
     # A retired key must be kept until all tokens that it signed have expired.
     retired_kept = max(DAY, settings.access_token_lifetime, settings.id_token_lifetime)
     if settings.cluster is None:
-        knowledge = None  # It has no bound, so tokens are verified without this check.
+        knowledge = None  # A single gateway has no bound, so tokens are verified without this check.
     return KeyRing(store, clock, algorithm=settings.signing_algorithm, retired_kept=retired_kept, knowledge=knowledge)
 
 
@@ -107,7 +110,7 @@ def build_passkeys(settings: Settings, store: Store, sessions: Sessions, signer:
     relying_party = find_relying_party(settings.base_url)
     if relying_party is None:
         return None
-    # Imported here, because its library takes a fifth of a second to load.
+    # Imported here, because the library for passkeys takes a fifth of a second to load.
     from domogate.identity.passkeys import WebAuthnVerifier
 
     return Passkeys(store, sessions, WebAuthnVerifier(relying_party), signer, clock)

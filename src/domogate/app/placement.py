@@ -1,4 +1,4 @@
-"""Which plants a gateway drives: all of them, or its share in a cluster."""
+"""Decides which plants a gateway drives: all plants or, in a cluster, its share of the plants."""
 
 from importlib.util import find_spec
 from typing import Protocol
@@ -21,7 +21,7 @@ class Placement(Protocol):
     fabric: Fabric
 
     def wrap(self, application: ASGIApp) -> ASGIApp:
-        """Return an application that answers a write when all gateways know it."""
+        """Return an application that sends the answer to a write when all gateways of the cluster know the change."""
         ...
 
     @property
@@ -30,7 +30,9 @@ class Placement(Protocol):
         ...
 
     def read_status(self) -> ClusterStatus | None:
-        """Return None if this gateway is not a member of a cluster, or has not joined it yet."""
+        """Return the status of the cluster, or None if this gateway is not a member of a cluster, or has not joined the cluster
+        yet.
+        """
         ...
 
     def share_rates(self, windows: RateWindows) -> None:
@@ -66,12 +68,12 @@ class _AllPlants:
 
 
 def build_clock(settings: Settings) -> Clock:
-    """The gateways of a cluster use the clock of their database, so that their times agree."""
+    """Return the clock. The gateways of a cluster use the clock of their database, so that their times agree."""
     return SystemClock() if settings.cluster is None else ClusterClock(SystemClock())
 
 
 def build_placement(settings: Settings, store: SqlStore, clock: Clock, process: int | None = None) -> Placement:
-    """Raises BadSettings if the gateway should be a member of a cluster, and the library for it is missing."""
+    """Return the placement. Raises BadSettings if the settings ask for a cluster and the library for clusters is missing."""
     if settings.cluster is None:
         return _AllPlants(clock)
     if find_spec("nats") is None:

@@ -1,7 +1,8 @@
-"""Several gateways of a cluster on one machine and one port: `domogate serve --processes N` (Decision 0093).
+"""Runs several gateways of a cluster on one machine and one port: `domogate serve --processes N` (Decision 0093).
 
-A supervisor starts the processes and starts them again if they end. It has one socket to each process. The process sends a byte
-when it accepts requests. When the supervisor closes its side, or dies, the process finishes its requests and ends.
+A supervisor starts the processes and starts them again if they end. A pair of sockets connects the supervisor with each
+process. A process sends a byte when it accepts requests. When the supervisor closes its socket, or ends, the process finishes
+its requests and ends.
 """
 
 import asyncio
@@ -23,14 +24,14 @@ from domogate.settings import BadSettings, Mistake, Settings
 _log = structlog.get_logger(__name__)
 
 PROCESS = "DOMOGATE_PROCESS"
-"""The variable that tells a process its number and the number of its socket."""
+"""The environment variable with the number of a process and the file descriptor of its socket."""
 _READY = b"r"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
-"""In seconds, before a process that ended is started again."""
+"""In seconds: the pauses before a process that ended is started again."""
 _HEALTHY = 60.0
 """In seconds. After a process has run for this time, the next pause is short again."""
 _DRAINS, _SLACK = 2, 10.0
-"""A process needs at most this number of drain times to end, and some seconds. Then it is killed."""
+"""A process is killed if it has not ended after this number of drain times plus this number of seconds."""
 
 
 class GatewayProcess:
@@ -45,7 +46,7 @@ class GatewayProcess:
         await asyncio.get_running_loop().sock_sendall(self._control, _READY)
 
     def watch_supervisor(self, must_stop: asyncio.Event) -> None:
-        """Set the event when this process must end."""
+        """Set `must_stop` when the supervisor says that this process must end, or when the supervisor has ended."""
 
         async def watch() -> None:
             await _receive(self._control)
@@ -55,7 +56,7 @@ class GatewayProcess:
 
 
 def open_process() -> GatewayProcess | None:
-    """Return None if no supervisor started this process."""
+    """Return the number and the socket of this process, or None if no supervisor started it."""
     given = os.environ.pop(PROCESS, None)
     if given is None:
         return None
@@ -66,10 +67,10 @@ def open_process() -> GatewayProcess | None:
 
 
 class Supervisor:
-    """Keeps the processes running until a signal."""
+    """Keeps the processes running until it gets a signal to stop."""
 
     def __init__(self, settings: Settings, processes: int, command: Sequence[str]) -> None:
-        """`command` starts one gateway. The supervisor adds the flags that differ."""
+        """`command` is the command line of one gateway. The supervisor adds the flags that differ between the processes."""
         _check(settings, processes)
         self._settings = settings
         self._processes = processes
@@ -83,18 +84,18 @@ class Supervisor:
     async def run(self, on_ready: Callable[[int], Awaitable[None]]) -> int:
         """Run until SIGTERM or SIGINT. `on_ready` is called once with the port, when all processes accept requests.
 
-        Returns the exit code: that of the first process if it could not start, otherwise 0. Raises CannotListen.
+        Returns 0, or the exit code of the first process if this process could not start. Raises CannotListen.
         """
         setup_logs(self._settings.log_level, self._settings.log_format, process="supervisor")
         host = self._settings.host
         async with server.listen(host, self._settings.port) as free:
-            port = free.port  # Without the option to share the port, this fails if another program uses it.
+            port = free.port  # Not shared here, so this fails if another program uses the port.
         async with server.listen(host, port, reuse_port=True):  # Keeps the port while processes end and start.
             with self._stopped_by_signals():
                 return await self._run(port, on_ready)
 
     async def _run(self, port: int, on_ready: Callable[[int], Awaitable[None]]) -> int:
-        # The first one alone: it migrates the database, and it says what is wrong with the settings.
+        # The first process starts alone: it migrates the database, and it says what is wrong with the settings.
         first = asyncio.create_task(self._run_once(1, port), name="process 1")
         first.add_done_callback(lambda _: self._changed.set())
         await self._wait_until(lambda: 1 in self._ready or first.done())
@@ -122,7 +123,7 @@ class Supervisor:
         return 0
 
     async def _wait_until(self, is_true: Callable[[], bool]) -> None:
-        """Wait until it is true, or until a signal."""
+        """Wait until `is_true` returns True, or until a signal to stop."""
         while not is_true() and not self._stopping.is_set():
             self._changed.clear()
             await self._changed.wait()
@@ -188,7 +189,7 @@ class Supervisor:
                 loop.remove_signal_handler(number)
 
     def _on_signal(self) -> None:
-        """The first signal drains, the second aborts."""
+        """The first signal drains the processes, the second signal aborts them."""
         if self._stopping.is_set():
             for process in self._running.values():
                 with suppress(ProcessLookupError):  # It has just ended.
@@ -198,7 +199,7 @@ class Supervisor:
 
 
 async def _receive(control: socket.socket) -> bytes:
-    """Return nothing if the other side has ended."""
+    """Return the next byte. The result is empty if the other process has closed its socket."""
     try:
         return await asyncio.get_running_loop().sock_recv(control, 1)
     except ConnectionError:
@@ -214,7 +215,7 @@ async def _wait(event: asyncio.Event, seconds: float) -> None:
 
 
 def this_command() -> list[str]:
-    """The command line of this process, to start it once more."""
+    """Return the command line that starts this program once more."""
     return [sys.executable, "-m", "domogate.cli", *sys.argv[1:]]
 
 

@@ -30,7 +30,7 @@ async def serve(
 ) -> None:
     """Run until SIGTERM or SIGINT, then drain. `on_ready` is called as soon as requests are accepted.
 
-    `process` is this process, if it is one of several on the same port. It also ends when its supervisor says so.
+    `process` is given if this process is one of several on the same port. Then `serve` also ends when the supervisor says so.
     If the gateway cannot start, raises BadSettings, GatewayRuns, OtherCluster, DatabaseUnusable (the database is damaged) or,
     only with `named_drivers`, UnnamedDriversError.
     """

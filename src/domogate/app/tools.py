@@ -53,7 +53,7 @@ async def open_tools(settings: Settings, *, create: bool = True) -> AsyncIterato
     """Yield the tools, and close the store at the end.
 
     The URL in links and tokens is the setting `public_url` or, without this setting, the URL of the gateway that started last.
-    Without `create`, the data folder is not created. It may be missing if the database is on a server.
+    Without `create`, the data folder is not created. The folder may be missing if the database is on a server.
     """
     clock = SystemClock()
     store = open_store(settings, clock, gateway=False, create=create)
@@ -110,7 +110,7 @@ async def back_up_unwritable(settings: Settings, path: Path, *, replace: bool, r
 def find_missing_file(settings: Settings) -> Path | None:
     """Return the path of the SQLite file if the file does not exist yet.
 
-    Return None if it exists, or if the database is on a server. Raises DatabaseUnusable if the file existed before.
+    Return None if the file exists, or if the database is on a server. Raises DatabaseUnusable if the file existed before.
     """
     file = find_database_file(settings)
     if file is None or inspect_header(file, UsedDatabases(settings.data)):

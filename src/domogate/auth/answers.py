@@ -26,9 +26,9 @@ def json_answer(status: int, body: Any, headers: Mapping[str, str] = NO_STORE) -
 
 
 def public_json(body: Any) -> Response:
-    """Return a body that is the same for all callers; clients may cache it for five minutes.
+    """Return a JSON response that is the same for all callers. Clients may cache it for five minutes.
 
-    Clients that see a token with an unknown `kid` fetch the keys earlier.
+    A client that gets a token with an unknown key id (`kid`) fetches the keys again earlier.
     """
     return json_answer(200, body, _CACHED)
 

@@ -156,8 +156,8 @@ def _invalid(description: str) -> OAuthFault:
 def _guess_mode(pairs: Pairs) -> ResponseMode:
     """Return the response mode for an error that is found before the response mode is checked.
 
-    It is the mode that the response itself would have. A response with a token is never sent in a query (OAuth 2.0 Multiple
-    Response Type Encoding Practices §3).
+    It is the mode that a successful response to this request would have. A response with a token is never sent in a query
+    (OAuth 2.0 Multiple Response Type Encoding Practices §3).
     """
     types = {word for name, value in pairs if name == "response_type" for word in value.split(" ")}
     fragment = types & {"token", "id_token"} or ("response_mode", ResponseMode.FRAGMENT.value) in pairs

@@ -233,7 +233,8 @@ class AuthorizeEndpoint:
     def _send_back(self, back: ReturnAddress, parameters: Mapping[str, str]) -> Response:
         """Adds `state` and `iss` to the response. `iss` prevents a mix-up with another provider (RFC 9207).
 
-        `iss` is never the last parameter: some applications take everything after their last known parameter as its value.
+        `iss` is never the last parameter: some applications read everything after the last parameter that they know as the
+        value of that parameter.
         """
         state = {} if back.state is None else {"state": back.state}
         *others, last = {**parameters, **state}.items()

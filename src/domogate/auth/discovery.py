@@ -1,4 +1,4 @@
-"""Describes the gateway's identity provider to applications that know only its issuer."""
+"""Describes the gateway's identity provider to applications that know only the URL of the issuer."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -62,7 +62,7 @@ class Discovery:
                 *("name", "locale", "email", "email_verified", "scope", "grant"),
             ],
             "authorization_response_iss_parameter_supported": True,
-            # Written out, because the two standards have different defaults for missing members.
+            # These members are always sent, because the two standards have different defaults for missing members.
             "claims_parameter_supported": False,
             "request_parameter_supported": False,
             "request_uri_parameter_supported": False,

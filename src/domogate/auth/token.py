@@ -10,7 +10,7 @@ from domogate.services.authorization import Authorization, OAuthError, OAuthFaul
 
 
 class TokenEndpoints:
-    """Each endpoint takes a form and responds with JSON."""
+    """Each endpoint accepts a posted form and responds with JSON."""
 
     def __init__(self, authorization: Authorization, *, max_body: int) -> None:
         self._authorization = authorization

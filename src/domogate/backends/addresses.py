@@ -41,7 +41,7 @@ class AllowedAddresses:
         self._networks = tuple(ip_network(network) for network in networks)
 
     def is_listed(self, address: Address) -> bool:
-        """Whether the operator allowed the IP address. Then TLS is not required."""
+        """Whether the operator allowed the IP address. For such an address, TLS is not required."""
         mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
         return any(address in network or (mapped is not None and mapped in network) for network in self._networks)
 
@@ -72,7 +72,10 @@ class Target(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=4096)
 def parse_target(text: str) -> Target:
-    """Raises Undelivered if the text is not a plain http(s) URL, for example if two parsers could read it differently."""
+    """Return the target that the text names.
+
+    Raises Undelivered if the text is not a plain http(s) URL, for example if two parsers could read it differently.
+    """
     if len(text) > MAX_URL:
         raise _wrong(f"it is longer than {MAX_URL} characters")
     if _INVISIBLE.search(text):

@@ -13,11 +13,13 @@ _XML = "application/xml"
 _MAX_ANSWER: Final = 1 << 20
 FAILING: Final = b"<vehicleType>echo-fails</vehicleType>"
 SLEEPING: Final = b"<vehicleType>echo-sleeps</vehicleType>"
-"""Parts of a document by which a developer causes an error of the embedded echo in the demo."""
+"""FAILING and SLEEPING are parts of a document. A developer sends them to cause an error of the embedded echo in the demo."""
 
 
 class HttpEchoBackend:
-    """Posts the document to `url` and returns the response, within `deadline` seconds and `max_answer` bytes."""
+    """Posts the document to `url` and returns the response, which must come within `deadline` seconds and have at most
+    `max_answer` bytes.
+    """
 
     def __init__(self, url: str, deadline: float, max_answer: int = _MAX_ANSWER) -> None:
         self._url = url
@@ -56,7 +58,8 @@ class HttpEchoBackend:
 class EmbeddedEcho:
     """An HTTP server on loopback that responds to a POST with the same document.
 
-    With `stall`, it fails on demand: a document with FAILING gets an error, one with SLEEPING an answer after `stall` seconds.
+    If `stall` is given, a developer can cause errors: a document with FAILING gets an error, and a document with SLEEPING gets
+    its answer after `stall` seconds.
     """
 
     def __init__(self, max_body: int = _MAX_ANSWER, stall: float | None = None) -> None:

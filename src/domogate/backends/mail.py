@@ -22,7 +22,7 @@ _POLICY: Final = SMTP.clone(max_line_length=998)
 
 
 class PrintedMail:
-    """The Mail of a gateway without a mail server. Nothing is sent, so the caller shows the link."""
+    """Implements Mail for a gateway without a mail server. Nothing is sent, so the caller shows the link."""
 
     async def send(self, _mail: OutgoingMail) -> bool:
         return False

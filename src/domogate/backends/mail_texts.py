@@ -31,7 +31,7 @@ class MailTexts(msgspec.Struct, frozen=True):
     """The words for `{by}` in a mail, with the name of the person who invites."""
 
     def print_lifetime(self, seconds: float) -> str:
-        """A readable duration, rounded down."""
+        """Return the duration as readable text, rounded down."""
         for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
             count = int(seconds // length)
             if count >= 2:

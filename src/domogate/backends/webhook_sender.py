@@ -20,13 +20,16 @@ Lookup = Callable[[str], Awaitable[Sequence[str]]]
 """Finds all IP addresses of a host name. Raises OSError."""
 
 _MAX_ANSWER = 16_384
-"""In bytes. A longer body is not read, because only the status matters."""
+"""In bytes. A longer body is not read to its end, because only the status matters."""
 _LOOKUPS = 64
 """Number of concurrent look-ups. A slow name server blocks only one thread."""
 
 
 class HttpWebhookSender:
-    """Posts within `deadline` seconds. `networks` are private networks that may be called, even without TLS."""
+    """Posts events to receivers.
+
+    Each post ends within `deadline` seconds. `networks` are private networks that may be called, even without TLS.
+    """
 
     def __init__(
         self,
@@ -173,7 +176,7 @@ class _CheckedResolver(AbstractResolver):
 def _check(address: Address, allowed: AllowedAddresses, *, secure: bool) -> None:
     """Raises Undelivered if webhooks may not call the IP address.
 
-    The message does not contain the IP address, because it would help a client to scan the internal network.
+    The message does not contain the IP address, because the address would help a client to scan the internal network.
     """
     if not allowed.permits(address):
         raise Undelivered(

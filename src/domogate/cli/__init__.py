@@ -7,7 +7,7 @@ _STARTS = {"serve": "Starting the gateway …", "demo": "Starting the demo …"}
 
 
 def main() -> None:
-    # Loading the program takes seconds on a slow machine. A person must see before that that something happens.
+    # Loading the program takes seconds on a slow machine. During this time, a person must see that something happens.
     text = _STARTS.get("".join(sys.argv[1:2]))
     is_started_by_person = not {"-h", "--help"} & set(sys.argv) and "DOMOGATE_PROCESS" not in os.environ
     if text is not None and is_started_by_person:

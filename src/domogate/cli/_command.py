@@ -62,7 +62,10 @@ def summarize(group: typer.Typer) -> str:
 
 
 class FlagGroup(msgspec.Struct, frozen=True):
-    """Base of flags that several commands share: a parameter of such a type has one flag for each field."""
+    """Base class of flags that several commands share.
+
+    If a command has a parameter of such a class, each field of the class becomes a flag of the command.
+    """
 
     @classmethod
     def parameters(cls) -> list[inspect.Parameter]:
@@ -109,7 +112,7 @@ def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> C
 
 
 def _settings(chosen: dict[str, Any], environ: Mapping[str, str], *, serving: bool) -> Settings:
-    """A flag overrides an environment variable, and an environment variable overrides the file."""
+    """Return the settings. A flag overrides an environment variable, and an environment variable overrides the file."""
     flags = {name: text for name, text in chosen.items() if name != "config"}
     config = None if chosen["config"] is None else Path(chosen["config"])
     names = {family.slug for family in FAMILIES} | {operation.id for family in FAMILIES for operation in family.operations}
@@ -123,7 +126,7 @@ def _given(chosen: dict[str, Any], environ: Mapping[str, str]) -> frozenset[str]
 
 
 def run_to_end(body: Callable[[], Awaitable[None]]) -> None:
-    """Run on a new event loop. uvloop is used if it is installed."""
+    """Run `body` on a new event loop until it ends. uvloop is used if it is installed."""
 
     async def whole() -> None:
         await body()

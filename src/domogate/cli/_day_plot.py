@@ -71,7 +71,7 @@ def _line(kind: str, points: Sequence[tuple[float, float]]) -> str:
 
 
 def _stairs(moments: Sequence[DaySample], panel: _Panel) -> list[tuple[float, float]]:
-    """A set point changes at once, so the line has steps without slopes."""
+    """Return the points of the line of set points. A set point changes suddenly, so the line has steps and no slopes."""
     points: list[tuple[float, float]] = []
     for moment in moments:
         x, y = _x(moment.second), panel.y(moment.set_point)

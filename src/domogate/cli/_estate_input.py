@@ -17,7 +17,10 @@ OpenText = Callable[[], AbstractContextManager[TextIO]]
 
 @contextmanager
 def open_input(file: Path) -> Iterator[OpenText]:
-    """Yield a function that opens the text. It may be called twice, so standard input is copied to a temporary file."""
+    """Yield a function that opens the text.
+
+    This function may be called twice, so standard input is copied to a temporary file.
+    """
     if str(file) == "-":
         with tempfile.TemporaryFile("w+", encoding="utf-8") as copy:
             try:
@@ -44,7 +47,7 @@ def open_input(file: Path) -> Iterator[OpenText]:
 
 
 class _ShownText:
-    """Text from its beginning. `advance` gets the number of characters of each piece."""
+    """Text that shows how much of it was read: `advance` is called with the number of characters of each piece."""
 
     def __init__(self, text: TextIOWrapper, advance: Callable[[int], None]) -> None:
         text.seek(0)

@@ -1,6 +1,6 @@
-"""Settings as flags: `serve` and `demo` have a flag for every setting, other commands for some settings.
+"""Settings as flags: `serve` and `demo` have a flag for every setting, and other commands have flags for some settings.
 
-A flag is text here, like an environment variable. `settings/` parses and checks both.
+In this module a flag is only text, like an environment variable. `settings/` parses and checks flags and variables.
 """
 
 import inspect

@@ -38,7 +38,7 @@ def tell_assumed_address(tools: Tools) -> None:
 def tell_link(
     link: IssuedLink, email: str, as_json: bool, more: Mapping[str, object] | None = None, *, advice: str | None = None
 ) -> None:
-    """Print only the link on standard output. The store keeps only its hash, so the link cannot be shown again."""
+    """Print only the link on standard output. The store keeps only the hash of the link, so the link cannot be shown again."""
     if as_json:
         print_json({**(more or {}), "link": link.url, "mailed": link.mailed, "expires_at": iso(link.expires_at)})
     elif link.url is None:

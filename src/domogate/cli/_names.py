@@ -108,7 +108,7 @@ def parse_either_id(text: str) -> Id | None:
 
 
 async def module_names(tools: Tools, plant_ids: Iterable[Id]) -> dict[Id, Target]:
-    """The names of those modules of these plants that still exist, by id."""
+    """Return these plants and all their modules, by id. A plant that does not exist any more is left out."""
     targets: dict[Id, Target] = {}
     for plant_id in set(plant_ids):
         stored = await tools.store.find_plant(plant_id)

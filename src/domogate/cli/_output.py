@@ -85,7 +85,7 @@ def yes_or_no(value: bool) -> str:
 
 
 def describe_values(fields: Mapping[str, object]) -> str:
-    """For example 'on: yes, set point: 21 celsius'. Fields without a value are left out."""
+    """Return the fields as text, for example 'on: yes, set point: 21 celsius'. Fields without a value are left out."""
     return ", ".join(
         f"{name.replace('_', ' ')}: {_word(value)}" for name, value in fields.items() if value is not None and value != ()
     )
@@ -105,7 +105,7 @@ _CAPITAL = re.compile(r"[A-Z]")
 
 
 def as_printed(wire: Any) -> Any:
-    """The same data as in the management API, with names in snake_case."""
+    """Return the same data as in the management API, with names in snake_case."""
     return _respell(msgspec.to_builtins(wire))
 
 

@@ -24,7 +24,7 @@ class Placed(msgspec.Struct, frozen=True):
 def place_modules(
     text: str, pattern: re.Pattern[str], found: Sequence[FoundModule], describe: Callable[[FoundModule, int], str]
 ) -> Placed:
-    """Add the modules to the rooms that their names contain. In its room, a module has the rest of its name.
+    """Add each module to the room that its name contains. The new name of the module is the rest: its name without the room.
 
     A module that is already in the file is not added again. A bridge without a room is left out: it serves the whole plant.
     The text must be a correct estate file. `describe` returns the lines of a module, indented by a number of spaces.
@@ -83,7 +83,10 @@ def _is_in_braces(room: yaml.MappingNode) -> bool:
 
 
 def _last_line(node: yaml.Node) -> int:
-    """The number of the last line with content. For the YAML parser, a block ends only where the next block begins."""
+    """Return the number of the last line with content.
+
+    The end that the YAML parser reports is not used: it is the beginning of the next block.
+    """
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return _last_line(last[1] if isinstance(last, tuple) else last)

@@ -14,7 +14,10 @@ W = TypeVar("W", bound=StrEnum)
 
 
 def ask(question: str, parse: Callable[[str], T]) -> T:
-    """`parse` raises ValueError, and its message says what is wrong."""
+    """Ask until `parse` accepts the answer, and return the parsed value.
+
+    `parse` raises a ValueError that says what is wrong.
+    """
     while True:
         try:
             return parse(str(typer.prompt(question, err=True)).strip())
@@ -31,7 +34,7 @@ def ask_email(question: str) -> str:
 
 
 def ask_number(question: str, most: int) -> int:
-    """A number from 1 to `most`."""
+    """Ask for a number from 1 to `most`."""
 
     def parse(text: str) -> int:
         if not (text.isdecimal() and len(text) < 10 and 1 <= int(text) <= most):
@@ -42,7 +45,7 @@ def ask_number(question: str, most: int) -> int:
 
 
 def ask_word(question: str, words: type[W]) -> W:
-    """One of the values of the enumeration, in upper or lower case."""
+    """Ask for one of the values of the enumeration, in upper or lower case."""
     allowed = ", ".join(words)
 
     def parse(text: str) -> W:

@@ -19,7 +19,7 @@ def parse_time(text: str) -> float:
 
 
 def parse_resolution(text: str) -> float:
-    """The seconds of '1h' or a similar text. At least a minute."""
+    """Return the seconds of a text such as '1h'. The shortest resolution is a minute."""
     return _or_mistake(times.parse_resolution, text)
 
 
@@ -32,7 +32,10 @@ def optional_moment(text: str | None) -> float | None:
 
 
 def optional_local_time(text: str | None, *, end: bool = False) -> float | None:
-    """A day is a day in the time zone of this machine: its begin or, with `end`, its end."""
+    """Parse an optional time.
+
+    A day is a day in the time zone of this machine: the result is its begin or, with `end`, its end.
+    """
     return None if text is None else _or_mistake(lambda one: times.parse_local_time(one, end=end), text)
 
 

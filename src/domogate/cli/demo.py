@@ -84,7 +84,7 @@ def _allow_self_service(settings: Settings, given: frozenset[str]) -> Settings:
 
 
 def _show_terms(settings: Settings) -> Settings:
-    """Two people of the demo have to accept the terms, so the demo has a text."""
+    """Set the terms of use of the demo: two people of the demo have to accept terms."""
     if settings.terms_file is not None or settings.terms_url is not None:
         return settings
     return msgspec.structs.replace(settings, terms_file=demo_terms())
@@ -104,7 +104,10 @@ def _data_folder(settings: Settings, given: frozenset[str]) -> Iterator[Settings
 
 
 async def _import_once(settings: Settings, file: EstateFile) -> None:
-    """Import the demo estate into an empty store. A store with the demo estate is kept. Any other store is refused."""
+    """Import the demo estate into an empty store.
+
+    A store that already has the demo estate is not changed. Any other store is refused.
+    """
     async with open_tools(settings) as tools:
         users = {user.id for user in await tools.store.list_users()}
         if not users and not await tools.store.list_clients():
@@ -119,7 +122,7 @@ async def _import_once(settings: Settings, file: EstateFile) -> None:
 async def _make_ready(gateway: "Gateway", file: EstateFile) -> Ready:
     """Issue tokens of every kind for each active user.
 
-    Families take only the token kinds of the specification from their client.
+    From the client of the demo, each family accepts only the token kinds that the specification names for this family.
     """
     client = await gateway.store.find_client(DEMO_CLIENT)
     assert client is not None

@@ -81,7 +81,7 @@ async def discover_mqtt(
 
 
 class _Target(msgspec.Struct, frozen=True):
-    """A correct estate file, and where the names of devices contain the room."""
+    """A correct estate file, and the pattern that finds the room in the name of a device."""
 
     file: Path
     text: str

@@ -144,7 +144,10 @@ def _write(file: Path | None, text: str) -> None:
 
 
 def _scan(file: Path, settings: Settings, take: Callable[[EstatePlant], None]) -> EstateFile:
-    """Raises EstateMistakes. The plants may be used only if nothing is raised."""
+    """Pass the plants of the file to `take`, and return the file without plants.
+
+    Raises EstateMistakes. The plants may be used only if nothing is raised.
+    """
     source = "standard input" if str(file) == "-" else str(file)
     with open_input(file) as open_text:
         return scan_estate(open_text, source, take, drivers=check_options(settings.drivers))

@@ -75,7 +75,7 @@ async def show(
 
 
 def _words(command: Command) -> str:
-    """For example 'set light (on: yes, level: 40)'."""
+    """Return the command as text, for example 'set light (on: yes, level: 40)'."""
     fields = {name: value for name, value in msgspec.to_builtins(command).items() if name != "do"}
     if "activation_time" in fields:
         fields["activation_time"] = iso(fields["activation_time"])

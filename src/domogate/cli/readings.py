@@ -27,7 +27,7 @@ _SUMMARY = ("count", "mean", "low", "high", "last")
 
 @commands.callback()
 def _group() -> None:
-    """With a callback, a group may have only one command. Its help comes from `summarize`."""
+    """Because of this callback, typer makes a group, even of a single command. The help of the group comes from `summarize`."""
 
 
 @command(commands, "export")

@@ -123,9 +123,10 @@ async def _say_what_is_missing(gateway: "Gateway") -> None:
 
 
 def _offer_operator(gateway: "Gateway", where: str) -> None:
-    """Print the next step: a link, if a person reads it. A log must not contain the link (Decision 0095).
+    """Print the next step: a link if the output is a terminal, otherwise a command. A log must not contain the link (Decision
+    0095).
 
-    The other gateways of a cluster do not know the link.
+    A member of a cluster prints the command, because the other members would not know the link.
     """
     if sys.stdout.isatty() and gateway.settings.cluster is None:
         note("There is no operator yet.")

@@ -76,7 +76,7 @@ async def revoke_token(
 
 
 async def add_grant(store: Store, user: User, client: Client, scopes: Sequence[str], now: float) -> Grant:
-    """The operator records that the user gives the client access."""
+    """Store a new grant: the operator records that the user gives the client access."""
     if not user.active:
         raise Mistake(f"{user.email} is not active yet: the user needs a password first (`domogate user password-link`).")
     grant = Grant(new_id(), user.id, client.id, tuple(scopes), created_at=now)
@@ -97,7 +97,7 @@ async def _find_client(tools: Tools, wanted: str | None) -> Client:
 
 
 def _scopes(asked: Sequence[str] | None, client: Client) -> tuple[str, ...]:
-    """The scopes are in several flags, or in one flag with spaces between them, as OAuth writes them."""
+    """Return the scopes. They are in several flags, or in one flag with spaces between them, as OAuth writes them."""
     scopes = tuple(dict.fromkeys(word for text in asked or () for word in text.split()))
     if beyond := [scope for scope in scopes if scope not in client.scopes]:
         raise Mistake(f"the client {client.id} may not have {', '.join(beyond)}; it may have: {', '.join(client.scopes)}.")

@@ -1,4 +1,4 @@
-"""Tells browsers from other clients."""
+"""Distinguishes browsers from other clients."""
 
 from typing import Any
 

@@ -10,10 +10,14 @@ _MOST_AT_ONCE = 500
 
 
 class DiskIds(AbstractContextManager["DiskIds"]):
-    """First add all ids, then ask. The ids are in a temporary SQLite file, which is deleted at the end, also after a crash."""
+    """A set of ids.
+
+    All ids must be added before the first question. The ids are in a temporary SQLite file, which is deleted at the end, also
+    after a crash.
+    """
 
     def __init__(self) -> None:
-        # The threads of a store use it one after the other.
+        # The threads of a store use the connection one after the other.
         self._table = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._table.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         self._table.execute("PRAGMA journal_mode = OFF")

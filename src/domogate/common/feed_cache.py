@@ -40,7 +40,7 @@ class _Fetch(Generic[V]):
 class FeedCache(Generic[K, V]):
     """Fetches a value at its first use.
 
-    Drops it when it becomes stale, or when the cache is full and other values were used later.
+    Drops a value when it becomes stale. If the cache is full, it drops the value that was not used for the longest time.
 
     If a value changes while it is fetched, it is fetched again, so no stale value is kept (Decision 0006). If it changes during
     every attempt, the cache stops after some attempts and returns the last fetched value without keeping it. That value is not
@@ -96,7 +96,10 @@ class FeedCache(Generic[K, V]):
         return self._held.get(key)
 
     async def get(self, key: K, fetch: Callable[[], Awaitable[V | None]] | None = None) -> V | None:
-        """Return the value, and fetch it if needed. `fetch` is for a cache that cannot fetch by key alone."""
+        """Return the value.
+
+        If the value is not in memory, fetch it first. `fetch` is for a cache that cannot fetch by key alone.
+        """
         value = self.find(key)
         if value is not None or key in self._absent:
             return value

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 _LONGEST_WANTED = 60
-"""For a longer text no near name is searched, because the search takes long."""
+"""In characters. For a longer text no similar name is searched, because the search takes long."""
 
 
 def split_words(name: str) -> str:
@@ -14,9 +14,10 @@ def split_words(name: str) -> str:
 
 
 def match_names(wanted: str, names: Sequence[str]) -> list[int]:
-    """Return the indexes of the names that are equal to `wanted`, otherwise of those that end with its words.
+    """Return the indexes of the names that are equal to `wanted` or, if there are none, of the names that end with its words.
 
-    Upper and lower case, and spaces, dashes, dots and slashes, are the same: `203` and `room_203` mean `Room 203`.
+    Upper and lower case count as the same. Spaces, dashes, dots, slashes and underscores count as the same. So `203` and
+    `room_203` mean `Room 203`.
     """
     words, every = split_words(wanted).casefold(), [split_words(name).casefold() for name in names]
     equal = [index for index, name in enumerate(every) if name == words]

@@ -5,7 +5,7 @@ import time
 
 _TICK = 0.05
 _KEPT = 0.5
-"""In seconds. Messages that waited during a stall are handled within this time after it."""
+"""In seconds. Messages that waited during a stall are handled within this time after the stall."""
 
 
 class StallMeter:

@@ -1,7 +1,7 @@
 """A strict JSON parser.
 
-It refuses duplicate keys, NaN and Infinity, numbers that do not fit a float, lone surrogates, and deep nesting: RFC 8259
-leaves these cases open, or the gateway could not send such a value again.
+It refuses duplicate keys, NaN and Infinity, numbers that do not fit a float, lone surrogates, and deep nesting: RFC 8259 leaves
+some of these cases open, and in the other cases the gateway could not send the value to a client.
 """
 
 import json

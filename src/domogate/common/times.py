@@ -42,7 +42,10 @@ def parse_time_zone(name: str) -> tzinfo:
 
 
 def find_time_zone(name: str | None) -> tzinfo | None:
-    """Return a zone of the IANA database, or None: another machine may have a newer database than this one."""
+    """Return a zone of the IANA database, or None if the database of this machine does not have the zone.
+
+    Another machine, on which the name was chosen, may have a newer database.
+    """
     try:
         return None if name is None else parse_time_zone(name)
     except ValueError:
@@ -70,7 +73,8 @@ def parse_time(text: str) -> float:
 
 
 def parse_local_time(text: str, *, end: bool = False) -> float:
-    """As parse_time, but a day is a day in the time zone of this machine: its begin or, with `end`, its end.
+    """Do the same as parse_time, but a day is a day in the time zone of this machine. The result is the begin of the day or,
+    with `end`, its end.
 
     Raises ValueError with a message for a person.
     """

@@ -24,12 +24,12 @@ class Manifest(msgspec.Struct, frozen=True):
     first: tuple[str, ...]
     """The scripts that a browser needs before it shows anything."""
     areas: dict[str, tuple[str, ...]]
-    """The scripts that the pages of each area need besides those."""
+    """The scripts that the pages of each area need in addition to the scripts in `first`."""
     files: tuple[str, ...]
 
 
 class File(msgspec.Struct, frozen=True):
-    """A file in all its forms. Compressing it for each request would cost too much."""
+    """A file in plain and compressed form. To compress the file for each request would take too much time."""
 
     media_type: str
     etag: str
@@ -78,7 +78,9 @@ class Build(msgspec.Struct, frozen=True):
         return ASSETS + self.manifest.style
 
     def list_preloaded(self, area: str) -> Sequence[str]:
-        """The URLs that the browser can load at once for a page of the area, without waiting for the script that names them."""
+        """Return the URLs that the browser can load immediately for a page of the area, without waiting for the script that
+        imports them.
+        """
         names = (*self.manifest.first, *self.manifest.areas.get(area, ()))
         return [ASSETS + name for name in names if name != self.manifest.script]
 

@@ -46,7 +46,7 @@ _SHELL = (
 """
 )
 
-# It has the style sheet of the login pages, because its own is not built.
+# This page has the style sheet of the login pages, because the style sheet of the pages is not built.
 _NOT_BUILT = (
     _HEAD
     + """<link rel="stylesheet" href="/auth/pages/style.css?{version}">
@@ -119,7 +119,7 @@ class _Config(msgspec.Struct, frozen=True, rename="camel"):
     demo: tuple[DemoUser, ...]
     demo_key: str | None
     is_new: bool
-    """Nobody can operate the gateway yet. The door asks for the link of `domogate init`."""
+    """True if nobody can operate the gateway yet. Then the first page asks for the link of `domogate init`."""
 
 
 class _WebIcon(msgspec.Struct, frozen=True):

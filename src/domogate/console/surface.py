@@ -40,7 +40,7 @@ _PAGE_HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-# An image of the operator is shown by the pages, and is harmless when somebody opens it alone.
+# With this policy, an image of the operator cannot run a script, even if somebody opens the image alone.
 _IMAGE_POLICY = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 
 

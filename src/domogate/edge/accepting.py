@@ -12,14 +12,15 @@ from collections.abc import Callable
 from domogate.edge.connections import Connections, Place
 
 _AT_ONCE = 32
-"""Connections that are accepted in one round of the event loop.
+"""The number of connections that are accepted in one round of the event loop.
 
 The limit keeps open connections fast during a flood of new connections.
 """
 _RESERVE_SHARE = 4
 """A connection of the reserve counts as this number of connections of a round.
 
-So fewer are accepted in a round, and each has some rounds to send its request before a newer connection replaces it.
+So fewer connections of the reserve are accepted in a round, and each of them has some rounds to send its request before a newer
+connection replaces it.
 """
 _PAUSE = 0.5
 """In seconds. After an error of the system, such as too many open files, no connection is accepted for this time."""

@@ -1,4 +1,4 @@
-"""Delays the answer to a request that has written, until the other gateways of a cluster know the change (Decision 0091)."""
+"""Delays the answer to a request that changed data, until the other gateways of a cluster know the change (Decision 0091)."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -12,7 +12,10 @@ class AnswerAfterWrite:
     """The ASGI app around all surfaces of a member of a cluster."""
 
     def __init__(self, app: ASGIApp, newest: Callable[[], int], wait: Callable[[], Awaitable[None]]) -> None:
-        """`newest` returns a number that grows with each change of this gateway. `wait` returns when the others know it."""
+        """`newest` returns a number that grows with each change of this gateway.
+
+        `wait` returns when the other gateways know these changes.
+        """
         self._app = app
         self._newest = newest
         self._wait = wait

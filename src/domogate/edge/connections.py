@@ -11,7 +11,10 @@ import structlog
 from domogate.common.networks import network_of
 
 RESERVE = 32
-"""Number of connections beyond the limits. Only health checks are answered on them. If there are more, the oldest is closed."""
+"""The number of connections that are accepted beyond the limits.
+
+Only health checks are answered on these connections. If there are more of them, the oldest is closed.
+"""
 _LOG_INTERVAL = 60.0
 _SYSTEM = "system"
 """Label for connections that the system did not accept, usually because of too many open files."""
@@ -29,7 +32,7 @@ class Place:
         self.connection = connection
         self.network = network
         self.limit = limit
-        """The setting whose limit is reached: the connection belongs to the reserve. None if no limit is reached."""
+        """The setting whose limit is reached; such a connection belongs to the reserve. It is None if no limit is reached."""
 
     def leave(self) -> None:
         """Stop counting the connection. Must be called when the connection is closed."""

@@ -11,7 +11,7 @@ _OTHER_FILES = 100
 def count_allowed_connections(wanted: int) -> int:
     """The number of connections that the limit of open files allows.
 
-    If it is less than `wanted`, the soft limit is raised first.
+    If this number is less than `wanted`, the soft limit is raised first.
     """
     beside = RESERVE + _OTHER_FILES
     return allow_files(wanted + beside) - beside

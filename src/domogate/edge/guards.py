@@ -29,7 +29,7 @@ class Refusal(Exception):
         self.message = message
 
     def to_bytes(self, headers: Sequence[tuple[bytes, bytes]]) -> bytes:
-        """The complete answer. The connection is closed after it."""
+        """Return the complete answer as bytes. The connection is closed after this answer."""
         body = self.message.encode("ascii", "replace") + b"\n"
         content = [b"%b: %b\r\n" % header for header in headers]
         content.append(b"x-request-id: %b\r\ncontent-type: text/plain; charset=utf-8\r\n" % next_request_id())

@@ -42,7 +42,8 @@ async def listen(
 ) -> AsyncIterator[Listening]:
     """Bind the ports, so that the real port is known before the gateway is built. Raises CannotListen.
 
-    With `reuse_port`, other processes of the same user can bind `port` too. The system gives each connection to one of them.
+    With `reuse_port`, several processes of the same user can bind `port`. The system gives each connection to one of these
+    processes.
     """
     with contextlib.ExitStack() as opened:
         sockets = await _bind(host, port, "port", opened, reuse_port=reuse_port)

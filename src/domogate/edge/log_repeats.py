@@ -1,7 +1,7 @@
 """Logs repeated failures with the same cause as one line with a count.
 
 The first failure is logged completely, with its traceback. Equal failures within the next seconds are counted, and then one
-line says how many there were. While a failure goes on, there is one such line for each period, and the periods grow.
+line says how many there were. While the failure is repeated, there is one such line for each period, and the periods grow.
 """
 
 import logging
@@ -16,7 +16,10 @@ from typing import Any, NamedTuple
 import structlog
 
 _PERIODS = (10.0, 60.0, 600.0)
-"""In seconds. Failures of one cause are counted for this time before a line: the first, the second and every later time."""
+"""In seconds: how long failures of one cause are counted before a line says how many there were.
+
+The three values are for the first line, the second line, and every later line.
+"""
 _MOST_CAUSES = 200
 _LONGEST_REASON = 200
 _NUMBERS = re.compile(r"\d+")
@@ -47,7 +50,7 @@ class _Repeated:
 
 
 class LogRepeats:
-    """Decides which failures are logged. All other lines are logged."""
+    """Decides which failures are logged. Lines that are not about failures are always logged."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now

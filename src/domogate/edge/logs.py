@@ -55,7 +55,10 @@ def redact_text(text: str) -> str:
 
 
 def redact_value(value: Any, depth: int = 0) -> Any:
-    """Return the value without secrets: fields with the name of a secret, and texts that look like one."""
+    """Return the value without secrets.
+
+    Secrets are the fields that have the name of a secret, and the texts that look like a secret.
+    """
     if isinstance(value, str):
         return redact_text(value)
     if isinstance(value, bool | int | float | None):
@@ -98,7 +101,10 @@ def _name_process(process: str | int | None) -> Callable[[Any, str, EventDict], 
 
 
 def explain_timeouts(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    """Write a slow database as a sentence. A traceback would look like a bug, and names only the caller that waited."""
+    """Replace the traceback of a database timeout by a sentence.
+
+    The traceback would look like a bug, and would name only the caller that waited.
+    """
     given = event.get("exc_info")
     error = sys.exc_info()[1] if given is True else given[1] if isinstance(given, tuple) else given
     if isinstance(error, StoreTimeout):

@@ -1,7 +1,7 @@
 """Prometheus metrics of this process, in their own registry. A small ASGI app serves them on a separate port.
 
 Requests are counted in plain Python numbers, which become metrics only when they are scraped. The event loop is one thread, so
-the locks of prometheus_client are not needed. They would cost more than the counting.
+the locks of prometheus_client are not needed. The locks would take more time than the counting.
 """
 
 from bisect import bisect_left

@@ -6,8 +6,8 @@ For speed there is no timer per request. A connection has one deadline, and the 
 A request that is refused here does not reach a family. The answer is plain text, it comes after the answers to earlier
 requests, and the connection is closed.
 
-A client may send its next request early. The gateway does not parse this request, and pauses reading, until the answer before
-it is complete and the client has received it (Decision 0051).
+A client may send its next request early. The gateway pauses reading, and does not parse this request, until the client has
+received the whole answer to the previous request (Decision 0051).
 """
 
 import asyncio
@@ -50,7 +50,9 @@ _HEALTH = frozenset((b"/healthz", b"/readyz"))
 
 
 class RequestPacer:
-    """Starts only some requests in each round of the event loop, so that many requests at once do not delay a health check."""
+    """Starts only some requests in each round of the event loop, so that many simultaneous requests do not delay a health
+    check.
+    """
 
     def __init__(self) -> None:
         self._started = 0
@@ -207,7 +209,10 @@ class GuardedProtocol(RequestReader, Guarded):
             self._proceed()
 
     def _proceed(self) -> None:
-        """Called when the client has received the last answer completely. Parses what the client sent early, or reads on."""
+        """Called when the client has received the last answer completely.
+
+        Parse the bytes that the client sent early. If there are none, continue to read.
+        """
         self.flow.blocked = False
         if self._ahead:
             self._parse(self._ahead, self._ahead_at)

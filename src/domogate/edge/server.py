@@ -237,7 +237,7 @@ async def _serve_together(
 
 async def _stop_when(stop: asyncio.Event, server: DrainingServer) -> None:
     await stop.wait()
-    server.begin_drain()  # Not a second stop, if a signal came first.
+    server.begin_drain()  # Not `stop`: after a signal, this would be the second stop, which aborts.
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """Checks that a schema cannot express: names are unique, and references between records exist.
 
-The checks also run on a document with other mistakes, so that all mistakes are reported at once. They skip malformed parts.
+The checks also run on a document with other mistakes, so that all mistakes are reported together. They skip malformed parts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,7 +19,10 @@ from domogate.estate.used_ids import UsedIds
 
 Record = dict[str, Any]
 Drivers = Mapping[str, Callable[[DeviceKind, Mapping[str, Any]], Iterator[tuple[tuple[str | int, ...], str]]]]
-"""The known drivers, each with a function that checks module options. It yields the path and the problem of each mistake."""
+"""The known drivers, each with a function that checks module options.
+
+This function yields the path and the problem of each mistake.
+"""
 
 
 def check_document(document: Any) -> Iterator[Finding]:
@@ -133,7 +136,7 @@ def _is_user(path: Path, email: str, emails: dict[str, str]) -> Iterator[Finding
 
 
 def identified(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
-    """The plant, and its floors, ambients and modules."""
+    """Yield the plant, and its floors, ambients and modules, each with its path."""
     yield path, plant
     for floor_path, floor in records(plant, "floors", path):
         yield floor_path, floor

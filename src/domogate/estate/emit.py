@@ -57,7 +57,10 @@ def _key(key: str) -> str:
 
 
 def _flow(value: Any, room: int) -> str | None:
-    """The value on one line. None if a list or mapping is longer than `room`, or has a list with one entry on each line."""
+    """Return the value on one line.
+
+    Return None for a list or mapping that is longer than `room`, or that contains a list with one entry on each line.
+    """
     if not isinstance(value, dict | list | tuple):
         return scalar(value)
     parts: list[str] = []

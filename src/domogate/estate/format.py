@@ -225,14 +225,14 @@ STEPS = many(Codec(_read_step, _write_step))
 
 
 def write_state(kind: DeviceKind, state: State) -> dict[str, Any]:
-    """The keys of a module's record that hold its state."""
+    """Return the keys and values of a module's record that describe the state."""
     if isinstance(state, states.EmergencyState):
         return {"failures": [], **EMERGENCY_STATE.write(state)}
     return {"state": STATES[kind].write(state)}
 
 
 def read_state(kind: DeviceKind, module: dict[str, Any]) -> State | None:
-    """The state in a module's record, if there is one."""
+    """Return the state in a module's record, or None if the record has no state."""
     if "state" in module:
         state: State = STATES[kind].read(module["state"])
         return state

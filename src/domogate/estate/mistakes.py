@@ -52,6 +52,9 @@ def listed(words: Iterable[object]) -> str:
 
 
 def did_you_mean(word: object, candidates: Iterable[str], similarity: float = 0.6) -> str:
-    """A question such as "Did you mean 'light'?" if one of the candidates is similar to the word; otherwise empty."""
+    """Return a question such as "Did you mean 'light'?" if one of the candidates is similar to the word.
+
+    Otherwise return an empty text.
+    """
     near = find_near(word, candidates, similarity) if isinstance(word, str) else None
     return f"Did you mean {near!r}?" if near is not None else ""

@@ -56,14 +56,18 @@ class Mapping(msgspec.Struct, frozen=True):
 
 Node: TypeAlias = Scalar | Listing | Mapping
 TakePlant = Callable[["Mapping", int, Node], None]
-"""Gets the part of the document that is complete, the number of the plant, and the plant."""
+"""A function that is called with each plant.
+
+Its arguments are the part of the document before the plant, the number of the plant, and the plant.
+"""
 
 _PASSED_ON = Scalar("", True, 0, 0)
 """The node that takes the place of a plant that was passed on."""
 
 
 def compose(file: TextIO, take_plant: TakePlant | None = None) -> tuple[Node | None, list[Mistake]]:
-    """The root of the document, and the mistakes in the YAML syntax. A document without a root cannot be checked further.
+    """Return the root of the document, and the mistakes in the YAML syntax. A document without a root cannot be checked
+    further.
 
     With `take_plant`, the plants are passed on, and the document has no plants. Raises UnicodeDecodeError.
     """
@@ -117,7 +121,10 @@ class _CheckedText:
 
 
 def locate(root: Node, path: Path, *, key: bool = False) -> tuple[int, int]:
-    """The position of the value at the path, or of its key. For a missing value, the position of its nearest parent."""
+    """Return the position of the value at the path or, with `key`, of its key.
+
+    If the value is missing, return the position of its nearest parent.
+    """
     node, place = root, (root.line, root.column)
     for step in path:
         if isinstance(node, Mapping) and isinstance(step, str) and step in node.entries:

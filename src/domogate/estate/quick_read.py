@@ -1,7 +1,7 @@
 """Converts raw values to data and checks them against the schema, in one step. This takes a tenth of the time of jsonschema.
 
-The result is the data that SchemaGuide makes, and the data is correct. NotQuick means that the data may have a mistake; then
-jsonschema must check it. jsonschema finds all mistakes and their places.
+The result is the same data as the result of SchemaGuide, and it has passed all checks of the schema. NotQuick means that the
+data may have a mistake. Then jsonschema must check the data, and finds all mistakes and their places.
 """
 
 import re
@@ -24,7 +24,7 @@ _OTHER_RULES = frozenset({"$ref", "type", "if", "then", "allOf", "not"})
 _ABOUT = frozenset({"$schema", "$id", "$defs", "title", "description", "default", "writeOnly"})
 _KNOWN = _RULES_OF_SCALARS | _RULES_OF_LISTS | _RULES_OF_OBJECTS | _OTHER_RULES | _ABOUT
 _MOST_WORDS = 1_000
-"""The number of values of one key for which readers are kept. A correct file has some dozens of such values."""
+"""The number of values of one key for which the readers are cached. A correct file has some dozens of such values."""
 
 
 class NotQuick(Exception):
@@ -42,10 +42,13 @@ def to_raw(node: Node) -> Raw:
 
 
 class QuickReader:
-    """A schema as functions. Raises ValueError for a rule that it does not know."""
+    """A schema, compiled to functions that read and check data.
+
+    Raises ValueError for a rule of the schema that it does not know.
+    """
 
     def __init__(self, schema: Schema, formats: Mapping[str, Check]) -> None:
-        self._schema = schema  # Readers are found by the ids of its parts, so they must not be deleted.
+        self._schema = schema  # Readers are found by the ids of the schema's parts, so the parts must exist.
         self._definitions: Schema = schema["$defs"]
         self._formats = formats
         self._readers: dict[tuple[int, ...], Read] = {}
@@ -153,9 +156,9 @@ class QuickReader:
         return read
 
     def _compile_choice(self, schemas: Sequence[Schema]) -> Read:
-        """A function for mappings. All conditions of a schema test the same key of a record, such as `kind`.
+        """Return a function that reads mappings. All conditions of a schema test the same key of a record, such as `kind`.
 
-        So the rules that apply depend only on the value of this key, and the readers are kept by this value.
+        So the rules that apply depend only on the value of this key, and the readers are cached by this value.
         """
         tested = {key for schema in schemas for key in self._tested_keys(schema)}
         if not tested:

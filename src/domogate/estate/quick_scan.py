@@ -1,6 +1,6 @@
 """Reads a correct file of simple YAML quickly, in memory that does not grow with the file.
 
-It explains no mistake. If it does not accept the file, the YAML parser must read the file from its beginning.
+The quick scan does not explain mistakes. If it does not accept the file, the YAML parser must read the file from its beginning.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,10 @@ class QuickScan:
         self.passed_on = 0
 
     def run(self, text: TextIO) -> EstateFile | None:
-        """Return the file without plants. None: the file may have a mistake, or is not simple. Raises UnicodeDecodeError."""
+        """Return the file without plants, or None if the file may have a mistake or is not simple YAML.
+
+        Raises UnicodeDecodeError.
+        """
         try:
             with DiskIds() as ids, DiskIds() as internal_ids:
                 return self._read(text, ids, internal_ids)

@@ -26,7 +26,10 @@ _USERS = "users"
 
 
 def read_estate(text: str, source: str, *, drivers: Drivers | None = None) -> EstateFile:
-    """Raises EstateMistakes with all mistakes. `drivers`: the allowed drivers; None allows any driver with any options."""
+    """Return the whole file.
+
+    Raises EstateMistakes with all mistakes. `drivers` are the allowed drivers; None allows any driver with any options.
+    """
     plants: list[EstatePlant] = []
     file = scan_estate(lambda: StringIO(text), source, plants.append, drivers=drivers)
     return msgspec.structs.replace(file, estate=msgspec.structs.replace(file.estate, plants=tuple(plants)))
@@ -61,7 +64,7 @@ def scan_estate(
 
 
 async def build_estate(file: EstateFile, hasher: Hasher, *, known: Collection[str] = ()) -> Estate:
-    """The estate with hashed passwords. Users in `known` (by e-mail) keep their present password: their hash is None."""
+    """Return the estate with hashed passwords. Users in `known` (by e-mail) keep their present password: their hash is None."""
     kept = {email_key(email) for email in known}
 
     async def with_hash(user: User) -> User:
@@ -75,7 +78,7 @@ async def build_estate(file: EstateFile, hasher: Hasher, *, known: Collection[st
 
 
 class _Scan:
-    """One pass over a file. Plants before the users are skipped, except if `users` has the users already."""
+    """One pass over a file. Plants that are written before the users are skipped, unless the users are given in `users`."""
 
     def __init__(
         self,

@@ -1,9 +1,9 @@
 """Reads simple YAML quickly, plant by plant. Exports are simple YAML, except if options of a driver have unusual keys.
 
 Simple means: block lists and mappings with words as keys; plain values of usual characters, quoted values, and lists and
-mappings in brackets, each within one line; comments only on lines of their own. For such text the result is the same as with
-the YAML parser, but it has no positions, and it takes a fraction of the time. Other text raises NotSimple; then the YAML
-parser must read the whole file.
+mappings in brackets, each within one line; comments only on lines of their own. For such text the result is the same as the
+result of the YAML parser, but without positions. Reading takes a fraction of the time. Other text raises NotSimple; then the
+YAML parser must read the whole file.
 """
 
 import json
@@ -19,7 +19,7 @@ Raw: TypeAlias = Any
 
 _BLOCK = 64 * 1024
 _SHORT, _MOST_VALUES = 200, 1_000
-"""The length of values that are cached while a file is read, and their number."""
+"""While a file is read, values in brackets up to this length are cached, at most this number of values."""
 _KEY = "[A-Za-z_][A-Za-z0-9_-]*"
 _USUAL = r"[\w ./@+()&'-]"
 _PLAIN = rf"-?\w{_USUAL}*(?::\w{_USUAL}*)*(?<! )"
@@ -43,11 +43,11 @@ _flow_next = re.compile(r" *([,\]}]) *").match
 _odd = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]").search
 
 _Row = tuple[str, str, str, str, str, str, str]
-"""The groups of _split_lines. A group that is not there is empty."""
+"""The groups of _split_lines. A group that matched nothing is an empty text."""
 
 
 class NotSimple(Exception):
-    """The text is not simple YAML. It may be correct."""
+    """The text is not simple YAML. It may still be correct YAML."""
 
 
 def read_parts(text: TextIO) -> Iterator[tuple[str, Raw]]:
@@ -103,7 +103,7 @@ def _split_parts(text: TextIO) -> Iterator[tuple[str, str]]:
 
 
 def _blocks(text: TextIO) -> Iterator[str]:
-    """The text in blocks of whole lines."""
+    """Yield the text in blocks of whole lines."""
     rest = ""
     while block := text.read(_BLOCK):
         if len(rest) > _BLOCK or (not block.replace("\n", "").isprintable() and _odd(block)):
@@ -119,7 +119,7 @@ def _blocks(text: TextIO) -> Iterator[str]:
 
 
 def _read_rows(part: str) -> list[_Row]:
-    """The lines that are neither empty nor comments."""
+    """Return the lines that are neither empty nor comments."""
     rows = _split_lines(part)
     if len(rows) != part.count("\n"):
         contents = [line for line in part.split("\n") if (content := line.lstrip(" ")) and content[0] != "#"]
@@ -129,7 +129,7 @@ def _read_rows(part: str) -> list[_Row]:
 
 
 def _read_part(key: str, found: Raw) -> Raw:
-    """The value under the key. Under `plants`, the only plant."""
+    """Return the value of the key. For the key `plants`, return the only plant of the list."""
     value = found.get(key) if isinstance(found, dict) else None
     if key != PLANTS:
         return value
@@ -184,7 +184,10 @@ class _Block:
         return items
 
     def _read_mapping(self, column: int) -> dict[str, Raw]:
-        """The first line may begin a list item, whose other lines are at the column."""
+        """Read the mapping whose keys are at the column.
+
+        Its first line may begin a list item: then the dash is before the first key.
+        """
         entries: dict[str, Raw] = {}
         rows, at, spaces = self._rows, self._at, " " * column
         while True:

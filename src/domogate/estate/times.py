@@ -11,7 +11,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_time(text: str) -> float | None:
-    """The seconds of a date, or of a date and time with Z or a UTC offset, in the years 1970 to 9999. Otherwise None."""
+    """Return the seconds of a date, or of a date and time with Z or a UTC offset, in the years 1970 to 9999.
+
+    Return None for any other text.
+    """
     match = _MOMENT(text)
     if match is None:
         return None

@@ -29,7 +29,7 @@ _log = structlog.get_logger(__name__)
 _CONNECT_SECONDS = 2
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 _PING_SECONDS, _MISSED_PINGS = 1, 3
-"""A connection without an answer for this time counts as lost."""
+"""The seconds between two pings, and the number of pings without an answer after which the connection counts as lost."""
 
 _jitter = SystemRandom().uniform
 
@@ -37,7 +37,7 @@ Handler = Callable[[Msg], Awaitable[None]]
 
 
 class NatsAccess(msgspec.Struct, frozen=True, kw_only=True):
-    """The servers, and how this gateway proves its identity."""
+    """The URLs of the NATS servers, and the credentials with which this gateway proves its identity."""
 
     servers: tuple[str, ...]
     user: str | None = None
@@ -50,7 +50,7 @@ class NatsAccess(msgspec.Struct, frozen=True, kw_only=True):
     tls_key: Path | None = None
 
     def build_tls(self) -> ssl.SSLContext | None:
-        """Return None if the connection is not encrypted."""
+        """Return the TLS configuration, or None if the connection is not encrypted."""
         if self.tls_ca is None and self.tls_certificate is None and not any(url.startswith("tls:") for url in self.servers):
             return None
         context = ssl.create_default_context(cafile=self.tls_ca)
@@ -73,7 +73,7 @@ class NatsConnection:
         self._connected = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.problem = "the gateway has not connected to NATS yet"
-        """Why there is no connection. Empty if there is one."""
+        """The reason why there is no connection. It is empty while there is a connection."""
         self.server = ""
         """The address of the server, without credentials."""
 
@@ -96,7 +96,7 @@ class NatsConnection:
         await self._disconnect()
 
     async def wait_connected(self, seconds: float) -> bool:
-        """Wait for a connection. Return False if there is none after this time."""
+        """Wait for a connection. Return False if there is no connection after this number of seconds."""
         if self.is_connected:
             return True
         try:
@@ -112,11 +112,11 @@ class NatsConnection:
         """Call the handler for each message, now and on later connections. The handler must return at once."""
         self._handlers[subject] = handler
         if self._client is not None and subject not in self._subscriptions:
-            with suppress(Error):  # The connection was lost; the next one has all subscriptions.
+            with suppress(Error):  # The connection was lost; the next connection has all subscriptions.
                 self._subscriptions[subject] = await self._client.subscribe(subject, cb=handler)
 
     async def unsubscribe(self, subject: str) -> None:
-        """Get no new messages. Messages that have arrived are still handled."""
+        """Get no new messages of this subject. Messages that have already arrived are still handled."""
         self._handlers.pop(subject, None)
         subscription = self._subscriptions.pop(subject, None)
         if subscription is not None and self.is_connected:

@@ -15,7 +15,7 @@ T = TypeVar("T")
 LEEWAY = 0.15
 """The seconds that a caller waits after the deadline.
 
-In this time, the host needs up to 0.1 s to write the end of the order.
+The host needs up to 0.1 s of this time to write the outcome of the order.
 """
 
 
@@ -51,7 +51,10 @@ class InProcessFabric:
 
 
 async def _within(seconds: float, answer: Awaitable[T]) -> T:
-    """Does the same as asyncio.timeout at a third of its cost, because every command uses it."""
+    """Wait at most this number of seconds for the answer.
+
+    Every command uses this function, and it takes a third of the time of asyncio.timeout.
+    """
     task = asyncio.current_task()
     assert task is not None
     cancels_before = task.cancelling()

@@ -22,7 +22,7 @@ from domogate.ports import Picture
 _FAULTS: dict[str, type[Fault]] = {
     kind.__name__: kind for kind in (CommandNotSupported, DeviceOffline, DeviceRefused, DeviceTimeout, Internal, OrderKeyTaken)
 }
-"""The faults that keep their type on the way. Others become Internal."""
+"""The faults that keep their type in a message. All other faults become Internal."""
 
 
 class Execute(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="execute"):

@@ -70,9 +70,10 @@ class NatsFabric:
         is_moving: Callable[[int], Awaitable[bool]],
         spread: Callable[[float], Awaitable[None]],
     ) -> None:
-        """`is_moving` returns whether a shard without a holder will soon have one. Then a question waits for it.
+        """`is_moving` returns whether a shard without a holder will soon have a holder. If so, a question waits for this
+        holder.
 
-        `spread` waits until all gateways know what an order has changed, but not longer than this number of seconds.
+        `spread` waits until all gateways know what an order has changed, but not longer than the given number of seconds.
         """
         self._connection = connection
         self._clock = clock
@@ -87,9 +88,9 @@ class NatsFabric:
         self._answering: set[asyncio.Task[None]] = set()
         self._feed_timer: asyncio.TimerHandle | None = None
         self.asked = 0
-        """The number of questions to other gateways so far."""
+        """The number of questions that this gateway has sent to other gateways since its start."""
         self.answered = 0
-        """The number of questions of other gateways so far."""
+        """The number of questions that this gateway has got from other gateways since its start."""
 
     def serve(self, host: DeviceHost) -> None:
         self._local.serve(host)
@@ -123,7 +124,7 @@ class NatsFabric:
         self._changed.set()
 
     async def _keep_subscriptions(self) -> None:
-        """Subscribe to the subjects of the held shards, and to no others."""
+        """Keep the subscriptions equal to the subjects of the held shards."""
         subscribed: set[int] = set()
         while True:
             await self._changed.wait()
@@ -142,7 +143,7 @@ class NatsFabric:
         await self._connection.subscribe(f"{self._prefix}.shards", _calling(callback))
 
     async def on_usage(self, callback: Callable[[bytes], None]) -> None:
-        """Call `callback` with the content when a gateway, also this one, says how many requests it has admitted."""
+        """Call `callback` with the content when any gateway, this gateway included, says how many requests it has admitted."""
 
         async def handle(message: Msg) -> None:
             callback(message.data)
@@ -208,9 +209,10 @@ class NatsFabric:
         ask_here: Callable[[], Awaitable[T]],
         ask_holder: Callable[[str, float], Awaitable[T]],
     ) -> T:
-        """Ask the gateway that drives the plant. If the plant is changing its gateway, wait for the next one.
+        """Ask the gateway that drives the plant. If the plant is moving to another gateway, wait for that gateway.
 
-        A question is sent again if there is no answer, perhaps to another gateway. An order with the same id is executed once.
+        A question is sent again if there is no answer, perhaps to another gateway. An order that arrives twice with the same id
+        is executed once.
         """
         shard, pause, refusal = shard_of(plant_id), _FIRST_RETRY, "the device was not asked: the deadline had passed"
         while True:

@@ -15,7 +15,11 @@ _log = structlog.get_logger(__name__)
 
 
 class Progress(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A question has the subject of the gateway that asks, and an answer has the id of the member that answers."""
+    """A question about a position in the change feed, or an answer.
+
+    `sender` of a question is the subject to which the answers are sent. `sender` of an answer is the id of the member that
+    answers.
+    """
 
     sender: str
     cursor: int

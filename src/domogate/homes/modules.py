@@ -41,8 +41,8 @@ class ProgramOut(OutputModel, frozen=True):
 class ModuleOut(OutputModel, frozen=True):
     """A module and its last known state.
 
-    `command` is the value of `do` that the person may send to it. For a scene it is `run scene`: use the operation `runScene`.
-    It is null if the module takes no commands, or if the token lacks the scope for doors and cameras.
+    `command` is the value of `do` that the person may send to it. For a scene, `command` is `run scene`: use the operation
+    `runScene`. `command` is null if the module accepts no commands, or if the token lacks the scope for doors and cameras.
     `lastHeardAt` is null if no device has reported. `simulated` is true if the device does not exist: its states are invented.
     """
 
@@ -62,9 +62,9 @@ class ModuleOut(OutputModel, frozen=True):
 class CommandResultOut(OutputModel, frozen=True):
     """How a command ended.
 
-    `outcome`: the device confirmed the command, did not answer in time (it may have executed the command), cannot be
-    reached, or refused the command; `unknown` if the gateway does not know. `detail` is a sentence about a failure. `module`
-    is the module after the command.
+    `outcome`: the device confirmed the command, did not answer in time (it may have executed the command), cannot be reached,
+    or refused the command; it is `unknown` if the gateway does not know what happened. `detail` is a sentence about a failure.
+    `module` is the module after the command.
     """
 
     order_id: str

@@ -20,7 +20,7 @@ _LONGEST_EMAIL = 254
 
 
 class PersonOut(OutputModel, frozen=True):
-    """A person of the home. `limits` is null for a person who may use all of it at any time."""
+    """A person of the home. `limits` is null for a person who may use all of the home at any time."""
 
     email: str
     name: str
@@ -61,8 +61,8 @@ class PersonChange(InputModel, frozen=True):
 class InvitationResultOut(OutputModel, frozen=True):
     """The result of an invitation. An active user is a member at once. Another person becomes a member by setting a password.
 
-    `mailed` is true if the gateway mailed the link to set the password. If it is false, only an operator can give the person a
-    link.
+    `mailed` is true if the gateway mailed the link to set the password. If `mailed` is false, only an operator can give the
+    person a link.
     """
 
     outcome: InvitedAs

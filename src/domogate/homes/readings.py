@@ -36,9 +36,9 @@ class PeriodReadingOut(OutputModel, frozen=True):
 
 
 class UsedOut(OutputModel, frozen=True):
-    """Energy in kilowatt hours: in the period, and in the period of the same length before it. Null if nothing was measured.
+    """Energy in kilowatt hours: `used` in the period, and `usedBefore` in the previous period of the same length.
 
-    `cost` and `costBefore` are null if no price is set.
+    An energy is null if nothing was measured in its period. A cost is null if its energy is null, or if no price is set.
     """
 
     used: float | None

@@ -54,9 +54,10 @@ class NamedPersonOut(OutputModel, frozen=True):
 class RecentEventOut(OutputModel, frozen=True):
     """Something that happened in the home.
 
-    `command`: a person (`by`, null if it is not known) sent `command`, and it ended with `outcome`. `state`, `safety`: the
-    module changed without a command of the gateway, for example by hand. `reachability`: the module went offline or came back.
-    `people`: the membership of `people` changed. `home`: the name or the rooms of the home changed.
+    The field `kind` says what happened. `command`: a person (field `by`, null if not known) sent a command (field `command`),
+    and the field `outcome` says how the command ended. `state`, `safety`: the module changed without a command of the gateway,
+    for example by hand. `reachability`: the module went offline or came back. `people`: the membership of some people (field
+    `people`) changed. `home`: the name or the rooms of the home changed.
     """
 
     at: datetime

@@ -13,9 +13,10 @@ OPERATIONS = OperationTable("cluster")
 class GatewayOut(OutputModel, frozen=True):
     """A gateway of the cluster. `answering` is true for the gateway that sent this answer.
 
-    After `leaseLeft` seconds without a renewal, other gateways drive its plants. `shards` is the number of shards that it
-    holds, of 1,024. `leaving` is true while it gives them away because it stops. `messages` says whether it gets messages of
-    the others: a gateway that is `cut off` has given its shards away.
+    If the gateway does not renew its lease within `leaseLeft` seconds, other gateways drive its plants. `shards` is the number
+    of shards that the gateway holds; the cluster has 1,024 shards. `leaving` is true while the gateway stops and gives its
+    shards away. `messages` says whether the gateway gets messages of the other gateways. If the value is `cut off`, the gateway
+    has given its shards away.
     """
 
     id: str
@@ -31,10 +32,10 @@ class GatewayOut(OutputModel, frozen=True):
 
 
 class ClusterOut(OutputModel, frozen=True):
-    """The gateways, as the gateway that answers knows them. `name` is null if it is not a member of a cluster.
+    """The gateways, as known to the gateway that answers. `name` is null if this gateway is not a member of a cluster.
 
-    `knowledgeAge` is the number of seconds for which a change of another gateway may be unknown here. Above `knowledgeBound`,
-    this gateway is not ready. `natsProblem` says why it has no connection to NATS.
+    `knowledgeAge` is the number of seconds since this gateway last knew all changes of the other gateways. If `knowledgeAge` is
+    greater than `knowledgeBound`, this gateway is not ready. `natsProblem` says why this gateway has no connection to NATS.
     """
 
     at: datetime

@@ -40,7 +40,10 @@ class ModulePlaceOut(OutputModel, frozen=True):
 
 
 class FoundModuleOut(OutputModel, frozen=True):
-    """A device that was found. `place` says where it already is a module; `about` is how the device describes itself."""
+    """A device that was found.
+
+    If the device is already a module, `place` says where. `about` is the description of the device.
+    """
 
     id: str
     name: str
@@ -58,7 +61,10 @@ class SkippedDeviceOut(OutputModel, frozen=True):
 
 
 class DiscoveryOut(OutputModel, frozen=True):
-    """The first 1000 devices that were found, those that cannot be modules, and the number of all found devices."""
+    """`found` has the first 1000 devices that can be modules. `total` is the number of all devices that can be modules.
+
+    `skipped` has the first 1000 devices that cannot be modules.
+    """
 
     found: tuple[FoundModuleOut, ...]
     skipped: tuple[SkippedDeviceOut, ...]
@@ -92,7 +98,7 @@ class UnplacedModuleOut(OutputModel, frozen=True):
 
 
 class PlacementOut(OutputModel, frozen=True):
-    """The added modules, the ids that the plant had before, and the modules without a room, with the reason."""
+    """The added modules, the ids of the modules that the plant already had, and the modules without a room, with the reason."""
 
     placed: tuple[ModuleInRoomOut, ...]
     known: tuple[str, ...]

@@ -21,7 +21,7 @@ SUBSCRIPTIONS, SIGNING_KEYS = OperationTable("subscriptions"), OperationTable("s
 class SubscriptionOut(OutputModel, frozen=True):
     """A subscription without its key.
 
-    `usedToday` is the number of requests of this UTC day, at most a second old.
+    `usedToday` is the number of requests of this day (UTC). The number may be a second old.
     """
 
     id: str

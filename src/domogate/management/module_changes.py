@@ -1,4 +1,7 @@
-"""Creates, changes and deletes modules. A change answers with the former values, with which a client can undo it."""
+"""Creates, changes and deletes modules.
+
+The answer to a change has the former values, with which a client can undo the change.
+"""
 
 from typing import Annotated
 
@@ -23,7 +26,7 @@ Options = Annotated[JsonObject, Meta(description="Options of the driver; getOpti
 
 
 class NewHardware(InputModel, frozen=True):
-    """Values of the hardware that are not those of its kind, as in the estate file."""
+    """Values of the hardware that differ from the usual values of the module's kind, as in the estate file."""
 
     hw_type: str | None = None
     device_type: str | None = None
@@ -62,7 +65,7 @@ class ModuleChange(InputModel, frozen=True, omit_defaults=True):
 
 
 class FormerModuleOut(OutputModel, frozen=True):
-    """The values before the change: the body of another change that undoes it."""
+    """The values before the change. A client undoes the change by sending these values as the body of another change."""
 
     name: str
     ambient_id: str | None

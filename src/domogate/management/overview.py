@@ -89,11 +89,11 @@ class LastHourOut(OutputModel, frozen=True):
 
 
 class ActivityOut(LastHourOut, frozen=True):
-    """What happened from `since` to `until`, and some counts at its end.
+    """What happened from `since` to `until`, and some counts at the time `until`.
 
-    `requests` is by API: a family, another API, or the first segment of the path. `deliveries` counts attempts by outcome;
-    `orders` counts orders by their end. `absentModules`, `pendingDeliveries` and `deadLetters` are null if the database did not
-    answer.
+    `requests` has counts by API: a family, another API, or the first segment of the path. `deliveries` counts attempts by
+    outcome; `orders` counts ended orders by their outcome. `absentModules`, `pendingDeliveries` and `deadLetters` are null if
+    the database did not answer.
     """
 
     since: datetime
@@ -131,8 +131,8 @@ def _activity_out(period: Period, bounds: tuple[float, ...]) -> ActivityOut:
 class OverviewOut(OutputModel, frozen=True):
     """The state of the gateway that answers. `problems` is empty if all is well.
 
-    `now` is the present minute; `minutes` are the minutes before it, at most 60, the oldest first. Counts of requests, streams,
-    events, deliveries and logins are of this process; the other counts are of the database.
+    `now` is the present minute; `minutes` are the minutes before it, at most 60, the oldest first. The counts of requests,
+    streams, events, deliveries and logins are the counts of this process. All other counts come from the database.
     """
 
     at: datetime

@@ -1,4 +1,4 @@
-"""The floors and ambients of a plant. A change answers with the former values, with which a client can undo it."""
+"""The floors and ambients of a plant. The answer to a change has the former values, with which a client can undo the change."""
 
 from typing import Annotated
 

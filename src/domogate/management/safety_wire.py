@@ -18,7 +18,7 @@ from domogate.wire.states import EmergencyTestOut, FailureOut
 class PlannedTestOut(OutputModel, frozen=True):
     """The schedule of one kind of test of one unit. `last` is null if no test is recorded.
 
-    Then `dueAt` is the time at which the unit was commissioned or began to charge, if known.
+    Then `dueAt` is the time at which the unit was commissioned or began to charge, if this time is known.
     """
 
     kind: EmergencyTestKind
@@ -143,7 +143,7 @@ class LogbookEntryOut(OutputModel, frozen=True):
 
     `module` is the name of the unit or controller at that time.
 
-    `simulated` is true if a simulated device reported it: it did not happen.
+    `simulated` is true if a simulated device reported the event: then the event did not happen.
     """
 
     number: int

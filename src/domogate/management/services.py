@@ -72,7 +72,7 @@ class EstateFiles(Protocol):
 
     async def check(self, document: str) -> Sequence[Mistake]: ...
     async def find_difference(self, document: str, *, prune: bool, most: int, by: Id) -> ImportDifference:
-        """Raises Refused for a document with mistakes."""
+        """Return what an import would change. Raises Refused for a document with mistakes."""
         ...
 
     async def import_document(self, document: str, *, prune: bool, by: Id) -> ImportSummary:
@@ -91,8 +91,8 @@ class DriverConnectionOut(OutputModel, frozen=True):
 class DriverFactsOut(OutputModel, frozen=True):
     """A driver that modules can name.
 
-    `connections` are the brokers or gateways in use; the option `connectionOption` of a module names one of them.
-    `connection` is the one that was set through this API. `canSetConnection` is false if the settings list the connections.
+    `connections` are the brokers or gateways in use; the option `connectionOption` of a module names one of them. `connection`
+    is the connection that was set through this API. `canSetConnection` is false if the settings list the connections.
     """
 
     name: str
@@ -109,7 +109,7 @@ class DriverCatalogue(Protocol):
     """The drivers that modules can name."""
 
     def find(self, driver: str) -> DriverFactsOut | None:
-        """Return None if there is no such driver."""
+        """Return the facts about the driver, or None if there is no such driver."""
         ...
 
     def options_schema(self, driver: str, kind: DeviceKind) -> dict[str, Any] | None:

@@ -40,7 +40,7 @@ class Status(msgspec.Struct, frozen=True):
     is_database_reachable: Callable[[], bool]
     clock_check: ClockCheck
     read_cluster: Callable[[], ClusterStatus | None]
-    """Returns None if this gateway is not a member of a cluster."""
+    """Returns the status of the cluster, or None if this gateway is not a member of a cluster."""
     list_settings: Callable[[], Sequence[SettingOut]]
     list_log_lines: Callable[[], Sequence[LogLine]]
     """Returns the last lines of the log, the oldest first."""

@@ -12,7 +12,10 @@ __all__ = ["print_order_list", "print_pdf", "print_tables"]
 
 
 def print_pdf(report: SafetyReport, *, made_by: str, zone: tzinfo = UTC, responsible: str = "") -> bytes:
-    """The report as PDF. The same report always gives the same bytes. It takes long, so call it on a thread."""
+    """Return the report as PDF.
+
+    The same report always gives the same bytes. Printing takes long, so call this function on a thread.
+    """
     from domogate.reports.pdf import print_report
 
     return print_report(report, made_by=made_by, zone=zone, responsible=responsible)

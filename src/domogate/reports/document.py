@@ -139,7 +139,7 @@ class ReportDocument(FPDF):
         self.ln(2)
 
     def signature(self, name: str) -> None:
-        """Lines to write on, with the name if it is known."""
+        """Print the lines for a signature, with the name of the person if it is known."""
         for noun, text in (("Name", name), ("Function", ""), ("Place and date", ""), ("Signature", "")):
             if self.will_page_break(12):
                 self.add_page()
@@ -151,7 +151,7 @@ class ReportDocument(FPDF):
             self.line(MARGIN + 45, self.get_y() - 2.5, MARGIN + 145, self.get_y() - 2.5)
 
     def grid(self, columns: Sequence[Column], rows: Iterable[Sequence[str | Cell]]) -> None:
-        """A table. Its header is repeated on every page."""
+        """Print a table. Its header is repeated on every page."""
         self._ink(INK, _BODY)
         self.set_draw_color(*LINE)
         heading = FontFace(emphasis="BOLD", color=PAPER, fill_color=BRAND)

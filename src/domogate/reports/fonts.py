@@ -46,7 +46,7 @@ class Typeface(msgspec.Struct, frozen=True):
     letters: frozenset[int] = frozenset()
 
     def clean(self, text: str) -> str:
-        """The text with only the characters that the font can print. The number of lines stays the same."""
+        """Return the text with only the characters that the font can print. The number of lines stays the same."""
         lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
         # Composed: an accent and its letter become one character. Control characters are removed.
         visible = "".join(letter for letter in unicodedata.normalize("NFC", lines) if letter == "\n" or _is_visible(letter))
@@ -68,7 +68,7 @@ def _is_visible(letter: str) -> bool:
 
 
 def choose_typeface(texts: Iterable[str]) -> Typeface:
-    """Helvetica if it can print all letters. Otherwise the installed font that can print most of them."""
+    """Return Helvetica if it can print all letters. Otherwise return the installed font that can print most of the letters."""
     letters = {ord(letter) for text in texts for letter in unicodedata.normalize("NFC", text) if _is_visible(letter)}
     foreign = {letter for letter in letters if letter > 255 and not chr(letter).translate(_SPELLED).isascii()}
     if not foreign:

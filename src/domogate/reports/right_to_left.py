@@ -1,7 +1,7 @@
 """Converts text that is written from right to left, for a PDF library that writes only from left to right.
 
 The form of an Arabic letter depends on its neighbours. Unicode has a code for each form (presentation forms), and tables that
-map it to its letter. This is enough for names, without a library for text shaping.
+map each of these codes to its letter. This is enough for names, without a library for text shaping.
 """
 
 import unicodedata
@@ -19,7 +19,7 @@ def is_right_to_left(text: str) -> bool:
 
 
 def to_visual(line: str) -> str:
-    """The letters of the line in visual order, from left to right. The result must not be wrapped again."""
+    """Return the letters of the line in visual order, from left to right. The result must not be wrapped again."""
     if not is_right_to_left(line):
         return line
     from fpdf.bidi import BidiParagraph

@@ -11,7 +11,7 @@ from domogate.services.safety.schedule import clamp
 
 
 def print_tables(report: SafetyReport, zone: tzinfo = UTC) -> dict[str, str]:
-    """The tables by name: summary, units, order-list, logbook."""
+    """Return the tables by name: summary, units, order-list, logbook."""
     return {
         "summary": _print(("figure", "value"), _summary(report, zone)),
         "units": _print(_UNIT_COLUMNS, _units(report, zone)),
@@ -21,7 +21,7 @@ def print_tables(report: SafetyReport, zone: tzinfo = UTC) -> dict[str, str]:
 
 
 def print_order_list(orders: OrderList) -> str:
-    """One row for each part and each unit that needs it. The part is empty if no part is known."""
+    """Print one row for each part and each unit that needs this part. The part is empty if no suitable part is known."""
     rows: list[Sequence[object]] = []
     for line in orders.lines:
         rows += [(line.reference, line.type, line.quantity, n.name, n.place, n.reference, n.module_id) for n in line.needs]

@@ -1,4 +1,4 @@
-"""The settings that make a gateway a member of a cluster are given together."""
+"""Checks that the settings of a cluster are given together."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ _WAYS = ("nats_user", "nats_token", "nats_nkey", "nats_credentials")
 
 
 def check_cluster(settings: Settings) -> None:
-    """Raises BadSettings if the gateway would be a member of a cluster only in part."""
+    """Raises BadSettings if some settings of a cluster are given, and other settings that they need are missing."""
     if mistakes := list(_find_mistakes(settings)):
         raise BadSettings(mistakes)
 

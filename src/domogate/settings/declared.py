@@ -42,9 +42,10 @@ FILES: dict[str, str] = {
 
 
 def list_flags() -> tuple[str, ...]:
-    """The names of all flags. A secret has only a flag for its file, because others can read the command line of a process.
+    """Return the names of all flags. A secret has only a flag for its file, because other users can read the command line of a
+    process.
 
-    A URL rarely contains a password, so it has both flags.
+    A URL rarely contains a password, so a URL has both flags.
     """
     hidden = {name for name, one in DECLARED.items() if one.setting.secret and not one.setting.metavar.startswith("URL")}
     return tuple(name for name in (*DECLARED, *FILES) if name not in hidden)

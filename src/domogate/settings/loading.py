@@ -57,10 +57,11 @@ def load_settings(
     sunset_names: Collection[str] | None = None,
     serving: bool = True,
 ) -> Settings:
-    """Flags come before DOMOGATE_* variables, variables before the TOML file, and the TOML file before defaults.
+    """Return the settings. A flag overrides a DOMOGATE_* variable, a variable overrides the TOML file, and the TOML file
+    overrides the default.
 
-    A flag that is None and an empty variable count as not given. If `file` is None, DOMOGATE_CONFIG may name one. Files
-    that only a running gateway uses are checked only if `serving` is true. Raises BadSettings with all mistakes.
+    A flag that is None and an empty variable count as not given. If `file` is None, the variable DOMOGATE_CONFIG may name a
+    file. Files that only a running gateway uses are checked only if `serving` is true. Raises BadSettings with all mistakes.
     """
     mistakes: list[Mistake] = []
     types = {name: one.type for name, one in DECLARED.items()} | dict.fromkeys(FILES, Path)

@@ -147,7 +147,7 @@ def _is_table(kind: Any) -> bool:
 TABLES: dict[object, str] = {tuple[IssuerProfile, ...]: "issuers"} | {
     one.type: one.field for one in SETTINGS.values() if _is_table(one.type)
 }
-"""Settings that are lists of tables in the TOML file. In other places they are JSON."""
+"""Settings that are lists of tables in the TOML file. In flags and variables they are JSON."""
 
 KIND_OF_VALUE: dict[object, str] = {
     int: "a whole number",

@@ -17,7 +17,10 @@ class RedemptionRequest(InputModel, frozen=True):
 
 
 class PictureOut(OutputModel, frozen=True):
-    """The URL of the camera's pictures and the bearer token for it. Both end at `expiresAt`, or when the camera is off."""
+    """The URL of the camera's pictures and the bearer token for it.
+
+    Both are valid until `expiresAt`, or until the camera is off.
+    """
 
     url: str
     token: str

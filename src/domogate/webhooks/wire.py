@@ -1,4 +1,4 @@
-"""JSON models that only /webhooks uses. Models that operators see too are in domogate.wire.webhooks."""
+"""JSON models that only /webhooks uses. Models that operators also see are in domogate.wire.webhooks."""
 
 from typing import Annotated
 

@@ -13,7 +13,10 @@ __all__ = ["InputModel", "JsonObject", "Line", "Name", "OutputModel", "given_fie
 
 
 JsonObject = Annotated[dict[str, Any], msgspec.Meta(extra_json_schema={"additionalProperties": True})]
-"""An object with any fields. Without the addition, generators of clients would take it for an empty object."""
+"""An object with any fields.
+
+Without `additionalProperties`, generators of clients would treat it as an object without fields.
+"""
 Line = Annotated[str, msgspec.Meta(pattern=r"^[^\x00-\x1f\x7f]*$")]
 """A text on one line, in a request body."""
 Name = Annotated[str, msgspec.Meta(min_length=1, pattern=r"^[^\x00-\x1f\x7f]*$")]
@@ -42,7 +45,7 @@ class OutputModel(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def given_fields(body: InputModel) -> dict[str, Any]:
-    """Return the fields that the request has. The others are UNSET."""
+    """Return the fields that the request has. All other fields of the body are UNSET."""
     return {name: value for name, value in msgspec.structs.asdict(body).items() if value is not msgspec.UNSET}
 
 

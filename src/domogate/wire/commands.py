@@ -1,4 +1,4 @@
-"""Commands in JSON: which kind of module takes which command, and the bounds of its values (Spec 8)."""
+"""Commands in JSON: which kind of module accepts which command, and the bounds of its values (Spec 8)."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -116,7 +116,7 @@ def word_of(command: domain.Command) -> str:
 
 
 def command_for(kind: DeviceKind) -> str | None:
-    """The name of the command that a module of this kind takes. None for a kind that takes no command."""
+    """Return the name of the command that a module of this kind accepts. Return None for a kind that accepts no command."""
     form = _BY_KIND.get(kind)
     return None if form is None else str(form.body.__struct_config__.tag)
 

@@ -61,7 +61,7 @@ def _describe_default(member: dict[str, Any]) -> None:
 
 
 def _allow_any_members(member: dict[str, Any]) -> None:
-    """Say that an object without described members may have any. Some generators would treat it as empty."""
+    """Say that an object without described members may have any members. Some generators would treat it as an empty object."""
     if member.get("type") == "object" and not member.keys() & {"properties", "additionalProperties"}:
         member["additionalProperties"] = True
 

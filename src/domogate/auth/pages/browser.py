@@ -19,7 +19,7 @@ from domogate.services.people import form_token_of
 
 COOKIE = "domogate_session"
 PENDING_COOKIE = "domogate_half_way"
-"""Cookie of a login that has the password but not yet the second factor.
+"""Cookie of a login for which the person has given the password but not yet the second factor.
 
 An earlier session stays valid until the new session exists.
 """
@@ -28,7 +28,7 @@ VISIT_COOKIE = "domogate_visit"
 FORM_TOKEN = "csrf"
 
 LONGEST_EMAIL = 254
-"""RFC 5321 §4.5.3.1.3, without the angle brackets."""
+"""In characters: the limit of RFC 5321 §4.5.3.1.3, without the two angle brackets."""
 
 _PATH = "/auth"
 _LONGEST_FORM = 65_536
@@ -36,7 +36,7 @@ _LOCAL_PATH = re.compile(r"/homes|/console|/auth/[A-Za-z0-9_/-]*(\?[!$-;=?-\[\]_
 
 
 class Form:
-    """The fields of a posted form. If a field occurs twice, the first one counts."""
+    """The fields of a posted form. If a field occurs twice, its first value counts."""
 
     def __init__(self, fields: Pairs = ()) -> None:
         self._fields = dict(reversed(fields))
@@ -64,7 +64,10 @@ def is_own_form(form: Form | Mapping[str, Any], token: str) -> bool:
 
 
 def parse_return_to(text: str | None) -> str | None:
-    """An area of the pages, or a path under /auth/ with its query; None for every value that could lead to another site."""
+    """Return the path to return to: an area of the pages, or a path under /auth/ with its query.
+
+    Return None for every value that could lead to another site.
+    """
     return text if text and _LOCAL_PATH(text) else None
 
 
@@ -73,7 +76,7 @@ def agent_of(request: Request) -> str:
 
 
 def visit_token(request: Request) -> str:
-    """The form token of a browser that has a visit cookie, otherwise empty."""
+    """Return the form token of a browser that has a visit cookie. Return an empty text for a browser without this cookie."""
     visit = request.cookies.get(VISIT_COOKIE)
     return form_token_of(visit) if visit else ""
 

@@ -66,11 +66,11 @@ class PageContext(msgspec.Struct, frozen=True):
     mails_links: bool = False
     """Whether a link can be mailed to a person who is not logged in."""
     passkeys: Passkeys | None = None
-    """None if browsers do not offer passkeys at the URL of this gateway."""
+    """The service is None if browsers do not offer passkeys at the URL of this gateway."""
     script_source: str = ""
     """The URL of the script that passkeys need."""
     has_door: bool = False
-    """Whether the gateway shows pages at /. Then the name of the gateway links to them."""
+    """Whether the gateway shows pages at /. If it does, the name of the gateway is a link to these pages."""
     operator_name: str | None = None
     default_language: str = DEFAULT_LANGUAGE
 
@@ -84,7 +84,7 @@ class PageContext(msgspec.Struct, frozen=True):
     def throttle_links(self, purpose: str, attempts: int) -> LoginThrottle:
         """Return a throttle for requests of mailed links.
 
-        Its waits are longer than those of a login: a mail may go to a stranger.
+        It makes people wait longer than the throttle of logins does, because a mail may go to a stranger.
         """
         return LoginThrottle(
             self.store,
@@ -102,9 +102,10 @@ class PageContext(msgspec.Struct, frozen=True):
     def language_for(self, request: Request, return_to: str | None = None, person: LoggedIn | None = None) -> Language:
         """Return the language that the application asks for.
 
-        If it asks for none of our languages, the language that the person chose.
+        If the application asks for none of our languages, return the language that the person chose.
 
-        Otherwise the language that the browser prefers, or the default language of the gateway.
+        If the person chose no language, return the language that the browser prefers, or else the default language of the
+        gateway.
         """
         query = parse_qs(urlsplit(return_to).query) if return_to else {}
         locales = request.query_params.get("ui_locales") or " ".join(query.get("ui_locales", ()))

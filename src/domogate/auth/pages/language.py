@@ -28,7 +28,10 @@ class Language:
         return key in self.texts
 
     def count(self, key: str, number: int) -> str:
-        """The text `key.one` or `key.other`. Our languages need no other forms for the numbers that occur."""
+        """Return the text `key.one` for the number 1, and the text `key.other` for all other numbers.
+
+        Our languages need no other forms for the numbers that the pages show.
+        """
         return self.say(f"{key}.one" if number == 1 else f"{key}.other", number=number)
 
     def ago(self, at: float, now: float) -> str:

@@ -47,9 +47,9 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def list_places(topology: Topology, limits: Limits | None = None) -> list[Place]:
-    """The floors with their rooms, then the rooms without a floor, then the devices without a room.
+    """Return the floors with their rooms, then the rooms without a floor, then the devices without a room.
 
-    At the end are the places that only the present limits have.
+    At the end are the other places of the present limits, for example places that were deleted.
     """
     found = []
     for floor in topology.floors:
@@ -84,7 +84,7 @@ def read_limits(form: Form, places: Iterable[Place], now: float, zone: Zone, bef
 
 
 def describe_limits(language: Language, limits: Limits | None, topology: Topology, zone: Zone) -> str:
-    """Return the limits as text, for example "Kitchen · from 2026-11-20 14:00". Empty if there are no limits."""
+    """Return the limits as text, for example "Kitchen · from 2026-11-20 14:00". The text is empty if there are no limits."""
     if limits is None:
         return ""
     names = _names(topology)

@@ -1,4 +1,4 @@
-"""The base class of the pages for a person who is logged in. The order of the checks of a posted form is here."""
+"""The base class of the pages for a person who is logged in. It checks every posted form in the same order."""
 
 from collections.abc import Awaitable, Callable, Collection
 from enum import Enum, auto
@@ -24,7 +24,7 @@ class PasswordAgain(Enum):
 
     NEVER = auto()
     UNLESS_RECENT = auto()
-    """Yes, except within five minutes of a login."""
+    """The person must enter the password, unless the login was less than five minutes ago."""
     ALWAYS = auto()
 
 
@@ -69,7 +69,7 @@ class Visit(msgspec.Struct, frozen=True):
         return self.form.get(name) if self.request.method == "POST" else self.request.query_params.get(name, "")
 
     def notice_of(self, known: Collection[str]) -> str | None:
-        """The change that the person made before this page, if the page has a text for it."""
+        """Return the change that the person has just made (query parameter `done`), or None if the page has no text for it."""
         notice = self.request.query_params.get("done", "")
         return notice if notice in known else None
 
@@ -82,14 +82,14 @@ class LoggedInPages(PageGroup):
     """A group of pages. A request without a login is redirected to the login."""
 
     start = ACCOUNT_PATH
-    """Where a person who posted a form without a login continues after the login."""
+    """The page at which a person who posted a form without a login continues after the login."""
 
     def form(self, path: str, show: Show, act: Act, password: PasswordAgain = PasswordAgain.NEVER) -> Route:
-        """A page with one form, which is posted to the same path."""
+        """Return the route of a page with one form, which is posted to the same path."""
         return route_by_method(path, get=self.shown(show), post=self.posted(act, show, password))
 
     def action(self, path: str, act: Act, show: Show | None = None, password: PasswordAgain = PasswordAgain.NEVER) -> Route:
-        """A form that has no page at its path."""
+        """Return the route of a form that has no page at its own path."""
         return Route(path, self.posted(act, show, password), methods=["POST"])
 
     def shown(self, show: Show) -> Endpoint:

@@ -243,7 +243,7 @@ class LoginPages(PageGroup):
         )
 
     async def _find_pending(self, request: Request, *, set_up: bool) -> PendingLogin | None:
-        """The login that still needs a code or, with `set_up`, the set-up of a second factor."""
+        """Return the login that still needs a code or, with `set_up`, that still needs the set-up of a second factor."""
         pending = await self._context.sessions.find_pending(request.cookies.get(PENDING_COOKIE))
         return pending if pending is not None and pending.set_up is set_up else None
 

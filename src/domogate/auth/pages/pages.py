@@ -113,7 +113,7 @@ class Pages:
         fields: Mapping[str, str],
         problem: Incomplete | None = None,
     ) -> Response:
-        """`fields` are posted with the answer. `problem` says why the last answer could not be taken."""
+        """The form posts `fields` together with the person's answer. `problem` says why the last answer was not accepted."""
         return render_consent(self._context, request, person, client=client, question=question, fields=fields, problem=problem)
 
     def check_csrf(self, form: Mapping[str, Any], person: LoggedIn) -> bool:

@@ -102,7 +102,9 @@ class PasskeyPages(LoggedInPages):
     # --- private ------------------------------------------------------------------------------------------------------
 
     async def _is_needed(self, user: User) -> bool:
-        """Whether the person must keep the last passkey: a second factor is required, and the person has no other one."""
+        """Whether the person must keep the last passkey: a second factor is required, and the person has no other second
+        factor.
+        """
         if not self._context.sessions.second_factor_required or user.totp_secret is not None:
             return False
         return len(await self._context.store.list_passkeys(user.id)) == 1
@@ -113,7 +115,7 @@ class PasskeyPages(LoggedInPages):
 
 
 def _read_name(visit: Visit) -> str:
-    """Raises Invalid for an empty name: here the person must choose one."""
+    """Return the name in the form. Raises Invalid for an empty name: on this page the person must choose a name."""
     name = visit.form.get("name").strip()
     if not name:
         raise Invalid("The name is empty.")

@@ -12,7 +12,7 @@ from domogate.services.refusals import Invalid
 
 PROFILE_PATH = f"{ACCOUNT_PATH}/profile"
 LANGUAGE_NAMES: Final = {"de": "Deutsch", "en": "English", "fr": "Français", "it": "Italiano"}
-"""Each name is in its own language, so that people can find it."""
+"""The name of each language is written in this language, so that people can find their language."""
 
 
 class ProfilePages(LoggedInPages):

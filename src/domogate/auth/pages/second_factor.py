@@ -64,6 +64,9 @@ class SecondFactorPages(LoggedInPages):
 
 
 def _read_secret(visit: Visit) -> str | None:
-    """The secret of the form. None if it is not usable, or if the person already has an authenticator app."""
+    """Return the secret in the form.
+
+    Return None if the secret is not usable, or if the person already has an authenticator app.
+    """
     secret = visit.form.get("secret")
     return secret if visit.user.totp_secret is None and is_secret(secret) else None
