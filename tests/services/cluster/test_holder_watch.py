@@ -2,8 +2,9 @@ import asyncio
 
 import pytest
 
-from domogate.domain.shards import SHARDS
-from domogate.services.cluster import HolderWatch
+from domogate.domain.ids import Id, new_id
+from domogate.domain.shards import SHARDS, choose_member
+from domogate.services.cluster import HolderWatch, membership
 from support.cluster_setup import FakeLeases, LeaseLink, TestCluster, loop_time
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
@@ -39,6 +40,14 @@ async def wait_until(watch: HolderWatch, moving: bool) -> float:
     return loop_time() - start
 
 
+def find_id_that_takes(shard: int, cluster: TestCluster) -> Id:
+    """The id of a new member that should hold the shard."""
+    ids = [one.membership.member.id for one in cluster.members if one.membership.member is not None]
+    while choose_member(shard, [*ids, taker := new_id()]) != taker:
+        pass
+    return taker
+
+
 class TestAHolderThatDoesNotAnswer:
     async def test_and_lives_is_waited_for_until_it_renews(self, cluster: TestCluster, watch: HolderWatch) -> None:
         assert 1 < await wait_until(watch, False) < 2.5
@@ -61,13 +70,15 @@ class TestAHolderThatDoesNotAnswer:
             assert await watch.is_moving(SHARD)
             await asyncio.sleep(0.1)
 
-    async def test_and_should_not_hold_the_shard_is_waited_for(self, cluster: TestCluster, watch: HolderWatch) -> None:
+    async def test_and_should_not_hold_the_shard_is_waited_for(
+        self, cluster: TestCluster, watch: HolderWatch, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         holder = next(member for member in cluster.members if SHARD in member.shards)
         holder.driver.busy = {SHARD: 8.0}
-        number = 0
-        while SHARD in cluster.share(holder):
-            number += 1
-            await cluster.start(f"more {number}")
+        taker = find_id_that_takes(SHARD, cluster)
+        monkeypatch.setattr(membership, "new_id", lambda: taker)
+        await cluster.start("taker")
+        assert SHARD not in cluster.share(holder)
         for _ in range(30):
             assert await watch.is_moving(SHARD)
             await asyncio.sleep(0.1)
