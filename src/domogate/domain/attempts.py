@@ -17,12 +17,12 @@ class Count(msgspec.Struct, frozen=True):
     at: float
 
     def after(self, seconds: float, half_life: float) -> float:
-        """Return the number that is left after this number of seconds."""
+        """Return the number of failed attempts that is left after this number of seconds."""
         return self.number * math.pow(0.5, max(0.0, seconds) / half_life)
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """The number of attempts without a wait, and the waits after that."""
+    """How many failed attempts are allowed without a wait, and how long the waits after more failures are."""
 
     allowance: int
     first_wait: float
@@ -68,11 +68,11 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """The seconds until the next attempt. 0 or less means now."""
+    """The seconds until the next attempt is allowed. 0 or less means that it is allowed now."""
 
     of_account: float
     of_address: float
-    """The seconds that all accounts have to wait at this IP address."""
+    """The seconds until this IP address may try to log in to any account."""
 
     @property
     def seconds(self) -> float:

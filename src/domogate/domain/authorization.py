@@ -1,6 +1,7 @@
 """Authorization: browser sessions, authorization codes, refresh tokens and one-time links.
 
-Their secrets (cookie, code, refresh token, link) have at least 128 random bits. The store keeps only the SHA-256 of each.
+Their secrets (cookie, code, refresh token, link) have at least 128 random bits. The store keeps only the SHA-256 of each
+secret.
 """
 
 from enum import StrEnum

@@ -35,7 +35,7 @@ class SetLight(_Command, tag="set light", frozen=True, gc=False):
 
     @property
     def brightness(self) -> int | None:
-        """The level or, if there is no level, the value (V) of the colour. Both mean the brightness."""
+        """The brightness: the level or, if there is no level, the value (V) of the colour."""
         return round(self.color.value) if self.level is None and self.color is not None else self.level
 
     def find_contradiction(self) -> str | None:
@@ -100,7 +100,7 @@ class Order(msgspec.Struct, frozen=True, gc=False):
 
 
 class OrderState(StrEnum):
-    """The state of an order. CONFIRMED and all states that follow here are final."""
+    """The state of an order. CONFIRMED and all states that are listed after it are final."""
 
     QUEUED = "queued"
     """The order is stored and not sent yet."""

@@ -1,7 +1,7 @@
 """Kinds of devices, and the catalogue with the default hardware of each kind.
 
-The specification does not give values for metrics, capabilities, deviceType and hw_type. They come from this catalogue, and an
-estate can override them for a module (Decision 0012).
+The specification does not give values for metrics, capabilities, deviceType and hw_type. These values come from this catalogue.
+An estate can override them for a module (Decision 0012).
 """
 
 from enum import StrEnum

@@ -9,7 +9,7 @@ from domogate.domain.ids import Id
 
 
 class FoundModule(msgspec.Struct, frozen=True):
-    """A module that was found. Its id is made from the device, so it is the same each time."""
+    """A module that was found. Its id is computed from the device, so every search gives the same id."""
 
     id: Id
     name: str
@@ -18,11 +18,14 @@ class FoundModule(msgspec.Struct, frozen=True):
     about: str = ""
     """How the device describes itself, for the operator."""
     hardware: dict[str, Any] = {}
-    """The keys of the estate file for hardware that is not the default of its kind: a lamp without colours."""
+    """The hardware of the device, if it is not the default hardware of its kind, as keys of the estate file.
+
+    Example: a lamp without colours.
+    """
 
 
 class SkippedDevice(msgspec.Struct, frozen=True):
-    """An announced device that cannot be a module, and why."""
+    """An announced device that cannot be a module, and the reason."""
 
     name: str
     why: str

@@ -1,4 +1,4 @@
-"""An estate: all plants and people of a gateway in one object. The store imports and exports it."""
+"""An estate: all plants and people of a gateway in one object. The store imports and exports estates."""
 
 import msgspec
 

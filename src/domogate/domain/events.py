@@ -70,7 +70,7 @@ class SigningKeysChanged(_Event, tag="signing keys", frozen=True, gc=False):
 class WebhookChanged(_Event, tag="webhook", frozen=True, gc=False):
     """A webhook was registered, ended or removed, got a new secret, or its dead letters are tried again.
 
-    It is not an event of the plant, so streams do not read it. Therefore the field is not named `plant_id`.
+    This is not an event of the plant. The field is not named `plant_id`, so that streams do not read this event.
     """
 
     webhook_id: Id
@@ -88,7 +88,7 @@ class SparePartsChanged(_Event, tag="spare parts", frozen=True, gc=False):
 
 
 class ChangesLost(_Event, tag="lost", frozen=True, gc=False):
-    """This process missed changes that are not stored any more, so anything may have changed. It is never stored."""
+    """This process missed changes that are not stored any more, so anything may have changed. This event is never stored."""
 
 
 Event = (

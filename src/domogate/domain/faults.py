@@ -7,7 +7,8 @@ from typing import ClassVar
 
 
 class Fault(Exception):
-    """The reason why a request is refused; the request stops. The message tells the developer of a client what to fix.
+    """The reason why a request is refused. When a fault is raised, the request ends. The message tells the developer of a
+    client what to fix.
 
     The message does not reveal anything about other users.
     """
@@ -55,7 +56,7 @@ class ScopeMissing(Fault):
 
 
 class TooManyRequests(Fault):
-    """The rate or daily quota of the key is used up or, in the home API, the limit of the person.
+    """The rate or the daily quota of the key is used up. In the home API: the limit of the person is reached.
 
     `headers` are the response headers with the remaining rate and quota of a key.
     """

@@ -4,7 +4,10 @@ import msgspec
 
 
 class StoreFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts of the store at one time. Plants that were removed, and their modules, are not included in other counts."""
+    """Counts of the store at one time.
+
+    Removed plants have their own count; all other counts leave out removed plants and their modules.
+    """
 
     at: float
     database: str
@@ -15,7 +18,7 @@ class StoreFigures(msgspec.Struct, frozen=True, kw_only=True):
     removed_plants: int
     modules: int
     absent: dict[str, int]
-    """The number of offline modules by reason. The reason is empty if it was not recorded."""
+    """The number of offline modules for each reason. The reason is empty if no reason was recorded."""
     webhooks: int
     failing_webhooks: int
     pending: int

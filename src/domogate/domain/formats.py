@@ -59,7 +59,10 @@ def is_redirect_uri(uri: str) -> bool:
 
 
 def is_plain_http(uri: str) -> bool:
-    """Whether the URI uses http to another machine. Then others on the network could read a code (RFC 8252 §7.3)."""
+    """Whether the URI uses http and names another machine.
+
+    Then other people on the network could read an authorization code (RFC 8252 §7.3).
+    """
     parts = urlsplit(uri)
     if parts.scheme.lower() != "http":
         return False

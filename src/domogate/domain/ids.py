@@ -1,7 +1,8 @@
 """Identifiers, and their two spellings on the wire.
 
-Inside the gateway every plant, floor, ambient and module has one `Id`: a lower-case dashed UUID. Home control spells it as
-32 hexadecimal characters, every other family as a dashed UUID (Spec 2, Spec 8). Both accept upper case and print lower case.
+Inside the gateway every plant, floor, ambient and module has one `Id`: a lower-case dashed UUID. Home control writes an id as
+32 hexadecimal characters, every other family as a dashed UUID (Spec 2, Spec 8). In requests, both spellings may be in upper
+case. Answers are in lower case.
 """
 
 import re

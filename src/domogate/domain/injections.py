@@ -9,7 +9,7 @@ from domogate.domain.states import State
 
 
 class InjectedFault(StrEnum):
-    """The faults that can be injected. A fault that is named by a number usually causes the answer with this status."""
+    """The faults that can be injected. A fault whose value is a number usually causes an answer with this status."""
 
     OFFLINE = "offline"
     """The module is offline, and the gateway shows it as offline."""
@@ -42,7 +42,7 @@ class Injection(msgspec.Struct, frozen=True):
     value: str = ""
     until: float | None = None
     covers: State | None = None
-    """For BATTERY and FAILURE: the real state of the module. The store keeps it, and drivers continue with it."""
+    """For BATTERY and FAILURE: the real state of the module. The store keeps this state, and drivers use it."""
 
     def holds(self, now: float) -> bool:
         return self.until is None or now < self.until

@@ -7,11 +7,14 @@ import msgspec
 from domogate.domain.ids import Id
 
 Places = tuple[tuple[Id, ...], tuple[Id, ...], tuple[Id, ...]]
-"""Floors, ambients and modules."""
+"""The ids of floors, of ambients and of modules."""
 
 
 class Limits(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """The limits of a guest. The guest sees only the named floors, ambients and modules; if none is named, the whole plant."""
+    """The limits of a guest.
+
+    The guest sees only the named floors, ambients and modules. If the limits name none, the guest sees the whole plant.
+    """
 
     floors: tuple[Id, ...] = ()
     ambients: tuple[Id, ...] = ()
@@ -28,7 +31,7 @@ class Limits(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         return not (self.floors or self.ambients or self.modules)
 
     def holds(self, now: float) -> bool:
-        """Whether the period has begun and not ended."""
+        """Whether the period of the limits has begun and has not ended."""
         begun = self.valid_from is None or self.valid_from <= now
         return begun and (self.valid_until is None or now < self.valid_until)
 

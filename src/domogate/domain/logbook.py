@@ -12,7 +12,10 @@ from domogate.domain.states import EmergencyState
 
 
 class LogbookKind(StrEnum):
-    """The kind of an entry. The gateway writes entries of the first group from reports. People write the others."""
+    """The kind of an entry.
+
+    The gateway writes entries from TEST to ALERT_ENDED, from reports. People write entries of the other kinds.
+    """
 
     TEST = "test"
     FAILURE = "failure"
@@ -42,7 +45,11 @@ _BY_HAND = frozenset(
 
 
 class LogbookEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry. It is never changed, and it stays if its module is removed. `module` is the module's name at that time."""
+    """One entry of a logbook.
+
+    An entry is never changed, and it stays when its module is removed. `module` is the name of the module at the time of the
+    entry.
+    """
 
     plant_id: Id
     at: float
@@ -55,7 +62,7 @@ class LogbookEntry(msgspec.Struct, frozen=True, kw_only=True):
     by: str = ""
     """The name of the person who wrote the entry; empty if the gateway wrote it."""
     simulated: bool = False
-    """A simulated device reported it: it did not happen."""
+    """True if a simulated device reported the event, which did not really happen."""
 
 
 _SAYS_OK = frozenset({FailureType.BLOCK_OK, FailureType.REMOTE_OK})

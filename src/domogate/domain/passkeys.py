@@ -14,9 +14,9 @@ class Passkey(msgspec.Struct, frozen=True):
     id: Id
     user_id: Id
     credential_id: str
-    """Chosen by the authenticator. Two passkeys in the store never have the same id."""
+    """The authenticator chooses this id. Two passkeys in the store never have the same id."""
     user_handle: str
-    """Random. The authenticator returns it at login; it says nothing about the person."""
+    """A random value that the authenticator returns at login. It says nothing about the person."""
     public_key: str
     """A COSE key (RFC 9052)."""
     sign_count: int

@@ -41,13 +41,13 @@ class User(msgspec.Struct, frozen=True):
     email_verified: bool = False
     """True once the user has used a link that was mailed to this e-mail address (Decision 0029, Decision 0078)."""
     language: str | None = None
-    """The language that the person chose for pages and mails. None means: not chosen."""
+    """The language that the person chose for pages and mails. None means that the person chose no language."""
     page_language: str | None = None
     """The language of the pages at the last login."""
     terms_version: str | None = None
     """The version of the terms of use that the person accepted last."""
     has_passkey: bool = False
-    """Read from the user's passkeys; it is not stored with the user."""
+    """Whether the user has a passkey. This is computed from the stored passkeys, and is not stored with the user."""
 
     @property
     def active(self) -> bool:
@@ -55,13 +55,13 @@ class User(msgspec.Struct, frozen=True):
 
     @property
     def profile(self) -> dict[str, str]:
-        """The claims of the scope `profile` (OpenID Connect Core §5.4), without those that are not known."""
+        """The claims of the scope `profile` (OpenID Connect Core §5.4). Claims whose value is not known are left out."""
         known = {"name": self.name, "locale": self.language}
         return {claim: value for claim, value in known.items() if value}
 
     @property
     def mail_language(self) -> str | None:
-        """The language of mails to the person. None means: the default language of the gateway."""
+        """The language of mails to the person. None means the default language of the gateway."""
         return self.language or self.page_language
 
     @property
@@ -82,7 +82,7 @@ class ExternalAccount(msgspec.Struct, frozen=True):
 class Scope(StrEnum):
     """A scope that an application can get (Spec 5.3; `light.write` and `comfort.write` by Decision 0041).
 
-    The values are those on the wire.
+    APIs use the same values.
     """
 
     PLUG_READ = "plug.read"
@@ -103,7 +103,10 @@ MANAGE_SCOPE = "gateway.manage"
 
 
 HOME_SCOPE = "home.use"
-"""With this scope an application can use the homes of a person as the person does (/home/v1). Doors need another scope too."""
+"""With this scope an application can use the homes of a person as the person does (/home/v1).
+
+For doors, the application also needs another scope.
+"""
 
 
 DEVELOPER_SCOPE = "developer.use"
@@ -159,7 +162,10 @@ class Client(msgspec.Struct, frozen=True):
         return scope in tuple(IdentityScope) or scope in self.scopes
 
     def limit_scopes(self, scopes: Iterable[str]) -> tuple[str, ...]:
-        """Return those scopes that the client may have now. An operator can remove granted scopes (Decision 0055)."""
+        """Return the scopes that the client may have now.
+
+        An operator can take scopes away from a client after they were granted (Decision 0055).
+        """
         return tuple(scope for scope in scopes if self.may_have(scope))
 
 
@@ -213,7 +219,7 @@ class Principal(_TokenContent, frozen=True):
 
 
 MOST_DAILY_QUOTA: Final = 2**53
-"""JSON readers that use floating-point numbers keep integers up to this one exact."""
+"""The largest daily quota. JSON readers that use floating-point numbers read integers exactly up to this number."""
 
 
 class Subscription(msgspec.Struct, frozen=True):

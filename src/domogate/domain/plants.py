@@ -55,11 +55,11 @@ class Plant(msgspec.Struct, frozen=True, gc=False):
     zip_code: str | None = None
     address: str | None = None
     emergency_lighting: bool = False
-    """True for a site: the plant has emergency controllers or is marked as a site. The store computes it."""
+    """True for a site: the plant has emergency controllers or is marked as a site. The store computes this value."""
     allowed: tuple[Member, ...] = ()
     invited: tuple[Invitation, ...] = ()
     time_zone: str | None = None
-    """The IANA name of its time zone, for example Europe/Rome. None if it is not known."""
+    """The IANA name of the plant's time zone, for example Europe/Rome. None if the time zone is not known."""
 
     def is_of(self, user_id: Id) -> bool:
         """Whether the user is the owner or an allowed user (Spec 7, Decision 0010)."""
@@ -123,7 +123,7 @@ class Module(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_simulated(self) -> bool:
-        """Whether its states and readings are invented. A scene is not a device."""
+        """Whether the states and readings of the module are invented. False for a scene, which is not a device."""
         return self.driver in SIMULATED_DRIVERS and self.kind is not DeviceKind.SCENE
 
     @property

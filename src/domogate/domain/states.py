@@ -29,7 +29,7 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
 class ReadingSummary(msgspec.Struct, frozen=True, gc=False):
     """A summary of the readings in one span of time, which starts at `at`.
 
-    `last` is the last reading of the span. Use it for a counter such as energy.
+    `last` is the last reading of the span. Use `last` for a counter such as energy.
     """
 
     measure: str
@@ -52,7 +52,7 @@ class _State(msgspec.Struct, frozen=True, gc=False, tag_field="of", kw_only=True
 
 
 class Color(msgspec.Struct, frozen=True, gc=False):
-    """Hue 0..360, saturation and value 0..100 (Spec 2.7, Spec 8)."""
+    """A colour: hue 0..360, saturation and value 0..100 (Spec 2.7, Spec 8)."""
 
     hue: float
     saturation: float
@@ -60,7 +60,10 @@ class Color(msgspec.Struct, frozen=True, gc=False):
 
 
 class LightTarget(msgspec.Struct, frozen=True, gc=False):
-    """A level and colour that were ordered. The light gets them at the time `ends_at`; None means when it is switched on."""
+    """A level and colour that were ordered.
+
+    The light has reached them at the time `ends_at`. If `ends_at` is None, the light gets them when it is switched on.
+    """
 
     level: int | None
     color: Color | None
@@ -68,7 +71,10 @@ class LightTarget(msgspec.Struct, frozen=True, gc=False):
 
 
 class LightState(_State, tag="light", frozen=True, gc=False):
-    """The state of a light. If it is off, `level` is the level that it gets when it is switched on. None: it has no levels."""
+    """The state of a light.
+
+    If the light is off, `level` is the level that it gets when it is switched on. If `level` is None, the light has no levels.
+    """
 
     on: bool
     level: int | None = None
@@ -82,11 +88,14 @@ class LightState(_State, tag="light", frozen=True, gc=False):
 
 
 class AutomationState(_State, tag="automation", frozen=True, gc=False):
-    """A shutter or blind: 0 is closed, 100 is open."""
+    """The state of a shutter or blind. Level 0 is closed, level 100 is open."""
 
     position: int
     target: int | None = None
-    """The target of an order, while the shutter moves. It is stored for a restart. No API shows it."""
+    """The target of an order, while the shutter moves.
+
+    It is stored, so that a restart does not lose the order. No API shows it.
+    """
 
     @property
     def is_moving(self) -> bool:
@@ -174,7 +183,7 @@ class MultisocketState(_State, tag="multisocket", frozen=True, gc=False):
 class EmergencyState(_State, tag="emergency", frozen=True, gc=False):
     """The state of an emergency controller or unit: its failures, including BLOCK.OK and REMOTE.STATUS.OK.
 
-    `alert` and `alert_changed_at` belong to controllers. The gateway computes them from the controller's units.
+    Only controllers have `alert` and `alert_changed_at`. The gateway computes these values from the controller's units.
     """
 
     failures: tuple[Failure, ...] = ()

@@ -15,13 +15,13 @@ class Terms(msgspec.Struct, frozen=True):
 
 
 def terms_from_text(text: str) -> Terms:
-    """Line ends and white space around the text do not change the version."""
+    """Return the terms with this text. The kind of line ends, and white space around the text, do not change the version."""
     text = "\n".join(text.split("\r\n")).strip()
     return Terms(_hash(text), text=text)
 
 
 def terms_at(url: str) -> Terms:
-    """The gateway does not fetch the text, so the URL must change with the text."""
+    """Return the terms at this URL. The gateway does not fetch the text, so a new text needs a new URL."""
     return Terms(_hash(url), url=url)
 
 

@@ -33,9 +33,9 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     secret: str
     """The key that signs deliveries (HMAC-SHA256): `whsec_` and Base64. It is shown only when the webhook is created."""
     kinds: tuple[NoticeKind, ...] = ()
-    """The kinds to send; empty means all kinds."""
+    """The kinds of notices to send. An empty set means all kinds."""
     scopes: tuple[str, ...]
-    """The scopes of the token that registered the webhook. A scope counts only as long as the grant has it, too."""
+    """The scopes of the token that registered the webhook. A scope counts only while the grant also has this scope."""
     form: WebhookFormat = WebhookFormat.CLOUDEVENTS
     created_at: float
     position: int
@@ -54,16 +54,16 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
-    """A change that the receiver refused. It is retried; once `dead_at` is set it is a dead letter.
+    """A change that the receiver refused. The gateway sends it again later. When `dead_at` is set, it is a dead letter.
 
-    Later changes of the same module wait for it, so that each module's changes are delivered in order.
+    Later changes of the same module wait until it is delivered, so that each module's changes are delivered in order.
     """
 
     webhook_id: Id
     change: Change
     module_id: Id | None
     attempts: int
-    """The number of failed attempts, without those that were repeated after a short delay (Decision 0073)."""
+    """The number of failed attempts. Attempts that were repeated after a short delay are not counted (Decision 0073)."""
     next_at: float
     problem: str
     dead_at: float | None = None

@@ -30,7 +30,10 @@ _log = structlog.get_logger(__name__)
 
 
 class SurfaceApp(Generic[S, C]):
-    """Serves a surface. It gets complete paths: /manage/v1/users, not /users. Every handler gets `services`."""
+    """Serves a surface.
+
+    The paths of its requests are complete: /manage/v1/users, not /users. Every handler gets `services` as an argument.
+    """
 
     def __init__(
         self, surface: Surface, services: S, credentials: Credentials[C], *, base_url: str, version: str, max_body: int = 65_536
@@ -100,7 +103,10 @@ class SurfaceApp(Generic[S, C]):
 
     @cached_property
     def _document(self) -> bytes:
-        """The OpenAPI document. It is made at the first request, because making it takes long and would delay the start."""
+        """Return the OpenAPI document.
+
+        It is made at the first request, because this takes a long time and would delay the start.
+        """
         document = describe_surface(self._surface, base_url=self._base_url, version=self._version)
         return msgspec.json.encode(document)
 

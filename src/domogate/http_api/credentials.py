@@ -38,7 +38,7 @@ class Credentials(ABC, Generic[C]):
     schemes: Mapping[str, Any] = {}
     """The OpenAPI security schemes. A request needs all of them."""
     errors: Mapping[int, str] = {}
-    """The statuses and texts of refusals because of credentials. Every operation can answer them."""
+    """The statuses and texts of refusals because of credentials. Every operation can answer with these statuses."""
 
     @abstractmethod
     async def check(self, request: Request) -> C:
@@ -53,7 +53,10 @@ class Credentials(ABC, Generic[C]):
 
 
 class Operator(Actor, frozen=True, kw_only=True):
-    """An operator, and the IP address that the request came from. `caller` has the token, for checks of an open stream."""
+    """An operator, and the IP address that the request came from.
+
+    `caller` has the token, with which an open stream checks the rights again.
+    """
 
     user_id: Id
     caller: Caller
@@ -68,7 +71,8 @@ def _token_scheme(description: str) -> dict[str, Any]:
 
 
 async def verify_access_token(verifier: Verifier, request: Request, scope: str, api: str) -> tuple[Principal, bytes]:
-    """Return the principal, and the token that was sent: an access token with this scope, not of the implicit grant.
+    """Return the principal, and the token that was sent. The token must be an access token with this scope, and must not come
+    from the implicit grant.
 
     Raises Problem, Fault.
     """
@@ -116,7 +120,7 @@ class Requests(Protocol):
     """Counts the requests of each person."""
 
     def admit(self, user_id: Id) -> None:
-        """Count a request of this person. Raises TooManyRequests if it is one too many; then it must be refused."""
+        """Count a request of this person. Raises TooManyRequests if the person has sent too many requests."""
         ...
 
 
@@ -197,7 +201,7 @@ class KeyAndToken(Credentials[Caller]):
     async def _find_own_pages(self, headers: Sequence[tuple[bytes, bytes]]) -> Caller | None:
         """Return the caller if it is one of the gateway's own pages, which have no subscription key (Decision 0076).
 
-        Otherwise None.
+        Otherwise return None.
         """
         found = dict(headers)
         if KEY in found:

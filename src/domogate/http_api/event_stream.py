@@ -20,7 +20,10 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 _TAKEN = "domogate.taken"
-"""The key in the ASGI scope for a function of our server. It waits until the client has read enough of the written bytes."""
+"""The key in the ASGI scope for a function of our server.
+
+This function waits until the client has read enough of the written bytes.
+"""
 # Other servers do not have this function. Sending an empty message there returns when more bytes can be written.
 _NOTHING = {"type": "http.response.body", "body": b"", "more_body": True}
 

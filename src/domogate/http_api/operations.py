@@ -67,12 +67,12 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     success: str = ""
     """A description of the success, if the status alone is not clear."""
     errors: Mapping[int, str] = {}
-    """Statuses of refusals that not every operation has. A status may have a text that replaces the usual description."""
+    """Statuses of refusals that only some operations have. A status may have a text that replaces the usual description."""
     anonymous: bool = False
     """True if the operation needs no credentials."""
     tag: str = ""
     max_body: int | None = None
-    """The longest body in bytes, if the operation takes longer bodies than the others of its surface."""
+    """The longest body in bytes, if the operation accepts longer bodies than the other operations of its surface."""
     label: str
     """The name of the operation in the audit log."""
 
@@ -106,7 +106,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OperationTable(list[Operation]):
-    """The operations of one subject, in the order of their declaration. `max_body` is the longest body of each, in bytes."""
+    """The operations of one subject, in the order of their declaration.
+
+    `max_body` is the longest body of each operation, in bytes.
+    """
 
     def __init__(self, tag: str = "", max_body: int | None = None) -> None:
         super().__init__()

@@ -16,7 +16,10 @@ from domogate.services.refusals import Reason, Refused
 MEDIA_TYPE = "application/problem+json"
 
 _BEGINNING, _END = 500, 100
-"""The number of characters of a long detail that are sent. Its middle is left out, because it may quote a long value."""
+"""The number of characters of a long detail that are sent.
+
+The middle of a longer detail is left out, because the detail may quote a long value.
+"""
 
 # Statuses of the specification (Spec 7) that http.HTTPStatus does not have.
 _OWN_TITLES = {469: "Password Renewal Required", 470: "Terms Acceptance Required"}

@@ -75,7 +75,10 @@ def read_optional_id(where: str, name: str, text: str | None) -> Id | None:
 
 
 def read_change(body: InputModel, field: str, name: str) -> dict[str, Any]:
-    """Return the given fields of a body. One of its fields is an optional id, `name` in JSON. Raises Problem."""
+    """Return the fields that the body contains.
+
+    One field of the body is an optional id, whose name in JSON is `name`. Raises Problem.
+    """
     fields = given_fields(body)
     if field in fields:
         fields[field] = read_optional_id("body", name, fields[field])
@@ -106,7 +109,10 @@ def read_query_time(name: str, text: str | None) -> float | None:
 
 
 def read_period(since: str | None, until: str | None, now: float) -> tuple[float, float]:
-    """Return the begin and the end. They default to one day before the end, and to now. Raises Problem."""
+    """Return the begin and the end of the period.
+
+    Without `until`, the period ends now. Without `since`, it begins one day before its end. Raises Problem.
+    """
     end = now if until is None else parse_parameter("until", parse_time, until)
     return end - _DAY if since is None else parse_parameter("since", parse_time, since), end
 
@@ -136,7 +142,7 @@ async def _receive(request: Request, limit: int) -> bytes:
 
 
 def _check_content_type(value: str | None) -> None:
-    """Raises Problem (415) if the header names another content than JSON in UTF-8. A missing header is accepted."""
+    """Raises Problem (415) if the header names a content type other than JSON in UTF-8. A missing header is accepted."""
     media_type, _, parameters = (value or "application/json").lower().partition(";")
     charset = parameters.replace(" ", "").replace('"', "")
     if media_type.strip() != "application/json" or charset not in ("", "charset=utf-8"):

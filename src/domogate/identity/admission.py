@@ -30,7 +30,10 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class _Entry:
-    """A subscription with its parsed limits. If it has no limits, `admitted` is made once and used for every request."""
+    """A subscription with its parsed limits.
+
+    If the subscription has no limits, `admitted` is made once and used for every request.
+    """
 
     __slots__ = ("admitted", "expires_at", "id", "policy", "quota", "rate", "usage")
 
@@ -47,7 +50,7 @@ class _Entry:
         self.policy = ", ".join(policies).encode()
         self.admitted = None if policies else Admitted(self.id)
         self.usage = DailyUsage(self.id)
-        """The requests if there is no quota."""
+        """Counts the requests of a subscription without a quota."""
 
 
 class KeyAdmission:
@@ -112,7 +115,7 @@ class KeyAdmission:
         return (await self._find(key)).expires_at
 
     async def _find(self, key: bytes) -> _Entry:
-        """The entry of a valid key. Raises KeyRefused."""
+        """Return the entry of a valid key. Raises KeyRefused."""
         if not 0 < len(key) <= MAX_KEY:
             raise KeyRefused
         entry = await self._entries.get(digest_secret(key))

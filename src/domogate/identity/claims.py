@@ -33,7 +33,7 @@ def check_claims(
 ) -> tuple[dict[str, Any], C]:
     """Check the common claims and the types of the `expected` claims. Returns all claims. Raises TokenRefused.
 
-    `explain` returns the message for a claim that is wrong, by its name.
+    `explain` returns the message for a wrong claim. Its argument is the name of the claim.
     """
     try:
         claims: Any = json.loads(payload)

@@ -13,7 +13,10 @@ _MAX_CONNECTIONS = 8
 
 
 class FetchFailed(Exception):
-    """The document could not be fetched. The caller uses cached data, if it has any. The message is for the operator's log."""
+    """The document could not be fetched.
+
+    If the caller has cached data, it uses these data. The message is for the operator's log.
+    """
 
 
 class JsonSource(Protocol):

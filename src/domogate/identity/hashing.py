@@ -16,7 +16,7 @@ _NICENESS = 19
 _PAUSE = 0.75
 """The pause between two passwords, as a share of the time that hashing one password takes.
 
-So other work gets the processor, even during many logins.
+The pause leaves time of the processor for other work, even during many logins.
 """
 _LONGEST_PAUSE = 0.5
 """In seconds. Without this limit the pause would be too long after the machine was suspended during a check."""
@@ -95,5 +95,7 @@ class PasswordHasher:
 
 
 def _normalise(password: str) -> str:
-    """Return one encoding of the password. Different keyboards may encode the same password differently (RFC 8265 §4.2)."""
+    """Return the password in a normal form, because different keyboards may encode the same password differently (RFC 8265
+    §4.2).
+    """
     return unicodedata.normalize("NFC", password)

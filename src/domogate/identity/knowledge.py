@@ -1,4 +1,4 @@
-"""The greatest age of what a gateway of a cluster knows. If its knowledge is older, it does not decide about rights."""
+"""Limits how old the data of a gateway of a cluster may be. If its data are older, the gateway does not decide about rights."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,10 @@ from domogate.domain.faults import Internal
 
 
 class KnowledgeBound:
-    """Another gateway may have withdrawn a right. Within the bound, this gateway knows it or refuses to answer."""
+    """Another gateway may have withdrawn a right.
+
+    At most this number of seconds later, this gateway knows the change or refuses to answer.
+    """
 
     def __init__(self, age: Callable[[], float], seconds: float) -> None:
         """`age` returns the seconds for which changes of other gateways may be unknown here."""
@@ -18,6 +21,6 @@ class KnowledgeBound:
         return self._age() <= self._seconds
 
     def check(self) -> None:
-        """Raises Internal if the knowledge is too old."""
+        """Raises Internal if changes of other gateways may be unknown for too long."""
         if not self.is_kept:
             raise Internal("this gateway has not got the latest changes from the database; send the request again later")

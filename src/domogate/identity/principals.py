@@ -24,7 +24,7 @@ class ExternalClaims(msgspec.Struct, frozen=True):
 
     @property
     def grant_id(self) -> Id:
-        """An id in place of the grant, which only the issuer knows.
+        """An id that is used instead of the id of the grant, because only the issuer knows the grant.
 
         All tokens of one person for one client have the same id.
         """

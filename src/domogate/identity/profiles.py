@@ -23,11 +23,12 @@ class TokenMark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The conditions that identify a kind of token. All given conditions must hold; at least one must be given."""
 
     typ: tuple[str, ...] = ()
-    """The header typ is one of these words, in upper or lower case, with or without "application/". "" stands for a token
-    without typ.
+    """The header `typ` must be one of these words, in upper or lower case, with or without "application/".
+
+    The empty text "" means a token without `typ`.
     """
     claims: dict[str, tuple[str, ...]] = {}
-    """Each of these claims has one of the given values."""
+    """Each of these claims must have one of the given values."""
     present: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
 
@@ -175,7 +176,9 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def find_problem_of_url(url: str) -> str | None:
-    """The reason why the gateway does not fetch from this URL, or None. https is required, except on this machine."""
+    """Return the reason why the gateway does not fetch from this URL, or None if it does. https is required, except on this
+    machine.
+    """
     parts = split_url(url)
     if parts is None:
         return "it is not a URL"

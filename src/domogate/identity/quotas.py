@@ -14,7 +14,7 @@ DAY = 86_400
 
 
 def day_of(now: float) -> int:
-    """Days since the epoch, in UTC."""
+    """Return the number of days since the epoch, in UTC."""
     return int(now // DAY)
 
 
@@ -48,7 +48,10 @@ class UsageCounter:
         self._store = store
         self._usages: dict[Id, DailyUsage] = {}
         self.unwritten: set[DailyUsage] = set()
-        """The usages that have a pending count. The caller adds a usage when it counts its first pending request."""
+        """The usages that have a pending count.
+
+        The caller adds a usage to this list when it counts the first pending request of the usage.
+        """
 
     def find(self, subscription_id: Id, day: int) -> DailyUsage | None:
         usage = self._usages.get(subscription_id)
@@ -63,7 +66,7 @@ class UsageCounter:
         return usage
 
     async def write(self, today: int) -> None:
-        """Write the pending counts. After a failure the next call writes them."""
+        """Write the pending counts to the store. If the write fails, the next call writes these counts."""
         batch = [(usage, usage.pending) for usage in self.unwritten]
         if batch:
             counts = [Usage(usage.subscription_id, print_day(usage.day or today), count) for usage, count in batch]

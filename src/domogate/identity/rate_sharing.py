@@ -1,7 +1,7 @@
-"""Gateways of a cluster count rates together: each tells the others how many requests it has admitted.
+"""Gateways of a cluster count rates together: each gateway sends the others the number of requests that it has admitted.
 
-A message can be lost, and it comes some time after the requests. So all gateways together can admit more than the rate, by
-the requests of one interval (docs/cluster.md).
+A message can be lost, and it arrives some time after the requests. So all gateways together can admit more requests than the
+rate allows: up to the requests of one interval more (docs/cluster.md).
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from domogate.ports import Clock
 _log = structlog.get_logger(__name__)
 
 INTERVAL = 0.1
-"""In seconds. Requests of this time are told in one message."""
+"""In seconds. One message has the requests of this time."""
 _MOST_IN_A_MESSAGE = 2_000
 """The number of keys in a message, about 150 kB. NATS servers refuse messages that are larger than 1 MB."""
 
@@ -33,7 +33,10 @@ class KeyCount(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 class RateMessage(msgspec.Struct, frozen=True, array_like=True):
-    """`sender` is different for each process, because NATS also delivers a message to its sender."""
+    """The counts of one gateway.
+
+    `sender` is different for each process, so that a process can ignore its own messages, which NATS also delivers to it.
+    """
 
     sender: str
     counts: Annotated[tuple[KeyCount, ...], msgspec.Meta(max_length=_MOST_IN_A_MESSAGE)]
@@ -44,7 +47,7 @@ _decode = msgspec.msgpack.Decoder(RateMessage).decode
 
 
 class RateSharing:
-    """Shares the windows with other gateways. `publish` sends a message to all of them, or drops it."""
+    """Shares the counts of requests with other gateways. `publish` sends a message to all gateways; the message may be lost."""
 
     def __init__(self, windows: RateWindows, clock: Clock, publish: Callable[[bytes], None]) -> None:
         self._windows = windows
@@ -68,7 +71,7 @@ class RateSharing:
             self._publish(_encode(RateMessage(self._sender, tuple(counts[start : start + _MOST_IN_A_MESSAGE]))))
 
     def receive(self, content: bytes) -> None:
-        """Count the requests in a message of a gateway."""
+        """Count the requests that another gateway reports in this message."""
         try:
             message = _decode(content)
             counts = [(each.key, parse_rate(each.rate), each.number) for each in message.counts]

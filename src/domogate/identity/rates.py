@@ -34,7 +34,10 @@ def parse_rate(text: str) -> Rate:
 
 
 class _Slice:
-    """Requests that came within a thousandth of the window. They count until the newest of them is older than the window."""
+    """Requests that came within a thousandth of the window.
+
+    All of them count until the newest of them is older than the window.
+    """
 
     __slots__ = ("count", "newest", "oldest")
 
@@ -62,7 +65,7 @@ class RateWindow:
         return True
 
     def add(self, now: float, number: int) -> None:
-        """Count requests, also beyond the rate. Call `count` with the same time before."""
+        """Count requests, even if this exceeds the rate. Before this, call `count` with the same time."""
         slices = self._slices
         if not slices or now - slices[-1].oldest >= self.rate.seconds / _SLICES:
             slices.append(_Slice(now))
@@ -71,7 +74,7 @@ class RateWindow:
         self._count += number
 
     def count(self, now: float) -> int:
-        """The requests in the window that ends now."""
+        """Return the number of requests in the window that ends now."""
         slices = self._slices
         if slices and slices[-1].newest > now:  # the clock was set back: the old times cannot be used
             slices.clear()
@@ -81,7 +84,7 @@ class RateWindow:
         return self._count
 
     def frees_at(self, now: float) -> float:
-        """The time when the oldest requests leave the window."""
+        """Return the time at which the oldest requests leave the window."""
         return (self._slices[0].newest if self._slices else now) + self.rate.seconds
 
     def __len__(self) -> int:

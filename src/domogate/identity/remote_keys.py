@@ -119,7 +119,7 @@ class RemoteKeys:
             self._fetching = None
 
     async def _discover(self) -> str:
-        """The URL of the keys. The metadata must name the same issuer (OpenID Connect Discovery §4.3)."""
+        """Return the URL of the keys. The metadata must name the same issuer (OpenID Connect Discovery §4.3)."""
         metadata = await self._http.get_json(self._profile.metadata)
         if not isinstance(metadata, dict) or metadata.get("issuer") != self._profile.url:
             raise FetchFailed(f"{self._profile.metadata} is not the metadata of the issuer {self._profile.url}")
@@ -134,7 +134,10 @@ class RemoteKeys:
 
 
 def read_keys(document: Any, algorithms: tuple[str, ...]) -> dict[tuple[str | None, str], PublicKey]:
-    """The keys by kid and algorithm. Unusable keys are ignored: a set may contain keys for other uses (RFC 7517 §5)."""
+    """Return the keys by kid and algorithm.
+
+    Keys that the gateway cannot use are ignored, because a set may contain keys for other uses (RFC 7517 §5).
+    """
     jwks = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(jwks, list):
         raise FetchFailed("its key set is not a JSON Web Key Set")

@@ -14,7 +14,7 @@ from domogate.identity.signing import DISTRUSTED, GENERATORS, PUBLISHED_AHEAD, n
 from domogate.ports import Clock, KeyPlace, KeyState, SigningKey, SigningKeyStore
 
 MIN_AHEAD = 300.0
-"""The max-age of the key set: clients may cache it this long."""
+"""In seconds. Clients may cache the key set for this time (max-age)."""
 
 
 class KeyRotation(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ async def rotate_keys(
 
 
 async def list_key_places(store: SigningKeyStore, clock: Clock) -> Sequence[KeyPlace]:
-    """All keys, including old keys. The oldest is first."""
+    """Return all keys, including old keys. The oldest key is first."""
     moment = clock.now()
     return [
         KeyPlace(key.kid, key.algorithm, _state(key, moment), key.created_at, key.retired_at)

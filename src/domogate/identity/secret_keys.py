@@ -31,7 +31,7 @@ _EXPLAINED = "a secret key is 32 random bytes in Base64, as `openssl rand -base6
 def parse_keys(text: str) -> dict[str, bytes]:
     """Return the keys by id, in the order of the text. Lines that begin with # are comments.
 
-    Raises ValueError. Its message does not contain the text.
+    Raises ValueError, whose message does not contain the text.
     """
     words = " ".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
     keys = {}

@@ -61,12 +61,12 @@ class LoadedKey(msgspec.Struct, frozen=True):
         return self.created_at <= now and (self.retired_at is None or now < self.retired_at)
 
     def to_jwk(self) -> dict[str, Any]:
-        """The public members of the key (RFC 7517 §4)."""
+        """Return the public members of the key (RFC 7517 §4)."""
         return {**self.key.as_dict(private=False), "kid": self.kid, "use": "sig", "alg": self.algorithm}
 
 
 def new_signing_key(algorithm: str, created_at: float) -> SigningKey:
-    """A new private key. Its `kid` is its thumbprint (RFC 7638)."""
+    """Return a new private key. Its `kid` is its thumbprint (RFC 7638)."""
     key = GENERATORS[algorithm]()
     return SigningKey(
         kid=key.thumbprint(), algorithm=algorithm, jwk=json.dumps(key.as_dict(private=True)), created_at=created_at
@@ -97,7 +97,8 @@ class KeyRing:
     ) -> None:
         """`algorithm` is preferred for signing. `retired_kept` is the number of seconds for which a retired key still verifies.
 
-        It must be at least the longest lifetime of a token. `knowledge`: if it is too old, no token and no ticket is verified.
+        It must be at least the longest lifetime of a token. `knowledge` says whether the data of this gateway are too old. If
+        they are, no token and no ticket is verified.
         """
         if algorithm not in GENERATORS:
             raise ValueError(f"unsupported signing algorithm {algorithm!r}, choose one of {', '.join(GENERATORS)}")
@@ -138,12 +139,12 @@ class KeyRing:
     async def find_server_secret(self) -> bytes:
         """Return the secret of the oldest key that is not distrusted.
 
-        A planned rotation keeps it; an emergency rotation replaces it.
+        A planned rotation does not change this secret. An emergency rotation replaces it.
         """
         return next(key.server_secret for key in (await self._load_keys()).values() if key.retired_at != DISTRUSTED)
 
     async def find_key(self, kid: str) -> LoadedKey | None:
-        """The key with this id, if it still verifies. Raises Internal if the knowledge of this gateway is too old."""
+        """Return the key with this id, if it still verifies. Raises Internal if the data of this gateway are too old."""
         if self.knowledge is not None:
             self.knowledge.check()
         keys = await self._load_keys()
@@ -157,7 +158,7 @@ class KeyRing:
         return key if key is not None and self._verifies(key, now) else None
 
     async def list_keys(self) -> tuple[LoadedKey, ...]:
-        """All keys that still verify. The oldest is first."""
+        """Return all keys that still verify. The oldest key is first."""
         keys = await self._load_keys()
         now = self._clock.now()
         return tuple(key for key in keys.values() if self._verifies(key, now))
@@ -168,7 +169,7 @@ class KeyRing:
     def _choose(self, keys: Iterable[LoadedKey]) -> LoadedKey | None:
         """Return the newest key that may sign now, or None.
 
-        A key of the preferred algorithm is chosen before newer keys of another one.
+        A key with the preferred algorithm is chosen, even if a key with another algorithm is newer.
 
         If no key may sign yet, our clock is behind the clock of the gateway that made the keys. Then the oldest key is
         returned.
@@ -206,7 +207,7 @@ class TokenSigner:
         return jwt.encode(header, claims, current.key, algorithms=[current.algorithm])
 
     async def read(self, signed: str, *, typ: str) -> dict[str, Any] | None:
-        """The claims, or None if this gateway did not sign the text with this `typ`.
+        """Return the claims, or None if this gateway did not sign the text with this `typ`.
 
         The header is checked before the signature.
         """

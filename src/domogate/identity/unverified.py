@@ -1,4 +1,4 @@
-"""Reads the parts of an unverified token that decide how, and with whose keys, it is verified."""
+"""Reads the parts of an unverified token that decide how the token is verified, and with whose keys."""
 
 import msgspec
 from joserfc.util import urlsafe_b64decode
@@ -39,7 +39,10 @@ def read_header(unverified_token: bytes) -> UnverifiedHeader:
 
 
 def read_issuer(unverified_token: bytes) -> str | None:
-    """The claimed issuer, or None if it cannot be read. It selects the verifier and proves nothing."""
+    """Return the issuer that the token names, or None if it cannot be read.
+
+    The issuer is used to choose the verifier; it proves nothing.
+    """
     parts = unverified_token.split(b".", 3)
     if len(unverified_token) > MAX_TOKEN or len(parts) != 3:
         return None

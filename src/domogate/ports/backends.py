@@ -15,7 +15,7 @@ class EchoBackend(Protocol):
 
 
 class Delivered(msgspec.Struct, frozen=True):
-    """The receiver answered with this status. With 2xx it accepted the delivery."""
+    """The receiver answered with this status. A status 2xx means that the receiver accepted the delivery."""
 
     status: int
     retry_after: float | None = None
@@ -23,9 +23,9 @@ class Delivered(msgspec.Struct, frozen=True):
 
 
 class Undelivered(Exception):
-    """The receiver did not answer, or must not be called. The message is for the owner of the webhook.
+    """The receiver did not answer, or the gateway must not call it. The message is for the owner of the webhook.
 
-    `forbidden`: the gateway must not call this IP address now (Decision 0046).
+    `forbidden` is True if the gateway must not call this IP address now (Decision 0046).
     """
 
     def __init__(self, message: str, *, forbidden: bool = False) -> None:

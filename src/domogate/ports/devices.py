@@ -31,7 +31,10 @@ class Picture(msgspec.Struct, frozen=True):
 
 
 ConnectionState = Literal["connected", "connecting", "lost", "unused"]
-"""A driver opens a lost connection again. An unused connection is closed, because no module needs it."""
+"""The state of a connection.
+
+`lost`: the driver tries to connect again. `unused`: the connection is closed, because no module needs it.
+"""
 
 
 class ConnectionHealth(msgspec.Struct, frozen=True):
@@ -102,7 +105,10 @@ class Driver(Protocol):
 
 
 class NotHeld(Exception):
-    """This gateway of a cluster does not drive the plant. Nothing was sent; another gateway can be asked."""
+    """This gateway of a cluster does not drive the plant.
+
+    Nothing was sent to a device, so the caller can ask another gateway.
+    """
 
 
 class DeviceHost(Protocol):

@@ -16,7 +16,7 @@ class KeyState(StrEnum):
     NEXT = "next"
     CURRENT = "current"
     RETIRED = "retired"
-    """The key does not sign any more. It verifies until its tokens have expired."""
+    """The key does not sign any more. Tokens that it signed are still verified until they have expired."""
     DISTRUSTED = "distrusted"
 
 
@@ -62,9 +62,9 @@ class Admission(Protocol):
 
 
 NewSubscriptionKey = Callable[[str, str | None, int | None, float | None, float], tuple[str, Subscription]]
-"""Takes the name, the rate, the daily quota, the time of expiry and the present time.
+"""A function that makes a subscription key from the name, the rate, the daily quota, the time of expiry and the present time.
 
-Returns the key, which is shown once, and the record to store. Raises ValueError.
+It returns the key, which is shown once, and the record to store. Raises ValueError.
 """
 
 
@@ -88,9 +88,9 @@ class Signer(Protocol):
 
     async def jwks(self) -> dict[str, Any]: ...
     async def find_server_secret(self) -> bytes:
-        """Return 256 secret bits, the same in all gateways of one store.
+        """Return 256 secret bits. They are the same in all gateways of one store.
 
-        An emergency rotation of the signing keys replaces them.
+        An emergency rotation of the signing keys replaces these bits.
         """
         ...
 
@@ -105,7 +105,7 @@ class Signer(Protocol):
     ) -> str:
         """Sign a token.
 
-        `extra`: claims about this login (nonce, auth_time, at_hash); they cannot replace the claims of every token.
+        `extra` has claims about this login (nonce, auth_time, at_hash). They cannot replace the claims that every token has.
         """
         ...
 
@@ -115,7 +115,10 @@ class Hasher(Protocol):
 
     async def hash_password(self, password: str) -> str: ...
     async def verify_password(self, password: str, password_hash: str | None) -> bool:
-        """Check the password. A check of None (an unknown user) takes as long as a check of a wrong password."""
+        """Check the password.
+
+        If `password_hash` is None, because the user is unknown, the check takes as long as the check of a wrong password.
+        """
         ...
 
 

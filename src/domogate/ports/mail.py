@@ -25,7 +25,7 @@ class OutgoingMail(msgspec.Struct, frozen=True, kw_only=True):
     kind: MailKind
     email: str
     language: str | None
-    """None means: the default language of the gateway."""
+    """None means the default language of the gateway."""
     name: str = ""
     plant: str = ""
     by: str = ""

@@ -29,7 +29,10 @@ class NewCredential(msgspec.Struct, frozen=True):
 
 
 class PasskeyVerifier(Protocol):
-    """Knows the host name of this gateway, to which passkeys are bound. The methods that read answers raise PasskeyRefused."""
+    """Makes questions for authenticators and checks their answers.
+
+    Passkeys are bound to the host name of this gateway. The methods that read answers raise PasskeyRefused.
+    """
 
     def creation_options(self, user: User, user_handle: str, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
         """Return the options of `navigator.credentials.create()` as JSON.

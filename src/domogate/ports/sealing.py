@@ -21,7 +21,7 @@ class Sealer(Protocol):
     """Encrypts secrets under keys that are not in the database. `place` names the table, column and row of a secret."""
 
     def choose_key(self, stored: str | None) -> str:
-        """Return the id of the key to use: `stored`, or the first key if the database has none yet.
+        """Return the id of the key to use: `stored`, or the first key if the database has no key id yet.
 
         Raise SecretKeyMissing.
         """

@@ -82,7 +82,10 @@ def succeed(tx: Transaction, attempt: Attempt, at: float) -> None:
 
 
 def prune_surplus(tx: Transaction, most: int) -> bool:
-    """If there are more than `most` rows, remove some of those that expire first. Return True if there are still too many."""
+    """If there are more than `most` rows, remove some of the rows that expire first.
+
+    Return True if there may still be too many rows.
+    """
     surplus = min(_count(tx.connection) - most, PRUNE_CHUNK)
     if surplus <= 0:
         return False

@@ -1,4 +1,4 @@
-"""Authorization codes and refresh tokens. Each is consumed in one write transaction.
+"""Authorization codes and refresh tokens. One write transaction consumes a code or token.
 
 Only one process writes at a time, so only one of several concurrent callers can consume a code or token.
 """
@@ -124,7 +124,7 @@ def rotate_refresh_token(
     if row is None or row.client_id != client_id or row.revoked_at is not None:
         return Rotation(RotationOutcome.UNKNOWN)
     grant = grant_from_row(row)
-    # Checked before the expiry: a client that lost the answer just before the expiry still gets its successor.
+    # This is checked before the expiry. So a client that lost the answer just before the expiry still gets the new token.
     if row.replaced_at is not None and at - row.replaced_at <= grace and _is_newest(row):
         return Rotation(RotationOutcome.REPEATED, grant)
     if row.expires_at <= at:
@@ -147,11 +147,11 @@ def _is_newest(row: Row[Any]) -> bool:
 _EXPIRING = (sessions, links, attempts)
 _WITH_TOKENS = (codes, refresh_tokens)
 _USAGES_KEPT = 31
-"""In days: for this time the daily usage of subscriptions is kept."""
+"""The number of days for which the daily usage of subscriptions is kept."""
 
 
 def prune_unredeemed(tx: Transaction, expired_by: float) -> bool:
-    """Remove some of the grants whose code expired before it was redeemed. Return True if there are more.
+    """Remove some of the grants whose code expired before it was redeemed. Return True if there are more such grants.
 
     No event is emitted, because these grants never had a token.
     """
@@ -165,7 +165,7 @@ def prune_unredeemed(tx: Transaction, expired_by: float) -> bool:
 
 
 def prune_expired(tx: Transaction, table: Table, expired_by: float) -> bool:
-    """Remove some of the rows that expired by this time. Return True if there are more."""
+    """Remove some of the rows that expired by this time. Return True if there are more such rows."""
     key: Column[Any] = next(iter(table.primary_key))
     oldest = select(key).where(table.c.expires_at <= expired_by).order_by(table.c.expires_at).limit(PRUNE_CHUNK)
     return tx.connection.execute(delete(table).where(key.in_(oldest))).rowcount == PRUNE_CHUNK
@@ -221,7 +221,7 @@ class SqlTokens(SqlGrants):
             await self._repeat(prune_expired, table, at)
         for table in _WITH_TOKENS:
             await self._repeat(prune_expired, table, ended_by)
-        # A reader searches, because the search takes longer than a write should.
+        # The search runs on a reader thread, because it takes too long for the writer thread.
         while finished := await self._read(find_finished_grants, ended_by):
             await self._write(remove_finished_grants, finished)
         day = datetime.fromtimestamp(at, UTC).date() - timedelta(days=_USAGES_KEPT)

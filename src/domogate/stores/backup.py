@@ -23,7 +23,10 @@ _COUNT = "SELECT (SELECT count(*) FROM plants), (SELECT count(*) FROM modules), 
 
 
 class Content(msgspec.Struct, frozen=True):
-    """The number of records in a database, and the change that identifies its history."""
+    """The numbers of records in a database, and its newest change.
+
+    The newest change tells whether two databases have the same history.
+    """
 
     counts: dict[str, int]
     newest: tuple[int, float, str] | None
@@ -40,7 +43,7 @@ class Content(msgspec.Struct, frozen=True):
 def back_up(source: Path, path: Path, *, replace: bool = False, replace_larger: bool = False) -> str | None:
     """Write a consistent copy to `path` while the store is in use. The file appears only when it is complete and on disk.
 
-    An existing file is replaced only with `replace`. A backup that holds more than the new backup is replaced only with
+    An existing file is replaced only with `replace`. A backup that has more content than the new backup is replaced only with
     `replace_larger`. Returns the id of the secret key that a restore needs. Raises ValueError, FileExistsError.
     """
     replace = replace or replace_larger
@@ -100,7 +103,7 @@ def _check(path: Path) -> None:
 
 
 def _refuse_to_replace_larger(path: Path, fresh: Path) -> None:
-    """Raises ValueError if `path` is a backup that holds more than `fresh`. Other files may be replaced."""
+    """Raises ValueError if the file at `path` is a backup with more content than `fresh`. Any other file may be replaced."""
     try:
         with _reading(path) as connection:
             old = _read_content(connection)
@@ -156,8 +159,8 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 def _reading_source(source: Path, unfinished: Path) -> Iterator[sqlite3.Connection]:
     """Yield a connection to the database in use. SQLite needs the file -shm to read the write-ahead log.
 
-    On a read-only file system it cannot make this file, so a copy of the database and its log is read. If the file -shm is
-    missing, no process uses the database.
+    On a read-only file system SQLite cannot make this file. Then this function copies the database and its log, and reads the
+    copy. If the file -shm is missing, no process uses the database.
     """
     log, index = Path(f"{source}-wal"), Path(f"{source}-shm")
     if index.exists() or os.access(source.parent, os.W_OK):
@@ -181,7 +184,10 @@ def _reading_source(source: Path, unfinished: Path) -> Iterator[sqlite3.Connecti
 
 @contextmanager
 def _unfinished_copy(path: Path) -> Iterator[Path]:
-    """Yield a new private file beside `path`. The file is locked, because another backup removes copies without a lock."""
+    """Yield a new private file in the folder of `path`.
+
+    The file is locked, because another backup removes unfinished copies that are not locked.
+    """
     _remove_unfinished(path)
     unfinished = path.with_name(f".{path.name}.{new_id()}")
     try:
@@ -194,7 +200,7 @@ def _unfinished_copy(path: Path) -> Iterator[Path]:
 
 
 def _remove_unfinished(path: Path) -> None:
-    """Remove the copies that killed processes left beside `path`."""
+    """Remove the unfinished copies that killed processes left in the folder of `path`."""
     pattern = re.compile(rf"(\.+{re.escape(path.name)}(?:\.[0-9a-f-]{{32,36}})+?)((?:-source|-journal|-wal|-shm)*)")
     with suppress(OSError):
         # A copy comes before the files that belong to it.
@@ -223,7 +229,10 @@ def _create_privately(path: Path) -> int:
 
 
 def _publish(unfinished: Path, path: Path, *, replace: bool) -> None:
-    """Sync the file, then give it its name. The hard link fails if another process has created a file with that name."""
+    """Sync the file to the disk, then give it its final name.
+
+    The hard link fails if another process has created a file with this name.
+    """
     _sync(unfinished)
     if replace:
         unfinished.replace(path)

@@ -57,8 +57,8 @@ OrderChange = AddOrders | MarkSent | OrderEnd
 def change_orders(tx: Transaction, order_changes: Sequence[OrderChange]) -> list[Any]:
     """Make all changes in order. Return one answer for each change.
 
-    The answer depends on the change. New orders: the records that already existed. An order to send: whether to send it. The
-    end of an order: None.
+    For new orders, the answer is the records that already existed. For an order to send, it says whether to send the order. For
+    the end of an order, it is None.
     """
     known = _find_all(tx.connection, _ids_to_know(order_changes))
     texts: dict[str, str] = {}
@@ -88,7 +88,7 @@ def change_orders(tx: Transaction, order_changes: Sequence[OrderChange]) -> list
                 known[change.order_id] = msgspec.structs.replace(
                     found, state=change.state, ended_at=change.at, problem=change.problem
                 )
-            # Also executed for unknown orders: the statement skips orders that have ended.
+            # The statement is also executed for unknown orders. It skips orders that have ended.
             ended.append({"of_id": change.order_id, "end": change.state.value, "at": change.at, "words": change.problem})
             answers.append(None)
     tx.execute_bulk(_INSERT, [_to_row(known[order_id], text) for order_id, text in texts.items()])
@@ -176,10 +176,10 @@ LONGEST = 0.005
 
 
 class WriteQueue:
-    """Queued writes. Callers on the event loop's thread put them in, the writer thread takes them out in groups."""
+    """The queue of writes. Callers on the event loop's thread add writes, and the writer thread takes them in groups."""
 
     def __init__(self, most: int) -> None:
-        """`most` is the number of writes that are taken at once."""
+        """`most` is the largest number of writes in a group."""
         self._most = most
         self._arrived = threading.Condition()
         self._pending: deque[Unit] = deque()
@@ -198,7 +198,7 @@ class WriteQueue:
                 self._arrived.notify()
 
     def wake(self) -> None:
-        """Let `take` return now, also without a write."""
+        """Let `take` return now, even if the queue is empty."""
         with self._arrived:
             self._woken = True
             self._arrived.notify()
@@ -209,9 +209,10 @@ class WriteQueue:
             self._arrived.notify()
 
     def expect(self, number: int) -> None:
-        """Say how many callers the last group had, before they are answered and come again.
+        """Set the number of callers that `take` waits for: the callers of the last group, who may come again after their
+        answers.
 
-        Callers that came in the meantime count too, so two alternating groups become one.
+        Callers that came in the meantime are added. So two groups that alternate become one group.
         """
         self._expected = number + len(self._pending)
 

@@ -23,7 +23,10 @@ _OF_PLANTS = _AFTER.where(changes.c.plant_id.is_not(None))
 
 
 def list_changes(connection: Connection, after: int, limit: int, applied: int) -> Sequence[Change]:
-    """Return changes before which no other change can appear. Those up to `applied` are known to be complete."""
+    """Return changes before which no other change can appear.
+
+    Up to the cursor `applied`, this process already has all changes.
+    """
     until = max(complete_cursor(connection), applied)
     return changes_from_rows(connection.execute(_AFTER, {"after": after, "until": until, "limit": limit}))
 
@@ -87,7 +90,7 @@ class SqlFeed(SqlSubject):
 
     @property
     def applied(self) -> int:
-        """The cursor of the newest change that the listeners of this process have got."""
+        """The cursor of the newest change that the listeners of this process have received."""
         return self._running().applied
 
     def poll_now(self) -> None:
@@ -105,7 +108,7 @@ class SqlFeed(SqlSubject):
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout
         while True:
-            # Checked before the query, so that there is one more try after a query that took longer than the deadline.
+            # The time is checked before the query. So there is one more query after a query that ended after the deadline.
             is_last = loop.time() >= deadline
             if await self._read(all_applied, cursor, self._clock.now(), own_id):
                 return True

@@ -56,7 +56,10 @@ def to_row(value: msgspec.Struct, /, **stored: Any) -> dict[str, Any]:
 
 
 def from_row(kind: type[S], row: Row[Any], /, **read: Any) -> S:
-    """Make a struct of the columns that have the names of its fields. `read` replaces columns by values."""
+    """Make a struct from the columns that have the same names as its fields.
+
+    `read` has values that are used instead of columns.
+    """
     columns = row._mapping
     return kind(**{name: columns[name] for name in kind.__struct_fields__ if name not in read}, **read)
 

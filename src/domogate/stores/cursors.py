@@ -27,7 +27,7 @@ _MIN = select(func.min(changes.c.cursor)).scalar_subquery()
 
 
 class CompleteCursor(FunctionElement[int]):
-    """The cursor up to which a snapshot has every change: no change up to it can appear later."""
+    """The cursor up to which a snapshot has every change. No change up to this cursor can appear later."""
 
     name = "complete_cursor"
     type = BigInteger()
@@ -86,14 +86,17 @@ def changes_from_rows(rows: Iterable[Row[*tuple[Any, ...]]]) -> list[Change]:
 
 
 class TransactionStart(NamedTuple):
-    """Where a write transaction begins in the change feed."""
+    """The place in the change feed at which a write transaction begins."""
 
     position: int
-    """The first event of the transaction gets the next cursor after this one. No other transaction uses these cursors."""
+    """The first event of the transaction gets the next cursor after `position`.
+
+    No other transaction uses the cursors of this transaction.
+    """
     newest: int
     """The cursor of the newest change that the transaction sees."""
     structure: int = 0
-    """Changes when a transaction changed plants or states under the exclusive lock."""
+    """A number that changes when a transaction has changed plants or states under the exclusive lock."""
 
 
 class FeedRead(NamedTuple):
@@ -101,7 +104,7 @@ class FeedRead(NamedTuple):
 
     rows: Rows
     position: int
-    """If the page is the last one: the cursor up to which everything was read."""
+    """For the last page of the feed, this is the cursor up to which everything was read."""
     newest: int
     """The cursor of the newest visible change. It can be after `position`."""
     is_lost: bool = False

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 READERS = 4
 MOST_EVENTS = 0xFFFF
-"""The number of events that one transaction can have. On PostgreSQL a cursor has 16 bits for the event."""
+"""The number of events that one transaction can have. On PostgreSQL, a cursor has 16 bits for the number of an event."""
 # Errors are logged, and parameters contain hashes and keys.
 ENGINE_OPTIONS: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
 _INSERT_CHANGES = insert(changes)
@@ -48,7 +48,7 @@ class WriteLock(IntEnum):
     SHARED = 1
     """For rows that only the holder of a shard writes. The write is fenced."""
     AUDIT = 2
-    """Gateways write the audit log one after the other, because each record contains the hash of the record before."""
+    """Gateways write the audit log one after the other, because each hash includes the hash of the previous record."""
     USAGE = 3
     """For the usage of subscription keys."""
     ATTEMPTS = 4
@@ -64,9 +64,9 @@ _limit = _Limit()
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Inside this context, statements of this thread have this number of seconds.
+    """Inside this context, a statement of this thread may take this number of seconds.
 
-    Then they fail, if the database can stop them.
+    After this time the statement fails, if the database can stop it.
     """
     before = _limit.until
     _limit.until = time.monotonic() + seconds
@@ -91,7 +91,7 @@ def begin_with(engine: Engine, statement: str) -> None:
 class Bulk:
     """A statement that is compiled once. The database driver executes it for many rows, without SQLAlchemy.
 
-    Its parameters are the columns of an INSERT, or the names of bindparams. For many small rows it takes half the time.
+    Its parameters are the columns of an INSERT, or the names of bindparams. For many small rows this saves half the time.
     """
 
     def __init__(self, statement: UpdateBase, dialect: Dialect) -> None:
@@ -111,7 +111,7 @@ class Bulk:
         connection.exec_driver_sql(self._text, given)
 
     def execute_tuples(self, connection: Connection, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
-        """Execute it with rows whose values have the order of the names."""
+        """Execute the statement with these rows. The values of each row have the order of `names`."""
         if rows and self._order == names and not self._constants:
             connection.exec_driver_sql(self._text, rows)
         else:
@@ -128,17 +128,17 @@ class Database(ABC):
         """`name` is for the list of used databases and for messages. It contains no credentials."""
         self.name = name
         self.is_shared = False
-        """Whether this process is a member of a cluster: it commits reports and orders beside other gateways."""
+        """Whether this process is a member of a cluster. Members commit reports and orders at the same time."""
         self._upserts: dict[str, Insert] = {}
         self._bulks: dict[UpdateBase, Bulk] = {}
 
     @property
     def is_local(self) -> bool:
-        """Whether only processes on this machine can use the database. They refuse to start beside each other."""
+        """Whether only this machine can use the database. Then a lock in the data folder stops a second gateway."""
         return True
 
     def limit_waiting(self, _connection: Connection) -> None:
-        """Let the transaction fail if it waits long for a table. Other processes would wait behind it."""
+        """Let the transaction fail if it waits long for a table, because other processes must wait meanwhile."""
         return
 
     @abstractmethod
@@ -148,7 +148,7 @@ class Database(ABC):
     def start_transaction(self, connection: Connection, _locks: Collection[WriteLock], _long: bool, /) -> TransactionStart:
         """Wait for the locks, and return the position of the transaction in the change feed.
 
-        If long, the transaction may change a large part of the database.
+        `_long` is True if the transaction may change a large part of the database.
         """
         newest = connection.execute(_NEWEST).scalar() or 0
         return TransactionStart(newest, newest)
@@ -162,12 +162,12 @@ class Database(ABC):
         """Whether the error means that another process holds the lock for writing."""
 
     def is_undone(self, _error: Exception) -> bool:
-        """Whether the error means that the database undid the transaction, and that it can be tried again."""
+        """Whether the error means that the database rolled the transaction back, so that the transaction can be tried again."""
         return False
 
     @abstractmethod
     def change_token(self, connection: Connection) -> object:
-        """Return a value that changes when another connection commits; None if that cannot be known. Getting it is cheap."""
+        """Return a value that changes when another connection commits, or None if the database has no such value."""
 
     @abstractmethod
     def prepare_feed(self) -> None:
@@ -179,7 +179,7 @@ class Database(ABC):
 
     @abstractmethod
     def read_feed(self, connection: Connection, after: int, limit: int) -> FeedRead:
-        """Return the first changes after the cursor `after`, without changes that an earlier change may still precede."""
+        """Return changes after the cursor `after`, without changes before which another change may still appear."""
 
     @abstractmethod
     def note_pruned(self, connection: Connection, last: int) -> None:
@@ -201,7 +201,7 @@ class Database(ABC):
         """
 
     def upsert(self, table: Table) -> Insert:
-        """Return an INSERT that replaces all columns of a row with the same key."""
+        """Return an INSERT statement. If a row with the same key exists, the statement replaces all its columns."""
         if table.name in self._upserts:
             return self._upserts[table.name]
         statement = self.insert(table)
@@ -218,7 +218,7 @@ class Database(ABC):
         return bulk
 
     def set_option(self, name: str, value: object) -> None:
-        """Give every connection this execution option."""
+        """Set this execution option for every connection."""
         if self.writing.get_execution_options().get(name) is not value:
             self.writing = self.writing.execution_options(**{name: value})
             self.reading = self.reading.execution_options(**{name: value})
@@ -285,7 +285,7 @@ class Transaction:
 
 
 class WriterConnection:
-    """Connects when it is needed, and again after the connection was lost."""
+    """The connection of the writer. It connects at the first use, and again after the connection was lost."""
 
     def __init__(self, database: Database, on_closed: Callable[[], None]) -> None:
         self._database = database
@@ -294,7 +294,7 @@ class WriterConnection:
 
     @contextmanager
     def use(self) -> Iterator[Connection]:
-        """Close the connection if the block fails."""
+        """Yield the connection. If the block raises an error, close the connection."""
         try:
             yield self._get()
         except Exception:
@@ -332,13 +332,13 @@ class WriterConnection:
 
 
 def chunked(items: Iterable[T], size: int = 500) -> Iterator[list[T]]:
-    """Split into lists that are small enough for the parameters of one statement."""
+    """Split the items into lists that are small enough for the parameters of one statement."""
     walk = iter(items)
     while piece := list(islice(walk, size)):
         yield piece
 
 
 def execute_many(connection: Connection, statement: Any, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Execute the statement for all rows. Without rows it does nothing; SQLAlchemy would insert one row of defaults."""
+    """Execute the statement for all rows. If there are no rows, do nothing: SQLAlchemy would insert one row of defaults."""
     if rows:
         connection.execute(statement, rows)

@@ -43,7 +43,10 @@ def log_entries(tx: Transaction, entries: Sequence[LogbookEntry]) -> None:
 
 
 def log_restored(tx: Transaction, own: Mapping[Id, str]) -> None:
-    """Write logbook entries for failures that end because the injected fault of a module is cleared. `own`: the real states."""
+    """Write logbook entries for failures that end because the injected fault of a module is cleared.
+
+    `own` has the real states of the modules.
+    """
     entries: list[LogbookEntry] = []
     for ids in chunked(sorted(own)):
         for row in tx.connection.execute(_WITH_STATES, {"ids": ids}):

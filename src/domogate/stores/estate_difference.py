@@ -48,7 +48,7 @@ def _changes_of(noun: str, table: Table, difference: Difference) -> Iterator[Rec
 
 
 def _with_people(found: Iterator[RecordChange], estate: Estate, plan: ImportPlan) -> Iterator[RecordChange]:
-    """A plant whose people change counts as updated too."""
+    """Yield the changes. A plant whose people change is also yielded as updated."""
     left = set(plan.people.plant_ids)
     for change in found:
         has_people = change.id in left and change.change == "updated"

@@ -44,7 +44,7 @@ def export_estate(connection: Connection) -> Estate:
 
 
 def export_in_parts(connection: Connection, take: Callable[[EstatePlant], None]) -> Estate:
-    """Pass the plants to `take`, ordered by name. Return the estate without plants. All of it is from one snapshot."""
+    """Pass the plants to `take`, ordered by name. Return the estate without plants. All data is from one snapshot."""
     covered = covered_states(connection)
     by_code_point = collate(plants.c.name, "C" if connection.dialect.name == "postgresql" else "BINARY")
     size = select(func.count()).where(modules.c.plant_id == plants.c.id).scalar_subquery()

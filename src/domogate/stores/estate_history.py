@@ -48,7 +48,7 @@ def add_import(tx: Transaction, user_id: str | None, summary: ImportSummary, *, 
 
 
 def list_imports(connection: Connection, before: int | None, limit: int) -> Sequence[ImportRecord]:
-    """Return the newest imports, or those before this number. The newest is first."""
+    """Return the newest imports. With `before`, return only imports with lower numbers. The newest import is first."""
     query = select(*_COLUMNS, _HAS_DOCUMENT).order_by(estate_imports.c.number.desc()).limit(limit)
     if before is not None:
         query = query.where(estate_imports.c.number < before)

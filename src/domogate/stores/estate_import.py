@@ -44,7 +44,10 @@ PLANT_ID = 1
 
 
 def import_estate(tx: Transaction, estate: Estate, *, prune: bool) -> ImportSummary:
-    """Raises ValueError if the estate contradicts itself or the store. Then nothing is changed."""
+    """Import the estate in one transaction.
+
+    Raises ValueError and changes nothing if the estate contradicts itself or the store.
+    """
     return import_part(tx, estate, prune=prune, is_all=True)[1]
 
 

@@ -52,9 +52,9 @@ class ImportedUsers(msgspec.Struct):
 
 
 def compare_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUsers:
-    """Return the users as they are after the import. Nothing is written.
+    """Return the users as they will be after the import. Nothing is written.
 
-    A stored user is found by id, or otherwise by e-mail; then the stored id is kept.
+    A stored user is found by id. If no user has the id, the user is found by e-mail address and keeps the stored id.
     """
     stored = list_users(tx.connection)
     by_id = {user.id: user for user in stored}
@@ -144,7 +144,8 @@ def write_clients(tx: Transaction, difference: Difference) -> None:
 def compare_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Difference:
     """Return the difference. Nothing is written.
 
-    A stored subscription is found by its key, or otherwise by its id. A subscription that was revoked stays revoked.
+    A stored subscription is found by its key. If no subscription has the key, it is found by its id. A subscription that was
+    revoked stays revoked.
     """
     stored = list_subscriptions(tx.connection)
     by_key = {subscription.key_hash: subscription for subscription in stored}

@@ -32,7 +32,7 @@ def count_modules(connection: Connection) -> int:
 
 
 def list_sizes(connection: Connection, after: str) -> list[tuple[Id, int]]:
-    """Return some plants after this id, ordered by id: their ids and their numbers of modules."""
+    """Return the ids and the numbers of modules of some plants after this id, ordered by id."""
     return [(row.id, row.size) for row in connection.execute(_PAGE, {"after": after})]
 
 
@@ -41,7 +41,10 @@ def has_unlisted(connection: Connection, plant_ids: Sequence[Id], listed: DiskId
 
 
 def remove_unlisted(tx: Transaction, plant_ids: Sequence[Id], listed: DiskIds) -> ImportSummary:
-    """Remove those of these plants, and those records in the remaining plants, that are not listed. Return what was removed."""
+    """Remove the plants among `plant_ids` that are not listed.
+
+    In the remaining plants, remove the records that are not listed. Return what was removed.
+    """
     people_before = people_of(tx.connection, plant_ids)
     found = _find_unlisted(tx.connection, plant_ids, listed)
     for noun, table in {**_CONTENT, "plants": plants}.items():
@@ -52,7 +55,10 @@ def remove_unlisted(tx: Transaction, plant_ids: Sequence[Id], listed: DiskIds) -
 
 
 def remove_unlisted_users(tx: Transaction, user_ids: Sequence[Id]) -> None:
-    """Remove these users, except users who became members of a plant during the import. The next import removes them."""
+    """Remove these users, except users who became members of a plant during the import.
+
+    The next import can remove those users.
+    """
     kept = set(tx.connection.execute(_MEMBERS, {"ids": user_ids}).scalars())
     remove_users(tx, [user_id for user_id in user_ids if user_id not in kept])
 

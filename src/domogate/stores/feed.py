@@ -23,15 +23,15 @@ class FeedPage(NamedTuple):
 
     changes: Sequence[Change]
     foreign: Sequence[Change]
-    """Those that other processes committed."""
+    """The changes that other processes committed."""
     more: bool = False
 
 
 class Feed:
     """The position of this process in the change feed: the cursor of the last change that the listeners got.
 
-    Only the writer thread uses it. A write transaction under the exclusive lock sees all earlier changes, so it reads those of
-    other processes itself. All others are found by polling.
+    Only the writer thread uses it. A write transaction under the exclusive lock sees all earlier changes, so it reads the
+    changes of other processes itself. All other changes are found by polling.
     """
 
     def __init__(self, database: Database) -> None:
@@ -47,7 +47,10 @@ class Feed:
         """All changes that were committed before this time (monotonic) are delivered."""
 
     def start(self) -> None:
-        """Begin after the newest change. Snapshots that are read from now on include all changes up to it."""
+        """Set the position to the newest change.
+
+        Snapshots that are read from now on include all changes up to this position.
+        """
         self._database.prepare_feed()
         self.known_at = time.monotonic()
         with self._database.reading.begin() as connection:
@@ -65,11 +68,11 @@ class Feed:
         return self._page(self._decode(rows))
 
     def keep(self, own: Sequence[Change]) -> None:
-        """Remember the changes of a shared transaction. A later poll returns them at their place."""
+        """Remember the changes of a transaction with a shared lock. A later poll returns them in the order of the cursors."""
         self._own.update((change.cursor, change) for change in own)
 
     def poll(self) -> FeedPage:
-        """Return the next changes. The call is cheap if there are none."""
+        """Return the next changes. The call takes little time if there are no changes."""
         if self._connection is None:
             self._connection = self._database.connect_to_feed()
         began = time.monotonic()
@@ -94,7 +97,10 @@ class Feed:
         return self._page(self._decode(read.rows))
 
     def _note_knowledge(self, began: float, newest: int) -> None:
-        """Note up to which time everything is known. A change that cannot be delivered yet stops that time."""
+        """Set the time up to which all changes are known.
+
+        While a change cannot be delivered yet, this time does not advance.
+        """
         if self.delivered >= newest:
             self._mark, self.known_at = None, began
         elif self._mark is None or self.delivered >= self._mark[1]:

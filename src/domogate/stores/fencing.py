@@ -1,7 +1,7 @@
-"""Fencing: in a cluster, what drivers report and how orders proceed is written only by the holder of the shard.
+"""Fencing: in a cluster, only the holder of a shard writes the reports of drivers and the progress of orders.
 
-A write carries the epoch with which this gateway held the shard when the write was queued. The transaction compares it with
-the stored epoch. A row lock keeps other members from taking the shard until the transaction has ended.
+A write carries the epoch with which this gateway held the shard when the write was queued. The transaction compares this epoch
+with the stored epoch. A row lock keeps other members from taking the shard until the transaction has ended.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class Fence(NamedTuple):
 
 
 class FencedWrite(Protocol):
-    """A write with its fences. It may be written only if all of them are still true."""
+    """A write with its fences. It may be written only if this gateway still holds all these shards with these epochs."""
 
     fences: Sequence[Fence]
     error: Exception | None
@@ -49,7 +49,7 @@ def fence(holdings: Holdings, plant_ids: Iterable[str]) -> tuple[Fence, ...]:
 
 
 def refuse_fenced(connection: Connection, writes: Sequence[FencedWrite]) -> None:
-    """Set the error of each write whose shard has another holder now. Lock the shards of the others until the commit."""
+    """Set the error of each write whose shard has another holder now. Lock the shards of all other writes until the commit."""
     held = {each.shard for write in writes for each in write.fences}
     stored = {row.shard: row.epoch for row in connection.execute(_LOCK, {"held": sorted(held)})}
     for write in writes:
@@ -59,7 +59,7 @@ def refuse_fenced(connection: Connection, writes: Sequence[FencedWrite]) -> None
 
 
 def tell_when_fenced(holdings: Holdings, writing: asyncio.Future[Any]) -> None:
-    """Tell the holdings if the write is refused."""
+    """Call `on_fenced` of the holdings if the write is refused."""
 
     def tell(ended: asyncio.Future[Any]) -> None:
         if not ended.cancelled() and isinstance(error := ended.exception(), Fenced):

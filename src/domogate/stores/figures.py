@@ -1,4 +1,4 @@
-"""Counts for the overview of operators. The database counts, so the gateway does not load the rows."""
+"""Counts for the overview of operators. The database counts the rows, so the gateway does not load them."""
 
 from typing import Any
 

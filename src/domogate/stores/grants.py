@@ -1,6 +1,6 @@
 """Grants of users to applications. Revoking a grant revokes all its tokens.
 
-A grant with a code counts only after the code is redeemed.
+A grant that has a code is valid only after the code is redeemed.
 """
 
 from collections.abc import Sequence

@@ -77,7 +77,7 @@ def inject(tx: Transaction, plant_id: Id, wanted: Sequence[Injection]) -> bool:
     if not newest:
         return True
     replaced_states = sorted({module_id for module_id, fault in newest if module_id is not None and fault in COVERING})
-    # If another fault replaced the state, the stored state is not the module's own.
+    # If another fault replaced the state, the stored state is not the real state of the module.
     own = _stored_states(tx.connection, replaced_states) | covered_states(tx.connection)
     there = _find_matching(tx, plant_id, None, None, None)
     replaced = [row for row in there if (row.module_id, InjectedFault(row.fault)) in newest]
@@ -137,7 +137,10 @@ def _find_matching(
 
 
 def _restore(tx: Transaction, gone: Iterable[Row[Any]]) -> None:
-    """Restore the modules' real states. They count as unconfirmed, because they may have changed during the fault."""
+    """Restore the real states of the modules.
+
+    These states count as unconfirmed, because they may have changed during the fault.
+    """
     still = covered_states(tx.connection)
     own = {row.module_id: row.covers for row in gone if row.covers is not None and row.module_id not in still}
     log_restored(tx, own)

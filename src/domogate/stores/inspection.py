@@ -22,7 +22,7 @@ _DAMAGE = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
 GROWING_TABLES = ("audit", "changes", "hourly_readings", "orders", "parked", "raw_readings")
 """Tables that grow with time. They are checked last, and are not checked in a large file."""
 PLANT_TABLES = ("plants", "members", "floors", "ambients", "modules", "states")
-"""Tables that are large if there are many plants. They are checked after the small ones."""
+"""Tables that are large if there are many plants. They are checked after the small tables."""
 LARGE_FILE = 1 << 30
 """In bytes. Checking a file of this size takes several seconds."""
 
@@ -35,7 +35,10 @@ class DatabaseUnusable(RuntimeError):
 
 
 class UsedDatabases:
-    """The databases that a data folder was used with, one per line of its file `in-use`. Without a folder the list is empty."""
+    """The databases that a data folder was used with.
+
+    The file `in-use` in the folder has one line for each of them. Without a folder the list is empty.
+    """
 
     def __init__(self, folder: Path | None) -> None:
         self.file = None if folder is None else folder / LIST_NAME

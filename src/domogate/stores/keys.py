@@ -42,7 +42,7 @@ def add_subscription(tx: Transaction, subscription: Subscription) -> None:
 def revoke_subscription(tx: Transaction, subscription_id: Id, at: float) -> bool:
     """Revoke the subscription. Return False if it does not exist.
 
-    If it is already revoked, the time of its revocation stays.
+    If it is already revoked, the time of its revocation does not change.
     """
     row = tx.connection.execute(select(subscriptions).where(subscriptions.c.id == subscription_id)).first()
     if row is None:

@@ -21,9 +21,12 @@ from domogate.stores.readers import Readers
 T = TypeVar("T")
 
 _CALL_SECONDS = 2.0
-"""The seconds for a call. Then it fails, so that the member can try again before its lease ends."""
+"""A call fails after this number of seconds, so that the member can try again before its lease ends."""
 _DEAD_KEPT = 3600.0
-"""The seconds for which the lease of a dead member is kept. Members do not need it; operators may look at it."""
+"""The number of seconds for which the row of a stopped member is kept, so that operators can see it.
+
+Members do not need this row.
+"""
 
 _ADD_MISSING = text(
     "INSERT INTO shards (shard, epoch) SELECT shard, 0 FROM generate_series(0, :last) AS shard ON CONFLICT DO NOTHING"
@@ -35,7 +38,7 @@ _JOIN = text(
     VALUES (:id, :name, :url, :version, :started_at, :cluster, false, extract(epoch FROM clock_timestamp()) + :seconds)
     """
 )
-# Runs after _JOIN: of two gateways with different names that join at the same time, at least one finds the other.
+# This runs after _JOIN. If two gateways with different cluster names join at the same time, at least one finds the other.
 _LIST_OTHERS = text(
     """
     SELECT name, cluster FROM leases
@@ -63,7 +66,7 @@ _LIST_LIVING = text(
 _LIST_HOLDERS = text("SELECT shard, holder FROM shards WHERE holder IS NOT NULL")
 _LIST_HELD = text("SELECT shard, epoch FROM shards WHERE holder = :id")
 # `free` reads a snapshot. `locked` compares the epochs again after the lock, so that a shard that another member has taken in
-# the meantime is left out. Writes of a holder lock its shard too; such a shard is skipped, not waited for.
+# the meantime is left out. A write of the holder also locks its shard. A locked shard is skipped.
 _ACQUIRE = text(
     """
     WITH living AS MATERIALIZED (SELECT id FROM leases WHERE lease_until > extract(epoch FROM clock_timestamp())),
@@ -106,7 +109,7 @@ class PostgresLeases:
     """Implements LeaseStore."""
 
     def __init__(self, database: PostgresDatabase) -> None:
-        """`database` is not used by others. `stop` closes it."""
+        """Nothing else may use `database`. `stop` closes it."""
         self._database = database
         self._engine = database.writing.execution_options(isolation_level="AUTOCOMMIT")
         self._connection: Connection | None = None

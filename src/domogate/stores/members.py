@@ -1,6 +1,6 @@
 """The people of a plant: its owner, allowed users, and invitations.
 
-An invited person becomes a member when they are an active user.
+An invited person becomes a member when the person is an active user.
 """
 
 from collections import defaultdict
@@ -164,13 +164,16 @@ def _find_role(tx: Transaction, plant_id: Id, user_id: Id) -> bool | None:
 
 
 SinceOf = Callable[[Id, str | None], int]
-"""Returns the cursor of the change feed since which a person with these limits counts as a member."""
+"""A function of a user id and limits.
+
+It returns the cursor of the change feed from which on a person with these limits counts as a member.
+"""
 
 
 def keep_since(limits_before: Mapping[Id, str | None], since: Mapping[Id, int], position: int) -> SinceOf:
     """Return a function that gives each person a cursor.
 
-    Members who may see the same places as before keep their cursor; others get `position`.
+    Members who may see the same places as before keep their cursor. All other people get `position`.
     """
 
     def since_of(user_id: Id, limits: str | None) -> int:

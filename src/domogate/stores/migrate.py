@@ -12,7 +12,10 @@ from domogate.stores.presence import ALIVE
 HEAD = "0027"
 """The newest revision in `migrations/`. A database with this revision is opened without loading Alembic."""
 OLDEST_BESIDE = "0024"
-"""Gateways of this revision or a later one can run beside this version. Migrations after it only add tables and columns."""
+"""Gateways of this revision or a later revision can run at the same time as this version.
+
+Later migrations only add tables and columns.
+"""
 
 _log = structlog.get_logger(__name__)
 
@@ -22,7 +25,10 @@ class DatabaseTooNew(RuntimeError):
 
 
 class DatabaseInUse(RuntimeError):
-    """Gateways of a version that cannot run beside this one use the database. It is not changed."""
+    """Gateways of another version use the database, and this version cannot run at the same time.
+
+    The database is not changed.
+    """
 
 
 def migrate(database: Database) -> None:

@@ -1,4 +1,7 @@
-"""Finds modules of all plants by name, room, kind, driver, and why they cannot be reached; and names by ids."""
+"""Finds modules of all plants by name, room, kind, driver, or the reason why they cannot be reached.
+
+Also finds the names of records by their ids.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +26,7 @@ _MODULES = (
 
 
 def search_modules(connection: Connection, wanted: ModuleFilter, after: Id | None, limit: int) -> Sequence[PlacedModule]:
-    """Return modules after this id, ordered by id."""
+    """Return the matching modules whose ids come after `after`, ordered by id."""
     if NUL in f"{wanted.text}{wanted.driver}":
         return []
     query = _MODULES.where(_condition(wanted)).order_by(modules.c.id).limit(limit)

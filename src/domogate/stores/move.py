@@ -39,7 +39,7 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class Move:
-    """The two databases of a move. Close it at the end."""
+    """The two databases of a move. Call `close` at the end."""
 
     def __init__(self, source: str, target: str) -> None:
         """`source` is the URL of a SQLite file. Raises MoveRefused if `target` is not the URL of a PostgreSQL database."""
@@ -132,7 +132,7 @@ def _add(digest: int, rows: list[tuple[Any, ...]]) -> int:
 
 
 def _continue_numbers(connection: Connection, table: Table) -> None:
-    """Let the numbers that PostgreSQL gives to new rows begin after the copied ones."""
+    """Let the numbers that PostgreSQL gives to new rows begin after the numbers of the copied rows."""
     for column in table.primary_key.columns:
         sequence = connection.execute(
             text("SELECT pg_get_serial_sequence(:table, :column)"), {"table": table.name, "column": column.name}

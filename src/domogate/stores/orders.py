@@ -1,4 +1,4 @@
-"""Orders: stored before a device gets the command, and again when they are sent and when they end."""
+"""Orders. The store writes an order before a device gets the command, when the order is sent, and when it ends."""
 
 from collections.abc import Sequence
 from math import isfinite
@@ -53,9 +53,9 @@ def _check_end(end: OrderEnd) -> OrderEnd:
 
 
 def end_overdue_orders(tx: Transaction, at: float, holdings: Holdings | None) -> int:
-    """End overdue orders, in a cluster only those of plants that this gateway holds.
+    """End overdue orders. In a cluster, end only orders of plants that this gateway holds.
 
-    The clocks of gateways differ. Another gateway could end an order too early that its holder is about to confirm.
+    The clocks of gateways differ, so another gateway could end an order too early, just before the holder confirms it.
     """
     if holdings is not None:
         return _end_held_overdue_orders(tx, at, holdings)

@@ -9,9 +9,9 @@ from domogate.domain.ids import Id
 T = TypeVar("T")
 
 MODULES_A_PART = 2_000
-"""A part ends when it has this number of modules or more; a plant is never split.
+"""A part ends when it has this number of modules or more. A plant is never split.
 
-To import a part takes tens of milliseconds.
+The import of a part takes tens of milliseconds.
 """
 
 

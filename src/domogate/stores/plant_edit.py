@@ -38,7 +38,10 @@ def edit_plant(tx: Transaction, plant_id: Id, edit: Callable[[EstatePlant], Esta
 
 
 def _check_new_ids(tx: Transaction, ids: Iterable[Id]) -> None:
-    """An import would move a record with a known id to this plant."""
+    """Raises ValueError if the store already has a record with one of these ids.
+
+    Without this check, the import would move that record to this plant.
+    """
     for table in (plants, floors, ambients, modules):
         used = select(table.c.id).where(table.c.id.in_(bindparam("ids", expanding=True)))
         for some in chunked(ids):

@@ -23,7 +23,7 @@ from domogate.stores.tables import ambients, floors, invitations, members, modul
 CONTROLLER = DeviceKind.EMERGENCY_CONTROLLER.value
 HAS_CONTROLLER = exists().where(modules.c.plant_id == plants.c.id, modules.c.kind == CONTROLLER).label("has_controller")
 
-# Ordered by position, then by id: after an import without pruning, two records can have the same position.
+# The rows are ordered by position, then by id: after an import without pruning, two records can have the same position.
 SELECT_MEMBERS = (
     select(members.c.plant_id, members.c.user_id, members.c.owner, members.c.limits, members.c.since, users.c.email)
     .join(users, users.c.id == members.c.user_id)
@@ -96,7 +96,10 @@ def find_plant(connection: Connection, plant_id: Id) -> StoredPlant | None:
 
 
 def is_absent_because(why: AbsenceReason) -> ColumnElement[bool]:
-    """The stored JSON of an absence begins with the reason."""
+    """Return a condition for modules that are absent because of this reason.
+
+    The stored JSON of an absence begins with the reason.
+    """
     return states.c.absence.startswith(f'{{"why":"{why}"')
 
 
@@ -173,7 +176,7 @@ class SqlPlants(SqlSubject):
     list_plants = reads(list_plants)
     list_plants_of = reads(list_plants_of)
     list_plant_ids = reads(list_plant_ids)
-    # It looks at all modules, and a gateway that waits is better than one that does not start.
+    # The query reads all modules. It may take long: a gateway that starts late is better than a gateway that does not start.
     find_unnamed_drivers = reads(find_unnamed_drivers, long=True)
     set_plant_status = writes(set_plant_status)
     set_module_options = writes(set_module_options)

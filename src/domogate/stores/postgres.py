@@ -38,7 +38,8 @@ from domogate.stores.tables import changes, feed, members, parked, webhooks
 if TYPE_CHECKING:
     import psycopg
 
-# All Domogate processes use the same number. Exclusive: no other process writes. Shared: only others that share it write.
+# All Domogate processes use this number. With an exclusive lock, no other process writes. Processes with a shared lock write
+# at the same time.
 _WRITE_LOCK = 0x646F6D6F67617465
 _WAIT = "set_config('lock_timeout', '500ms', true)"
 """A member of a cluster waits this long for the lock. Then it reads the feed and tries again."""
@@ -46,14 +47,19 @@ _WAIT_NO_LONGER = "set_config('lock_timeout', '0', true)"
 _LOCK = text(f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})")
 _LOCK_AS_MEMBER = text(f"SELECT {_WAIT}, pg_advisory_xact_lock({_WRITE_LOCK}), {_WAIT_NO_LONGER}")
 _LIMIT_IDLE = text("SET idle_in_transaction_session_timeout = '1s'")
-"""A gateway that is frozen or cut off in a transaction delays the others for this time at most."""
+"""A gateway that hangs or loses its connection during a transaction delays other gateways for this time at most."""
 _ALLOW_IDLE = text("SET LOCAL idle_in_transaction_session_timeout = '60s'")
 _LIMIT_WAITING = text("SET LOCAL lock_timeout = '3s'")
-"""A backup of the database can hold the tables for hours. All gateways would wait behind a migration that waits for it."""
+"""A migration waits at most this long for the lock of a table.
+
+A backup of the database can lock the tables for hours, and all gateways would have to wait for a waiting migration.
+"""
 _LOCK_NOT_AVAILABLE = "55P03"
 _EVENTS = 1 << 16
 _UNDONE = ("25P03", "40P01")
-"""The server ended a transaction that was idle for too long, or to resolve a deadlock."""
+"""The codes of errors with which the server ends a transaction: because the transaction was idle for too long, or to resolve a
+deadlock.
+"""
 
 
 def _number_of(xid: ColumnElement[Any]) -> ColumnElement[int]:
@@ -63,7 +69,7 @@ def _number_of(xid: ColumnElement[Any]) -> ColumnElement[int]:
 def _cursor_at(xid: ColumnElement[Any]) -> ColumnElement[int]:
     """The cursor before the first change of a transaction.
 
-    A cursor is the number of the transaction, plus an offset, and in its lowest 16 bits the number of the event.
+    The lowest 16 bits of a cursor are the number of the event. The other bits are the number of the transaction plus an offset.
     """
     return (_number_of(xid) + feed.c.cursor_offset) * _EVENTS
 
@@ -175,7 +181,7 @@ class PostgresDatabase(Database):
         """Does nothing. The server overwrites free space later, and the log belongs to the server."""
 
     def change_token(self, _connection: Connection) -> object:
-        return None  # Asking for it would cost as much as reading the feed.
+        return None  # Such a query would take as long as reading the feed.
 
     def prepare_feed(self) -> None:
         with self.reading.begin() as connection:
@@ -187,7 +193,7 @@ class PostgresDatabase(Database):
             connection.execute(_RAISE_CURSORS)
 
     def connect_to_feed(self) -> Connection:
-        # Without transactions, so that reading the feed is one round trip to the server.
+        # The connection uses no transactions, so that reading the feed is one round trip to the server.
         return self.reading.connect().execution_options(isolation_level="AUTOCOMMIT")
 
     def read_feed(self, connection: Connection, after: int, limit: int) -> FeedRead:

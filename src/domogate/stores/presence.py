@@ -1,4 +1,7 @@
-"""The running gateways, and the cursor that each has applied. A `domogate` command waits until all have applied its changes."""
+"""The running gateways, and the cursor up to which each gateway has applied the changes.
+
+A `domogate` command waits until all gateways have applied its changes.
+"""
 
 from sqlalchemy import Connection, delete, exists, select
 
@@ -21,7 +24,7 @@ class Presence:
         self._clock = clock
 
     def announce(self, connection: Connection, applied: int) -> None:
-        """Write the applied cursor and the time. Remove gateways that stopped long ago."""
+        """Write the applied cursor and the time of this gateway. Remove the rows of gateways that stopped long ago."""
         now = self._clock.now()
         connection.execute(delete(gateways).where(gateways.c.seen_at < now - 10 * ALIVE))
         connection.execute(self._database.upsert(gateways), {"id": self.id, "applied": applied, "seen_at": now})

@@ -28,7 +28,7 @@ class _Job:
         self.seconds = seconds
 
     def run(self) -> None:
-        """Runs on a thread. The work is skipped if its caller has given up."""
+        """Do the work, on a thread of `Readers`. The work is skipped if its caller has given up."""
         if self.future.done():
             return
         try:

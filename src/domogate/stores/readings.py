@@ -1,7 +1,7 @@
 """Queries for readings. Recent readings are stored as measured. Older readings are stored as one summary for each hour.
 
 The time of a reading is stored as the hour since the epoch and the milliseconds in this hour. A query for a period combines
-readings and summaries. After late reports an hour can have both; then they are merged.
+readings and summaries. After late reports, an hour can have readings and a summary. Then the query merges them.
 """
 
 import asyncio
@@ -25,7 +25,10 @@ _HOURS_A_QUERY = 48
 
 
 def _hours_query() -> Select[Any]:
-    """Find the newest hours that have readings. Each step looks up the next older hour in the index."""
+    """Return a query for the newest hours that have readings.
+
+    Each step of the query looks up the next older hour in the index.
+    """
     first: BindParameter[int] = bindparam("first")
     found = select(func.max(raw.c.hour).label("hour")).where(raw.c.hour.between(first, bindparam("last")))
     hours = found.cte("hours", recursive=True)
@@ -123,7 +126,7 @@ def _series_of(connection: Connection, module_id: Id) -> dict[int, tuple[str, Un
 
 
 def _hours_with_readings(connection: Connection, since: int, until: int) -> Iterator[list[int]]:
-    """Yield some hours at a time, the newest first. Hours without readings cost nothing, even in a long period."""
+    """Yield lists of hours that have readings, the newest first. Hours without readings take no time, even in a long period."""
     first, last = since // HOUR_MS, until // HOUR_MS
     while hours := list(connection.execute(_HOURS, {"first": first, "last": last}).scalars()):
         yield hours
@@ -219,7 +222,7 @@ class SqlReadings(SqlSubject):
         if self.holdings is None:
             await self._write_driven((), reports)
             return
-        # One write for each shard, so that a lost shard does not affect the others.
+        # Each shard has its own write, so that a lost shard does not affect other shards.
         by_shard: dict[int, list[Report]] = {}
         for report in reports:
             by_shard.setdefault(shard_of(Id(report.plant_id)), []).append(report)

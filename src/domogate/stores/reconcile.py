@@ -51,7 +51,10 @@ def collect(noun: str, rows: Iterable[RowValues]) -> dict[Any, RowValues]:
 
 
 def compare(tx: Transaction, table: Table, wanted: dict[Any, RowValues], *, prune: bool) -> Difference:
-    """Compare row by row, without loading the whole table. Without `prune` only the wanted rows are read; `gone` is empty."""
+    """Compare the table with the wanted rows, row by row and without loading the whole table.
+
+    Without `prune`, only the wanted rows are read, and `gone` is empty.
+    """
     difference = Difference()
     left = dict(wanted)
     for row in _read_all(tx, table) if prune else _read_some(tx, table, wanted):

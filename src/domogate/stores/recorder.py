@@ -44,12 +44,12 @@ _INSERT_SERIES = insert(series)
 
 
 def to_moment(at: float) -> int:
-    """Return the milliseconds since the epoch."""
+    """Return the time in milliseconds since the epoch."""
     return round(at * 1000)
 
 
 class _Latest(NamedTuple):
-    """The last state of a module. A stored state stays text until it is needed; then it is decoded."""
+    """The last state of a module. A stored state is kept as text, and is decoded at its first use."""
 
     state: State | None
     text: str | None
@@ -100,7 +100,7 @@ class ReadingWriter:
         self._looked_up.clear()
 
     def keep(self, tx: Transaction, readings: Sequence[tuple[str, str, Reading]]) -> None:
-        """The modules must exist. A stored reading of the same measure and millisecond is replaced."""
+        """Write the readings. Their modules must exist. A stored reading of the same measure and millisecond is replaced."""
         try:
             rows = self._to_rows(readings)
         except KeyError:
@@ -151,11 +151,11 @@ class Recorder:
         self._epochs: dict[int, int] = {}
         """The epoch of each shard whose modules are in the cache."""
         self.structure = 0
-        """The last transaction under the exclusive lock that changed plants or states, as far as the cache includes it."""
+        """The last transaction under the exclusive lock that changed plants or states and whose changes are in the cache."""
         self._logged: dict[str, tuple[str, bool]] = {}
-        """Emergency units and controllers; their reports are also written to the logbook.
+        """Emergency units and controllers, whose reports are also written to the logbook.
 
-        Values: the name, and whether simulated.
+        The values are the name of the module, and whether the module is simulated.
         """
 
     def forget(self) -> None:
@@ -259,7 +259,7 @@ class Recorder:
                 self._plant_of[module_id] = plant_id
                 if kind in EMERGENCY_KINDS:
                     self._logged[module_id] = (name, driver in SIMULATED_DRIVERS)
-                if reachable is False:  # None: the module never reported, and counts as reachable
+                if reachable is False:  # None means that the module never reported; it counts as reachable
                     self._unreachable.add(module_id)
 
     @staticmethod

@@ -27,7 +27,10 @@ def _hour_of(at: float) -> int:
 
 
 def _oldest(tx: Transaction, before_hour: int, piece: int) -> tuple[ColumnElement[bool], bool] | None:
-    """Return a condition for the oldest readings, and whether there are more. Return None if there are no readings."""
+    """Return a condition for the oldest readings, and whether there are more old readings.
+
+    Return None if there are no old readings.
+    """
     keys = select(*_KEY).where(raw.c.hour < before_hour).order_by(*_KEY)
     if tx.connection.execute(keys.limit(1)).first() is None:
         return None
@@ -38,9 +41,9 @@ def _oldest(tx: Transaction, before_hour: int, piece: int) -> tuple[ColumnElemen
 
 
 def summarise_oldest(tx: Transaction, before_hour: int) -> bool:
-    """Summarise some of the oldest readings. Return True if there are more.
+    """Summarise some of the oldest readings. Return True if there are more old readings.
 
-    If the hour already has a summary, the summary is extended.
+    If an hour already has a summary, the readings are added to it.
     """
     found = _oldest(tx, before_hour, PIECE)
     if found is None:
@@ -61,7 +64,7 @@ def summarise_oldest(tx: Transaction, before_hour: int) -> bool:
         .subquery()
     )
     last = raw.alias("last")
-    # Joined with the series: readings of deleted modules are dropped.
+    # The readings are joined with the series, so readings of deleted modules are left out.
     summaries = (
         select(*(spans.c[name] for name in ("series", "hour", "count", "mean", "low", "high")), last.c.value, spans.c.last_ms)
         .join(series, series.c.id == spans.c.series)

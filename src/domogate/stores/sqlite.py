@@ -22,7 +22,10 @@ _BUSY_SECONDS = 30.0
 _STEPS_BETWEEN_CHECKS = 100_000
 _WRITER_CACHE_KIB = 8 * 1024
 _WRITER_BUSY_SECONDS = 1.0
-"""The seconds that SQLite waits for a lock of another process. Then the writer tries again if a caller still waits."""
+"""The seconds that SQLite waits for a lock of another process.
+
+After this time the writer tries again, if a caller still waits.
+"""
 
 _log = structlog.get_logger(__name__)
 
@@ -98,7 +101,7 @@ class SqliteDatabase(Database):
         """Does nothing, because the next cursor is computed from the newest change."""
 
     def note_pruned(self, connection: Connection, last: int) -> None:
-        """Does nothing, because cursors are consecutive: the oldest stored one tells what was removed."""
+        """Does nothing, because cursors are consecutive: the oldest stored cursor shows which changes were removed."""
 
     def note_structure(self, connection: Connection, position: int) -> None:
         """Does nothing, because every transaction reads the changes of other processes."""
@@ -125,7 +128,7 @@ class SqliteDatabase(Database):
 
 
 def _driver_of(connection: Connection) -> sqlite3.Connection:
-    """The connection of the database driver. A statement on it does not begin a transaction."""
+    """Return the connection of the database driver. A statement on this connection does not begin a transaction."""
     return cast(sqlite3.Connection, connection.connection.driver_connection)
 
 

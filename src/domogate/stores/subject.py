@@ -34,7 +34,9 @@ from domogate.stores.writer import Writer
 from domogate.stores.writer_limits import WriterLimits
 
 _CHECK_SECONDS, _SHORT_CHECK_SECONDS = 1.0, 0.2
-"""The seconds that the check of a SQLite file may take: at the start of a gateway, and at the start of a command."""
+"""The number of seconds that the check of a SQLite file may take: first at the start of a gateway, then at the start of a
+command.
+"""
 
 LONG = 3600.0
 """The seconds that a read or write of a large part of the database may take, such as an import."""
@@ -62,12 +64,13 @@ class SqlSubject:
         deadline: float = 60.0,
         member: bool = False,
     ) -> None:
-        """`gateway=False` is for the command line: other processes do not wait until this process has applied changes.
+        """`gateway=False` is for the command line: then other processes do not wait until this process has applied their
+        changes.
 
-        Without a sealer, the secrets of a new database are not encrypted, and an encrypted database cannot be opened.
-        `folder` is the data folder, which has the list of used databases. `deadline` is the number of seconds for a read or
-        a write that declares no longer time. `member`: this process writes reports and orders only of plants that no
-        other process writes, so it commits them beside the others. A store with holdings is a member too.
+        Without a sealer, the secrets of a new database are not encrypted, and an encrypted database cannot be opened. `folder`
+        is the data folder, which has the list of used databases. `deadline` is the number of seconds for a read or a write that
+        declares no longer time. `member` says that this process writes reports and orders only of plants for which no other
+        process writes. So it can commit them at the same time as other processes. A store with holdings is a member too.
         """
         self._url = url
         self._used = UsedDatabases(folder)
@@ -90,7 +93,7 @@ class SqlSubject:
         self.on_commit: Callable[[], None] = lambda: None
         """Called on the event loop's thread after this process has committed changes."""
         self.commits = 0
-        """The number of transactions committed so far."""
+        """The number of transactions that this process has committed."""
 
     def commit(self, connection: Connection) -> None:
         """Commit a transaction on the writer thread. Every commit of the store calls this method."""
@@ -175,7 +178,10 @@ class SqlSubject:
         return self._writer is not None and self._writer.is_reachable
 
     def _explain(self, error: Exception) -> Exception:
-        """Runs on any thread. Returns our own error if the database is damaged."""
+        """Return the error itself.
+
+        If it means that the database is damaged, call `on_damage` and return a DatabaseUnusable. Can be called on any thread.
+        """
         explained = error if self._database is None else self._database.explain(error)
         if isinstance(explained, DatabaseUnusable) and self._loop is not None:
             with suppress(RuntimeError):  # The loop is closed.
@@ -233,7 +239,7 @@ class SqlSubject:
         return writing
 
     async def _repeat(self, work: Callable[Concatenate[Transaction, P], bool], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Repeat the work while it returns True. Each time is a separate write, so other writes are not delayed."""
+        """Repeat the work while it returns True. Each call of the work is a separate write, so other writes are not delayed."""
         while await self._write(work, *args, **kwargs):
             pass
 
@@ -274,7 +280,10 @@ def writes(
 def repeats(
     work: Callable[Concatenate[Transaction, P], bool],
 ) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, None]]:
-    """Make a method of a subject from a function that does a part of the work and returns True while there is more."""
+    """Make a method of a subject from a function.
+
+    The function does a part of the work and returns True while there is more work.
+    """
 
     @wraps(work)
     async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> None:

@@ -1,4 +1,4 @@
-"""Used tickets: one row for each, until the ticket has expired."""
+"""Used tickets. Each used ticket has one row until the ticket has expired."""
 
 from sqlalchemy import delete
 

@@ -149,7 +149,10 @@ def list_active_webhooks(connection: Connection, is_wanted: Callable[[Id], bool]
 
 
 def _change(tx: Transaction, webhook_id: Id, changing: UpdateBase) -> bool:
-    """Execute the statement, and tell the gateway that delivers the webhook. Return False if there is no such webhook."""
+    """Execute the statement, and emit an event for the gateway that delivers the webhook.
+
+    Return False if there is no such webhook.
+    """
     plant_id = tx.connection.execute(changing.returning(webhooks.c.plant_id)).scalar()
     if plant_id is not None:
         tx.emit(WebhookChanged(webhook_id=webhook_id, of_plant=plant_id))
@@ -226,7 +229,7 @@ def _pending_to_row(tx: Transaction, pending: PendingDelivery) -> dict[str, Any]
 def save_pending(tx: Transaction, pending: PendingDelivery) -> None:
     """Add or replace the delivery. If the webhook was deleted, nothing is written.
 
-    If it has ended, only dead letters are written.
+    If the webhook has ended, only dead letters are written.
     """
     found = find_webhook(tx.connection, pending.webhook_id)
     if found is not None and (found.ended_at is None or pending.dead_at is not None):
@@ -272,7 +275,10 @@ def replay_dead(tx: Transaction, webhook_id: Id, cursors: Collection[int] | None
 
 
 def prune_pending(tx: Transaction, dead_before: float) -> bool:
-    """Remove old ended webhooks with their pending deliveries, and some old dead letters. Return True if there are more."""
+    """Remove old ended webhooks with their pending deliveries, and some old dead letters.
+
+    Return True if there are more old dead letters.
+    """
     tx.connection.execute(delete(webhooks).where(webhooks.c.ended_at < dead_before))
     oldest = select(parked.c.webhook_id, parked.c.cursor).where(parked.c.dead_at < dead_before).limit(PRUNE_CHUNK)
     gone = [{"of_id": row.webhook_id, "at": row.cursor} for row in tx.connection.execute(oldest)]
@@ -309,6 +315,6 @@ class SqlWebhooks(SqlSubject):
         return await self._deliver(webhook, remove_pending, webhook.id, cursor)
 
     async def _deliver(self, webhook: Webhook, work: Callable[[Transaction, *A], T], *args: *A) -> T:
-        """Write the progress of a webhook. In a cluster only the holder of its shard may do so."""
+        """Write the progress of a webhook. In a cluster, only the holder of its shard may write it."""
         result: T = await self._write_driven((webhook.plant_id,), work=lambda tx: work(tx, *args))
         return result

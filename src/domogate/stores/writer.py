@@ -4,7 +4,8 @@ Callers queue their writes on the event loop's thread. The writer takes all queu
 the loop's thread, it passes the changes to the listeners, and after that the answers to the callers.
 
 A member of a cluster commits reports and orders beside other gateways. Changes of another gateway can still appear before its
-own ones, so these wait until the feed delivers them in order. Meanwhile the writer commits the next writes (Decision 0086).
+own changes. So its own changes wait until the feed delivers all changes in order. Meanwhile the writer commits the next writes
+(Decision 0086).
 """
 
 import asyncio
@@ -107,9 +108,9 @@ class Writer:
         fences: Sequence[Fence] = (),
         lock: WriteLock = WriteLock.EXCLUSIVE,
     ) -> asyncio.Future[Any]:
-        """Queue a write and return a future with its answer. It raises StoreTimeout after this number of seconds.
+        """Queue a write and return a future with its answer.
 
-        The write may be executed later.
+        After `seconds` seconds without an answer, the future raises StoreTimeout. The write may still be executed later.
         """
         future: asyncio.Future[Any] = self._loop.create_future()
         unit = Unit(future, work, reports, change, fences, lock)
@@ -129,7 +130,7 @@ class Writer:
 
     @property
     def known_at(self) -> float:
-        """All changes that were committed before this time (monotonic) are handed to the listeners."""
+        """The time (monotonic) before which all committed changes were passed to the listeners."""
         return self._feed.known_at
 
     async def stop(self) -> bool:
@@ -327,13 +328,13 @@ class Writer:
             self._feed.close()
 
     def _write_without_change(self, work: Callable[[Connection], None]) -> None:
-        """Commit a write that is not a change. The listeners do not get it."""
+        """Commit a write that adds nothing to the change feed, so the listeners get nothing."""
         with time_limit(min(LEAVE_SECONDS, self._limits.deadline)), self._connection.use() as connection:
             work(connection)
             self._commit(connection)
 
     def _call(self, call: Callable[..., None], *args: Any) -> None:
-        """Call it on the loop's thread."""
+        """Run `call` on the event loop's thread."""
         try:
             self._loop.call_soon_threadsafe(call, *args)
         except RuntimeError:  # The loop is closed, so no caller waits any more.

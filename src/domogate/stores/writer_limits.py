@@ -5,13 +5,16 @@ import msgspec
 REPORT_SECONDS = 60.0
 """The seconds in which reports must be written.
 
-No caller waits, and an import of another process may hold the lock for long.
+This time is long, because no caller waits, and because an import of another process may hold the lock for a long time.
 """
 POLL_SECONDS, LEAVE_SECONDS = 1.5, 2.0
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.02
 """The seconds between two reads of the feed while committed changes wait for their delivery: first and later."""
 ANNOUNCE_SECONDS = 0.25
-"""In a cluster there are always changes of others. A member writes at most this often how far it has applied them."""
+"""In a cluster, other members commit changes all the time.
+
+A member writes its applied cursor to the store at most once in this number of seconds.
+"""
 LONG_SECONDS = 600.0
 """A write that declares more than this number of seconds may change a large part of the database."""
 

@@ -26,7 +26,7 @@ class AuditStore(Protocol):
         ...
 
     async def list_pseudonyms(self, among: Collection[str] | None = None) -> dict[str, Id]:
-        """Return the id of the user for each pseudonym; with `among`, only for these pseudonyms."""
+        """Return the id of the user for each pseudonym. With `among`, return only the users of these pseudonyms."""
         ...
 
     async def prune_audit(self, before: float) -> None:

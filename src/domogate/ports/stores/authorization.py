@@ -72,7 +72,10 @@ class SessionStore(Protocol):
         ...
 
     async def take_back_attempt(self, attempt: Attempt, at: float) -> None:
-        """Stop counting an admitted attempt as failed, because its first factor was right. Do not count it as a success."""
+        """Stop counting an admitted attempt as failed, because its first factor was right.
+
+        The attempt does not count as a success.
+        """
         ...
 
     async def succeed_attempt(self, attempt: Attempt, at: float) -> None: ...

@@ -7,7 +7,7 @@ import msgspec
 
 
 class DriverConnection(msgspec.Struct, frozen=True):
-    """The connection of a driver, and how the gateway logs in."""
+    """The connection of a driver, with the credentials of the gateway."""
 
     driver: str
     url: str
@@ -19,7 +19,10 @@ class DriverConnection(msgspec.Struct, frozen=True):
 
 
 class ConnectionStore(Protocol):
-    """Connections of drivers. A driver has at most one here; further ones are in the settings."""
+    """Connections of drivers.
+
+    The store has at most one connection for each driver. Other connections of a driver are in the settings.
+    """
 
     async def list_connections(self) -> Sequence[DriverConnection]: ...
 
@@ -28,5 +31,5 @@ class ConnectionStore(Protocol):
         ...
 
     async def delete_connection(self, driver: str) -> bool:
-        """Return False if the store has no connection of this driver."""
+        """Delete the connection of this driver. Return False if the store has no connection of this driver."""
         ...

@@ -90,7 +90,10 @@ class OrderStore(Protocol):
         *,
         only_open: bool = False,
     ) -> Sequence[OrderRecord]:
-        """Return the orders that were queued before the time `before`, newest first. `only_open`: those that have not ended."""
+        """Return the orders that were queued before the time `before`, newest first.
+
+        With `only_open`, return only orders that have not ended.
+        """
         ...
 
     async def prune_orders(self, before: float) -> None: ...
@@ -116,7 +119,7 @@ class FaultStore(Protocol):
     ) -> int:
         """Remove the injections that match all given arguments. Return their number.
 
-        `ended_by`: only injections that ended at or before this time.
+        With `ended_by`, remove only injections that ended at or before this time.
         """
         ...
 

@@ -25,7 +25,10 @@ class FeedStore(Protocol):
 
     async def list_changes(self, after: int, limit: int) -> Sequence[Change]: ...
     async def list_changes_of(self, plant_ids: Collection[Id] | None, after: int, limit: int) -> Sequence[Change]:
-        """Return the first `limit` changes of these plants after the cursor `after`, in cursor order. None: of all plants."""
+        """Return the first `limit` changes of these plants after the cursor `after`, in cursor order.
+
+        If `plant_ids` is None, return changes of all plants.
+        """
         ...
 
     async def list_newest_of(self, plant_id: Id, limit: int) -> Sequence[Change]:
@@ -41,14 +44,18 @@ class FeedStore(Protocol):
         ...
 
     async def wait_applied(self, timeout: float) -> bool:
-        """For the command line: wait until every running gateway on this store has applied the last write of this process.
+        """Wait until every running gateway on this store has applied the last write of this process. The command line uses this
+        method.
 
         Return False after `timeout` seconds.
         """
         ...
 
     def poll_now(self) -> None:
-        """Read the changes of other processes at once. Call it if another gateway says that it has committed changes."""
+        """Read the changes of other processes now.
+
+        Call this method when a message of another gateway says that it has committed changes.
+        """
         ...
 
     def knowledge_age(self) -> float:

@@ -38,7 +38,10 @@ class MessageLink(StrEnum):
     CONNECTED = "connected"
     LOST = "lost"
     CUT_OFF = "cut off"
-    """Lost for some seconds in which another member was connected. The member gives its shards to the others."""
+    """The connection has been lost for some seconds, and another member was connected in this time.
+
+    The member gives its shards to other members.
+    """
 
 
 class ClusterMember(msgspec.Struct, frozen=True):
@@ -54,21 +57,21 @@ class ClusterMember(msgspec.Struct, frozen=True):
 
 
 class LiveMember(msgspec.Struct, frozen=True):
-    """A member whose lease has not ended. `lease_left`: the seconds until it ends."""
+    """A member whose lease has not ended. `lease_left` is the number of seconds until the lease ends."""
 
     member: ClusterMember
     lease_left: float
     shards: int = 0
-    """The number of shards that it holds."""
+    """The number of shards that the member holds."""
     is_leaving: bool = False
-    """True if it gives its shards to other members, because it stops."""
+    """True if the member gives its shards to other members, because it stops."""
     link: MessageLink = MessageLink.CONNECTED
 
 
 class ClusterView(msgspec.Struct, frozen=True):
     """The cluster at the time of a renewal, on the clock of the database.
 
-    `held`: the shards that the store says this member holds, with their epochs.
+    `held` has the shards that this member holds according to the store, with their epochs.
     """
 
     members: tuple[LiveMember, ...]
@@ -96,11 +99,11 @@ class LeaseStore(Protocol):
     async def renew(
         self, member_id: Id, seconds: float, *, is_leaving: bool = False, link: MessageLink = MessageLink.CONNECTED
     ) -> ClusterView:
-        """Extend the lease: it ends this number of seconds from now. Raises LeaseEnded."""
+        """Extend the lease, so that it ends `seconds` seconds from now. Raises LeaseEnded."""
         ...
 
     async def acquire(self, member_id: Id, shards: Collection[int]) -> Mapping[int, int]:
-        """Take those of the shards that no other living member holds. Return them, each with its new epoch.
+        """Take the shards among `shards` that no other living member holds. Return the taken shards, each with its new epoch.
 
         A shard that is locked at this moment is left out. Returns nothing if the lease of this member has ended.
         """
@@ -121,11 +124,17 @@ class Holdings(Protocol):
     """Says which plants this gateway of a cluster holds now. Any thread may ask."""
 
     def accepts(self, plant_id: Id) -> bool:
-        """Return True if new orders and questions may begin. False if the shard is not held, or is being handed over."""
+        """Return True if new orders and questions for the plant may begin.
+
+        Return False if this gateway does not hold the shard of the plant, or is handing it over.
+        """
         ...
 
     def epoch_of(self, plant_id: Id) -> int | None:
-        """Return the epoch with which the shard of the plant is held. Return None if this gateway does not hold it."""
+        """Return the epoch with which this gateway holds the shard of the plant.
+
+        Return None if this gateway does not hold the shard.
+        """
         ...
 
     def on_fenced(self, fenced: Fenced) -> None:

@@ -24,7 +24,7 @@ class StoredState(msgspec.Struct, frozen=True):
 
 
 NO_STATE_YET = StoredState(state=None, reachable=True, at=0.0)
-"""Of a module that never reported."""
+"""The state of a module that has never sent a report."""
 
 
 class StoredPlant(msgspec.Struct, frozen=True):
@@ -44,11 +44,11 @@ class PlantStore(Protocol):
 
     async def find_plant(self, plant_id: Id) -> StoredPlant | None: ...
     async def list_plants(self, after: Id | None, limit: int) -> Sequence[Plant]:
-        """Return all plants, removed plants too, ordered by id. For operators."""
+        """Return plants after this id, also removed plants, ordered by id. Operators use this list."""
         ...
 
     async def list_plants_of(self, user_id: Id) -> tuple[tuple[Plant, ...], int]:
-        """Return the plants that the user owns or may use, removed plants too, ordered by name and then by id.
+        """Return the plants that the user owns or may use, also removed plants, ordered by name and then by id.
 
         Also return a cursor: the list includes all changes up to this cursor.
         """

@@ -13,7 +13,10 @@ from domogate.ports.stores.plants import StoredState
 
 
 class ModuleFilter(msgspec.Struct, frozen=True):
-    """All given conditions must hold. Every word of `text` must be in the name of the module, its room or its plant."""
+    """The conditions of a search.
+
+    A module must fulfil all given conditions. Every word of `text` must be in the name of the module, its room or its plant.
+    """
 
     text: str = ""
     plant_id: Id | None = None
@@ -49,7 +52,7 @@ class Named(msgspec.Struct, frozen=True):
 
 class ModuleSearchStore(Protocol):
     async def search_modules(self, wanted: ModuleFilter, after: Id | None, limit: int) -> Sequence[PlacedModule]:
-        """Return modules after this id, ordered by id."""
+        """Return the matching modules whose ids come after `after`, ordered by id."""
         ...
 
     async def find_places(self, module_ids: Sequence[Id]) -> dict[Id, ModulePlace]:

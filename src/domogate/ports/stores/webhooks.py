@@ -8,7 +8,7 @@ from domogate.domain.webhooks import PendingDelivery, Webhook
 
 
 class WebhookStore(Protocol):
-    """Webhooks, the position of each in the change feed, and the deliveries that its receiver did not accept."""
+    """Webhooks. For each webhook: its position in the change feed, and the deliveries that its receiver did not accept."""
 
     async def add_webhook(self, webhook: Webhook, *, most: int | None = None) -> bool:
         """Add a webhook, or replace an ended one.
@@ -28,14 +28,15 @@ class WebhookStore(Protocol):
         plant_id: Id | None = None,
         with_dead: bool = False,
     ) -> Sequence[Webhook]:
-        """Return the webhooks that match all given arguments, oldest first; ended webhooks too.
+        """Return the webhooks that match all given arguments, oldest first, including ended webhooks.
 
-        `with_dead`: only webhooks that have dead letters.
+        With `with_dead`, return only webhooks that have dead letters.
         """
         ...
 
     async def list_active_webhooks(self, is_wanted: Callable[[Id], bool]) -> Sequence[Webhook]:
-        """Return the webhooks that have not ended, of the plants for which `is_wanted` returns True. No others are read.
+        """Return the webhooks that have not ended, of the plants for which `is_wanted` returns True. Other webhooks are not
+        read from the database.
 
         `is_wanted` is called on another thread.
         """
@@ -43,7 +44,10 @@ class WebhookStore(Protocol):
 
     async def set_webhook_secret(self, webhook_id: Id, secret: str) -> bool: ...
     async def end_webhook(self, webhook_id: Id, why: str, at: float) -> bool:
-        """Stop delivery, delete pending deliveries and keep dead letters. Return False if it has ended before or is unknown."""
+        """Stop delivery, delete pending deliveries and keep dead letters.
+
+        Return False if the webhook is unknown or has already ended.
+        """
         ...
 
     async def delete_webhook(self, webhook_id: Id) -> bool: ...
@@ -64,11 +68,14 @@ class WebhookStore(Protocol):
     async def list_pending(
         self, webhook_id: Id, *, dead: bool, after: int = 0, limit: int, due_at: float | None = None
     ) -> Sequence[PendingDelivery]:
-        """Return deliveries in cursor order. `due_at`: only those with the next attempt at or before this time."""
+        """Return deliveries in cursor order.
+
+        With `due_at`, return only deliveries whose next attempt is at or before this time.
+        """
         ...
 
     async def save_pending(self, webhook: Webhook, pending: PendingDelivery) -> None:
-        """Add the delivery, or replace the one with the same webhook and cursor."""
+        """Add the delivery, or replace the delivery with the same webhook and cursor."""
         ...
 
     async def remove_pending(self, webhook: Webhook, cursor: int) -> bool:

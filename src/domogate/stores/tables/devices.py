@@ -1,11 +1,11 @@
-"""Readings of devices, orders to them, and injected faults."""
+"""Readings of devices, orders to devices, and injected faults."""
 
 from sqlalchemy import Column, ForeignKey, Index, Integer, PrimaryKeyConstraint
 
 from domogate.stores import columns as col
 from domogate.stores.tables._metadata import indexes, table
 
-# Gives each measure of a module a number. Rows with the module id instead would need six times the space.
+# Gives each measure of a module a number. Readings have this number: with the module id they would need six times the space.
 series = table(
     "series",
     Column("id", Integer, primary_key=True),
@@ -53,7 +53,7 @@ orders = table(
     *indexes("queued_at"),
     Index(None, "plant_id", "queued_at"),
 )
-# Only for open orders, so the index stays small.
+# The index has only open orders, so it stays small.
 Index(
     "ix_orders_open", orders.c.deadline, sqlite_where=orders.c.ended_at.is_(None), postgresql_where=orders.c.ended_at.is_(None)
 )
