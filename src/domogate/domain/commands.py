@@ -10,7 +10,7 @@ from domogate.domain.states import Color, ThermostatFunction, ThermostatMode
 
 
 class _Command(msgspec.Struct, frozen=True, gc=False, tag_field="do", kw_only=True):
-    """Base of all commands. The field `do` holds the type when a command is stored or sent."""
+    """Base of all commands. When a command is stored or sent, its field `do` names the type of the command."""
 
 
 class SwitchPlug(_Command, tag="switch plug", frozen=True, gc=False):

@@ -10,11 +10,11 @@ from domogate.domain.states import State
 
 
 class _Event(msgspec.Struct, frozen=True, gc=False, tag_field="was", kw_only=True):
-    """Base of all events. The field `was` holds the type when an event is stored."""
+    """Base of all events. When an event is stored, its field `was` names the type of the event."""
 
 
 class StateChanged(_Event, tag="state", frozen=True, gc=False):
-    """A module sent a report. `state` is its current state; None if it never reported a state."""
+    """A module sent a report. `state` is the current state of the module. It is None if the module never reported a state."""
 
     plant_id: Id
     module_id: Id

@@ -27,7 +27,7 @@ class Standing(StrEnum):
 
 
 class User(msgspec.Struct, frozen=True):
-    """A person. A user is active once a password is set; only then invitations become memberships."""
+    """A person. A user is active when a password is set. Invitations become memberships only when the user is active."""
 
     id: Id
     email: str

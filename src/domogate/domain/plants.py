@@ -173,5 +173,5 @@ class Topology(msgspec.Struct, frozen=True, gc=False):
         yield from self.modules
 
     def every_device(self) -> Iterator[Module]:
-        """All modules except scenes."""
+        """Yield all modules except scenes."""
         return (module for module in self.every_module() if module.kind is not DeviceKind.SCENE)

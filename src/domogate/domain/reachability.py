@@ -27,7 +27,7 @@ class AbsenceReason(StrEnum):
 
 
 class Absence(msgspec.Struct, frozen=True, gc=False):
-    """Since when and why a module is offline, and the evidence (a topic, an address, the text of a refusal)."""
+    """The time since which a module is offline, the reason, and the evidence (a topic, an address, the text of a refusal)."""
 
     why: AbsenceReason
     since: float

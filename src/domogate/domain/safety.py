@@ -92,7 +92,7 @@ class EmergencyTest(msgspec.Struct, frozen=True, gc=False):
     lit: float
     """The seconds for which the lamp was lit."""
     failure: FailureType | None = None
-    """The failure that the test found; None when it passed."""
+    """The failure that the test found. None if the test passed."""
 
     @property
     def passed(self) -> bool:

@@ -21,7 +21,7 @@ def share_of(member_id: str, member_ids: Collection[str]) -> frozenset[int]:
 def choose_member(shard: int, member_ids: Collection[str]) -> str:
     """Return the member that should hold the shard (rendezvous hashing).
 
-    If a member joins, the only shards that move are the shards of the new member. If a member leaves, only its shards move.
+    If a member joins, shards move only to this member. If a member leaves, only its shards move.
     """
     return max(member_ids, key=lambda member_id: (_hash(f"{shard} {member_id}"), member_id))
 

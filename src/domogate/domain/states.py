@@ -43,7 +43,7 @@ class ReadingSummary(msgspec.Struct, frozen=True, gc=False):
 
 
 class _State(msgspec.Struct, frozen=True, gc=False, tag_field="of", kw_only=True):
-    """Base of all states. The field `of` holds the type when a state is stored."""
+    """Base of all states. When a state is stored, its field `of` names the type of the state."""
 
     @property
     def is_moving(self) -> bool:

@@ -40,7 +40,7 @@ class Call(msgspec.Struct, Generic[C], frozen=True):
 
 
 class RequestHeader(msgspec.Struct, frozen=True):
-    """A header that an operation reads. A request may have it at most once."""
+    """A header that an operation reads. A request may contain this header at most once."""
 
     name: str
     description: str

@@ -62,7 +62,7 @@ REASON_OF: dict[type[Exception], Reason] = {
 class ProblemDetails(msgspec.Struct, frozen=True, rename="camel"):
     """The body of every refusal. `detail` is for a person, in English.
 
-    Some refusals that people meet have a `reason`: a stable word, for clients that say it in another language.
+    Some refusals have a `reason`: a code that does not change, so that a client can show the reason in another language.
     """
 
     title: str

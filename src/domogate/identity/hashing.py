@@ -16,7 +16,7 @@ _NICENESS = 19
 _PAUSE = 0.75
 """The pause between two passwords, as a share of the time that hashing one password takes.
 
-The pause leaves time of the processor for other work, even during many logins.
+In the pause the processor can do other work, even during many logins.
 """
 _LONGEST_PAUSE = 0.5
 """In seconds. Without this limit the pause would be too long after the machine was suspended during a check."""

@@ -8,7 +8,7 @@ from domogate.domain.faults import Internal
 class KnowledgeBound:
     """Another gateway may have withdrawn a right.
 
-    At most this number of seconds later, this gateway knows the change or refuses to answer.
+    At most `seconds` seconds later, this gateway knows this or refuses to answer.
     """
 
     def __init__(self, age: Callable[[], float], seconds: float) -> None:

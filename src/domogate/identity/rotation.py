@@ -32,8 +32,8 @@ async def rotate_keys(
 ) -> KeyRotation:
     """Add a new key that begins to sign in `ahead` seconds. Raises ValueError.
 
-    With `now` the new key signs at once, and all other keys are distrusted. The new key is added before the others are changed,
-    so the gateway can still sign after an interrupted rotation. A second rotation then completes the first.
+    With `now` the new key signs at once, and all other keys are distrusted. The new key is added before the other keys are
+    changed. So the gateway can still sign after an interrupted rotation, and a second rotation completes the first one.
     """
     if algorithm not in GENERATORS:
         raise ValueError(f"unsupported signing algorithm {algorithm!r}, choose one of {', '.join(GENERATORS)}")

@@ -232,7 +232,7 @@ class TokenSigner:
         return await self._keyring.find_server_secret()
 
     async def jwks(self) -> dict[str, Any]:
-        """The JSON Web Key Set (RFC 7517 §5). Everyone can verify our signatures with it."""
+        """Return the JSON Web Key Set (RFC 7517 §5), with which everyone can verify our signatures."""
         return {"keys": [key.to_jwk() for key in await self._keyring.list_keys()]}
 
     async def mint_token(

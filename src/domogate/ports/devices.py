@@ -81,8 +81,8 @@ class Driver(Protocol):
     async def attach(self, plant_id: Id, modules: Sequence[AttachedModule]) -> None:
         """Drive exactly these modules of the plant from now on. This is called again when the plant has changed.
 
-        Return at once; connect in the background. Report a module with wrong options as absent
-        (AbsenceReason.MISCONFIGURED), and drive the others.
+        Return at once; connect in the background. Report a module with wrong options as absent (AbsenceReason.MISCONFIGURED),
+        and drive the other modules.
         """
         ...
 
@@ -127,7 +127,10 @@ class Fabric(Protocol):
 
     def serve(self, host: DeviceHost) -> None: ...
     async def execute(self, order: Order) -> Report:
-        """Raise DeviceOffline if the plant is not driven, DeviceTimeout at the deadline, or the exception of the driver."""
+        """Execute the order, and return the report of the driver.
+
+        Raise DeviceOffline if the plant is not driven, DeviceTimeout at the deadline, or the exception of the driver.
+        """
         ...
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report: ...

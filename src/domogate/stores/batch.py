@@ -1,7 +1,7 @@
 """Runs the writes of concurrent callers in one transaction.
 
 Changes of orders that follow each other in a batch are merged: one statement adds all new orders, one marks the sent orders,
-and one ends orders. Each caller gets the same result as if the callers had come one after the other. Reports are merged too.
+and one ends orders. Each caller gets the same result as if the callers had come one after the other. Reports are also merged.
 """
 
 import asyncio
@@ -242,7 +242,10 @@ class WriteQueue:
 
 
 class Batch:
-    """The writes of several callers, in the order in which they came. The failure of one caller does not affect the others."""
+    """The writes of several callers, in the order in which they came.
+
+    The failure of one caller does not affect the other callers.
+    """
 
     def __init__(self, units: list[Unit], recorder: Recorder) -> None:
         self._units = units
@@ -303,7 +306,8 @@ class Batch:
         self._recorder.forget_after(tx.events[before:])
 
     def _guard(self, tx: Transaction, run: Callable[[], None], *, guarded: bool) -> Exception | None:
-        """Run `run`, in a savepoint if other callers share the transaction: then an error makes only this caller fail.
+        """Call `run`. If other callers share the transaction, call it in a savepoint, so that an error makes only this caller
+        fail.
 
         Return the error.
         """

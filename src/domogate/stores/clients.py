@@ -34,7 +34,7 @@ def find_client(connection: Connection, client_id: str) -> Client | None:
 
 
 def list_clients(connection: Connection) -> Sequence[Client]:
-    """Return all registered clients, ordered by id. The client of the gateway's own pages is not one of them."""
+    """Return all registered clients, ordered by id. The client of the gateway's own pages is left out."""
     registered = select(clients).where(clients.c.id != PAGES_CLIENT)
     return sorted(map(_from_row, connection.execute(registered)), key=lambda client: client.id)
 

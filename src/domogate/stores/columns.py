@@ -36,6 +36,9 @@ def key(name: str) -> Column[str]:
 def reference(
     name: str, target: str, *, cascade: bool = False, optional: bool = False, primary_key: bool = False
 ) -> Column[str]:
-    """A foreign key. With `cascade`, the database removes this row together with the row that it refers to."""
+    """Return a column with a foreign key.
+
+    With `cascade`, the database removes this row together with the row that it refers to.
+    """
     refers_to = ForeignKey(target, ondelete="CASCADE" if cascade else None)
     return Column(name, String, refers_to, nullable=optional, primary_key=primary_key)

@@ -195,7 +195,7 @@ class Database(ABC):
 
     @abstractmethod
     def is_listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
-        """Return whether the column is in the list that the parameter `name` holds.
+        """Return a condition: the value of the column is in the list that the parameter `name` has.
 
         The list is one parameter. For long lists this takes a fraction of the time of an expanding IN.
         """

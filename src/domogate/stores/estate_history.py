@@ -1,4 +1,7 @@
-"""The history of imports. The last documents are kept, compressed; a document that names a deleted user is removed."""
+"""The history of imports.
+
+The store keeps the last documents in compressed form. A document that names a deleted user is removed.
+"""
 
 import zlib
 from collections.abc import Collection, Sequence
@@ -13,7 +16,7 @@ from domogate.stores.tables import estate_imports
 
 MOST_RECORDS, MOST_DOCUMENTS = 500, 20
 MOST_BYTES = 4 * 1024 * 1024
-"""The greatest size of all kept documents together, compressed."""
+"""The largest total size of the stored documents in bytes, after compression."""
 
 _MOST_SEARCHED = 20
 
@@ -68,7 +71,7 @@ def find_import_document(connection: Connection, number: int) -> str | None:
 def drop_documents_of(tx: Transaction, emails: Collection[str]) -> None:
     """Remove the estate files of earlier imports that contain one of these e-mail addresses.
 
-    Searching for very many addresses would take too long: then the files of all imports are removed.
+    If there are very many addresses, a search would take too long, so the files of all imports are removed.
     """
     if not emails:
         return

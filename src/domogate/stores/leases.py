@@ -1,4 +1,4 @@
-"""Leases on PostgreSQL. Each call uses single statements on a connection of its own.
+"""Leases on PostgreSQL. Each call uses single statements on its own connection.
 
 So a call does not wait for other writes, and a process that is stopped by the system holds no lock in the database.
 """
@@ -98,7 +98,7 @@ _LEAVE = text(
 
 
 def open_leases(url: str) -> "PostgresLeases":
-    """Raises ValueError if the URL is not a PostgreSQL database."""
+    """Open the leases in the database at this URL. Raises ValueError if the URL is not a PostgreSQL database."""
     database = open_database(url)
     if not isinstance(database, PostgresDatabase):
         raise ValueError("only a PostgreSQL database has leases")

@@ -157,7 +157,7 @@ def require_plant(tx: Transaction, plant_id: Id) -> None:
 
 
 def _find_role(tx: Transaction, plant_id: Id, user_id: Id) -> bool | None:
-    """Return True for the owner, False for an allowed user, None for all others."""
+    """Return True for the owner, False for an allowed user, and None for all other users."""
     role = select(members.c.owner).where(members.c.plant_id == plant_id, members.c.user_id == user_id)
     is_owner: bool | None = tx.connection.execute(role).scalar()
     return is_owner

@@ -96,7 +96,8 @@ def list_orders(
 ) -> Sequence[OrderRecord]:
     """Return a page of orders, newest first.
 
-    If more orders were queued at the same time as the last order of the page, they are listed too. So paging skips no order.
+    If more orders were queued at the same time as the last order of the page, these orders are also on the page. So paging
+    skips no order.
     """
     given = {orders.c.plant_id: plant_id, orders.c.module_id: module_id, orders.c.state: state}
     wanted = [column == value for column, value in given.items() if value is not None]

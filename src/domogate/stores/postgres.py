@@ -67,7 +67,7 @@ def _number_of(xid: ColumnElement[Any]) -> ColumnElement[int]:
 
 
 def _cursor_at(xid: ColumnElement[Any]) -> ColumnElement[int]:
-    """The cursor before the first change of a transaction.
+    """Return the cursor before the first change of a transaction.
 
     The lowest 16 bits of a cursor are the number of the event. The other bits are the number of the transaction plus an offset.
     """

@@ -61,7 +61,10 @@ _NEVER_REPORTED = _Latest(None, None, True, None)
 
 
 def state_to_json(module_id: str, state: State) -> str:
-    """Raises ValueError for a state that would be different when it is read from the store: JSON has no NaN."""
+    """Return the state as JSON.
+
+    Raises ValueError for a state that would be different when it is read from the store, because JSON has no NaN.
+    """
     text = to_json(state)
     try:
         same = decode_state(text) == state
@@ -166,7 +169,8 @@ class Recorder:
         self._readings.forget()
 
     def begin_shared(self, structure: int, fences: Collection[tuple[int, int]]) -> None:
-        """Call this at the start of a transaction with the shared lock. It does not read the changes of others first.
+        """Call this at the start of a transaction with the shared lock. Such a transaction does not first read the changes of
+        other gateways.
 
         Another gateway may have changed modules: if `structure` is new, it changed plants; if an epoch in `fences` is new, it
         held this shard. Then the remembered modules are forgotten, and are read again.

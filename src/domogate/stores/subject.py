@@ -70,7 +70,7 @@ class SqlSubject:
         Without a sealer, the secrets of a new database are not encrypted, and an encrypted database cannot be opened. `folder`
         is the data folder, which has the list of used databases. `deadline` is the number of seconds for a read or a write that
         declares no longer time. `member` says that this process writes reports and orders only of plants for which no other
-        process writes. So it can commit them at the same time as other processes. A store with holdings is a member too.
+        process writes. So it can commit them at the same time as other processes. A store with holdings is also a member.
         """
         self._url = url
         self._used = UsedDatabases(folder)

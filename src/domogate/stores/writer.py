@@ -3,9 +3,9 @@
 Callers queue their writes on the event loop's thread. The writer takes all queued writes, runs them and commits once. Then, on
 the loop's thread, it passes the changes to the listeners, and after that the answers to the callers.
 
-A member of a cluster commits reports and orders beside other gateways. Changes of another gateway can still appear before its
-own changes. So its own changes wait until the feed delivers all changes in order. Meanwhile the writer commits the next writes
-(Decision 0086).
+A member of a cluster commits reports and orders at the same time as other gateways. Changes of another gateway can still appear
+before its own changes. So its own changes wait until the feed delivers all changes in order. Meanwhile the writer commits the
+next writes (Decision 0086).
 """
 
 import asyncio
@@ -125,7 +125,7 @@ class Writer:
         return future
 
     def poll_now(self) -> None:
-        """Read the feed at once, because another process has committed. Can be called on any thread."""
+        """Read the feed now, because another process has committed changes. Can be called on any thread."""
         self._queue.wake()
 
     @property

@@ -52,8 +52,8 @@ class ReadingStore(Protocol):
 class OrderStore(Protocol):
     """The journal of commands to devices.
 
-    In a cluster, only the gateway that holds the plant may write that an order is sent or has ended. For others, this raises
-    Fenced.
+    In a cluster, only the gateway that holds the plant may write that an order is sent or has ended. For other gateways, such a
+    write raises Fenced.
     """
 
     async def add_orders(self, orders: Sequence[Order], at: float, *, sent: bool) -> Sequence[OrderRecord | None]:

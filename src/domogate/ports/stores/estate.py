@@ -48,7 +48,9 @@ class ImportRecord(msgspec.Struct, frozen=True):
 
 
 class UnnamedDrivers(msgspec.Struct, frozen=True):
-    """The number of modules that have the simulator although no estate file names it, and one of them as an example."""
+    """The number of modules that use the simulator although no estate file names a driver for them, and one of these modules as
+    an example.
+    """
 
     count: int
     plant: str

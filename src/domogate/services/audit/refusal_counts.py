@@ -1,9 +1,9 @@
 """Counts repeated refusals, so that they cannot flood the audit log.
 
-Anybody can cause refusals without cost. So only the first refusal of each kind gets its own entry, at once. Repetitions within
-the same minute get one common entry, which says how many they are. An actor gets at most `KINDS_NOTED` such entries per minute
-and action; all other refusals of this actor share one entry. All callers who did not authenticate count as one actor, from all
-IP addresses together.
+Anybody can cause refusals without cost. So only the first refusal of each kind immediately gets its own entry. Repetitions
+within the same minute get one common entry, which says how many they are. An actor gets at most `KINDS_NOTED` such entries per
+minute and action; all other refusals of this actor share one entry. All callers who did not authenticate count as one actor,
+from all IP addresses together.
 """
 
 import asyncio

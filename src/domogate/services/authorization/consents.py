@@ -38,7 +38,7 @@ class ConsentRequest(msgspec.Struct, frozen=True, kw_only=True):
     scopes: tuple[str, ...]
     redirect_uri: str
     named_redirect_uri: str | None
-    """The redirect URI of the request; None if the request did not contain one."""
+    """The redirect URI that the request contained. None if the request contained no redirect URI."""
     code_challenge: str | None = None
     nonce: str | None = None
 
@@ -48,7 +48,7 @@ class Choice(msgspec.Struct, frozen=True):
 
     scopes: tuple[str, ...]
     plants: frozenset[Id] | None = None
-    """None means all plants of the person, also those that the person gets later (Decision 0079)."""
+    """None means all plants of the person, also plants that the person gets later (Decision 0079)."""
 
 
 class Question(msgspec.Struct, frozen=True):

@@ -74,7 +74,7 @@ class Receivers:
         return receiver
 
     def get(self, user_id: Id, receiver_id: Id) -> Receiver:
-        """Raises NotFound, also for a receiver of another person."""
+        """Return the receiver. Raises NotFound, also for a receiver of another person."""
         found = self.find(f"{self._base_url}{PATH}{receiver_id}")
         if found is None or found.user_id != user_id:
             raise NotFound(f"You have no such receiver. A receiver ends after {LIFETIME / 60:.0f} minutes.")

@@ -88,7 +88,7 @@ class SelfService:
         return added
 
     async def change_application(self, client_id: str, change: Callable[[Client], Client], *, by: Actor) -> Client:
-        """Raises Forbidden, NotFound, Invalid."""
+        """Change the application, and return it. Raises Forbidden, NotFound, Invalid."""
         self.check_enabled()
         await self._check_own(client_id, by)
 

@@ -51,7 +51,7 @@ class Driving:
         """`simulated_plants`: how many plants without a real device are driven at the same time. Plants with a real device are
         always driven.
 
-        `holdings`: the plants that this gateway of a cluster holds. None means that this gateway drives all plants.
+        `holdings` says which plants this gateway of a cluster holds. None means that this gateway drives all plants.
         """
         self._store = store
         self._holdings = holdings
@@ -235,7 +235,7 @@ class Driving:
                 self._begin(plant.stop(), f"drop plant {plant.id}")
 
     def _find_plants(self, shards: Collection[int]) -> dict[int, list[DrivenPlant]]:
-        """Return the driven plants of these shards, also those that are stopping."""
+        """Return the driven plants of these shards, also plants that are stopping."""
         found: dict[int, list[DrivenPlant]] = {}
         for plant in (*self._plants.values(), *self._stopping.values()):
             shard = shard_of(plant.id)

@@ -2,7 +2,7 @@
 
 The store writes reports in the order of the calls. Reports of many callers share a commit. Reports that nobody asked for wait
 in the queue of their driver, so a driver that sends too many reports delays only itself. The answer to an order or a question
-is written at once. A report that arrives late does not replace a newer report.
+is written immediately. A report that arrives late does not replace a newer report.
 
 An order is written before it is sent, and its end is written once. If the process that sent the order has stopped, another
 process writes the end (Decision 0034).
@@ -134,7 +134,7 @@ class Recorder:
         self._remember((report,))
 
     def _without_outdated(self, reports: Sequence[Report], number: int) -> Sequence[Report]:
-        """Return the reports that are the newest of their module. Of outdated reports only the readings are kept."""
+        """Return the reports that are the newest of their module. Outdated reports are reduced to their readings."""
         kept = []
         for report in reports:
             last = self._last.get(report.module_id)

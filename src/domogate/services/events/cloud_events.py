@@ -20,7 +20,8 @@ _encode = msgspec.json.Encoder().encode
 class ModuleData(OutputModel, frozen=True):
     """The state of a module. `state` is null if the module never reported a state. `simulated`: the device does not exist.
 
-    The reason why a module cannot be reached is not included: it is for operators, because it may name machines of the network.
+    The reason why a module cannot be reached is not included. Only operators may see this reason, because it may name machines
+    of the network.
     """
 
     plant_id: str

@@ -1,4 +1,4 @@
-"""The rights of the event stream of an operator: all plants, as long as the user is an operator."""
+"""The rights of the event stream of an operator. While the user is an operator, the stream may show all plants."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from math import inf

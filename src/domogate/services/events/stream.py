@@ -31,7 +31,7 @@ from domogate.services.events.stream_rights import FramedNotices, StreamContext,
 from domogate.services.rights.access import Access
 
 PAGE = 500
-"""The number of changes that a resuming stream reads from the store at once."""
+"""The number of changes that a resuming stream reads from the store in one query."""
 PRESENT_AT_ONCE = 100
 """The number of modules that are encoded in one group. After each group, other requests can run."""
 _LONGEST_TIMER = 86_400.0

@@ -91,7 +91,7 @@ class Applications:
 
 
 def _plants_of(grants: Sequence[Grant], principal: Principal) -> tuple[Id, ...] | None:
-    """Return the plants that the person chose in these grants and that the calling application may use too.
+    """Return the plants that the person chose in these grants and that the calling application may also use.
 
     None means that one of the grants is for all plants.
     """

@@ -103,7 +103,10 @@ class HomeHistory:
     async def list_readings(
         self, home: Home, module_id: Id, since: float, until: float, per: Per, zone: tzinfo
     ) -> list[PeriodReading]:
-        """Return the readings in order of their time. Days and months are those of the time zone. Raises Invalid."""
+        """Return the readings in order of their time.
+
+        Days and months begin at midnight in the time zone `zone`. Raises Invalid.
+        """
         self.check_period(since, until)
         since = max(since, await self._find_earliest(home))
         if not since < until:

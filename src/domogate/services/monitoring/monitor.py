@@ -20,7 +20,10 @@ MINUTE = 60.0
 MINUTES = 60
 """The number of minutes that are kept."""
 _FRESH = 5.0
-"""In seconds. Counts of the store that are not older than this are used again, so that many viewers cost as much as one."""
+"""In seconds.
+
+Counts of the store that are not older than this are used again. So many viewers cause no more work than one viewer.
+"""
 
 _log = structlog.get_logger(__name__)
 

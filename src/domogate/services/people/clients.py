@@ -1,4 +1,4 @@
-"""The registered client applications: rules for them, and their secrets, which are shown once."""
+"""The registered client applications: the rules for these applications, and their secrets, which are shown once."""
 
 import re
 from collections import Counter

@@ -7,7 +7,7 @@ from domogate.ports import MailKind, OutgoingMail
 def mail_to(
     user: User, kind: MailKind, *, plant: str = "", by: str = "", link: str = "", lifetime: float = 0.0
 ) -> OutgoingMail:
-    """A mail in the user's language."""
+    """Return a mail to the user, in the user's language."""
     return OutgoingMail(
         kind=kind,
         email=user.email,

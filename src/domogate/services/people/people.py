@@ -35,7 +35,7 @@ MOST_PEOPLE = 200
 
 
 class TooOften(Refused):
-    """The owner has made too many invitations or changes, so this one was refused.
+    """The owner has made too many invitations or changes, so the present request was refused.
 
     The owner can try again after `wait` seconds.
     """
@@ -49,7 +49,7 @@ class InvitedAs(StrEnum):
     MEMBER = "member"
     """The user is active and is a member of the plant now."""
     INVITED = "invited"
-    """The user becomes a member once they are active."""
+    """The user becomes a member when the user is active."""
 
 
 class Invited(msgspec.Struct, frozen=True):

@@ -167,7 +167,7 @@ class SessionRecords:
     async def _has_current_password(self, session: Session, user: User) -> bool:
         """Return whether the password of this login is still the user's password. If not, end the new session.
 
-        The check of a password takes long. During the check, a password change can store the new password and end all
+        The check of a password takes a long time. During the check, a password change can store the new password and end all
         sessions. A session that is added after that would stay.
         """
         now = await self._store.find_user(user.id)

@@ -79,7 +79,10 @@ class FaultOverlay:
         return report if state is report.state else msgspec.structs.replace(report, state=state)
 
     def report_absence(self, plant_id: Id, module_id: Id, now: float) -> Report | None:
-        """If the fault `offline` is injected into the module, return a report that the module cannot be reached."""
+        """Return a report that the module cannot be reached.
+
+        Return None if the fault `offline` is not injected into the module.
+        """
         injection = self.find(module_id, InjectedFault.OFFLINE, now)
         if injection is None:
             return None

@@ -77,7 +77,7 @@ class Access(msgspec.Struct, frozen=True, gc=False):
     """The id of the user, if the user is a guest."""
 
     def role_of(self, user_id: Id) -> Role:
-        """`user_id` is the user whose access this is."""
+        """Return the role of the person in the plant. `user_id` is the id of the person to whom this access belongs."""
         if self.guest_id is not None:
             return Role.GUEST
         return Role.OWNER if self.plant.plant.owner.user_id == user_id else Role.MEMBER
@@ -144,7 +144,7 @@ def list_own_plants(
     """Return the person's active plants, and the plants that were removed since `removed_since`. A guest does not see other
     people.
 
-    `granted` are the plants that the person chose for the application; None means all.
+    `granted` are the plants that the person chose for the application. None means all plants.
     """
     listed: list[Plant] = []
     left_out: list[str] = []

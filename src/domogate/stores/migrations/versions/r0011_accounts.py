@@ -42,8 +42,9 @@ def _renew_keys_of_emails() -> None:
 def _renew_users(connection: sa.Connection) -> None:
     """Two users can have one address in two spellings, because an accent can be composed (é) or separate (e with an accent).
 
-    The active user keeps the address, or otherwise the user with the composed spelling. The other user gets an address that
-    cannot receive mail. An operator can give this user another address in the estate file, or delete the user.
+    An active user keeps the address. If both users or neither of them are active, the user with the composed spelling keeps it.
+    The other user gets an address that cannot receive mail. An operator can give this user another address in the estate file,
+    or delete the user.
     """
     users = sa.table("users", *map(sa.column, ("id", "email", "email_key", "password_hash", "email_verified")))
     rows = connection.execute(sa.select(users)).all()
