@@ -45,7 +45,9 @@ class Limit(msgspec.Struct, frozen=True):
         return Count(min(most, count.after(now - count.at, self.half_life) + 1), now)
 
     def forgotten_at(self, count: Count) -> float:
-        """Return the time from which the count can be deleted: it is below one half, and no wait is left."""
+        """Return the time from which on the count can be deleted: from then on the count is below one half, and no wait is
+        left.
+        """
         return count.at + max(self.longest_wait, self.half_life * (1 + math.log2(max(1.0, count.number))))
 
 

@@ -92,7 +92,10 @@ class Order(msgspec.Struct, frozen=True, gc=False):
     command: Command
     deadline: float
     user_id: Id | None = None
-    """The person who sent the command. None if it was not a person, or if an earlier version stored the order."""
+    """The person who sent the command.
+
+    None if no person sent the command, or if an earlier version of Domogate stored the order.
+    """
 
     def repeats(self, other: "Order") -> bool:
         """Whether this order and `other` have the same command for the same module."""

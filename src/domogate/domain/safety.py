@@ -59,7 +59,7 @@ _NO_FAILURE = frozenset({FailureType.BLOCK_OK, FailureType.REMOTE_OK})
 
 
 class Failure(msgspec.Struct, frozen=True, gc=False):
-    """A failure that a unit or controller reports. If it has no `flag`, the flag of its type in FLAGS is used."""
+    """A failure that a unit or controller reports. For a failure without `flag`, the flag of its type in FLAGS is used."""
 
     type: FailureType
     flag: str | None = None

@@ -226,7 +226,8 @@ def without_readings(state: State | None) -> State | None:
 
 
 class Report(msgspec.Struct, frozen=True, gc=False):
-    """A driver's report about one module: its state (None if it is unchanged or unknown) and whether it can be reached.
+    """A driver's report about one module: the state of the module (None if the state is unchanged or unknown), and whether the
+    module can be reached.
 
     `readings` go into the history. Their keys are the measures: power, energy, temperature, humidity.
     """

@@ -112,9 +112,9 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     email_claim: str | None = None
     email_verified_claim: str | None = None
     trust_email: bool = False
-    """Accept an e-mail even if the token does not say that it was verified."""
+    """Accept an e-mail address even if the token does not say that the address was verified."""
     leeway: float = 30.0
-    """The number of seconds by which the issuer's clock may be ahead. It does not make a token valid for longer."""
+    """The number of seconds by which the issuer's clock may be ahead. The leeway does not make a token valid for longer."""
     max_lifetime: float = 86_400.0
     """In seconds. A token with a longer lifetime is refused, because the issuer cannot revoke it."""
     keys_max_age: float = 3600.0
@@ -159,7 +159,7 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return next((claims[name] for name in names if isinstance(claims.get(name), str)), None)
 
     def find_email(self, claims: Mapping[str, Any]) -> str | None:
-        """Return the e-mail address, or None if the issuer does not say that it was verified."""
+        """Return the e-mail address, or None if the issuer does not say that the address was verified."""
         email = claims.get(self.email_claim or self._preset.email_claim)
         verified = claims.get(self.email_verified_claim or self._preset.email_verified_claim)
         trusted = self.trust_email or verified in (True, 1, "true", "1")  # some products write booleans like this

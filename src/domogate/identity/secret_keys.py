@@ -47,7 +47,7 @@ def parse_keys(text: str) -> dict[str, bytes]:
 
 
 def check_keys(text: str) -> str:
-    """Return the value of the setting `secret_key` unchanged. Raises ValueError if it contains no key."""
+    """Return the value of the setting `secret_key` unchanged. Raises ValueError if the value contains no key."""
     if not parse_keys(text):
         raise ValueError(_EXPLAINED)
     return text
@@ -64,7 +64,7 @@ class SecretKeys:
     """
 
     def __init__(self, data: Path, *, given: str | None = None, file: Path | None = None) -> None:
-        """`given` has the keys as text. If it is None, the keys are in `file`, or in a file in the folder `data`.
+        """`given` has the keys as text. If `given` is None, the keys are in `file`, or in a file in the folder `data`.
 
         The file in `data` is created if it does not exist.
         """
@@ -187,8 +187,8 @@ def _read(file: Path) -> str:
 def _is_credential(file: Path) -> bool:
     """Whether the file is a systemd credential.
 
-    The mode of a credential is not checked: systemd sets it, and an access control list (ACL) can make it look readable for the
-    group.
+    The mode of a credential is not checked: systemd sets the mode, and an access control list (ACL) can make the file look
+    readable for the group.
     """
     folder = os.environ.get("CREDENTIALS_DIRECTORY")
     return folder is not None and file.parent == Path(folder)

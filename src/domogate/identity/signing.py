@@ -97,8 +97,8 @@ class KeyRing:
     ) -> None:
         """`algorithm` is preferred for signing. `retired_kept` is the number of seconds for which a retired key still verifies.
 
-        It must be at least the longest lifetime of a token. `knowledge` says whether the data of this gateway are too old. If
-        they are, no token and no ticket is verified.
+        This number must be at least the longest lifetime of a token. `knowledge` says whether the data of this gateway are too
+        old. If they are, no token and no ticket is verified.
         """
         if algorithm not in GENERATORS:
             raise ValueError(f"unsupported signing algorithm {algorithm!r}, choose one of {', '.join(GENERATORS)}")

@@ -65,8 +65,8 @@ class TokenVerifier:
     ) -> None:
         """`leeway` is the number of seconds by which the clock of another gateway may be ahead.
 
-        It does not make a token valid for longer. `others` are external issuers that are also accepted. If `own` is false, only
-        these issuers are accepted.
+        The leeway does not make a token valid for longer. `others` are external issuers that are also accepted. If `own` is
+        false, only these issuers are accepted.
         """
         self._keyring = keyring
         self._knowledge = keyring.knowledge
@@ -190,7 +190,10 @@ class TokenVerifier:
 
 
 def _only(audience: str | tuple[str, ...]) -> str | None:
-    """Return the only audience of an id token: its client (OpenID Connect Core §2). It is a text, or an array with one text."""
+    """Return the only audience of an id token: its client (OpenID Connect Core §2).
+
+    In the token, the audience is a text, or an array with one text.
+    """
     if isinstance(audience, str):
         return audience
     return audience[0] if len(audience) == 1 else None

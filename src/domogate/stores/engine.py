@@ -308,7 +308,7 @@ class WriterConnection:
         return self._connection
 
     def begin(self, locks: Collection[WriteLock], *, long: bool) -> tuple[Connection, TransactionStart]:
-        """Begin a write transaction. If the connection was lost while it was idle, it is replaced."""
+        """Begin a write transaction. A connection that was lost while it was idle is replaced."""
         try:
             return self._begin(locks, long=long)
         except DBAPIError as error:

@@ -59,7 +59,7 @@ def import_part(
     The other parts have only plants; for them, `users` are the users of the first part.
 
     `prune` removes people, applications, keys and spare parts that are not in the part. Plants and users are removed only if
-    `is_all` says that the part is the whole estate; after an import in parts, estate_prune removes them.
+    `is_all` says that the part is the whole estate; after an import in parts, `estate_prune.py` removes plants and users.
     """
     people_before = people_of(tx.connection, _known_plants(tx, estate, prune=prune and is_all))
     plan = plan_import(tx, estate, users, prune=prune, is_all=is_all)

@@ -30,8 +30,8 @@ class FeedPage(NamedTuple):
 class Feed:
     """The position of this process in the change feed: the cursor of the last change that the listeners got.
 
-    Only the writer thread uses it. A write transaction under the exclusive lock sees all earlier changes, so it reads the
-    changes of other processes itself. All other changes are found by polling.
+    Only the writer thread uses this object. A write transaction under the exclusive lock sees all earlier changes, so it reads
+    the changes of other processes itself. All other changes are found by polling.
     """
 
     def __init__(self, database: Database) -> None:

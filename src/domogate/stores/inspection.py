@@ -1,7 +1,7 @@
 """Checks a database before the store uses it: is it lost, empty, damaged, or of another program?
 
-The data folder has a list of the databases that it was used with. A database in this list that is missing or empty is lost: the
-store does not start with an empty database instead (Decision 0066).
+The data folder has a list of the databases that the folder was used with. A database in this list that is missing or empty is
+lost: the store does not start with an empty database instead (Decision 0066).
 """
 
 import os

@@ -172,8 +172,9 @@ class Recorder:
         """Call this at the start of a transaction with the shared lock. Such a transaction does not first read the changes of
         other gateways.
 
-        Another gateway may have changed modules: if `structure` is new, it changed plants; if an epoch in `fences` is new, it
-        held this shard. Then the remembered modules are forgotten, and are read again.
+        Another gateway may have changed modules. If `structure` is new, another gateway has changed plants. If an epoch in
+        `fences` is new, another gateway has held this shard. In these cases the cached modules are removed from the cache and
+        are read again.
         """
         if structure != self.structure or any(self._epochs.get(shard) != epoch for shard, epoch in fences):
             self.forget()

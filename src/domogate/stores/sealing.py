@@ -1,6 +1,6 @@
 """Encrypts the secrets in the database. The table `secret_key` names the key, which is not in the database (Decision 0062).
 
-The sealer is an execution option of the engines, so every connection has it.
+The sealer is an execution option of the engines, so every connection can use the sealer.
 """
 
 from collections.abc import Mapping

@@ -31,14 +31,14 @@ _log = structlog.get_logger(__name__)
 
 
 def database_file(url: URL) -> Path:
-    """Return the file of a SQLite database. Raises ValueError if it is in memory."""
+    """Return the file of a SQLite database. Raises ValueError if the database is in memory."""
     if not url.database or url.database == ":memory:":
         raise ValueError("a SQLite database must be a file: every connection to :memory: would see a different database")
     return Path(url.database)
 
 
 class SqliteDatabase(Database):
-    """One file in WAL mode. A commit is on disk when it returns."""
+    """A database in one file in WAL mode. When a commit returns, its data are on disk."""
 
     def __init__(self, url: URL) -> None:
         self.path = database_file(url)

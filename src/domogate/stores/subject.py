@@ -154,7 +154,7 @@ class SqlSubject:
         self._used.add(database.name)
 
     async def stop(self) -> None:
-        """Finish the queued writes, then close the database. It does not wait for a database that does not answer."""
+        """Finish the queued writes, then close the database. This method does not wait for a database that does not answer."""
         writer, self._writer = self._writer, None
         readers, self._readers = self._readers, None
         database, self._database = self._database, None
@@ -251,7 +251,7 @@ def _call(work: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any],
 def reads(
     query: Callable[Concatenate[Connection, P], T], *, long: bool = False
 ) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
-    """Make a method of a subject from a query. With `long`, it may read a large part of the database."""
+    """Make a method of a subject from a query. With `long`, the query may read a large part of the database."""
 
     @wraps(query)
     async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -263,7 +263,8 @@ def reads(
 def writes(
     work: Callable[Concatenate[Transaction, P], T], *, long: bool = False, lock: WriteLock = WriteLock.EXCLUSIVE
 ) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
-    """Make a method of a subject from a function that writes. With `long`, it may change a large part of the database.
+    """Make a method of a subject from a function that writes. With `long`, the function may change a large part of the
+    database.
 
     All functions that write the same rows must have the same lock or the exclusive lock.
     """

@@ -1,4 +1,4 @@
 """The store, split by subject. A service declares the parts that it uses; `Store` has all of them.
 
-When a write returns, it is on disk, and the listeners have received its changes.
+When a method that writes returns, the data are on disk, and the listeners have received the changes.
 """

@@ -68,7 +68,7 @@ class SessionStore(Protocol):
     """Login sessions, login attempts and one-time links."""
 
     async def admit_attempt(self, attempt: Attempt, at: float) -> Wait:
-        """Return how long the attempt must wait. If it need not wait, count it as failed until it succeeds."""
+        """Return how long the attempt must wait. If the attempt need not wait, it counts as failed until it succeeds."""
         ...
 
     async def take_back_attempt(self, attempt: Attempt, at: float) -> None:

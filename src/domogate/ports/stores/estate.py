@@ -62,7 +62,8 @@ class EstateStore(Protocol):
     """Import, export and backup."""
 
     async def find_unnamed_drivers(self) -> UnnamedDrivers | None:
-        """Return the modules of active plants that have the simulator although no file names it.
+        """Return how many modules of active plants use the simulator although no estate file names a driver for them, and one
+        of these modules.
 
         None if there are no such modules.
         """

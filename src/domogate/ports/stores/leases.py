@@ -10,7 +10,10 @@ from domogate.domain.ids import Id
 
 
 class LeaseEnded(Exception):
-    """The lease of this member has ended, so other members may have taken its shards. It must join again, with a new id."""
+    """The lease of this member has ended, so other members may have taken its shards.
+
+    This member must join again, with a new id.
+    """
 
 
 class OtherCluster(Exception):

@@ -15,7 +15,10 @@ from domogate.domain.states import State
 
 
 class StoredState(msgspec.Struct, frozen=True):
-    """The last known state of a module. `at` is the time of its report; 0.0 if it came from an estate file."""
+    """The last known state of a module.
+
+    `at` is the time of the report with this state. It is 0.0 if the state came from an estate file.
+    """
 
     state: State | None
     reachable: bool

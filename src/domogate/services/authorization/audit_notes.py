@@ -34,7 +34,7 @@ class AuditNotes:
         self._note(AuditAction.REFUSAL, client_ref(client_id), user_ref(user_id), AuditResult.REFUSED, address, {"of": what})
 
     def reused(self, client_id: str, grant_id: Id, address: str) -> None:
-        """Record that a replaced refresh token was presented. It may be stolen, so its grant ended."""
+        """Record that a replaced refresh token was presented. The token may be stolen, so its grant ended."""
         detail = {"of": "refresh token replaced before"}
         self._note(AuditAction.REFRESH, client_ref(client_id), f"grant:{grant_id}", AuditResult.REFUSED, address, detail)
 

@@ -25,8 +25,8 @@ class ClientAuthenticator:
     async def authenticate(self, client_id: str, secret: str | None, address: str = "") -> Client:
         """Authenticate a client. An unknown client and a wrong secret get the same error (RFC 6749 §5.2, invalid_client).
 
-        A public client has no secret (RFC 6749 §2.1). If a public client sends a secret, it is refused. After many wrong
-        secrets, further wrong secrets raise ClientThrottled.
+        A public client has no secret (RFC 6749 §2.1). A public client that sends a secret is refused. After many wrong secrets,
+        further wrong secrets raise ClientThrottled.
         """
         client = await self._identities.find_client(client_id)
         proven = matches(secret or "", client.secret_hash if client is not None else None)

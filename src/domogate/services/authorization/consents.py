@@ -63,7 +63,7 @@ class Question(msgspec.Struct, frozen=True):
     ticked_scopes: frozenset[str]
     ticked_plants: frozenset[str]
     developer: User | None = None
-    """The person who registered the application by self-service. No operator checked it (Decision 0081)."""
+    """The person who registered the application by self-service. No operator checked the application (Decision 0081)."""
 
     @property
     def about_plants(self) -> bool:

@@ -76,7 +76,7 @@ class SelfService:
         return await self._store.list_own_clients(user_id)
 
     async def add_application(self, client: Client, *, confidential: bool, by: Actor) -> tuple[Client, str | None]:
-        """Register an application under a new id. Return it and its secret, which is not shown again.
+        """Register an application under a new id. Return the application and its secret, which is not shown again.
 
         Raises Forbidden, Invalid, Conflict, TooManyRequests.
         """

@@ -91,7 +91,7 @@ class Attachment:
         self.problem: Fault | None = None
         """The reason why the plant could not be loaded."""
         self.is_real = False
-        """True if the plant has a real device. Then it is loaded even if no request needs it."""
+        """True if the plant has a real device. Then the plant is loaded even if no request needs it."""
         self.is_loaded = False
         self._to_attach: set[str] | None = None
         """The drivers to which the plant is attached when the running load ends; None means all drivers."""

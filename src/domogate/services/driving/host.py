@@ -84,7 +84,7 @@ class Driving:
             self._begin(self._resume_queued(), "resume queued orders")
 
     async def stop(self) -> None:
-        """Stop plants and drivers. When it returns, all their reports are in the store."""
+        """Stop plants and drivers. When this method returns, all reports of the drivers are in the store."""
         self._stopped = True
         await cancel(*self._background)
         await self._orders.stop()
@@ -154,7 +154,7 @@ class Driving:
     def apply(self, changes: Sequence[Change]) -> None:
         """A listener of the store. New modules, changed options and injected faults take effect.
 
-        A new plant is driven if a slot is free, or if it has a real device.
+        A new plant is driven if a slot is free, or if the plant has a real device.
         """
         if not self._started or self._stopped:
             return  # `start` loads the newest state later

@@ -126,7 +126,7 @@ class Supervisor:
         return supervised.driver if supervised is not None and supervised.condition is DriverCondition.RUNNING else None
 
     def absence_of(self, name: str) -> Absence:
-        """Return the absence of the modules of this driver, which is not running. It says why the driver is not running."""
+        """Return the absence of the modules of this driver. The absence says why the driver is not running."""
         supervised = self._drivers.get(name)
         if supervised is None:
             return Absence(AbsenceReason.MISCONFIGURED, self._clock.now(), f"no driver '{name}' is configured")

@@ -1,4 +1,7 @@
-"""Passes committed changes to the open event streams. A change does no work for streams that do not depend on it."""
+"""Passes committed changes to the open event streams.
+
+A stream that does not depend on a change does no work for this change.
+"""
 
 import asyncio
 from collections import deque

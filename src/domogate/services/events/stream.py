@@ -117,7 +117,7 @@ class Stream:
             self._wakeup.set()
 
     def invalidate_rights(self) -> None:
-        """Call this when something changed that the rights depend on. They are checked again before the next event."""
+        """Call this when something changed that the rights depend on. The rights are checked again before the next event."""
         self._rights_version += 1
         self._wakeup.set()
 

@@ -26,7 +26,7 @@ class Application(msgspec.Struct, frozen=True):
     name: str
     scopes: tuple[str, ...]
     plants: tuple[Id, ...] | None
-    """The plants that the person chose for it. None means all plants of the person."""
+    """The plants that the person chose for the application. None means all plants of the person."""
     since: float
     webhooks: tuple[Webhook, ...]
 
@@ -79,7 +79,7 @@ class Applications:
     async def end_webhook(self, principal: Principal, webhook_id: Id, *, address: str) -> None:
         """End a webhook of the person.
 
-        Raises NotFound if it is unknown, has ended, or is for a home that the caller may not use.
+        Raises NotFound if the webhook is unknown, has ended, or is for a home that the caller may not use.
         """
         if webhook_id not in {webhook.id for webhook in await self._list_webhooks(principal)}:
             raise NotFound("The person has no active webhook with this id.")

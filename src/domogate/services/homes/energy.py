@@ -22,7 +22,7 @@ LONGEST = 400 * DAY
 MOST_METERS = 300
 """The number of plugs and meters of a home that are counted."""
 _SERIES = 8
-"""A module has at most this number of series. It limits the number of rows that one query reads."""
+"""A module has at most this number of series. This number limits the rows that one query reads."""
 _LOOK_BACK = 7 * DAY
 """In seconds. The value of a counter at a time is its last reading in this period before the time."""
 
@@ -154,7 +154,7 @@ class HomeHistory:
     async def _measure(self, module_id: Id, since: float, until: float) -> Used:
         """Return the energy that the module used.
 
-        It comes from the counter of the module or, without a counter, from its power.
+        The energy is computed from the counter of the module or, without a counter, from the measured power.
         """
         times = (2 * since - until, since, until)
         before, begin, end = [await self._read_counter(module_id, at) for at in times]

@@ -36,9 +36,10 @@ class PersonLimits:
 
     @contextmanager
     def hold(self, user_id: Id) -> Iterator[None]:
-        """Count a command, scene, picture or report of readings. It counts as under way until the context ends.
+        """Count a command, scene, picture or report of readings. The request counts as under way until the context ends.
 
-        Raises TooManyRequests if the person has sent too many of them in this minute, or too many are under way.
+        Raises TooManyRequests if the person has sent too many such requests in this minute, or if too many of them are under
+        way.
         """
         if self._open[user_id] >= MOST_OPEN:
             raise TooManyRequests(f"the person already waits for {MOST_OPEN} answers, which is the limit", 1)

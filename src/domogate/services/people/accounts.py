@@ -54,8 +54,8 @@ class PeopleServiceStore(
 class Accounts:
     """Changes users. `by` is the actor for the audit log.
 
-    `address` is the IP address of a request in which a user changes their own account.
-    `homes_url` is the page "My homes". It is empty if the gateway does not serve pages.
+    `address` is the IP address of a request in which a user changes their own account. `homes_url` is the URL of the page "My
+    homes". This text is empty if the gateway does not serve pages.
     """
 
     def __init__(
@@ -94,7 +94,10 @@ class Accounts:
     async def create_user(
         self, email: str, name: str = "", *, operator: bool = False, show_link: bool = False, by: Actor = COMMAND_LINE
     ) -> tuple[User, IssuedLink]:
-        """Create a user without a password, and a link to set it. The user becomes active when the password is set."""
+        """Create a user without a password, and a link with which the user sets a password.
+
+        The user becomes active when the password is set.
+        """
         user = await self._add(email, name, operator=operator, by=by)
         return user, await self.issue_password_link(user.id, show_link=show_link, by=by)
 
@@ -112,7 +115,7 @@ class Accounts:
     async def issue_password_link(self, user_id: Id, *, show_link: bool = False, by: Actor = COMMAND_LINE) -> IssuedLink:
         """Make a new link to set the password. Earlier links of the user become invalid.
 
-        If mail is configured, the link is mailed and not returned. With `show_link`, it is returned and not mailed.
+        If mail is configured, the link is mailed and not returned. With `show_link`, the link is returned and not mailed.
         """
         return await self._issue(await self.get_user(user_id), LinkPurpose.PASSWORD, by, show=show_link)
 

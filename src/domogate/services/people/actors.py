@@ -10,7 +10,7 @@ from domogate.services.audit import AuditAction, AuditLog, AuditResult
 
 
 class Actor(msgspec.Struct, frozen=True):
-    """The user who makes a change, and the IP address of the request. Without a user it is the command line."""
+    """The user who makes a change, and the IP address of the request. Without a user, the actor is the command line."""
 
     user_id: Id | None = None
     address: str = ""
@@ -26,7 +26,7 @@ class Note(Protocol):
 
 
 def build_note(audit: AuditLog | None) -> Note:
-    """Return a function that writes to the audit log. Without an audit log it does nothing."""
+    """Return a function that writes to the audit log. If there is no audit log, this function does nothing."""
 
     def note(action: AuditAction, by: Actor, what: str, **detail: str) -> None:
         if audit is not None:

@@ -35,7 +35,10 @@ class Clients:
         return _existing(client_id, await self._store.find_client(client_id))
 
     async def add(self, client: Client, *, confidential: bool, by: Actor = COMMAND_LINE) -> tuple[Client, str | None]:
-        """Register a client. Return it and, if it is confidential, its secret. The secret is not shown again."""
+        """Register a client.
+
+        Return the client and, if the client is confidential, its secret. The secret is not shown again.
+        """
         if client.id == PAGES_CLIENT:
             raise Conflict(f"{PAGES_CLIENT} is the client of the gateway's own pages. Choose another id.")
         client, secret = _with_secret(client, confidential=confidential)

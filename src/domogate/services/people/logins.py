@@ -60,5 +60,5 @@ class LoginThrottled(msgspec.Struct, frozen=True):
 
 
 def form_token_of(cookie: str) -> str:
-    """Return the token for the forms of this browser. The cookie cannot be computed from it."""
+    """Return the token for the forms of this browser. The cookie cannot be computed from this token."""
     return hmac.new(cookie.encode("utf-8", "surrogatepass"), b"form", hashlib.sha256).hexdigest()

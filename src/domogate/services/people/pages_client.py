@@ -5,7 +5,10 @@ from domogate.ports import ClientStore
 
 
 async def register_pages_client(store: ClientStore, base_url: str, name: str, *, enabled: bool) -> None:
-    """Store the client as this version of the gateway needs it. If the pages are switched off, remove it with its grants."""
+    """Store the client as this version of the gateway needs it.
+
+    If the pages are switched off, remove the client with its grants.
+    """
     if not enabled:
         await store.delete_client(PAGES_CLIENT)
         return

@@ -21,7 +21,7 @@ from domogate.services.people.session_records import MULTIPLE, PASSKEY
 from domogate.services.people.sessions import Sessions
 
 _ATTEMPTS = 100
-"""The number of wrong answers from one IP address before it has to wait.
+"""The number of wrong answers after which an IP address has to wait.
 
 Nobody can guess a signature; this only limits the work.
 """

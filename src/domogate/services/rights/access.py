@@ -51,7 +51,7 @@ class Role(StrEnum):
 
 
 class Viewer(Protocol):
-    """A person, and the scopes and plants of the application that acts for them: a Principal or a GrantHolder."""
+    """A person, and the scopes and plants of the application that acts for this person: a Principal or a GrantHolder."""
 
     @property
     def user_id(self) -> Id: ...
@@ -135,7 +135,10 @@ class PlantList(msgspec.Struct, frozen=True):
     plants: list[Plant]
     until: float = inf
     left_out: str = ""
-    """A text that identifies the plants of the person that are not in the list. It is a part of the keys of cached answers."""
+    """A text that identifies the plants of the person that are not in the list.
+
+    This text is a part of the keys of cached answers.
+    """
 
 
 def list_own_plants(

@@ -64,7 +64,7 @@ class Permit(msgspec.Struct, frozen=True, rename=_CLAIMS):
 
 
 class PicturePermission(msgspec.Struct, frozen=True):
-    """A permission to get pictures of the camera that was switched on, until it expires or the camera is off."""
+    """A permission to get pictures of the camera that was switched on. It ends when it expires or when the camera is off."""
 
     token: str
     expires_at: float
