@@ -53,6 +53,7 @@ class ClusterMember(msgspec.Struct, frozen=True):
     id: Id
     name: str
     url: str
+    """The address of the gateway itself, not of a balancer."""
     version: str
     started_at: float
     cluster: str
