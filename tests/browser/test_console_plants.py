@@ -1,5 +1,6 @@
 """Plants, modules and drivers in the console, in a real browser against a running demo."""
 
+import json
 import re
 
 import pytest
@@ -127,11 +128,14 @@ async def test_a_person_is_invited_and_the_invitation_is_withdrawn(chromium: Bro
         await expect(form.get_by_role("alert")).to_have_text("Choose at least one floor, ambient or module.")
         await form.get_by_label("Kitchen", exact=True).check()
         await form.get_by_label("Until").fill("2035-03-05T11:00")
-        await form.get_by_role("button", name="Invite").click()
+        async with walk.page.expect_request(re.compile("/invitations$")) as asked:
+            await form.get_by_role("button", name="Invite").click()
+        invitation = json.loads((await asked.value).post_data or "")
+        assert invitation["limits"]["validUntil"] == "2035-03-05T10:00:00.000Z"  # the plant is in Italy
         await expect(form.locator(".secret")).to_contain_text(f"{workshop.auth_url}/")
         await walk.page.get_by_role("button", name="I have stored it").click()
         row = walk.page.get_by_role("row").filter(has_text="nils@example.com")
-        await expect(row).to_contain_text(re.compile(r"Invited\s*Kitchen\s*–\s*Mar 5, 2035"))
+        await expect(row).to_contain_text(re.compile(r"Invited\s*Kitchen\s*–\s*Mar 5, 2035, 11:00"))
         await row.get_by_role("button", name="Limits").click()
         await expect(form.get_by_label("Until")).to_have_value("2035-03-05T11:00")
         await form.get_by_label("Hall", exact=True).check()

@@ -2,14 +2,14 @@
 
 import { useState } from "preact/hooks";
 import { api } from "../app/api";
-import { t } from "../app/i18n";
+import { formatTime, t } from "../app/i18n";
 import type { Limits } from "../app/limits";
-import { toLocal } from "../app/local_time";
+import { knownZone, OWN_ZONE, toInstant, toLocal } from "../app/local_time";
 import { useLoad } from "../parts/loaded";
 import { toast } from "../parts/toast";
-import { lines, text, time, type FormField, type Values } from "../kit/form";
+import { lines, text, type FormField, type Values } from "../kit/form";
 import { MANAGE, readAll } from "../kit/load";
-import { ConfirmButton, FormButton, SecretDialog, Section, when, type Secret } from "../kit/parts";
+import { ConfirmButton, FormButton, SecretDialog, Section, type Secret } from "../kit/parts";
 import { Table } from "../kit/table";
 import type { Link, Module, Plant } from "./model";
 import { linkSecret } from "./people";
@@ -46,7 +46,7 @@ async function readPlaces(plant: string): Promise<Places> {
   return { content, modules };
 }
 
-function limitFields({ content, modules }: Places, limits: Limits | null, values: Values): readonly FormField[] {
+function limitFields({ content, modules }: Places, zone: string, limits: Limits | null, values: Values): readonly FormField[] {
   const isLimited = PLACES.some((name) => limits?.[name].length);
   const options = {
     floors: content.floors.map(({ id, name }) => [id, name] as const),
@@ -62,15 +62,15 @@ function limitFields({ content, modules }: Places, limits: Limits | null, values
   return [
     { kind: "choice", name: "access", label: t("console.plants.access"), value: isLimited ? "some" : "whole", options: [["whole", t("console.plants.whole")], ["some", t("console.plants.only_places")]] },
     ...((values.access ?? (isLimited ? "some" : "whole")) === "some" ? places : []),
-    { kind: "text", name: "validFrom", label: t("console.plants.from"), type: "datetime-local", value: toLocal(limits?.validFrom) },
-    { kind: "text", name: "validUntil", label: t("console.plants.until"), hint: t("console.plants.until_about"), type: "datetime-local", value: toLocal(limits?.validUntil) },
+    { kind: "text", name: "validFrom", label: t("console.plants.from"), type: "datetime-local", value: toLocal(limits?.validFrom, zone) },
+    { kind: "text", name: "validUntil", label: t("console.plants.until"), hint: t("console.plants.until_about", { zone }), type: "datetime-local", value: toLocal(limits?.validUntil, zone) },
   ];
 }
 
 /** The limits of the form; null if the person may use the whole plant at any time. */
-function limitsOf(values: Values): object | null {
+function limitsOf(values: Values, zone: string): object | null {
   const [floors, ambients, modules] = PLACES.map((name) => lines(values, name));
-  const limits = { floors, ambients, modules, validFrom: time(values, "validFrom"), validUntil: time(values, "validUntil") };
+  const limits = { floors, ambients, modules, validFrom: toInstant(text(values, "validFrom"), zone), validUntil: toInstant(text(values, "validUntil"), zone) };
   return Object.values(limits).some((value) => (Array.isArray(value) ? value.length : value)) ? limits : null;
 }
 
@@ -83,10 +83,12 @@ function placeWords({ content, modules }: Places, limits: Limits | null): string
 export function Members({ plant, onChanged }: { plant: Plant; onChanged: () => Promise<void> }) {
   const [secret, setSecret] = useState<Secret | null>(null);
   const places = useLoad(`places ${plant.id}`, () => readPlaces(plant.id)).data ?? NO_PLACES;
+  const zone = knownZone(plant.timeZone) ?? OWN_ZONE;
+  const time = (at: string | null | undefined): string => (at ? formatTime(new Date(at), new Date(), zone) : "–");
   const path = `${MANAGE}/plants/${plant.id}`;
   const invite = async (values: Values): Promise<void> => {
     const email = text(values, "email");
-    const { link } = await api.post<{ link: Link | null }>(`${path}/invitations`, { email, limits: limitsOf(values) });
+    const { link } = await api.post<{ link: Link | null }>(`${path}/invitations`, { email, limits: limitsOf(values, zone) });
     setSecret(link && linkSecret(link));
     if (link?.mailed) toast(t("console.people.link_mailed", { email }));
     await onChanged();
@@ -99,8 +101,8 @@ export function Members({ plant, onChanged }: { plant: Plant; onChanged: () => P
           title={t("console.plants.limits_of", { email })}
           submit={t("console.save")}
           look="quiet"
-          fields={(values) => limitFields(places, limits, values)}
-          onSubmit={(values) => api.patch(`${path}/${which}`, { limits: limitsOf(values) }).then(onChanged)}
+          fields={(values) => limitFields(places, zone, limits, values)}
+          onSubmit={(values) => api.patch(`${path}/${which}`, { limits: limitsOf(values, zone) }).then(onChanged)}
         />
         <ConfirmButton label={t("console.plants.withdraw")} question={t("console.plants.withdraw_about", { email })} onConfirm={() => api.delete(`${path}/${which}`).then(onChanged)} />
       </span>
@@ -113,7 +115,7 @@ export function Members({ plant, onChanged }: { plant: Plant; onChanged: () => P
           label={t("console.plants.invite")}
           about={t("console.plants.invite_about")}
           icon="add"
-          fields={(values) => [{ kind: "text", name: "email", label: t("console.email"), type: "email", required: true }, ...limitFields(places, null, values)]}
+          fields={(values) => [{ kind: "text", name: "email", label: t("console.email"), type: "email", required: true }, ...limitFields(places, zone, null, values)]}
           onSubmit={invite}
         />
       }
@@ -126,8 +128,8 @@ export function Members({ plant, onChanged }: { plant: Plant; onChanged: () => P
           { title: t("console.email"), value: ({ email }) => email },
           { title: t("console.plants.role"), value: ({ role }) => valueWords("role", role) },
           { title: t("console.plants.access"), value: ({ limits }) => placeWords(places, limits) },
-          { title: t("console.plants.from"), value: ({ limits }) => limits?.validFrom ?? null, cell: ({ limits }) => when(limits?.validFrom) || "–" },
-          { title: t("console.plants.until"), value: ({ limits }) => limits?.validUntil ?? null, cell: ({ limits }) => when(limits?.validUntil) || "–" },
+          { title: t("console.plants.from"), value: ({ limits }) => limits?.validFrom ?? null, cell: ({ limits }) => time(limits?.validFrom) },
+          { title: t("console.plants.until"), value: ({ limits }) => limits?.validUntil ?? null, cell: ({ limits }) => time(limits?.validUntil) },
         ]}
         actions={actions}
         empty=""
