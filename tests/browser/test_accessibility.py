@@ -84,7 +84,7 @@ async def test_all_pages_are_accessible(
     async with serve_auth_setup(terms=None) as setup, screen_of(chromium, setup, "en") as tab:
         await PageWalk(tab.page, setup, looking(tab, "en")).walk_without()
     elsewhere = terms_at("https://terms.example/2027")
-    async with serve_auth_setup(terms=elsewhere) as setup, screen_of(chromium, setup, "en") as tab:
+    async with serve_auth_setup(terms=elsewhere, has_door=True) as setup, screen_of(chromium, setup, "en") as tab:
         await PageWalk(tab.page, setup, looking(tab, "en")).walk_terms_elsewhere()
     assert found == []
     assert seen.templates == all_templates()

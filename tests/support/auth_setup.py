@@ -65,6 +65,7 @@ class AuthSetup:
         terms: Terms | None = TERMS,
         operator_name: str | None = None,
         default_language: str = "en",
+        has_door: bool = False,
     ) -> None:
         self.env = of
         self.store, self.clock, self.people, self.audit = of.store, of.clock, of.people, of.audit
@@ -103,6 +104,7 @@ class AuthSetup:
                 terms=terms,
                 operator_name=operator_name,
                 default_language=default_language,
+                has_door=has_door,
                 passkeys=self.passkeys,
             )
         self.client = Client("sunrise", APP_NAME, redirect_uris=(redirect_uri,), scopes=tuple(SCOPES))

@@ -52,11 +52,13 @@ class PageWalk(FactorPages):
         await self.stop("passkeys-not-here", "passkeys.title")
 
     async def walk_terms_elsewhere(self) -> None:
-        """The page that differs on a gateway whose terms are at another address."""
+        """The pages that differ on a gateway with pages at /, whose terms are at another address."""
         await self.setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
         await self.log_in(ANNA.email)
         await self.open("/auth/account/terms")
         await self.stop("terms-elsewhere", "terms.title")
+        await self.open("/auth/acount")
+        await self.stop("not-found-with-a-door", "not_found.title")
 
     async def prepare(self) -> None:
         setup = self.setup
@@ -122,16 +124,15 @@ class PageWalk(FactorPages):
         await self.open(link)
         await self.stop("link-used", "link.used_title")
         old = await self.setup.link(ANNA)
-        self.setup.clock.at += LINK_LIFETIME
-        await self.open(old)
-        await self.stop("link-expired", "link.expired_title")
-        await self.open(self.setup.people.offer_first_operator().url or "")
+        await self.open((self.setup.people.offer_first_operator().url or "").removeprefix(BASE_URL))
         await self.stop("first-operator", "link.claim_title")
         await self.send(email="olga", password=NEW, repeated=NEW)
         await self.stop("first-operator-no-email", "link.claim_title")
         self.setup.clock.at += LINK_LIFETIME
         await self.send(email="olga@example.com", password=NEW, repeated=NEW)
         await self.stop("first-operator-expired", "link.expired_title")
+        await self.open(old)
+        await self.stop("link-expired", "link.expired_title")
         await self.open("/auth/acount")
         await self.stop("not-found", "not_found.title")
 
