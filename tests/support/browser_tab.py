@@ -29,12 +29,10 @@ _FIND_BARRIERS = """
 Rules = Literal["all", "colours", "structure"]
 _COLOURS = ("color-contrast", "link-in-text-block")
 """The rules that depend on the colour scheme. They take most of the time."""
-_MORE_RULES = {"target-size": {"enabled": True}}
-"""Rules that axe-core does not use by default: targets have at least 24 pixels, or enough room (WCAG 2.2)."""
 _OPTIONS: dict[Rules, dict[str, object]] = {
-    "all": {"rules": _MORE_RULES},
+    "all": {},
     "colours": {"runOnly": _COLOURS},
-    "structure": {"rules": {**_MORE_RULES, **{rule: {"enabled": False} for rule in _COLOURS}}},
+    "structure": {"rules": {rule: {"enabled": False} for rule in _COLOURS}},
 }
 
 ServeAuthSetup = Callable[..., AbstractAsyncContextManager[AuthSetup]]
