@@ -14,7 +14,10 @@ class WindowLimiter:
         self._spans: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
     def wait(self, key: str, now: float) -> float:
-        """Return the seconds until the span ends if the allowance is used up, otherwise 0."""
+        """If the key has used all that it may use in this span of time, return the seconds until the span ends.
+
+        Otherwise return 0.
+        """
         begun, counted = self._spans.get(key, (now, 0))
         left = begun + self._span - now
         return left if counted >= self._allowance and 0 < left <= self._span else 0.0

@@ -119,7 +119,8 @@ class Plug(Device[PlugState]):
     """A plug. It uses power while it is on.
 
     The option `load` names an appliance, and the option `watts` gives its power. Without these options, the seed of the
-    simulator selects an appliance. If this appliance never uses the power of the stored state, the plug uses the stored power.
+    simulator selects an appliance. The stored state has a power in watts. If the selected appliance can never have this power,
+    the plug uses the stored value.
     """
 
     __slots__ = ("_counter", "_load", "_schedule")

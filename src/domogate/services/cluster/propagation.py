@@ -49,7 +49,10 @@ class ProgressMessenger(Protocol):
 
 
 class Propagation:
-    """Knows which changes of this gateway all others have applied, and tells the others what this gateway has applied."""
+    """Knows which changes of this gateway have been applied by all other gateways.
+
+    Tells the others which of their changes this gateway has applied.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,7 @@
-"""One batch of deliveries to one receiver. Modules are delivered in parallel, the events of each module in order."""
+"""One batch of deliveries to one receiver.
+
+Events of different modules are delivered in parallel, and events of the same module in their order.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
