@@ -117,7 +117,7 @@ async def test_each_number_leads_to_its_list(chromium: Browser, demo: Gateway) -
         refused = re.compile(r"/manage/v1/audit\?.*action=login.*second.*successful=false.*since=20")
         async with walk.page.expect_request(refused):
             await walk.page.get_by_role("region", name="Refused logins").get_by_role("link").click()
-        assert await walk.shows("Only: login, second factor, Not successful, From")
+        assert await walk.shows("Only: Login, Second step of the login, Not successful, From")
         await walk.page.go_back()
         await walk.page.get_by_role("link", name="Look at it").click()
         await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Drivers")

@@ -38,7 +38,7 @@ AUTH = (
     *("POST account/second-factor/on", "POST account/second-factor/off", "POST account/passkeys"),
     *("POST account/passkeys/change", "POST account/passkeys/remove", "POST account/recovery-codes"),
     *("POST account/profile", "POST account/email", "POST account/email/confirm", "POST account/delete"),
-    "POST account/terms",
+    *("POST account/terms", "GET first-operator?token={}", "POST first-operator"),
 )
 """Paths under /auth/."""
 MARK = "sent-by-a-stranger-"
@@ -56,6 +56,7 @@ _FORMS = {
     "login/set-up": {"secret": "{}", "code": "{}"},
     "login/forgotten": {"email": "{}@example.com"},
     "password": {"token": "{}", "password": "{}"},
+    "first-operator": {"token": "{}", "email": "{}@example.com", "password": "{}", "repeated": "{}"},
 }
 FROM_LOGIN_PAGE = ("/auth/login", "/auth/login/passkey", "/auth/login/forgotten")
 """Forms with the token of the login page, without which they have no effect."""

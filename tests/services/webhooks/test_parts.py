@@ -16,6 +16,7 @@ from domogate.ports import Delivered, Undelivered
 from domogate.services.webhooks.backoff import FIRST, LONGEST, LONGEST_ASKED_FOR, retry_delay
 from domogate.services.webhooks.batch import AT_ONCE, Delivery, DeliveryBatch, Outcome
 from domogate.services.webhooks.signing import message_id, new_webhook_secret, sign_delivery
+from domogate.services.webhooks.timers import Timers
 from support.stores import HOUSE, an_id
 
 
@@ -120,3 +121,13 @@ class TestRounds:
             assert untried == list(range(len(verdicts) - len(untried), len(verdicts)))
             bad = [outcome for outcome in verdicts if outcome not in (Outcome.ACCEPTED, Outcome.SKIPPED, Outcome.NOT_TRIED)]
             assert len(bad) <= 1
+
+
+class TestTimers:
+    def test_a_clock_that_was_ahead_while_a_time_was_set_is_noticed_later(self) -> None:
+        timers = Timers()
+        timers.set(1_000_005.0, an_id(1), now=1_000_000.0)
+        assert not timers.was_set_back(999_990.0, seconds=30.0)
+        assert timers.was_set_back(500_000.0, seconds=30.0)
+        timers.clear()
+        assert not timers.was_set_back(500_000.0, seconds=30.0)

@@ -236,6 +236,8 @@ class Dispatcher:
                 self._begin(self._repeat(self._load), "read webhooks")
             elif isinstance(event, WebhookChanged):
                 if self._accepts(event.of_plant):
+                    if (known := self._workers.get(event.webhook_id)) is not None:
+                        known.reload = True  # A delivery that starts before the webhook is read must have the new secret.
                     self._begin(self._repeat(partial(self._refresh, event.webhook_id)), f"read webhook {event.webhook_id}")
             elif isinstance(event, GrantRevoked | UserChanged):
                 self._wake_all(id for id, worker in self._workers.items() if _depends_on(worker.webhook, event))
@@ -282,7 +284,7 @@ class Dispatcher:
                 if webhook_id not in self._run_again or worker.is_stopping:
                     break
             if next_at is not None:
-                self._timers.set(next_at, webhook_id)
+                self._timers.set(next_at, webhook_id, self._clock.now())
         finally:
             del self._running[webhook_id]
             if webhook_id in self._run_again:
@@ -327,7 +329,7 @@ class Dispatcher:
         offset = self._clock.now() - loop.time()
         while True:
             now = self._clock.now()
-            if abs(now - loop.time() - offset) > _CLOCK_JUMP:
+            if abs(now - loop.time() - offset) > _CLOCK_JUMP or self._timers.was_set_back(now, _CLOCK_JUMP):
                 self._forget_timers()
                 prune_at = 0.0
             offset = now - loop.time()

@@ -13,9 +13,11 @@ class Timers:
     def __init__(self) -> None:
         self._heap: list[tuple[float, Id]] = []
         self._time_of: dict[Id, float] = {}
+        self._set_at = 0.0
         self._changed = asyncio.Event()
 
-    def set(self, at: float, webhook_id: Id) -> None:
+    def set(self, at: float, webhook_id: Id, now: float) -> None:
+        self._set_at = max(self._set_at, now)
         if self._time_of.get(webhook_id) != at:
             self._time_of[webhook_id] = at
             heapq.heappush(self._heap, (at, webhook_id))
@@ -27,6 +29,11 @@ class Timers:
     def clear(self) -> None:
         self._heap.clear()
         self._time_of.clear()
+        self._set_at = 0.0
+
+    def was_set_back(self, now: float, seconds: float) -> bool:
+        """Whether the clock has gone back by more than these seconds since a time was set."""
+        return self._set_at - now > seconds
 
     def has_due(self, now: float) -> bool:
         return any(at <= now for at in self._time_of.values())
