@@ -249,6 +249,16 @@ class TestChangesOfOthers:
         await member.record([on(2)])
         assert StateChanged not in map(type, recorded.events)
 
+    async def test_after_an_event_of_a_newer_version_nothing_is_known_any_more(
+        self, open_store: OpenStore, postgres_url: str, connection: "psycopg.Connection[tuple[int, ...]]"
+    ) -> None:
+        member = await open_store(postgres_url, member=True)
+        recorded = record_changes(member)
+        connection.execute(INSERT.replace('"was":"user"', '"was":"an idea of a later year"').encode())
+        connection.commit()
+        await member.save_user(CARLA)
+        assert [type(event) for event in recorded.events] == [ChangesLost, UserChanged]
+
     async def test_poll_now_reads_them_at_once(self, open_store: OpenStore, postgres_url: str) -> None:
         first = await open_store(postgres_url, member=True)
         second = await open_store(postgres_url, member=True, poll=3600.0)

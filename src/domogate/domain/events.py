@@ -88,7 +88,10 @@ class SparePartsChanged(_Event, tag="spare parts", frozen=True, gc=False):
 
 
 class ChangesLost(_Event, tag="lost", frozen=True, gc=False):
-    """This process missed changes that are not stored any more, so anything may have changed. This event is never stored."""
+    """This process missed changes, so anything may have changed. This event is never stored.
+
+    The changes are not stored any more, or a newer version wrote them.
+    """
 
 
 Event = (

@@ -1,5 +1,6 @@
 """Encodes values as JSON text for columns, and e-mail addresses as keys."""
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -7,7 +8,7 @@ from sqlalchemy import Row
 
 from domogate.domain.commands import Command
 from domogate.domain.devices import Capability, Metric
-from domogate.domain.events import Event
+from domogate.domain.events import ChangesLost, Event
 from domogate.domain.limits import Limits
 from domogate.domain.people import GrantType
 from domogate.domain.plants import Detail
@@ -36,7 +37,7 @@ def to_json_or_none(value: Any) -> str | None:
 decode_state = msgspec.json.Decoder[State](State).decode
 decode_absence = msgspec.json.Decoder(Absence).decode
 decode_command = msgspec.json.Decoder[Command](Command).decode
-decode_event = msgspec.json.Decoder[Event](Event).decode
+_decode_event: Callable[[str], Event] = msgspec.json.Decoder[Event](Event).decode
 decode_detail = msgspec.json.Decoder[Detail](Detail).decode
 decode_metrics = msgspec.json.Decoder(tuple[Metric, ...]).decode
 decode_capabilities = msgspec.json.Decoder(tuple[Capability, ...]).decode
@@ -48,6 +49,18 @@ decode_test = msgspec.json.Decoder(EmergencyTest).decode
 decode_limits = msgspec.json.Decoder(Limits).decode
 decode_summary = msgspec.json.Decoder(ImportSummary).decode
 decode_parts = msgspec.json.Decoder(tuple[SparePart, ...]).decode
+
+
+def decode_event(text: str) -> Event:
+    """Return the stored event. Return ChangesLost for an event that only a newer version knows.
+
+    During an upgrade, a gateway of the newer version may write to the same database. This version does not know what the event
+    changes, so it forgets all that it knows, and reads it from the store again.
+    """
+    try:
+        return _decode_event(text)
+    except msgspec.ValidationError:
+        return ChangesLost()
 
 
 def to_row(value: msgspec.Struct, /, **stored: Any) -> dict[str, Any]:
