@@ -25,7 +25,10 @@ from domogate.ports import Hasher, ImportDifference, ImportSummary, Store
 from domogate.services.refusals import Conflict, Invalid
 
 AT_ONCE = 2_000
-"""If the file (with pruning, also the store) has at most this number of modules, the file is imported in one transaction."""
+"""A file with at most this number of modules is imported in one transaction.
+
+With pruning, this is done only if the store also has at most this number of modules.
+"""
 _MOST_PREVIEWED = 50_000
 """A preview with pruning lists the removed records in memory, so the store may have at most this number of modules."""
 _MOST_SHOWN = 20
@@ -130,7 +133,7 @@ class EstateFiles:
             raise Invalid(f"The document has mistakes:\n{shown}{rest}.") from None
 
     async def _check_pruning(self, file: EstateFile, prune: bool, by: Id) -> None:
-        """Raises Conflict if the import would remove the operator who imports."""
+        """Raises Conflict if the import would remove the operator who imports the file."""
         user = await self._store.find_user(by) if prune else None
         if user is not None and not any(user.email == one.email or user.id == one.id for one in file.estate.users):
             raise Conflict(f"The document does not contain your own account, {user.email}, so pruning would remove it. Add it.")
@@ -187,7 +190,8 @@ def _print_for_history(people: Estate, plants: Iterable[EstatePlant]) -> str | N
 
 
 def _without_secrets(people: Estate) -> Estate:
-    """Return the estate without the passwords and second factors of users. An import does not change the stored ones.
+    """Return the estate without the passwords and second factors of users. An import of this estate does not change the stored
+    passwords and second factors.
 
     The estate still has the hashes of keys and of the secrets of applications: these keys and secrets are long and random.
     """

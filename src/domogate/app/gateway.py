@@ -163,7 +163,7 @@ class Gateway:
         """Start all parts. Returns the ASGI application.
 
         With `named_drivers`, raises UnnamedDriversError if the simulator would drive a module only because no estate file names
-        the driver of this module. Then nothing is left running.
+        the driver of this module. In this case no part is left running.
         """
         self.store.listen(self.read_model.apply)
         for listener in (
@@ -220,7 +220,10 @@ class Gateway:
         self.must_stop.set()
 
     def drain(self) -> None:
-        """Report not ready, hand over the plants to other gateways, and end the streams. Running requests can still finish."""
+        """Report that the gateway is not ready, hand over its plants, and end the streams.
+
+        Running requests can still finish.
+        """
         self._ready = False
         self.placement.begin_leave()
         self.hub.drain()

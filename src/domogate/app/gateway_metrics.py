@@ -93,7 +93,10 @@ def count_requests(metrics: Metrics) -> dict[str, RequestCounts]:
 
 
 def _name_operations() -> Iterator[tuple[str, str]]:
-    """Yield pairs for each family: an operation, or the first segment of the family's paths, and the name of the family."""
+    """Yield pairs.
+
+    The first value is an operation of a family, or the first segment of its paths. The second value is the name of the family.
+    """
     for family in FAMILIES:
         yield family.root, family.slug
         yield from ((operation.id, family.slug) for operation in family.operations)

@@ -30,7 +30,8 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 async def move_store(settings: Settings, target: str, opened: Callable[[int], "MoveProgress"]) -> tuple[Moved, Comparison]:
-    """Copy everything to the database `target`, and compare the two. `opened` is called with the number of rows to copy.
+    """Copy everything to the database `target`, and compare the two databases. `opened` is called with the number of rows to
+    copy.
 
     Raises MoveRefused, GatewayRuns, or an error of the database.
     """
@@ -57,7 +58,7 @@ def _copy(source: str, target: str, opened: Callable[[int], MoveProgress]) -> Mo
 
 
 async def _compare(before: Settings, after: Settings) -> Comparison:
-    """Ask both stores the same questions about a sample, and verify the audit chain. Raises MoveRefused."""
+    """Ask both stores the same questions about a sample of the data, and verify the audit chain. Raises MoveRefused."""
     clock = SystemClock()
     old, new = (open_store(settings, clock, gateway=False) for settings in (before, after))
     await old.start()

@@ -19,7 +19,7 @@ _log = structlog.get_logger(__name__)
 
 
 class FirstStart:
-    """Finds out whether nobody can operate the gateway yet."""
+    """Finds out whether the gateway is new: it has no active operator yet."""
 
     def __init__(self, store: OperatorStore) -> None:
         self._store = store
@@ -29,7 +29,7 @@ class FirstStart:
     async def is_new(self) -> bool:
         """Return whether the gateway has no active operator yet.
 
-        The store is asked at most once a second. After an operator was found, it is not asked any more.
+        The store is asked at most once a second. After an operator was found, the store is not asked any more.
         """
         if not self._has_operator and time.monotonic() - self._checked_at >= _CHECK_SECONDS:
             self._checked_at = time.monotonic()

@@ -71,7 +71,7 @@ def build_sealer(settings: Settings) -> Sealer:
 
 
 def build_knowledge(settings: Settings, store: Store) -> KnowledgeBound:
-    """Return the limit on the time for which a member of a cluster may not know the changes of other members.
+    """Return the limit on the time for which changes of other members of the cluster may be unknown to this gateway.
 
     A gateway that is alone knows all changes, so its limit is infinite.
     """
@@ -82,7 +82,7 @@ def build_keyring(settings: Settings, store: Store, clock: Clock, knowledge: Kno
     # A retired key must be kept until all tokens that it signed have expired.
     retired_kept = max(DAY, settings.access_token_lifetime, settings.id_token_lifetime)
     if settings.cluster is None:
-        knowledge = None  # A single gateway has no bound, so tokens are verified without this check.
+        knowledge = None  # A single gateway knows all changes, so tokens are verified without a check of its knowledge.
     return KeyRing(store, clock, algorithm=settings.signing_algorithm, retired_kept=retired_kept, knowledge=knowledge)
 
 

@@ -17,11 +17,11 @@ class Placement(Protocol):
     """Decides which plants this gateway drives, and carries orders to the gateway that drives a plant."""
 
     held: Holdings | None
-    """The shards that this gateway drives. None means all plants."""
+    """The shards that this gateway drives. None means that this gateway drives all plants."""
     fabric: Fabric
 
     def wrap(self, application: ASGIApp) -> ASGIApp:
-        """Return an application that sends the answer to a write when all gateways of the cluster know the change."""
+        """Return an application that delays the answer to a write until all gateways of the cluster know the change."""
         ...
 
     @property

@@ -1,8 +1,8 @@
 """Runs several gateways of a cluster on one machine and one port: `domogate serve --processes N` (Decision 0093).
 
-A supervisor starts the processes and starts them again if they end. A pair of sockets connects the supervisor with each
-process. A process sends a byte when it accepts requests. When the supervisor closes its socket, or ends, the process finishes
-its requests and ends.
+A supervisor starts the processes. When a process ends, the supervisor starts it again. A pair of sockets connects the
+supervisor with each process. When a process accepts requests, it sends a byte to the supervisor. When the supervisor ends or
+closes its socket of the pair, the process finishes its requests and ends.
 """
 
 import asyncio
@@ -27,15 +27,15 @@ PROCESS = "DOMOGATE_PROCESS"
 """The environment variable with the number of a process and the file descriptor of its socket."""
 _READY = b"r"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
-"""In seconds: the pauses before a process that ended is started again."""
+"""In seconds: the first and the longest pause before a process that has ended is started again."""
 _HEALTHY = 60.0
-"""In seconds. After a process has run for this time, the next pause is short again."""
+"""In seconds. If a process has run for at least this time before it ends, the next pause is `_FIRST_PAUSE` again."""
 _DRAINS, _SLACK = 2, 10.0
-"""A process is killed if it has not ended after this number of drain times plus this number of seconds."""
+"""A stopping process is killed if it still runs after `_DRAINS` times the setting `drain` plus `_SLACK` seconds."""
 
 
 class GatewayProcess:
-    """One process, as it sees itself: its number, and the socket to the supervisor."""
+    """This process, if a supervisor started it: its number, and the socket to the supervisor."""
 
     def __init__(self, number: int, control: socket.socket) -> None:
         self.number = number
@@ -56,7 +56,7 @@ class GatewayProcess:
 
 
 def open_process() -> GatewayProcess | None:
-    """Return the number and the socket of this process, or None if no supervisor started it."""
+    """Return the number and the socket of this process, or None if no supervisor started this process."""
     given = os.environ.pop(PROCESS, None)
     if given is None:
         return None
@@ -84,13 +84,14 @@ class Supervisor:
     async def run(self, on_ready: Callable[[int], Awaitable[None]]) -> int:
         """Run until SIGTERM or SIGINT. `on_ready` is called once with the port, when all processes accept requests.
 
-        Returns 0, or the exit code of the first process if this process could not start. Raises CannotListen.
+        Returns 0 after a signal to stop. If process 1 ends before it accepts requests, returns its exit code, or 1 if this code
+        is 0. Raises CannotListen.
         """
         setup_logs(self._settings.log_level, self._settings.log_format, process="supervisor")
         host = self._settings.host
         async with server.listen(host, self._settings.port) as free:
-            port = free.port  # Not shared here, so this fails if another program uses the port.
-        async with server.listen(host, port, reuse_port=True):  # Keeps the port while processes end and start.
+            port = free.port  # Without reuse_port, `listen` fails if another program uses the port.
+        async with server.listen(host, port, reuse_port=True):  # Keeps the port reserved while processes end and start.
             with self._stopped_by_signals():
                 return await self._run(port, on_ready)
 
@@ -117,19 +118,23 @@ class Supervisor:
         finally:
             self._stopping.set()
             for process in self._running.values():
-                with suppress(ProcessLookupError):  # It has just ended.
+                with suppress(ProcessLookupError):  # The process has just ended.
                     process.kill()
             await asyncio.gather(*keepers)
         return 0
 
     async def _wait_until(self, is_true: Callable[[], bool]) -> None:
-        """Wait until `is_true` returns True, or until a signal to stop."""
+        """Wait until `is_true` returns True, or until the supervisor gets a signal to stop."""
         while not is_true() and not self._stopping.is_set():
             self._changed.clear()
             await self._changed.wait()
 
     async def _keep(self, number: int, port: int, running: asyncio.Task[int] | None) -> None:
-        """Run the process, and start it again when it ends, with growing pauses."""
+        """Run the process with this number.
+
+        When it ends, start it again after a pause. Each pause is longer than the pause before it. `running` is given if the
+        process is running already.
+        """
         pause = _FIRST_PAUSE
         while running is not None or not self._stopping.is_set():
             started_at = time.monotonic()
@@ -144,7 +149,7 @@ class Supervisor:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _run_once(self, number: int, port: int) -> int:
-        """Run the process until it ends. Returns its exit code."""
+        """Start the process with this number, and wait until it ends. Returns its exit code."""
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         with ours, theirs:
@@ -189,10 +194,10 @@ class Supervisor:
                 loop.remove_signal_handler(number)
 
     def _on_signal(self) -> None:
-        """The first signal drains the processes, the second signal aborts them."""
+        """The first signal drains the processes. The second signal sends SIGTERM to each process."""
         if self._stopping.is_set():
             for process in self._running.values():
-                with suppress(ProcessLookupError):  # It has just ended.
+                with suppress(ProcessLookupError):  # The process has just ended.
                     process.terminate()
         self._stopping.set()
         self._changed.set()
@@ -215,7 +220,7 @@ async def _wait(event: asyncio.Event, seconds: float) -> None:
 
 
 def this_command() -> list[str]:
-    """Return the command line that starts this program once more."""
+    """Return a command line that starts this program with the same arguments."""
     return [sys.executable, "-m", "domogate.cli", *sys.argv[1:]]
 
 

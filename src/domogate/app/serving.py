@@ -30,9 +30,9 @@ async def serve(
 ) -> None:
     """Run until SIGTERM or SIGINT, then drain. `on_ready` is called as soon as requests are accepted.
 
-    `process` is given if this process is one of several on the same port. Then `serve` also ends when the supervisor says so.
-    If the gateway cannot start, raises BadSettings, GatewayRuns, OtherCluster, DatabaseUnusable (the database is damaged) or,
-    only with `named_drivers`, UnnamedDriversError.
+    `process` is given if this process is one of several on the same port. In this case `serve` also ends when the supervisor
+    says so. If the gateway cannot start, raises BadSettings, GatewayRuns, OtherCluster, DatabaseUnusable (the database is
+    damaged) or, only with `named_drivers`, UnnamedDriversError.
     """
     number = None if process is None else process.number
     setup_logs(settings.log_level, settings.log_format, process=number)
@@ -56,7 +56,7 @@ async def serve(
         with only_gateway(settings):
             try:
                 application = await gateway.start(named_drivers=named_drivers)
-            except OtherCluster:  # All other parts have started.
+            except OtherCluster:  # All parts except the cluster have started.
                 await _stop(gateway, settings.drain)
                 raise
 

@@ -34,7 +34,7 @@ def only_gateway(settings: Settings) -> Iterator[None]:
 def _lock(descriptor: int, folder: Path) -> None:
     try:
         import fcntl
-    except ImportError:  # Windows has no such locks.
+    except ImportError:  # Windows has no locks of this kind.
         return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

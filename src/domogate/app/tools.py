@@ -145,7 +145,7 @@ async def read_shard_map(settings: Settings) -> ShardMap | None:
     """Return the members of the cluster and the holders of shards. Return None if the database is not PostgreSQL."""
     if settings.database is None or find_database_file(settings) is not None:
         return None
-    from domogate.stores.leases import open_leases  # Commands on SQLite do not need it.
+    from domogate.stores.leases import open_leases  # Commands on SQLite do not need this import.
 
     leases = open_leases(settings.database)
     try:

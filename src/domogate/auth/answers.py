@@ -28,7 +28,7 @@ def json_answer(status: int, body: Any, headers: Mapping[str, str] = NO_STORE) -
 def public_json(body: Any) -> Response:
     """Return a JSON response that is the same for all callers. Clients may cache it for five minutes.
 
-    A client that gets a token with an unknown key id (`kid`) fetches the keys again earlier.
+    A client that gets a token with an unknown key id (`kid`) does not wait so long before it fetches the keys again.
     """
     return json_answer(200, body, _CACHED)
 

@@ -94,7 +94,8 @@ def find_return(pairs: Pairs, client: Client) -> ReturnAddress:
     if not named and len(client.redirect_uris) > 1:
         raise BadRedirect(f"The parameter redirect_uri is missing, and {client.name} has more than one registered.", advice)
     uri = named[0] if named else client.redirect_uris[0]
-    # The gateway's own pages are at one address. They get no exception, because their client needs no consent.
+    # For the gateway's own pages, the port must match too: the pages are always at the same address, and their client needs no
+    # consent.
     any_port = not client.confidential and client.id != PAGES_CLIENT
     if "#" in uri or not any(matches(uri, registered, any_port=any_port) for registered in client.redirect_uris):
         raise BadRedirect(explain_mismatch(uri, client), advice)

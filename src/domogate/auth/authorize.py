@@ -43,7 +43,10 @@ A browser would change line breaks in plain text.
 """
 _FOR_THE_PAGE = ("redirect_uri", "ui_locales")
 _SINCE = "login_since"
-"""This parameter is added to the request when the person must log in again. It holds the time of that redirect, with a MAC."""
+"""The gateway adds this parameter to the request when it sends the person to the login page.
+
+Its value is the time of this redirect, with a MAC.
+"""
 _ADVICE = "GET the authorization endpoint with the parameters in the query (RFC 6749 §4.1.1)."
 
 
@@ -174,7 +177,10 @@ class AuthorizeEndpoint:
         )
 
     async def _find_since(self, asked: AuthorizationRequest) -> float | None:
-        """Return the time when this gateway sent the person to the login page for this request, or None if it did not."""
+        """Return the time at which this gateway sent the person to the login page for this request.
+
+        Return None if the gateway did not send the person there.
+        """
         since, _, mac = asked.parameters.get(_SINCE, "").partition(".")
         if mac and await self._authorization.login_mac.verify(self._to_sign(asked, since), mac):
             return int(since) / 1000
@@ -233,8 +239,8 @@ class AuthorizeEndpoint:
     def _send_back(self, back: ReturnAddress, parameters: Mapping[str, str]) -> Response:
         """Adds `state` and `iss` to the response. `iss` prevents a mix-up with another provider (RFC 9207).
 
-        `iss` is never the last parameter: some applications read everything after the last parameter that they know as the
-        value of that parameter.
+        Some applications search for the last parameter that they know, and use the whole rest of the text as its value. So
+        `iss` is never the last parameter.
         """
         state = {} if back.state is None else {"state": back.state}
         *others, last = {**parameters, **state}.items()

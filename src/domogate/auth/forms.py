@@ -74,7 +74,10 @@ async def read_pairs(request: Request, max_body: int) -> Pairs:
 
 
 def read_basic(request: Request) -> tuple[str, str] | None:
-    """Client id and secret from HTTP Basic (RFC 6749 §2.3.1), or None if the request has no such header. Raises OAuthFault."""
+    """Return client id and secret from HTTP Basic (RFC 6749 §2.3.1), or None if the request does not use HTTP Basic.
+
+    Raises OAuthFault.
+    """
     headers = request.headers.getlist("authorization")
     if len(headers) > 1:
         raise _invalid("There are two Authorization headers.")

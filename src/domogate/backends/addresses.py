@@ -41,7 +41,7 @@ class AllowedAddresses:
         self._networks = tuple(ip_network(network) for network in networks)
 
     def is_listed(self, address: Address) -> bool:
-        """Whether the operator allowed the IP address. For such an address, TLS is not required."""
+        """Whether the operator allowed the IP address. For an IP address that the operator allowed, TLS is not required."""
         mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
         return any(address in network or (mapped is not None and mapped in network) for network in self._networks)
 
@@ -106,7 +106,8 @@ def _parse_literal(host: str) -> Address | None:
         return ip_address(host)
     except ValueError:
         pass
-    # Browsers and the C library read a host whose last label is a number as an IPv4 address, in several notations.
+    # If the last label of a host is a number, browsers and the C library read the host as an IPv4 address. They know several
+    # notations.
     if ":" in host or _NUMERIC_LABEL(host.rstrip(".").rpartition(".")[2]):
         raise _wrong(f"{host} is not an address in the usual notation, such as 192.0.2.1 or [2001:db8::1]")
     return None

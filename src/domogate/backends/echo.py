@@ -13,7 +13,10 @@ _XML = "application/xml"
 _MAX_ANSWER: Final = 1 << 20
 FAILING: Final = b"<vehicleType>echo-fails</vehicleType>"
 SLEEPING: Final = b"<vehicleType>echo-sleeps</vehicleType>"
-"""FAILING and SLEEPING are parts of a document. A developer sends them to cause an error of the embedded echo in the demo."""
+"""FAILING and SLEEPING are pieces of XML.
+
+A developer sends a document with one of them to cause an error of the embedded echo in the demo.
+"""
 
 
 class HttpEchoBackend:

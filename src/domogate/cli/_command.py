@@ -64,7 +64,7 @@ def summarize(group: typer.Typer) -> str:
 class FlagGroup(msgspec.Struct, frozen=True):
     """Base class of flags that several commands share.
 
-    If a command has a parameter of such a class, each field of the class becomes a flag of the command.
+    If the type of a command's parameter is a subclass of this class, each field of the subclass becomes a flag of the command.
     """
 
     @classmethod

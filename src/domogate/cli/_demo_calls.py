@@ -129,5 +129,5 @@ def _candidates(one: EstatePlant, proposal: Proposal) -> Iterator[_Candidate]:
     for room, modules in rooms:
         fitting = [module.id for module in modules if module.kind in proposal.about]
         if proposal.in_a_room and unusable.intersection(fitting):
-            continue  # A command to a room goes to all modules in it.
+            continue  # A command to a room goes to all its modules, so all must be usable.
         yield from (_Candidate(email, plant, room, module) for module in fitting if module not in unusable)

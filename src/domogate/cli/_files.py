@@ -28,7 +28,7 @@ def check_folder(path: Path) -> None:
 
 @contextmanager
 def open_output(path: Path | None) -> Iterator[BinaryIO]:
-    """Yield a new file that only its owner can read; it gets its name when it is complete.
+    """Yield a new file that only its owner can read. The file gets its name when it is complete.
 
     Without a path, yield standard output.
     """

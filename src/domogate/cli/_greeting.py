@@ -41,7 +41,7 @@ def greeting(settings: Settings, ready: Ready, estate: Estate) -> str:
 
 
 def _own_name() -> str:
-    """The command that starts this program again. In a virtual environment it is not always on the PATH."""
+    """Return the command that starts this program. In a virtual environment, the program is not always on the PATH."""
     beside = Path(sys.executable).with_name("domogate")
     if shutil.which("domogate") or not beside.exists():
         return "domogate"

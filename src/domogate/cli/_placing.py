@@ -24,7 +24,9 @@ class Placed(msgspec.Struct, frozen=True):
 def place_modules(
     text: str, pattern: re.Pattern[str], found: Sequence[FoundModule], describe: Callable[[FoundModule, int], str]
 ) -> Placed:
-    """Add each module to the room that its name contains. The new name of the module is the rest: its name without the room.
+    """Add each module to the room whose name is a part of the module's name.
+
+    The new name of the module is the rest of its name, without the name of the room.
 
     A module that is already in the file is not added again. A bridge without a room is left out: it serves the whole plant.
     The text must be a correct estate file. `describe` returns the lines of a module, indented by a number of spaces.

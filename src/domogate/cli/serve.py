@@ -54,7 +54,7 @@ async def serve(
             _tell_address(gateway.settings)
         if process is None or process.number == 1:
             await _say_what_is_missing(gateway)
-        if process is None:  # Last: a script reads the rest of the output after this file exists.
+        if process is None:  # This is the last output: a script reads the other output when this file exists.
             _write_ready_file(gateway.settings, ready_file)
         else:
             await process.tell_ready()
@@ -123,10 +123,10 @@ async def _say_what_is_missing(gateway: "Gateway") -> None:
 
 
 def _offer_operator(gateway: "Gateway", where: str) -> None:
-    """Print the next step: a link if the output is a terminal, otherwise a command. A log must not contain the link (Decision
-    0095).
+    """Print how a person becomes the first operator.
 
-    A member of a cluster prints the command, because the other members would not know the link.
+    If the output is a terminal, print a link. Otherwise print a command, because a log must not contain the link (Decision
+    0095). A member of a cluster prints the command, because the other members would not know the link.
     """
     if sys.stdout.isatty() and gateway.settings.cluster is None:
         note("There is no operator yet.")

@@ -12,8 +12,8 @@ _MOST_AT_ONCE = 500
 class DiskIds(AbstractContextManager["DiskIds"]):
     """A set of ids.
 
-    All ids must be added before the first question. The ids are in a temporary SQLite file, which is deleted at the end, also
-    after a crash.
+    All ids must be added before the first question. The ids are in a temporary SQLite file. It is deleted when the set is
+    closed, and also if the process crashes.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class DiskIds(AbstractContextManager["DiskIds"]):
         return True
 
     def find_missing(self, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids that were not added."""
+        """Return the given ids that were not added to the set."""
         self._table.execute("CREATE INDEX IF NOT EXISTS by_id ON listed (id)")
         missing = set(ids)
         for begin in range(0, len(ids), _MOST_AT_ONCE):

@@ -42,9 +42,9 @@ class FeedCache(Generic[K, V]):
 
     Drops a value when it becomes stale. If the cache is full, it drops the value that was not used for the longest time.
 
-    If a value changes while it is fetched, it is fetched again, so no stale value is kept (Decision 0006). If it changes during
-    every attempt, the cache stops after some attempts and returns the last fetched value without keeping it. That value is not
-    older than the call of `get`.
+    If a value changes while it is fetched, it is fetched again, so no stale value is kept (Decision 0006). If the value changes
+    during every attempt, the cache stops after some attempts. It returns the value of the last attempt and does not keep this
+    value. The returned value is not older than the call of `get`.
     """
 
     def __init__(

@@ -6,7 +6,10 @@ import aiohttp
 def open_session(
     deadline: float, headers: dict[str, str], connector: aiohttp.BaseConnector | None = None
 ) -> aiohttp.ClientSession:
-    """The session ignores proxies and netrc of the environment, because the operator configures only a URL."""
+    """Return a session.
+
+    It ignores proxies and the file netrc of the environment, because the operator configures only a URL.
+    """
     return aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(total=deadline),
         connector=connector,

@@ -14,7 +14,9 @@ def split_words(name: str) -> str:
 
 
 def match_names(wanted: str, names: Sequence[str]) -> list[int]:
-    """Return the indexes of the names that are equal to `wanted` or, if there are none, of the names that end with its words.
+    """Return the indexes of the names that are equal to `wanted`.
+
+    If no name is equal, return the indexes of the names that end with the words of `wanted`.
 
     Upper and lower case count as the same. Spaces, dashes, dots, slashes and underscores count as the same. So `203` and
     `room_203` mean `Room 203`.

@@ -1,7 +1,7 @@
 """A strict JSON parser.
 
-It refuses duplicate keys, NaN and Infinity, numbers that do not fit a float, lone surrogates, and deep nesting: RFC 8259 leaves
-some of these cases open, and in the other cases the gateway could not send the value to a client.
+It refuses duplicate keys, NaN and Infinity, numbers that do not fit a float, lone surrogates, and deep nesting. RFC 8259 leaves
+some of these cases open. In the other cases the gateway could not send the value to a client.
 """
 
 import json
@@ -10,7 +10,7 @@ import re
 from typing import Any, NoReturn
 
 MAX_DEPTH = 100
-"""The number of nested arrays and objects that is allowed. All later steps (conversion, printing) can handle it."""
+"""The number of nested arrays and objects that is allowed. All later steps (conversion, printing) can handle this depth."""
 
 _TOO_DEEP = f"is nested too deeply; {MAX_DEPTH} levels are allowed"
 _is_surrogate_escape = re.compile(rb"\\u[dD][89a-fA-F]").search

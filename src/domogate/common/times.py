@@ -73,10 +73,10 @@ def parse_time(text: str) -> float:
 
 
 def parse_local_time(text: str, *, end: bool = False) -> float:
-    """Do the same as parse_time, but a day is a day in the time zone of this machine. The result is the begin of the day or,
-    with `end`, its end.
+    """Do the same as parse_time, but a day is a day in the time zone of this machine.
 
-    Raises ValueError with a message for a person.
+    For a day, the result is the beginning of the day. With `end`, the result is the end of the day. Raises ValueError with a
+    message for a person.
     """
     parsed = parse_time(text)
     if not _DAY(text):
@@ -88,7 +88,10 @@ def parse_local_time(text: str, *, end: bool = False) -> float:
 
 
 def parse_resolution(text: str) -> float:
-    """Return the length of the span of one summary, in seconds. Raises ValueError with a message for a person."""
+    """Return the seconds of a resolution such as '1h': the length of the period that one summary covers.
+
+    Raises ValueError with a message for a person.
+    """
     seconds = parse_duration(text)
     if not SHORTEST_SPAN <= seconds <= LONGEST_SPAN:
         raise ValueError(f"{text!r} is not a resolution; it must be from 1m to 366d.")

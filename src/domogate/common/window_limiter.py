@@ -14,7 +14,7 @@ class WindowLimiter:
         self._spans: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
     def wait(self, key: str, now: float) -> float:
-        """If the key has used all that it may use in this span of time, return the seconds until the span ends.
+        """If the key has reached its allowance in this span of time, return the seconds until the span ends.
 
         Otherwise return 0.
         """

@@ -45,7 +45,7 @@ _IMAGE_POLICY = {"content-security-policy": "default-src 'none'; style-src 'unsa
 
 
 class PagesApp:
-    """Serves the pages. Every other path goes to `otherwise`."""
+    """Serves the pages. A request for any other path goes to the ASGI app `otherwise`."""
 
     def __init__(self, build: Build | None, identity: Identity, otherwise: ASGIApp, is_new: IsNew | None = None) -> None:
         """If `build` is None, every page says how to build the pages. `is_new` says whether the gateway has no operator yet."""

@@ -15,7 +15,7 @@ OPERATIONS = OperationTable("keys")
 
 
 class OwnKeyOut(OutputModel, frozen=True):
-    """A key without its text. `hint` is its beginning. `usedToday` is the number of requests today (UTC)."""
+    """A key without its text. `hint` is the beginning of the key. `usedToday` is the number of requests today (UTC)."""
 
     id: str
     name: str

@@ -11,7 +11,7 @@ OPERATIONS = OperationTable("receivers")
 
 
 class ReceivedDeliveryOut(OutputModel, frozen=True):
-    """A delivery as the receiver got it. `whole` is false if only the beginning of the body was kept."""
+    """A delivery as the receiver got it. `whole` is false if only the beginning of the body was stored."""
 
     at: datetime
     headers: dict[str, str]

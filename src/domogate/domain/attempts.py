@@ -17,7 +17,7 @@ class Count(msgspec.Struct, frozen=True):
     at: float
 
     def after(self, seconds: float, half_life: float) -> float:
-        """Return the number of failed attempts that is left after this number of seconds."""
+        """Return what is left of the number of failed attempts after `seconds` seconds. It halves in `half_life` seconds."""
         return self.number * math.pow(0.5, max(0.0, seconds) / half_life)
 
 
@@ -40,7 +40,7 @@ class Limit(msgspec.Struct, frozen=True):
     def one_more(self, count: Count | None, now: float) -> Count:
         if count is None:
             return Count(1.0, now)
-        # A higher count would not make the wait longer. It would only be stored for longer.
+        # A higher count would not make the wait longer. The count would only be stored for a longer time.
         most = self.allowance + 1 + math.log2(self.longest_wait / self.first_wait)
         return Count(min(most, count.after(now - count.at, self.half_life) + 1), now)
 

@@ -97,4 +97,7 @@ class OneTimeLink(msgspec.Struct, frozen=True):
     purpose: LinkPurpose
     expires_at: float
     sent_to: str | None = None
-    """The only e-mail address that got the link. So a person who has the link can read mail there (Decision 0029)."""
+    """The only e-mail address that got the link.
+
+    So a person who has the link can read the mail of this address (Decision 0029).
+    """

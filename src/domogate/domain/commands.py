@@ -108,7 +108,7 @@ class OrderState(StrEnum):
     QUEUED = "queued"
     """The order is stored and not sent yet."""
     SENT = "sent"
-    """The order is stored as SENT before the device gets it. An order in this state is never sent again."""
+    """The order is stored as SENT before the device gets the command. An order in this state is never sent again."""
     CONFIRMED = "confirmed"
     FAILED = "failed"
     """The device refused the order or could not be reached."""

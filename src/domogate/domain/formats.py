@@ -16,7 +16,8 @@ _ASCII_LOWER = {ord(letter): letter.lower() for letter in string.ascii_uppercase
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+").fullmatch
 _URI_LENGTH = 2000
-# A browser runs or displays URLs with these schemes; it does not return to the application. `localhost:` is a missing `http://`.
+# A browser runs or displays URLs with these schemes; it does not return to the application. In `localhost:8000/`, the scheme
+# `http://` was forgotten.
 _NOT_A_REDIRECT = frozenset({"javascript", "data", "vbscript", "file", "about", "blob", "localhost"})
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?").fullmatch
@@ -61,7 +62,7 @@ def is_redirect_uri(uri: str) -> bool:
 def is_plain_http(uri: str) -> bool:
     """Whether the URI uses http and names another machine.
 
-    Then other people on the network could read an authorization code (RFC 8252 §7.3).
+    With such a URI, other people on the network could read an authorization code (RFC 8252 §7.3).
     """
     parts = urlsplit(uri)
     if parts.scheme.lower() != "http":

@@ -22,7 +22,7 @@ class InjectedFault(StrEnum):
     FAILURE = "failure"
     """The module reports the failure type in `value` (Spec 2.15)."""
     TIMEOUT = "408"
-    """The gateway answers at once as if the device had not answered in time."""
+    """The gateway answers immediately, as if the device had not answered in time."""
     PASSWORD = "469"
     """The gateway answers as if the user had to renew the password."""
     TERMS = "470"

@@ -14,7 +14,8 @@ from domogate.domain.states import EmergencyState
 class LogbookKind(StrEnum):
     """The kind of an entry.
 
-    The gateway writes entries from TEST to ALERT_ENDED, from reports. People write entries of the other kinds.
+    The gateway writes the entries of the kinds TEST to ALERT_ENDED, when it gets reports. People write the entries of the other
+    kinds.
     """
 
     TEST = "test"

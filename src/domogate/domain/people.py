@@ -137,7 +137,10 @@ class GrantType(StrEnum):
 
 
 class Client(msgspec.Struct, frozen=True):
-    """A registered application. `access_token_everywhere`: every family accepts its access tokens (Decision 0004)."""
+    """A registered application.
+
+    If `access_token_everywhere` is true, every family accepts its access tokens (Decision 0004).
+    """
 
     id: str
     name: str
@@ -186,7 +189,7 @@ class Grant(msgspec.Struct, frozen=True):
     plants: frozenset[Id] | None = None
     """The plants that the user chose.
 
-    None means all plants of the user, also plants that the user gets later (Decision 0079).
+    None means all plants of the user, including plants that the user gets later (Decision 0079).
     """
 
 
@@ -209,7 +212,7 @@ class Claims(_TokenContent, frozen=True):
 
 
 class Principal(_TokenContent, frozen=True):
-    """A verified user, the client that acts for the user, and its scopes."""
+    """A verified user, the client that acts for the user, and the scopes of this client."""
 
     flow: GrantType
     access_token_everywhere: bool

@@ -197,7 +197,7 @@ class EmergencyState(_State, tag="emergency", frozen=True, gc=False):
     """The test that is running now."""
     function_test: EmergencyTest | None = None
     duration_test: EmergencyTest | None = None
-    """The last finished test of each kind."""
+    """The fields `function_test` and `duration_test` have the last finished test of each kind."""
 
 
 State = (
@@ -229,7 +229,7 @@ class Report(msgspec.Struct, frozen=True, gc=False):
     """A driver's report about one module: the state of the module (None if the state is unchanged or unknown), and whether the
     module can be reached.
 
-    `readings` go into the history. Their keys are the measures: power, energy, temperature, humidity.
+    The readings (`readings`) are stored in the history. Their keys are the measures: power, energy, temperature, humidity.
     """
 
     plant_id: str

@@ -9,7 +9,7 @@ class Terms(msgspec.Struct, frozen=True):
     """The terms of use. The gateway shows `text`, or links to `url` if there is no text."""
 
     version: str
-    """The SHA-256 of the text, or of the URL. Another version must be accepted again."""
+    """The SHA-256 of the text, or of the URL. People must accept each new version."""
     text: str | None = None
     url: str | None = None
 

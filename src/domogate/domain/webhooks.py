@@ -54,9 +54,10 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
-    """A change that the receiver refused. The gateway sends it again later. When `dead_at` is set, it is a dead letter.
+    """A change that the receiver refused. The gateway sends it again later. If `dead_at` is set, it is a dead letter.
 
-    Later changes of the same module wait until it is delivered, so that each module's changes are delivered in order.
+    Later changes of the same module wait until this change is delivered or becomes a dead letter. So the changes of each module
+    are delivered in order.
     """
 
     webhook_id: Id

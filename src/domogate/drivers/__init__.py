@@ -16,7 +16,10 @@ assert {name for name, driver in DRIVERS.items() if driver.simulated} == SIMULAT
 
 
 def check_options(settings: Mapping[str, DriverSettings]) -> dict[str, OptionCheck]:
-    """Return the function of each driver that checks module options, with the brokers and gateways of the present settings."""
+    """Return for each driver the function that checks the options of a module.
+
+    It knows the brokers and bus gateways in `settings`.
+    """
 
     def check_with(driver: DriverDeclaration[Any]) -> OptionCheck:
         return lambda kind, options: driver.check_options(driver.settings_in(settings))(kind, options)
@@ -40,7 +43,10 @@ def separate_settings(settings: Mapping[str, DriverSettings]) -> dict[str, Drive
 
 
 def make_settings(values: Mapping[str, Any]) -> dict[str, DriverSettings]:
-    """Return the settings of each driver, from values under their full names. A missing setting gets its default value."""
+    """Return the settings of each driver.
+
+    The keys of `values` are full names of settings. A missing setting gets its default value.
+    """
     return {
         name: driver.settings(**{one.field: values[one.name] for one in driver.list_settings() if one.name in values})
         for name, driver in DRIVERS.items()

@@ -1,4 +1,4 @@
-"""Pauses between attempts to connect. Each pause is twice as long as the one before, up to a limit."""
+"""Pauses between attempts to connect. Each pause is twice as long as the pause before, up to a limit."""
 
 import random
 

@@ -1,4 +1,6 @@
-"""Refuses commands that a device can never execute: values outside Spec 8, and levels or colours for a light without them."""
+"""Refuses commands that a device can never execute: values outside the limits of Spec 8, and levels or colours for a light that
+has no levels or colours.
+"""
 
 import msgspec
 

@@ -24,8 +24,8 @@ def inside(problems: Iterable[OptionProblem], *outer: str | int) -> Iterator[Opt
 class DriverSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Base of a driver's settings.
 
-    The field `seed` of the driver `simulator` is the setting `simulator_seed`. Each field has a default and is annotated with
-    its `Setting`.
+    The full name of a setting begins with the name of the driver: the field `seed` of the driver `simulator` is the setting
+    `simulator_seed`. Each field has a default and is annotated with its `Setting`.
     """
 
 
@@ -38,11 +38,13 @@ class Setting(msgspec.Struct, frozen=True):
     """Returns the value. Raises ValueError, whose message says what is allowed."""
     short_flag: str | None = None
     bare_flag: bool = False
-    """If true, the flag of this setting has no value. A given flag means true."""
+    """If true, the flag of this setting has no value. If the flag is given, the setting is true."""
     secret: bool = False
     """If true, the value may contain a password, so messages do not repeat the value."""
     only_served: bool = False
-    """If true, only a running gateway uses the value. Other commands do not check it, because its file may be missing for them.
+    """If true, only a running gateway uses the value.
+
+    Other commands do not check the value, because the file that it names may be missing where they run.
     """
     panel: str = "Devices"
     """The heading in --help and in docs/settings.md."""
@@ -62,7 +64,10 @@ S = TypeVar("S", bound=DriverSettings)
 
 
 class Connections(msgspec.Struct, Generic[S], frozen=True):
-    """How a driver uses connections, such as brokers, that its settings list. Each module names one of them in an option."""
+    """How a driver uses connections, such as brokers, that its settings list.
+
+    Each module names one of these connections in an option.
+    """
 
     option: str
     names: Callable[[S], Sequence[str]]
@@ -75,8 +80,8 @@ class Connections(msgspec.Struct, Generic[S], frozen=True):
     def find_problems(self, settings: S, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
         """Yield a problem if the option names a connection that is not in the settings.
 
-        Also yield a problem if the option is missing and the settings list several connections. If the settings list none,
-        yield nothing: the file may be for another machine.
+        Also yield a problem if the option is missing and the settings list several connections. If the settings list no
+        connection, yield nothing: the estate file may be for another machine.
         """
         names, wanted = self.names(settings), options.get(self.option)
         if wanted is None and len(names) > 1:
@@ -103,7 +108,8 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     separate: Callable[[S], S] = lambda settings: settings
     """Returns the settings for one gateway of a cluster.
 
-    All gateways of a cluster have the same settings. If a server allows a name only once, each gateway gets another name here.
+    All gateways of a cluster have the same settings. If a server allows a name only once, this function gives each gateway
+    another name.
     """
     simulated: bool = False
     """If true, the devices do not exist: states and readings of the driver's modules are marked as simulated everywhere."""
@@ -111,7 +117,7 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     def check_options(self, settings: S) -> OptionCheck:
         """Return the function that checks a module's options.
 
-        A broker or bus gateway in the options must be one of the settings.
+        A broker or bus gateway that the options name must be in the settings.
         """
 
         def check(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:

@@ -1,6 +1,6 @@
 """Accepts connections and counts each of them before TLS and HTTP begin.
 
-The event loop's own server would accept without a limit, and would count a connection only after its TLS handshake.
+The server of the event loop would accept any number of connections, and would count a connection only after its TLS handshake.
 """
 
 import asyncio
@@ -14,20 +14,20 @@ from domogate.edge.connections import Connections, Place
 _AT_ONCE = 32
 """The number of connections that are accepted in one round of the event loop.
 
-The limit keeps open connections fast during a flood of new connections.
+Because of this limit, requests on open connections are answered quickly even while very many new connections arrive.
 """
 _RESERVE_SHARE = 4
 """A connection of the reserve counts as this number of connections of a round.
 
-So fewer connections of the reserve are accepted in a round, and each of them has some rounds to send its request before a newer
-connection replaces it.
+So fewer connections of the reserve are accepted in a round. This gives each of them some rounds to send its request before a
+newer connection replaces it.
 """
 _PAUSE = 0.5
 """In seconds. After an error of the system, such as too many open files, no connection is accepted for this time."""
 
 
 class Acceptor:
-    """Accepts the connections of one listening socket until it is closed."""
+    """Accepts the connections of one listening socket, until `close` is called."""
 
     def __init__(
         self,

@@ -13,7 +13,8 @@ from domogate.common.networks import network_of
 RESERVE = 32
 """The number of connections that are accepted beyond the limits.
 
-Only health checks are answered on these connections. If there are more of them, the oldest is closed.
+These connections are the reserve: only health checks are answered on them. If the reserve has more connections than this
+number, its oldest connection is closed.
 """
 _LOG_INTERVAL = 60.0
 _SYSTEM = "system"
@@ -32,7 +33,7 @@ class Place:
         self.connection = connection
         self.network = network
         self.limit = limit
-        """The setting whose limit is reached; such a connection belongs to the reserve. It is None if no limit is reached."""
+        """If a limit was reached, the name of its setting; the connection then belongs to the reserve. Otherwise None."""
 
     def leave(self) -> None:
         """Stop counting the connection. Must be called when the connection is closed."""
@@ -59,7 +60,10 @@ class Connections:
 
     @property
     def refused(self) -> Mapping[tuple[str, ...], float]:
-        """The number of connections beyond each limit: the two settings and the limit of the system."""
+        """For each limit, the number of connections that exceeded it.
+
+        The limits are the two settings and the limit of the system.
+        """
         return {(setting,): count for setting, count in self._refused.items()}
 
     def add(self, connection: socket.socket, address: str) -> Place:

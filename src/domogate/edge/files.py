@@ -9,16 +9,16 @@ _OTHER_FILES = 100
 
 
 def count_allowed_connections(wanted: int) -> int:
-    """The number of connections that the limit of open files allows.
+    """Return the number of connections that the limit of open files allows.
 
-    If this number is less than `wanted`, the soft limit is raised first.
+    If the soft limit allows fewer than `wanted` connections, it is first raised, at most to the hard limit.
     """
     beside = RESERVE + _OTHER_FILES
     return allow_files(wanted + beside) - beside
 
 
 def allow_files(needed: int) -> int:
-    """Raise the soft limit to `needed` if it is lower. Returns the number of files that the process may now open."""
+    """Raise the soft limit to `needed` files if it is lower. Returns the number of files that the process may now open."""
     try:
         import resource
     except ImportError:  # not available on Windows, which has no such limit
@@ -26,7 +26,7 @@ def allow_files(needed: int) -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < needed:
         wanted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-        with contextlib.suppress(OSError, ValueError):  # The real limit of the system is lower than the limit that it reports.
+        with contextlib.suppress(OSError, ValueError):  # The real limit is lower than the limit that the system reports.
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return needed if soft == resource.RLIM_INFINITY else soft

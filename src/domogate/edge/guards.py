@@ -43,7 +43,7 @@ class Guarded(ABC):
 
     @abstractmethod
     def extend(self, seconds: float) -> None:
-        """Move the deadline by this many seconds."""
+        """Make the deadline later by this number of seconds."""
 
     @abstractmethod
     def is_due(self, moment: float) -> bool: ...
@@ -69,7 +69,8 @@ class Guards:
     def sweep(self, connections: Iterable[object], now: float) -> None:
         """Expire all connections whose deadline has passed or will pass before the next sweep.
 
-        If a sweep is late, the event loop was busy and did not read. That time does not count against the clients.
+        If a sweep is late, the event loop was busy and did not read. So the deadlines of all connections are extended by the
+        delay.
         """
         late = now - self.now - self.sweep_interval if self.now else 0.0
         self.now = now

@@ -1,4 +1,7 @@
-"""The ports of the gateway. They are bound before the gateway is built, and accept connections after it has started."""
+"""The ports of the gateway.
+
+They are bound before the gateway is built. They accept connections after the gateway has started.
+"""
 
 import asyncio
 import contextlib
@@ -12,7 +15,7 @@ _BACKLOG = 2048
 _RECEIVE_BUFFER = 16_384
 """The number of bytes that the system keeps for a connection before the gateway reads them.
 
-One read returns at most this number.
+One read returns at most this number of bytes.
 """
 
 
@@ -89,7 +92,7 @@ async def _bind(
 
 
 def start_listening(listener: socket.socket) -> None:
-    """From now on the system accepts connections on this port. Raises CannotListen."""
+    """Make the system accept connections on this port from now on. Raises CannotListen."""
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)  # Accepted sockets inherit this option.
         listener.listen(_BACKLOG)

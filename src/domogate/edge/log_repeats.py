@@ -1,7 +1,8 @@
 """Logs repeated failures with the same cause as one line with a count.
 
-The first failure is logged completely, with its traceback. Equal failures within the next seconds are counted, and then one
-line says how many there were. While the failure is repeated, there is one such line for each period, and the periods grow.
+The first failure is logged completely, with its traceback. Failures with the same cause within the next seconds are counted,
+and then one line says how many there were. While the failure is repeated, there is one line with a count for each period, and
+the periods become longer.
 """
 
 import logging
@@ -37,7 +38,7 @@ class _Cause(NamedTuple):
 
 
 class _Repeated:
-    """The failures of one cause since its last line."""
+    """The failures of one cause since the last line about this cause."""
 
     __slots__ = ("count", "level", "line_at", "period", "since")
 
@@ -61,7 +62,7 @@ class LogRepeats:
     def limit(self, _logger: Any, _method: str, event: EventDict) -> EventDict:
         """A structlog processor. It must run after the level and the logger are added, and before the traceback is formatted.
 
-        Raises DropEvent.
+        Raises DropEvent for a line that must not be logged.
         """
         if event.pop("_counted", False):
             return event
@@ -74,14 +75,14 @@ class LogRepeats:
     def filter(self, record: logging.LogRecord) -> bool:
         """Return False for a line that must not be logged.
 
-        This is a filter of the standard library, for the lines of other libraries.
+        The module `logging` calls this method for each line. Only lines that do not come from structlog are counted here.
         """
         if isinstance(record.msg, dict):  # From structlog: `limit` has already seen this line.
             return True
         return not self._is_repeated(record.levelno, _Cause(record.name, str(record.msg), "", _error_of(record.exc_info)))
 
     def _is_repeated(self, level: int, cause: _Cause) -> bool:
-        """Count the line. Returns False if it must be logged."""
+        """Return False if the line must be logged. Otherwise count the line and return True."""
         if level < (logging.WARNING if cause.error else logging.ERROR):
             return False
         with self._lock:
@@ -98,7 +99,10 @@ class LogRepeats:
         return known is not None
 
     def flush(self, *, everything: bool = False) -> None:
-        """Log the counts that are due. If a cause was not repeated for a whole period, it is removed."""
+        """Log the counts that are due or, with `everything`, all counts.
+
+        A cause that was not repeated for a whole period is removed.
+        """
         due: list[tuple[_Cause, _Repeated]] = []
         with self._lock:
             now = self._now()
@@ -115,7 +119,7 @@ class LogRepeats:
         self._log_counts(due)
 
     def _set_timer(self) -> None:
-        """Set one timer for the next line that is due. Its thread does not keep the process alive."""
+        """Set one timer for the next line that is due. The thread of the timer does not keep the process alive."""
         if self._timer is not None or not self._causes:
             return
         next_at = min(known.line_at for known in self._causes.values())
@@ -133,7 +137,7 @@ class LogRepeats:
 
 
 def _error_of(exc_info: Any) -> str:
-    """The kind and the first line of the error, without numbers, because numbers differ from case to case."""
+    """Return the type and the first line of the error. Numbers are replaced by N, because they differ from case to case."""
     if exc_info is True:
         exc_info = sys.exc_info()
     error = exc_info[1] if isinstance(exc_info, tuple) else exc_info

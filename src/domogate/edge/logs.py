@@ -103,7 +103,7 @@ def _name_process(process: str | int | None) -> Callable[[Any, str, EventDict], 
 def explain_timeouts(_logger: Any, _method: str, event: EventDict) -> EventDict:
     """Replace the traceback of a database timeout by a sentence.
 
-    The traceback would look like a bug, and would name only the caller that waited.
+    The traceback would look like the traceback of a bug, and would show only the code that waited for the database.
     """
     given = event.get("exc_info")
     error = sys.exc_info()[1] if given is True else given[1] if isinstance(given, tuple) else given
@@ -149,7 +149,7 @@ recent_lines = RecentLines()
 
 
 class _KeepingHandler(logging.StreamHandler[TextIO]):
-    """Writes each line to a stream, and keeps it. The line is formatted once."""
+    """Writes each line to a stream, and adds it to `recent_lines`. The line is formatted only once."""
 
     def format(self, record: logging.LogRecord) -> str:
         text = super().format(record)
@@ -160,9 +160,10 @@ class _KeepingHandler(logging.StreamHandler[TextIO]):
 def setup_logs(
     level: str = "info", format: str = "text", stream: TextIO | None = None, process: str | int | None = None
 ) -> None:
-    """Send all loggers of the process to `stream` (default: standard error) in one format, from `level` up.
+    """Write the lines of all loggers of the process to `stream` (default: standard error) in one format.
 
-    `process` is in every line, if several processes write to the same stream.
+    Lines below `level` are not written. If several processes write to the same stream, `process` is given, and every line
+    contains it.
     """
     stream = stream or sys.stderr
     repeats = LogRepeats()

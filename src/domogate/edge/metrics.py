@@ -1,7 +1,7 @@
 """Prometheus metrics of this process, in their own registry. A small ASGI app serves them on a separate port.
 
-Requests are counted in plain Python numbers, which become metrics only when they are scraped. The event loop is one thread, so
-the locks of prometheus_client are not needed. The locks would take more time than the counting.
+Requests are counted in plain Python numbers. The numbers become metrics only when Prometheus fetches (scrapes) them. The event
+loop is one thread, so the locks of prometheus_client are not needed. The locks would take more time than the counting.
 """
 
 from bisect import bisect_left
@@ -56,7 +56,7 @@ class Metrics:
         self.gauge("domogate_requests_in_flight", "Requests that are being answered now", lambda: self.in_flight)
 
     def count_request(self, operation: str, status: int, seconds: float | None) -> None:
-        """Count an answered request. `seconds` is None if its duration is not measured."""
+        """Count an answered request. `seconds` is None if the duration of the request is not measured."""
         key = (operation, status)
         self._counts[key] = self._counts.get(key, 0) + 1
         if seconds is None:
@@ -89,7 +89,7 @@ class Metrics:
     def counter(
         self, name: str, text: str, value: Callable[[], float] | Callable[[], Labelled], labels: tuple[str, ...] = ()
     ) -> None:
-        """Register a counter: a number that only grows. The arguments are those of `gauge`."""
+        """Register a counter: a number that only grows. The arguments are the same as for `gauge`."""
         self._register(CounterMetricFamily, name, text, value, labels)
 
     def _register(self, family: Any, name: str, text: str, value: Callable[[], Any], labels: tuple[str, ...]) -> None:

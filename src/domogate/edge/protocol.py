@@ -3,8 +3,8 @@
 For speed there is no timer per request. A connection has one deadline, and the server sweeps all connections regularly
 (`Guards.sweep`).
 
-A request that is refused here does not reach a family. The answer is plain text, it comes after the answers to earlier
-requests, and the connection is closed.
+A request that is refused here does not reach a family. The answer to this request is plain text and is sent after the answers
+to earlier requests. Then the connection is closed.
 
 A client may send its next request early. The gateway pauses reading, and does not parse this request, until the client has
 received the whole answer to the previous request (Decision 0051).
@@ -41,9 +41,12 @@ AT_ONCE = 8
 STREAM = "domogate.stream"
 """Scope key that an inner app sets for an answer without an end. The app ends this answer when the server drains."""
 TAKEN = "domogate.taken"
-"""Scope key of a function that waits until the client has read enough. ASGI's `send` waits before it writes, not after."""
+"""Scope key of a function that waits until the client has read enough of the answer.
+
+ASGI's `send` waits only before it writes.
+"""
 _STREAM_END = 1.0
-"""In seconds. The end of a stream must reach the client in this time, because some clients do not read at all."""
+"""In seconds. During a drain, a connection with a stream is aborted after this time: some clients do not read at all."""
 _RESERVE_DEADLINE = 2.0
 """In seconds. A connection of the reserve must send something within this time."""
 _HEALTH = frozenset((b"/healthz", b"/readyz"))
@@ -88,7 +91,10 @@ def _do_nothing() -> None:
 
 
 class _Flow(FlowControl):
-    """uvicorn's flow control with a callback when reading resumes. Time without reading does not count against the client."""
+    """uvicorn's flow control.
+
+    It calls a function when reading resumes: the time of the pause must not count against the client.
+    """
 
     def __init__(self, transport: Any, on_read_again: Callable[[], None]) -> None:
         super().__init__(transport)
@@ -124,7 +130,8 @@ class GuardedProtocol(RequestReader, Guarded):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.flow = _Flow(transport, self._read_again)
-        # A silent connection has the time limit of a header section, not the longer limit of a connection that was used before.
+        # A new connection that sends nothing has the time limit of a header section. An idle connection that was used before
+        # has a longer limit.
         silent = self.limits.header_deadline
         self.deadline = self.loop.time() + (min(silent, _RESERVE_DEADLINE) if self._place.limit else silent)
 
@@ -139,7 +146,7 @@ class GuardedProtocol(RequestReader, Guarded):
             self._parse(self._ahead[self._ahead_at :] + data if self._ahead else data, 0)
 
     def _parse(self, data: bytes, at: int) -> None:
-        """Parse one request. The bytes after it wait until `_proceed`."""
+        """Parse one request. The bytes after this request wait until `_proceed` is called."""
         size, self._ahead = len(data), b""
         while at < size:
             if self.phase == IDLE and self._is_occupied():
@@ -204,14 +211,14 @@ class GuardedProtocol(RequestReader, Guarded):
     def on_response_complete(self) -> None:
         """Does the same as uvicorn's method, with a deadline instead of a timer."""
         self.server_state.total_requests += 1
-        # A client that does not read its answer gets no other answer.
+        # While the client does not read this answer, its next request waits.
         if not self.transport.is_closing() and not self.flow.write_paused:
             self._proceed()
 
     def _proceed(self) -> None:
         """Called when the client has received the last answer completely.
 
-        Parse the bytes that the client sent early. If there are none, continue to read.
+        Parse the bytes that the client sent early. If there are no such bytes, continue to read.
         """
         self.flow.blocked = False
         if self._ahead:
@@ -220,7 +227,7 @@ class GuardedProtocol(RequestReader, Guarded):
         if self._refusal is not None or not self.cycle.response_complete:
             return
         if self.phase == BODY:
-            # The answer was complete before the body: the rest of the body is read and dropped for a short time.
+            # The answer was complete before the whole body arrived: the rest is read and dropped for a short time.
             self.deadline = min(self.deadline, self.loop.time() + _LINGER)
             self._watching = BODY
         elif not self._watching:
@@ -298,7 +305,10 @@ class GuardedProtocol(RequestReader, Guarded):
         self._close_slowly(self.loop.time())
 
     def _close_slowly(self, now: float) -> None:
-        """Close the connection in a way that does not lose the last answer. `expire` closes the socket."""
+        """Close the connection in a way that does not lose the last answer.
+
+        `expire` later aborts a connection that is still open.
+        """
         self._closing = True
         self.deadline = now + _LINGER
         if self._refusal is not None and self.transport.can_write_eof():

@@ -1,7 +1,7 @@
 """Parses requests in pieces. It checks Host, size and framing more strictly than httptools.
 
-A piece contains no byte of another request, so a connection can have one request at a time. Bytes are counted per piece.
-Headers are counted only in a large piece.
+A piece contains bytes of only one request, so a connection can handle one request at a time. For speed, bytes are counted per
+piece. The size of the headers is computed only if so many bytes arrived that the headers may be too large.
 """
 
 import re
@@ -22,7 +22,7 @@ _END = b"\r\n\r\n"
 _find_host = re.compile(
     rb"(?:(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2}){1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{0,5})?"
 ).fullmatch
-# RFC 9110 §9.1: a method is a token. llhttp accepts a fixed list; other methods are parsed under a name that it accepts.
+# RFC 9110 §9.1: a method is a token. llhttp accepts a fixed list; other methods are parsed under an accepted name.
 _find_method = re.compile(rb"(?:\r\n)*([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,40}) ").match
 _STAND_IN_METHOD = b"SEARCH"
 
@@ -52,7 +52,7 @@ class RequestReader(HttpToolsProtocol):
         return Refusal(431, f"The request line and header section may have {self.limits.max_header} bytes together.")
 
     def find_end(self, data: bytes, at: int) -> int:
-        """The end of the next piece. The piece contains no byte of another request."""
+        """Return the index of the end of the next piece. The piece contains bytes of only one request."""
         if self.phase == BODY and self._body_left:
             return min(len(data), at + self._body_left)
         if self._tail:  # The end mark may have begun in the previous piece.
@@ -97,7 +97,7 @@ class RequestReader(HttpToolsProtocol):
     def _restart_without_upgrade(self) -> bytes:
         """Parse the header section again without Upgrade (RFC 9110 §7.8).
 
-        Otherwise llhttp would treat the body as the new protocol.
+        Otherwise llhttp would treat the body as data of the new protocol.
         """
         version = self.parser.get_http_version().encode()
         head = [b"%b %b HTTP/%b\r\n" % (self.parser.get_method(), self.url, version)]

@@ -18,5 +18,5 @@ def _number_requests(first: int) -> Iterator[bytes]:
     return map((secrets.token_hex(4).encode() + b"-%x").__mod__, count(first))
 
 
-# The prefix is chosen for the first request, so that processes forked before it have different prefixes.
+# The prefix is chosen at the first request, so that processes that were forked before this request have different prefixes.
 next_request_id: Callable[[], bytes] = chain.from_iterable(map(_number_requests, (1,))).__next__

@@ -43,7 +43,7 @@ _log = structlog.get_logger(__name__)
 
 
 def _is_not_cancelled(record: logging.LogRecord) -> bool:
-    """uvicorn logs a traceback for each cancelled request. The drain logs one line for all cancelled requests."""
+    """Return False for uvicorn's traceback of a cancelled request. The drain logs one line for all cancelled requests."""
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 

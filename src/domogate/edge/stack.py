@@ -71,7 +71,10 @@ class Edge:
         surfaces: frozenset[str] = frozenset(),
         find_warning: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """`surfaces` are the first path segments that name a request in the metrics if the request has no operation."""
+        """`surfaces` are path segments that can name a request in the metrics.
+
+        A request without an operation gets the name of its first path segment, if `surfaces` has this segment.
+        """
         self._app = app
         self._is_allowed_origin = is_allowed_origin
         self._is_ready = is_ready
@@ -210,7 +213,10 @@ def _printable_path(scope: Scope) -> str:
 
 
 def _bodiless(send: Send) -> Send:
-    """Wraps `send` for HEAD: the headers of GET without the body. The answer is complete even if GET is a stream."""
+    """Wrap `send` for HEAD.
+
+    The client gets the same headers as for GET, and no body. The answer ends, even if the answer to GET is a stream.
+    """
     complete = False
 
     async def send_head(message: Any) -> None:

@@ -26,7 +26,7 @@ This function yields the path and the problem of each mistake.
 
 
 def check_document(document: Any) -> Iterator[Finding]:
-    """Checks everything but the plants."""
+    """Check everything except the plants."""
     if not isinstance(document, dict):
         return
     yield from check_users(document)
@@ -44,16 +44,16 @@ class PlantChecks:
         self._drivers = drivers
 
     def check_alone(self, path: Path, plant: Record) -> Iterator[Finding]:
-        """Check everything but whether the ids are unique."""
+        """Check everything except whether the ids are unique."""
         yield from _people(path, plant, self._emails)
         yield from check_plant(path, plant)
         yield from _check_drivers(path, plant, self._drivers)
 
     def check(self, path: Path, plant: Any, identities: Iterable[tuple[str, UsedIds]]) -> Iterator[Finding]:
-        """Check everything, also whether the ids are unique, and note the ids of this plant.
+        """Check everything, including whether the ids are unique. Note the ids of this plant.
 
-        `identities` has a pair for each YAML key whose value must be unique: the key, and the values that earlier plants have
-        for it.
+        `identities` has a pair for each YAML key whose value must be unique: the key, and the values that this key has in
+        earlier plants.
         """
         if not isinstance(plant, dict):
             return

@@ -78,7 +78,7 @@ def _flow(value: Any, room: int) -> str | None:
 
 
 def _entry(lines: list[str], indent: str, key: str, value: Any, first: str | None = None) -> None:
-    """One key of a block mapping. `first` replaces the indent before it."""
+    """Add the lines of one key of a block mapping. `first` is written instead of the indent before the key."""
     head = f"{indent if first is None else first}{_key(key)}:"
     is_block_list = key in _BLOCK_KEYS and isinstance(value, list) and bool(value)
     text = None if is_block_list else _flow(value, WIDTH - len(head) - 1)

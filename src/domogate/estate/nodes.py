@@ -20,7 +20,7 @@ MAX_DEPTH = 40
 PLANTS = "plants"
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# YAML 1.2 §5.1, without surrogates. NUL is refused in escapes too, because databases cannot store it.
+# YAML 1.2 §5.1, without surrogates. NUL is also refused in escapes, because databases cannot store it.
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]").search
 _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]").search
 

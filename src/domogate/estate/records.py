@@ -60,7 +60,7 @@ def kind_of(path: Path, module: Record) -> DeviceKind | None:
 
 
 def driver_of(plant: Record, module: Record) -> str | None:
-    """Return the driver that the module names, otherwise the driver that its plant names."""
+    """Return the driver that the module names. If the module names no driver, return the driver that its plant names."""
     return text(module, "driver") or text(plant, "driver")
 
 

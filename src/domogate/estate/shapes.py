@@ -83,7 +83,10 @@ def record(shape: Shape[Any]) -> Codec:
 
 
 def reading(unit: Unit) -> Codec:
-    """Return the codec of a reading. The file has a number, or a record if the unit or the time differs from the usual one."""
+    """Return the codec of a reading.
+
+    The file has a number. If the unit is not `unit`, or if the reading has a time, the file has a record.
+    """
 
     def read(value: Any) -> Reading:
         if not isinstance(value, dict):

@@ -139,7 +139,10 @@ def _read_part(key: str, found: Raw) -> Raw:
 
 
 class _Block:
-    """Lines of block lists and mappings. `read_short` reads short values in brackets. It may return the same object again."""
+    """Lines of block lists and mappings.
+
+    `read_short` reads short values in brackets. `read_short` may return the same object for two equal values.
+    """
 
     def __init__(self, rows: list[_Row], read_short: Callable[[str], Raw]) -> None:
         self._rows = rows
@@ -242,7 +245,10 @@ def _unquote(quoted: str) -> Raw:
 
 
 def _read_flow(text: str, at: int, depth: int) -> tuple[Raw, int]:
-    """Read a value in brackets, or in a list or mapping in brackets. Return it and the position after it."""
+    """Read a list or mapping in brackets, or a value inside such a list or mapping.
+
+    Return the value and the position after the value.
+    """
     opening = text[at] if at < len(text) else ""
     if opening not in ("{", "["):
         found = _flow_scalar(text, at)

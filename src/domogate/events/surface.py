@@ -76,7 +76,7 @@ async def listen(hub: Hub, call: Call[Caller], query: EventQuery) -> Response:
 
 
 def _describe_events(document: dict[str, Any]) -> None:
-    """OpenAPI describes a stream only as text. So this adds the schemas of the events' data to the document."""
+    """Add the schemas of the data of events to the document, because OpenAPI can describe a stream only as text."""
     schemas = Schemas([ModuleData, PlantData, Ready, Reset, End])
     text = {"type": "string"}
     properties = {

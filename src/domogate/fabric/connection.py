@@ -1,7 +1,7 @@
-"""The connection of this gateway to the NATS servers. It is opened again after a loss, with growing pauses.
+"""The connection of this gateway to the NATS servers. A lost connection is opened again, with growing pauses.
 
-The client library would keep messages while it is not connected and send them later. An order must not be sent late, so the
-library neither keeps messages nor connects again by itself.
+By default, the client library keeps messages while it is not connected, and sends them later. But an order must not be sent
+late. So the library is configured to keep no messages, and not to connect again by itself.
 """
 
 import asyncio
@@ -75,7 +75,7 @@ class NatsConnection:
         self.problem = "the gateway has not connected to NATS yet"
         """The reason why there is no connection. It is empty while there is a connection."""
         self.server = ""
-        """The address of the server, without credentials."""
+        """The address of the last connected server, without credentials."""
 
     @property
     def is_connected(self) -> bool:
@@ -109,10 +109,10 @@ class NatsConnection:
     # subscriptions and messages
 
     async def subscribe(self, subject: str, handler: Handler) -> None:
-        """Call the handler for each message, now and on later connections. The handler must return at once."""
+        """Call the handler for each message of this subject, also on later connections. The handler must return at once."""
         self._handlers[subject] = handler
         if self._client is not None and subject not in self._subscriptions:
-            with suppress(Error):  # The connection was lost; the next connection has all subscriptions.
+            with suppress(Error):  # The connection was lost. The next connection gets all subscriptions.
                 self._subscriptions[subject] = await self._client.subscribe(subject, cb=handler)
 
     async def unsubscribe(self, subject: str) -> None:
@@ -121,7 +121,7 @@ class NatsConnection:
         subscription = self._subscriptions.pop(subject, None)
         if subscription is not None and self.is_connected:
             with suppress(Error):  # The connection was lost, and the subscription with it.
-                await cast(Any, subscription).drain()  # The library has no type for it.
+                await cast(Any, subscription).drain()  # The library has no types for `drain`.
 
     async def publish(self, subject: str, content: bytes = b"", reply: str = "") -> None:
         """Send a message. Raises ConnectionError if there is no connection; then nothing is sent."""
@@ -143,7 +143,7 @@ class NatsConnection:
             raise ConnectionError(str(error)) from error
 
     async def open_inbox(self) -> tuple[str, Subscription]:
-        """Return a new subject for several answers, and the subscription to it."""
+        """Return a new subject for several answers, and the subscription to this subject."""
         client = self._require()
         inbox = client.new_inbox()
         return inbox, await client.subscribe(inbox)
@@ -248,7 +248,7 @@ class NatsConnection:
 
 
 async def _flush(client: Client) -> None:
-    # The library sends the ping of a flush before the messages that still wait in its buffer. The second ping comes after them.
+    # The library sends the ping of a flush before the messages that wait in its buffer. So the second ping comes after these.
     for _ in range(2):
         await client.flush(_CONNECT_SECONDS)
 

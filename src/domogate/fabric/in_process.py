@@ -20,7 +20,7 @@ The host needs up to 0.1 s of this time to write the outcome of the order.
 
 
 class InProcessFabric:
-    """Passes orders and questions to the host, and cancels them at the deadline."""
+    """Passes orders and questions to the host, and cancels them `LEEWAY` seconds after their deadline."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -53,7 +53,7 @@ class InProcessFabric:
 async def _within(seconds: float, answer: Awaitable[T]) -> T:
     """Wait at most this number of seconds for the answer.
 
-    Every command uses this function, and it takes a third of the time of asyncio.timeout.
+    Every command uses this function. So it does not use asyncio.timeout, which would take three times as long.
     """
     task = asyncio.current_task()
     assert task is not None

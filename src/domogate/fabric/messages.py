@@ -1,6 +1,7 @@
-"""The messages between gateways: a question to the gateway that drives a plant, and its answer.
+"""The messages between gateways: questions to the gateway that drives a plant, and the answers of this gateway.
 
-A question has the remaining seconds until its deadline, not a time of day, because the clocks of two machines differ.
+Here, an order and a request for a picture are also questions. A question has the remaining seconds until its deadline, not a
+time of day, because the clocks of two machines differ.
 """
 
 import msgspec
@@ -59,7 +60,7 @@ class Reported(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="repo
 
 
 class Pictured(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="pictured"):
-    """A picture, or its first part. `parts` messages with the other parts follow."""
+    """A picture, or its first part. `parts` is the number of messages that follow, one for each other part."""
 
     media_type: str
     content: bytes
@@ -77,7 +78,7 @@ class Refused(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="refus
 
 
 class Elsewhere(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="elsewhere"):
-    """The gateway does not drive the plant any more. It did not ask the device."""
+    """The gateway that got the question does not drive the plant any more. It did not ask the device."""
 
 
 Answer = Reported | Pictured | Refused | Elsewhere
@@ -88,13 +89,13 @@ decode_answer = msgspec.msgpack.Decoder[Answer](Answer).decode
 
 
 def refuse(fault: Fault) -> Refused:
-    """Return the fault as a message. A fault of a type that is not known to all gateways becomes Internal."""
+    """Return the fault as a message. A fault whose type is not in `_FAULTS` becomes Internal."""
     kind = type(fault).__name__
     return Refused(kind if kind in _FAULTS else Internal.__name__, fault.message)
 
 
 def split_picture(picture: Picture, size: int) -> tuple[Pictured, list[bytes]]:
-    """Return the first message with the picture, and the parts that do not fit into it. A part has at most `size` bytes."""
+    """Return the message with the first part of the picture, and the other parts. Each part has at most `size` bytes."""
     content = picture.content
     parts = [content[start : start + size] for start in range(size, len(content), size)]
     return Pictured(picture.media_type, content[:size], len(parts)), parts

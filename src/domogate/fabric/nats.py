@@ -1,8 +1,8 @@
-"""The fabric of a cluster: questions about a plant go over NATS to the gateway that drives it.
+"""The fabric of a cluster: questions about a plant go over NATS to the gateway that drives the plant.
 
 Each shard has one subject. A gateway subscribes to the subjects of the shards that it holds. A question about a plant of this
-gateway does not use NATS. Two more subjects wake up other gateways: one after a commit, one after a change of shards. These
-messages have no content. One more subject carries the numbers of admitted requests.
+gateway does not use NATS. Two more subjects wake up other gateways: one after a commit, one after a change of shards. The
+messages of these two subjects have no content. One more subject carries the numbers of admitted requests.
 """
 
 import asyncio
@@ -45,10 +45,10 @@ _MOST_ANSWERING = 10_000
 """The number of questions of other gateways that are answered at the same time."""
 _FIRST_RETRY, _LONGEST_RETRY = 0.02, 0.2
 _ASK_AGAIN = 2.0
-"""In seconds. A question without an answer for this time is sent again: its message or its answer may be lost."""
+"""In seconds. If there is no answer after this time, the question is sent again: the question or its answer may be lost."""
 _FEED_PAUSE = 0.005
 _ENVELOPE = 1_024
-"""The bytes of a message that are kept free for its other fields."""
+"""The number of bytes that a message with a picture keeps free for its other fields."""
 _LARGEST_PICTURE = 1 << 20
 
 T = TypeVar("T")
@@ -70,8 +70,8 @@ class NatsFabric:
         is_moving: Callable[[int], Awaitable[bool]],
         spread: Callable[[float], Awaitable[None]],
     ) -> None:
-        """`is_moving` returns whether a shard without a holder will soon have a holder. If so, a question waits for this
-        holder.
+        """`is_moving` returns whether a shard whose holder does not answer will soon have another holder. If so, a question
+        waits for the new holder.
 
         `spread` waits until all gateways know what an order has changed, but not longer than the given number of seconds.
         """
@@ -90,7 +90,7 @@ class NatsFabric:
         self.asked = 0
         """The number of questions that this gateway has sent to other gateways since its start."""
         self.answered = 0
-        """The number of questions that this gateway has got from other gateways since its start."""
+        """The number of questions that this gateway has received from other gateways since its start."""
 
     def serve(self, host: DeviceHost) -> None:
         self._local.serve(host)
@@ -143,7 +143,7 @@ class NatsFabric:
         await self._connection.subscribe(f"{self._prefix}.shards", _calling(callback))
 
     async def on_usage(self, callback: Callable[[bytes], None]) -> None:
-        """Call `callback` with the content when any gateway, this gateway included, says how many requests it has admitted."""
+        """Call `callback` with the content of each message about admitted requests, including messages of this gateway."""
 
         async def handle(message: Msg) -> None:
             callback(message.data)
@@ -211,8 +211,8 @@ class NatsFabric:
     ) -> T:
         """Ask the gateway that drives the plant. If the plant is moving to another gateway, wait for that gateway.
 
-        A question is sent again if there is no answer, perhaps to another gateway. An order that arrives twice with the same id
-        is executed once.
+        If there is no answer, the question is sent again. By then, another gateway may drive the plant. An order that arrives
+        twice with the same id is executed once.
         """
         shard, pause, refusal = shard_of(plant_id), _FIRST_RETRY, "the device was not asked: the deadline had passed"
         while True:
@@ -243,7 +243,7 @@ class NatsFabric:
         return answer.report
 
     async def _request_picture(self, subject: str, question: TakePicture) -> Picture:
-        """Ask for a picture. It comes in several messages if it is larger than the servers allow."""
+        """Ask for a picture. If the picture is too large for one message, it comes in several messages."""
         inbox, messages = await self._connection.open_inbox()
         try:
             async with asyncio.timeout(question.left + LEEWAY):

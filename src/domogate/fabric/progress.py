@@ -17,7 +17,7 @@ _log = structlog.get_logger(__name__)
 class Progress(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A question about a position in the change feed, or an answer.
 
-    `sender` of a question is the subject to which the answers are sent. `sender` of an answer is the id of the member that
+    In a question, `sender` is the subject to which the answers are sent. In an answer, `sender` is the id of the member that
     answers.
     """
 
@@ -30,7 +30,7 @@ _decode = msgspec.msgpack.Decoder(Progress).decode
 
 
 class NatsProgress:
-    """Implements ProgressMessenger: questions go to all gateways, answers to the gateway that asked."""
+    """Implements ProgressMessenger: questions go to all gateways, and answers go to the gateway that asked."""
 
     def __init__(self, connection: NatsConnection, cluster: str) -> None:
         self._connection = connection

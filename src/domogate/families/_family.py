@@ -87,7 +87,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     body: Any = None
     """The type of the request body; None for an operation without a body."""
     kinds: frozenset[DeviceKind] = frozenset()
-    """The kinds of modules that a module parameter may name. For an operation on an ambient: the kinds of modules that it uses.
+    """The kinds of modules that a module parameter may name.
+
+    For an operation on an ambient: the kinds of modules that the operation uses.
     """
     may_be_empty: bool = False
     """True if the operation answers 204 when there is nothing to list."""
@@ -171,7 +173,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def root(self) -> str:
-        """The first segment of the prefix. The family answers every path below it, also unknown paths."""
+        """The first segment of the prefix. The family answers every path below this segment, even unknown paths."""
         return self.prefix.split("/")[1]
 
     def lifecycle_of(self, operation: Operation) -> Lifecycle:

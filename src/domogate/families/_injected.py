@@ -11,7 +11,7 @@ from domogate.domain.injections import InjectedFault, Injection
 from domogate.families._call import Call
 from domogate.families._family import Operation
 
-# If several faults are injected, the first one of this list is raised. The list has the order of the checks.
+# If several faults are injected, the first of them in this list is raised. The list has the order of the checks.
 _FAULTS: tuple[tuple[InjectedFault, type[Fault], str], ...] = (
     (InjectedFault.PASSWORD, PasswordToRenew, "the user must renew their password on their account page"),
     (InjectedFault.TERMS, TermsToAccept, "the user must accept the terms and conditions on their account page"),

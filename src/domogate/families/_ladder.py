@@ -1,8 +1,8 @@
 """The ladder: finds the status for a fault.
 
-Each fault has an ordered list of statuses. An operation answers with the first of them that it also lists. Spec 7 gives the
-meanings of the statuses, Decision 0002 gives their order. OUTSIDE has the statuses with which an operation may answer without
-listing them.
+Each fault has an ordered list of statuses. An operation answers with the first status of this list that the operation declares.
+Spec 7 gives the meanings of the statuses, Decision 0002 gives their order. OUTSIDE has the statuses with which an operation may
+answer without listing them.
 """
 
 from collections.abc import Set

@@ -126,7 +126,10 @@ class FamilyApp:
             check_standing(principal.standing)
 
     async def _read_request(self, target: Target, headers: dict[bytes, bytes], receive: Receive, call: Call) -> None:
-        """Check the syntax of ids, headers and body; then plant, rights, ambient and module. Then raise injected faults."""
+        """First check the syntax of ids, headers and body.
+
+        Then check plant, rights, ambient and module. Then raise injected faults.
+        """
         operation = target.operation
         if 406 in operation.errors:
             _check_accept(headers.get(b"accept"))

@@ -186,7 +186,7 @@ async def list_plants(services: Services, call: Call) -> Answer:
     )
     if not own.plants:
         return nothing_found()
-    # A removed plant leaves the list after some time, without a change in the store. So the cache key names omitted plants.
+    # A removed plant leaves the list after some time, without a change in the store. So the cache key has the omitted plants.
     return cached_answer(
         person.encodings, f"E6 {own.left_out}", lambda: Plants([_plant_to_wire(plant) for plant in own.plants])
     )

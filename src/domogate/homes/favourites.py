@@ -14,7 +14,7 @@ OPERATIONS = OperationTable("favourites")
 
 
 class FavouritesOut(OutputModel, frozen=True):
-    """The ids of modules, in the person's order."""
+    """The ids of the favourite modules, in the sequence that the person chose."""
 
     modules: tuple[str, ...]
 

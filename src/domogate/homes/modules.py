@@ -27,7 +27,7 @@ _IDEMPOTENCY_KEY = RequestHeader(
 
 
 class UnreachableOut(OutputModel, frozen=True):
-    """Since when and why a module cannot be reached. The evidence is left out, because it may name machines of the network."""
+    """The absence of a module that cannot be reached. The evidence is left out, because it may name machines of the network."""
 
     why: AbsenceReason
     since: datetime

@@ -21,7 +21,7 @@ OPERATIONS = OperationTable("readings")
 class PeriodReadingOut(OutputModel, frozen=True):
     """Readings of one measure in the hour, day or month that begins at `at`.
 
-    `used` is the difference of a counter (`energy`) in this time; null for other measures.
+    `used` is the increase of a counter (measure `energy`) in this time; it is null for other measures.
     """
 
     at: datetime
@@ -58,7 +58,7 @@ class RoomEnergyOut(UsedOut, frozen=True):
 class HomeEnergyOut(UsedOut, frozen=True):
     """The energy of a home. The total is the sum of its energy meters, or of its plugs if it has no energy meter.
 
-    `simulated` is true if a device that measured does not exist: its values are invented.
+    `simulated` is true if one of the measuring devices does not exist: the values of this device are invented.
     """
 
     since: datetime

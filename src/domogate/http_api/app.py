@@ -105,7 +105,7 @@ class SurfaceApp(Generic[S, C]):
     def _document(self) -> bytes:
         """Return the OpenAPI document.
 
-        It is made at the first request, because this takes a long time and would delay the start.
+        The document is made when it is first requested: making it takes long, and would delay the start.
         """
         document = describe_surface(self._surface, base_url=self._base_url, version=self._version)
         return msgspec.json.encode(document)

@@ -139,7 +139,7 @@ class PersonToken(Credentials[Principal]):
 
     scope: ClassVar[str]
     api: ClassVar[str]
-    """The name of the API at the beginning of a sentence."""
+    """The name of the API, as it is written at the beginning of a sentence."""
     any_standing: ClassVar[frozenset[str]] = frozenset()
     """The operations that also answer a person who must renew the password or accept the terms."""
 

@@ -24,7 +24,7 @@ _TAKEN = "domogate.taken"
 
 This function waits until the client has read enough of the written bytes.
 """
-# Other servers do not have this function. Sending an empty message there returns when more bytes can be written.
+# On a server without this function, this empty message is sent instead: `send` returns when more bytes can be written.
 _NOTHING = {"type": "http.response.body", "body": b"", "more_body": True}
 
 
@@ -61,7 +61,7 @@ class EventStreamResponse(Response):
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             async with aclosing(self._stream.frames()) as frames:
                 while True:
-                    # Wait before the next frame is made. Its rights are checked when it is made, so it must be written at once.
+                    # Rights are checked when a frame is made, so the frame must be written immediately. Wait before it is made.
                     await until_taken()
                     frame = await anext(frames, None)
                     if frame is None:

@@ -41,7 +41,7 @@ def page_of(items: Iterable[T], page: Page, key: Callable[[T], str], to_output: 
 
 
 def first_page(items: Sequence[T], limit: int, key: Callable[[T], str], to_output: Callable[[T], U]) -> Listing[U]:
-    """Return the first `limit` items as a page. The caller fetches one item more, which shows whether there is a next page."""
+    """Return the first `limit` items as a page. If `items` has more items than `limit`, there is a next page."""
     kept = items[:limit]
     return Listing([to_output(item) for item in kept], key(kept[-1]) if len(items) > limit else None)
 
@@ -64,7 +64,7 @@ def read_cursor(text: str) -> int:
 
 
 def is_cursor(text: str) -> bool:
-    """Whether the text is a number that the database can hold."""
+    """Whether the text is a number that the database can store."""
     return text.isascii() and text.isdecimal() and len(text) <= MAX_CURSOR_DIGITS
 
 

@@ -77,7 +77,7 @@ def read_optional_id(where: str, name: str, text: str | None) -> Id | None:
 def read_change(body: InputModel, field: str, name: str) -> dict[str, Any]:
     """Return the fields that the body contains.
 
-    One field of the body is an optional id, whose name in JSON is `name`. Raises Problem.
+    The field `field` of the body is an optional id; its name in JSON is `name`. Raises Problem.
     """
     fields = given_fields(body)
     if field in fields:

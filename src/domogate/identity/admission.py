@@ -1,7 +1,7 @@
 """Admits requests by their subscription key, within its rate and its daily quota.
 
 Responses contain the fields of draft-ietf-httpapi-ratelimit-headers, with one item for the rate and one for the day:
-`RateLimit-Policy` (the limits) and `RateLimit` (the remaining requests, and the seconds until there are more).
+`RateLimit-Policy` (the limits) and `RateLimit` (the remaining requests, and the seconds until more requests are allowed).
 `X-RateLimit-Remaining` and `X-Quota-Remaining` repeat the remaining numbers as plain integers. A key without limits gets none
 of these fields. A refused request does not count.
 """
@@ -98,7 +98,7 @@ class KeyAdmission:
             return None
         if entry.admitted is None:
             return self._count(entry, now)
-        # As in `_note`: this is on the path of every read.
+        # The same as in `_note`, but without a call, because every read uses this code.
         usage = entry.usage
         if not usage.pending:
             self._usages.unwritten.add(usage)
@@ -128,7 +128,7 @@ class KeyAdmission:
         return None if subscription is None or subscription.revoked_at is not None else _Entry(subscription)
 
     def _count(self, entry: _Entry, now: float) -> Admitted | None:
-        """Count one request. Returns None if the count of the day is not loaded yet."""
+        """Count one request. Returns None and counts nothing if the count of the day is not loaded yet."""
         usage = entry.usage
         if entry.admitted is not None:
             self._note(usage)
@@ -175,7 +175,7 @@ def _headers(entry: _Entry, window: RateWindow | None, used: int, now: float) ->
     remains: list[str] = []
     plain: list[tuple[bytes, bytes]] = []
     if window is not None:
-        left = max(0, window.rate.amount - window.count(now))  # other gateways may have admitted too many
+        left = max(0, window.rate.amount - window.count(now))  # negative if other gateways admitted too many
         remains.append(f'"rate";r={left};t={_whole_seconds(window.frees_at(now) - now)}')
         plain.append((b"x-ratelimit-remaining", b"%d" % left))
     if entry.quota is not None:

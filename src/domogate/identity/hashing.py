@@ -33,7 +33,7 @@ def _be_nice() -> None:
 def _give_memory_back() -> None:
     """Make glibc return freed blocks of the size that Argon2 uses to the system.
 
-    Otherwise glibc raises its threshold with every such block, and keeps one block for each hashing thread.
+    Without this setting, glibc raises its threshold with each of these blocks, and keeps one block for each hashing thread.
     """
     with contextlib.suppress(OSError, AttributeError):  # another libc
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 4 * 1024 * 1024)
@@ -85,7 +85,7 @@ class PasswordHasher:
     def _pause(self) -> float:
         """Pause before a check, if the last check was a short time ago.
 
-        A single login is not delayed. Returns the time at the end.
+        A single login is not delayed. Returns the time at the end of the pause.
         """
         now = time.monotonic()
         if self._pause_until > now:

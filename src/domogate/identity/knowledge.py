@@ -21,6 +21,6 @@ class KnowledgeBound:
         return self._age() <= self._seconds
 
     def check(self) -> None:
-        """Raises Internal if changes of other gateways may be unknown for too long."""
+        """Raises Internal if changes of other gateways may have been unknown here for too long."""
         if not self.is_kept:
             raise Internal("this gateway has not got the latest changes from the database; send the request again later")

@@ -89,7 +89,7 @@ class WebAuthnVerifier:
                 expected_origin=self._relying_party.origin,
                 require_user_verification=True,
             )
-        except Exception as error:  # See above.
+        except Exception as error:  # The library raises many kinds of exceptions for malformed bytes.
             raise PasskeyRefused("the new passkey cannot be verified") from error
         credential_id, public_key = _encode(new.credential_id), _encode(new.credential_public_key)
         if new.fmt not in _ATTESTATIONS or credential_id != answer.credential_id or len(public_key) > _LONGEST_KEY:
@@ -107,7 +107,7 @@ class WebAuthnVerifier:
                 credential_current_sign_count=0,  # The caller checks the count.
                 require_user_verification=True,
             )
-        except Exception as error:  # See above.
+        except Exception as error:  # The library raises many kinds of exceptions for malformed bytes.
             raise PasskeyRefused("the passkey cannot be verified") from error
         return used.new_sign_count
 

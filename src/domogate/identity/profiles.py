@@ -176,7 +176,7 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def find_problem_of_url(url: str) -> str | None:
-    """Return the reason why the gateway does not fetch from this URL, or None if it does. https is required, except on this
+    """Return the reason why the gateway must not fetch from this URL, or None if it may. https is required, except on this
     machine.
     """
     parts = split_url(url)

@@ -1,7 +1,7 @@
-"""Gateways of a cluster count rates together: each gateway sends the others the number of requests that it has admitted.
+"""Gateways of a cluster count rates together: each gateway tells the other gateways how many requests it admits.
 
 A message can be lost, and it arrives some time after the requests. So all gateways together can admit more requests than the
-rate allows: up to the requests of one interval more (docs/cluster.md).
+rate allows. The excess is at most the number of requests that arrive in one interval (docs/cluster.md).
 """
 
 import asyncio
@@ -19,9 +19,12 @@ from domogate.ports import Clock
 _log = structlog.get_logger(__name__)
 
 INTERVAL = 0.1
-"""In seconds. One message has the requests of this time."""
+"""In seconds. A message has the number of requests in this time."""
 _MOST_IN_A_MESSAGE = 2_000
-"""The number of keys in a message, about 150 kB. NATS servers refuse messages that are larger than 1 MB."""
+"""The largest number of keys in a message.
+
+Such a message has about 150 kB. NATS servers refuse messages that are larger than 1 MB.
+"""
 
 
 class KeyCount(msgspec.Struct, frozen=True, gc=False, array_like=True):

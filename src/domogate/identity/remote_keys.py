@@ -49,7 +49,10 @@ class RemoteKeys:
         self._fetching: asyncio.Task[None] | None = None
 
     async def find(self, kid: str | None, algorithm: str) -> PublicKey | None:
-        """Return the key with this id or, if the token names no key (None), the only key. Raises KeysUnavailable."""
+        """Return the key with this id.
+
+        If the token names no key (`kid` is None), return the only key of the issuer. Raises KeysUnavailable.
+        """
         if not self._has_keys():
             await self._fetch_unless_recent(COLD_PAUSE)
             if not self._has_keys():
@@ -65,7 +68,7 @@ class RemoteKeys:
     async def fetch_again(self) -> None:
         """Fetch the keys again, but not if they were fetched recently.
 
-        Called for a token without a key id whose signature does not match the only key.
+        This is called if a token has no key id, and its signature does not match the only key.
         """
         await self._fetch_unless_recent(REFETCH_PAUSE)
 

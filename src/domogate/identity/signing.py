@@ -115,7 +115,7 @@ class KeyRing:
     async def start(self) -> None:
         """Add the first key if the store has no key. If no key has the preferred algorithm, plan a new key.
 
-        Two gateways may do this at the same time. Each of them then lists the keys again, so both use the newest key.
+        Two gateways may do this at the same time. Each of these gateways then lists the keys again, so both use the newest key.
         """
         now = self._clock.now()
         keys = (await self._load_keys()).values()

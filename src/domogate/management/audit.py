@@ -102,13 +102,19 @@ class AuditExport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, renam
 
 
 class AuditVerification(InputModel, frozen=True):
-    """`lastHash` is the last hash of an earlier check. With it, the check also finds records that are missing at the end."""
+    """`lastHash` is the last hash of an earlier check.
+
+    If it is given, the check also finds records that are missing at the end of the log.
+    """
 
     last_hash: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None = None
 
 
 class VerificationOut(OutputModel, frozen=True):
-    """The result of a check. Keep `lastHash` elsewhere, for the next check. `broken` is null if the log is unchanged."""
+    """The result of a check.
+
+    Store `lastHash` outside of the gateway, and send it with the next check. `broken` is null if the log is unchanged.
+    """
 
     records: int
     removed: int
@@ -175,7 +181,7 @@ async def _find_user(services: ManagementServices, query: AuditPage) -> Id | Non
 
 
 async def _find_people(services: ManagementServices, records: Sequence[AuditRecord]) -> dict[str, AuditPersonOut]:
-    """Return the persons by their pseudonyms in these records."""
+    """Return the people whose pseudonyms are in these records, by pseudonym."""
     named = {pseudonym for record in records for pseudonym in _pseudonyms_of(record)}
     people: dict[str, AuditPersonOut] = {}
     for pseudonym, user_id in (await services.store.list_pseudonyms(named)).items():
@@ -191,7 +197,7 @@ def _pseudonyms_of(record: AuditRecord) -> list[str]:
 
 
 async def _find_names(services: ManagementServices, records: Sequence[AuditRecord]) -> dict[str, AuditNameOut]:
-    """Return the names of things by their ids in these records."""
+    """Return the names of the things whose ids are in these records, by id."""
     ids = sorted({one for record in records for one in _ids_of(record)} - {PAGES_CLIENT})
     return {one: AuditNameOut.of(named, id=one) for one, named in (await services.store.find_names(ids)).items()}
 

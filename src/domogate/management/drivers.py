@@ -59,7 +59,7 @@ def driver_out(health: DriverHealth) -> DriverOut:
 
 
 class ConnectionSetting(InputModel, frozen=True):
-    """The whole connection: a password that is left out is deleted."""
+    """All values of the connection. If the password is left out, the stored password is deleted."""
 
     url: Annotated[Line, Meta(max_length=300, examples=["mqtt://127.0.0.1:1883"], description="mqtt:// or, with TLS, mqtts://")]
     username: Annotated[Line, Meta(max_length=200)] | None = None

@@ -35,7 +35,8 @@ class FaultOut(OutputModel, frozen=True):
 class NewFault(InputModel, frozen=True):
     """A fault to inject. Only battery and failure have a `value`.
 
-    The fault lasts for `seconds`, or `until` a time. If both are missing, it lasts until it is cleared.
+    The fault lasts for the given `seconds`, or until the time in `until`. If both fields are missing, the fault lasts until it
+    is cleared.
     """
 
     fault: InjectedFault
@@ -103,5 +104,5 @@ async def _clear(services: ManagementServices, call: OperatorCall, plant_id: Id 
 
 
 def _page(found: Iterable[tuple[Id, Injection]], page: Page) -> Listing[FaultOut]:
-    """Return one page of the faults, sorted by plant, module and fault, which are unique together."""
+    """Return one page of the faults, sorted by plant, module and kind of fault. No two faults have the same three values."""
     return page_of(faults_out(found), page, lambda one: f"{one.plant_id} {one.module_id or ''} {one.fault}", lambda one: one)

@@ -20,7 +20,7 @@ class ClockOut(OutputModel, frozen=True):
 
 
 class SecretKeyOut(OutputModel, frozen=True):
-    """The id of the key that encrypts the secrets in the database. It is null if they are not encrypted."""
+    """The id of the key that encrypts the secrets in the database. The id is null if the secrets are not encrypted."""
 
     id: str | None
 

@@ -53,7 +53,7 @@ async def list_orders(services: ManagementServices, _call: OperatorCall, query: 
     module_id = read_optional_id("query", "moduleId", query.module_id)
     before = None if query.after is None else _read_time(query.after)
     found = await services.store.list_orders(plant_id, module_id, query.state, before, query.limit + 1, only_open=query.open)
-    # The steps of a scene have the same time.
+    # The orders of one scene have the same time, and must be on the same page.
     end = end_of_page(found, query.limit, lambda record: record.queued_at)
     following = repr(found[end - 1].queued_at) if len(found) > query.limit else None
     return Listing([order_out(record) for record in found[:end]], following)

@@ -65,7 +65,9 @@ class DatabaseOut(OutputModel, frozen=True):
 
 
 class RequestsOut(OutputModel, frozen=True):
-    """Answered requests: their number by status, and the milliseconds that 50 % and 99 % of them did not exceed."""
+    """Answered requests: their number by status, and the durations in milliseconds that 50 % and 99 % of the requests did not
+    exceed.
+    """
 
     statuses: dict[str, int]
     p50_ms: float | None
@@ -79,7 +81,7 @@ def _requests_out(counts: RequestCounts, bounds: tuple[float, ...]) -> RequestsO
 
 
 class LastHourOut(OutputModel, frozen=True):
-    """Sums of the last hour, or of the time since the start of the gateway, if that is shorter."""
+    """Sums of the last hour. If the gateway started less than an hour ago, sums of the time since its start."""
 
     requests: dict[str, RequestsOut]
     events: int

@@ -79,7 +79,10 @@ def _since(cursor: str, resolution: float | None) -> float:
 async def _find(
     history: History, module_id: Id, since: float, until: float, resolution: float | None, query: ReadingPage
 ) -> list[ReadingSummary]:
-    """Return the oldest readings of the period: those of the page and, if there are more, at least one of the next page."""
+    """Return the readings of the page, the oldest first.
+
+    If there is a next page, the result also has at least one of its readings.
+    """
     found: list[ReadingSummary] = []
     async for page in history.export((module_id,), since, until, resolution):
         found += [one for _, one in page if query.measure in (None, one.measure)]

@@ -67,7 +67,7 @@ class EstateFiles(Protocol):
 
     def schema(self) -> str: ...
     async def export(self) -> Iterable[bytes]:
-        """Return the document in pieces, without hashes of passwords and secrets of second factors."""
+        """Return the document in pieces. It contains neither hashes of passwords nor secrets of second factors."""
         ...
 
     async def check(self, document: str) -> Sequence[Mistake]: ...
@@ -91,8 +91,9 @@ class DriverConnectionOut(OutputModel, frozen=True):
 class DriverFactsOut(OutputModel, frozen=True):
     """A driver that modules can name.
 
-    `connections` are the brokers or gateways in use; the option `connectionOption` of a module names one of them. `connection`
-    is the connection that was set through this API. `canSetConnection` is false if the settings list the connections.
+    `connections` are the names of the brokers or bus gateways in use. A module names one of them in one of its options; the
+    value of `connectionOption` is the name of this option. `connection` is the connection that was set through this API.
+    `canSetConnection` is false if the settings list the connections.
     """
 
     name: str
@@ -125,7 +126,7 @@ class DriverCatalogue(Protocol):
         ...
 
     async def discover(self, driver: str, connection: str | None, seconds: float, base: str | None) -> Discovery:
-        """Search for devices, one search at a time. Raises Refused, DiscoveryFailed."""
+        """Search for devices. Only one search runs at a time. Raises Refused, DiscoveryFailed."""
         ...
 
 
@@ -172,7 +173,7 @@ class Backup(msgspec.Struct, frozen=True):
 
 
 class LongTasks:
-    """Tasks that read the whole database. Only one of each kind runs at a time."""
+    """Tasks that read the whole database. Only one task of each kind runs at a time."""
 
     def __init__(self) -> None:
         self._running: set[str] = set()

@@ -30,7 +30,7 @@ class WebhookPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel")
 
 
 class DeliveryOut(OutputModel, frozen=True):
-    """An attempt to deliver. `status` is null if the receiver did not answer; `problem` then says why.
+    """An attempt to deliver. `status` is null if the receiver did not answer; then `problem` says why.
 
     `eventId` is the id of the event; the id of a test event begins with `test_`.
     """
@@ -44,7 +44,7 @@ class DeliveryOut(OutputModel, frozen=True):
 
 
 def _administration(services: ManagementServices) -> WebhookAdministration:
-    """Return the service without a dispatcher: the process that delivers the webhook notices a change within seconds."""
+    """Return the service. It needs no dispatcher: the process that delivers the webhook notices a change within seconds."""
     return WebhookAdministration(services.store, services.clock, services.audit)
 
 

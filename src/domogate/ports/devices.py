@@ -15,7 +15,8 @@ from domogate.domain.states import Report
 class AttachedModule(msgspec.Struct, frozen=True):
     """A module with its last known state, as a driver gets it.
 
-    `reported_at` is 0.0 if no driver has reported this state. Then the state came from an estate file, or the options changed.
+    `reported_at` is 0.0 if no driver has reported this state. In this case the state came from an estate file, or the options
+    of the module were changed.
     """
 
     module: Module
@@ -61,7 +62,8 @@ class Driver(Protocol):
     """Reports states, readings and reachability, and executes orders before their deadline.
 
     A driver keeps its own connections. If it cannot reach a module, it reports the reason (`Report.absence`). After an error
-    that the driver cannot repair, the supervisor stops it, waits, starts it and attaches its plants again.
+    that the driver cannot repair, the supervisor stops the driver and waits. Then it starts the driver again, and attaches the
+    plants to the driver again.
     """
 
     name: str
@@ -100,7 +102,7 @@ class Driver(Protocol):
         ...
 
     async def take_picture(self, plant_id: Id, module_id: Id, deadline: float, /) -> Picture:
-        """Take a picture. Raise DeviceOffline or DeviceTimeout; DeviceRefused if the camera is off or sends no picture."""
+        """Take a picture. Raise DeviceOffline, DeviceTimeout or, if the camera is off or sends no picture, DeviceRefused."""
         ...
 
 

@@ -7,15 +7,15 @@ import msgspec
 
 
 class MailKind(StrEnum):
-    """The kinds of mail. Each has a text in every language."""
+    """The kinds of mail. Each kind has a text in every language."""
 
     PASSWORD_LINK = "password_link"
     INVITATION = "invitation"
     """For a person who needs a link to set a password."""
     SHARED_HOME = "shared_home"
-    """For a person who has an account."""
+    """For a person who is invited to a home and already has an account."""
     EMAIL_LINK = "email_link"
-    """Sent to a new e-mail address. The link proves that the person can read mail there."""
+    """Sent to a new e-mail address. The link proves that the person can read mail at this address."""
     EMAIL_CHANGED = "email_changed"
     """Sent to the old e-mail address after a change."""
     ACCOUNT_DELETED = "account_deleted"

@@ -37,7 +37,7 @@ class PasskeyVerifier(Protocol):
     def creation_options(self, user: User, user_handle: str, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
         """Return the options of `navigator.credentials.create()` as JSON.
 
-        The device must not have one of the `known` passkeys.
+        A device that already has one of the `known` passkeys makes no new passkey.
         """
         ...
 

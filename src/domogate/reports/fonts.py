@@ -1,7 +1,7 @@
 """Chooses the font of a report.
 
-Every PDF reader has Helvetica, which has the letters of western Europe. If a text has other letters, an installed font that has
-more of them is embedded. A letter that no font has is printed without its accent, or as a question mark.
+Every PDF reader has Helvetica, which has the letters of western Europe. If a text has other letters, the installed font that
+has most of these letters is embedded. A letter that no font has is printed without its accent, or as a question mark.
 """
 
 import unicodedata
@@ -68,7 +68,10 @@ def _is_visible(letter: str) -> bool:
 
 
 def choose_typeface(texts: Iterable[str]) -> Typeface:
-    """Return Helvetica if it can print all letters. Otherwise return the installed font that can print most of the letters."""
+    """Return Helvetica if it can print all letters.
+
+    Otherwise return the installed font that can print most of the other letters.
+    """
     letters = {ord(letter) for text in texts for letter in unicodedata.normalize("NFC", text) if _is_visible(letter)}
     foreign = {letter for letter in letters if letter > 255 and not chr(letter).translate(_SPELLED).isascii()}
     if not foreign:

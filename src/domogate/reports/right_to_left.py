@@ -1,7 +1,7 @@
 """Converts text that is written from right to left, for a PDF library that writes only from left to right.
 
 The form of an Arabic letter depends on its neighbours. Unicode has a code for each form (presentation forms), and tables that
-map each of these codes to its letter. This is enough for names, without a library for text shaping.
+map each of these codes to its letter. These codes and tables are enough for names, so no library for text shaping is needed.
 """
 
 import unicodedata

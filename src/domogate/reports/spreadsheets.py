@@ -21,7 +21,7 @@ def print_tables(report: SafetyReport, zone: tzinfo = UTC) -> dict[str, str]:
 
 
 def print_order_list(orders: OrderList) -> str:
-    """Print one row for each part and each unit that needs this part. The part is empty if no suitable part is known."""
+    """Print one row for each part and each unit that needs this part. The column "part" is empty if no part is known."""
     rows: list[Sequence[object]] = []
     for line in orders.lines:
         rows += [(line.reference, line.type, line.quantity, n.name, n.place, n.reference, n.module_id) for n in line.needs]

@@ -24,7 +24,7 @@ class ClockCheck:
         self._store = store
         self._clock = clock
         self.problem: str | None = None
-        """Why nothing is pruned now."""
+        """The reason why nothing is pruned now."""
 
     @property
     def is_right(self) -> bool:

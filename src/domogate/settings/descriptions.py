@@ -1,4 +1,7 @@
-"""The help text, the placeholder and the check of each setting of the gateway, in panels of --help and docs/settings.md."""
+"""The help text, the placeholder and the check of each setting of the gateway.
+
+The groups are those of --help and docs/settings.md.
+"""
 
 from domogate.common.checks import between, positive
 from domogate.domain.languages import LANGUAGES

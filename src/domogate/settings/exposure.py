@@ -9,7 +9,10 @@ from domogate.settings.values import Settings
 
 
 def check_exposure(settings: Settings) -> None:
-    """Raises BadSettings if tokens and passwords would be sent unencrypted over a network without `insecure_http`."""
+    """Raises BadSettings if tokens and passwords would be sent unencrypted over a network, and `insecure_http` is not set.
+
+    Also raises BadSettings if the gateway listens on every address of the machine, and `public_url` is not set.
+    """
     if mistakes := list(_find_mistakes(settings)):
         raise BadSettings(mistakes)
 

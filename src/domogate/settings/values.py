@@ -12,7 +12,7 @@ from domogate.identity.profiles import IssuerProfile
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """All settings with their defaults. `descriptions.py` explains each.
+    """All settings with their defaults. `descriptions.py` explains each setting.
 
     The environment variable of `max_body` is DOMOGATE_MAX_BODY, its flag is --max-body.
     """

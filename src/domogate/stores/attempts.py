@@ -35,7 +35,7 @@ class _Counts:
         return None if found is None else found[0]
 
     def save(self, key: str, count: Count, until: float) -> None:
-        # Failed attempts do not shorten the time for which a familiar address stays known.
+        # A failed attempt does not shorten the time for which the store knows a familiar address.
         known = self._known.get(key, (None, until))[1]
         row = {"key": key, "number": count.number, "at": count.at, "expires_at": max(until, known)}
         self._tx.connection.execute(self._tx.upsert(attempts), row)

@@ -69,9 +69,10 @@ def add_code(tx: Transaction, grant: Grant, code: AuthorizationCode) -> None:
 
 
 def redeem_code(tx: Transaction, code_hash: str, at: float) -> RedeemedCode | None:
-    """Consume the code, also if it has expired or its grant is revoked: the caller checks both conditions.
+    """Consume the code, even if it has expired or its grant is revoked: the caller checks both conditions.
 
-    If the code was consumed before, revoke its grant and return `first` False. Return None if the code does not exist.
+    If the code was consumed before, revoke its grant and return a result with `first` False. Return None if the code does not
+    exist.
     """
     row = tx.connection.execute(_USE_CODE, {"of_hash": code_hash, "at": at}).first()
     first = row is not None
@@ -124,7 +125,7 @@ def rotate_refresh_token(
     if row is None or row.client_id != client_id or row.revoked_at is not None:
         return Rotation(RotationOutcome.UNKNOWN)
     grant = grant_from_row(row)
-    # This is checked before the expiry. So a client that lost the answer just before the expiry still gets the new token.
+    # A repeated token may have expired: a client that lost the answer just before the expiry still gets the new token.
     if row.replaced_at is not None and at - row.replaced_at <= grace and _is_newest(row):
         return Rotation(RotationOutcome.REPEATED, grant)
     if row.expires_at <= at:
@@ -138,7 +139,7 @@ def rotate_refresh_token(
 
 
 def _is_newest(row: Row[Any]) -> bool:
-    """Return whether the token's successor is the newest token of the grant."""
+    """Return whether the token has a successor that was not replaced itself."""
     return bool(row.has_successor) and row.successor_replaced_at is None
 
 
@@ -174,9 +175,9 @@ def prune_expired(tx: Transaction, table: Table, expired_by: float) -> bool:
 def find_finished_grants(connection: Connection, ended_by: float) -> Sequence[str]:
     """Return some of the grants that have no valid token any more and can be removed.
 
-    These grants were revoked, or a later grant gives the same rights. The last grant is kept, because it shows what the
-    person agreed to. A grant that an operator made (without `auth_time`) may have tokens of any lifetime, so it is kept
-    until it is revoked.
+    Each of these grants was revoked, or a later grant gives the same rights. The later grant is kept, because it shows what the
+    person agreed to. A grant that an operator made (without `auth_time`) may have tokens of any lifetime, so it is kept until
+    it is revoked.
     """
     later = grants.alias("later")
     same = [later.c[name] == grants.c[name] for name in ("user_id", "client_id", "flow", "scopes")]

@@ -25,7 +25,7 @@ _COUNT = "SELECT (SELECT count(*) FROM plants), (SELECT count(*) FROM modules), 
 class Content(msgspec.Struct, frozen=True):
     """The numbers of records in a database, and its newest change.
 
-    The newest change tells whether two databases have the same history.
+    The newest change shows whether two databases have the same history.
     """
 
     counts: dict[str, int]
@@ -51,8 +51,8 @@ def back_up(source: Path, path: Path, *, replace: bool = False, replace_larger: 
         raise FileExistsError(f"{path} already exists: a backup never overwrites a file")
     with _unfinished_copy(path) as unfinished:
         with _reading_source(source, unfinished) as database, closing(sqlite3.connect(unfinished)) as copy:
-            # In one step: with several steps, SQLite starts again after every write of another connection. Writers are not
-            # blocked.
+            # The copy is made in one step. With several steps, SQLite would start the copy again after every write of another
+            # connection. The copy does not block writers.
             database.backup(copy, pages=-1)
             copy.execute("PRAGMA journal_mode = DELETE")  # so that the backup is a single file
             if "gateways" in list_tables(copy):
@@ -128,7 +128,10 @@ def _read_content(connection: sqlite3.Connection) -> Content:
 
 
 def _is_same_store(connection: sqlite3.Connection, old: Content, new: Content) -> bool:
-    """Whether the new backup continues the history of the old backup. Then missing plants or users were removed on purpose."""
+    """Whether the new backup continues the history of the old backup.
+
+    If it does, missing plants or users were removed on purpose.
+    """
     oldest = connection.execute("SELECT min(cursor) FROM changes").fetchone()[0]
     if oldest is None or old.cursor < oldest:  # This part of the history was pruned.
         return old.key_id == new.key_id
@@ -159,8 +162,8 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 def _reading_source(source: Path, unfinished: Path) -> Iterator[sqlite3.Connection]:
     """Yield a connection to the database in use. SQLite needs the file -shm to read the write-ahead log.
 
-    On a read-only file system SQLite cannot make this file. Then this function copies the database and its log, and reads the
-    copy. If the file -shm is missing, no process uses the database.
+    On a read-only file system SQLite cannot make this file. In this case, this function copies the database and its log, and
+    reads the copy. This is safe: without the file -shm, no process uses the database.
     """
     log, index = Path(f"{source}-wal"), Path(f"{source}-shm")
     if index.exists() or os.access(source.parent, os.W_OK):
@@ -203,7 +206,7 @@ def _remove_unfinished(path: Path) -> None:
     """Remove the unfinished copies that killed processes left in the folder of `path`."""
     pattern = re.compile(rf"(\.+{re.escape(path.name)}(?:\.[0-9a-f-]{{32,36}})+?)((?:-source|-journal|-wal|-shm)*)")
     with suppress(OSError):
-        # A copy comes before the files that belong to it.
+        # In the sorted list, a copy comes before the files that belong to this copy.
         for found in sorted(path.parent.iterdir()):
             match = pattern.fullmatch(found.name)
             if match is not None and not (match[2] and found.with_name(match[1]).exists()):
@@ -217,7 +220,7 @@ def _remove_unless_held(path: Path) -> None:
 
 
 def _lock(file: BinaryIO) -> None:
-    """Raises OSError if another process holds the lock."""
+    """Lock the file. Raises OSError if another process has locked it."""
     if sys.platform == "win32":
         file.close()  # Windows does not remove or rename open files.
     else:
@@ -231,7 +234,7 @@ def _create_privately(path: Path) -> int:
 def _publish(unfinished: Path, path: Path, *, replace: bool) -> None:
     """Sync the file to the disk, then give it its final name.
 
-    The hard link fails if another process has created a file with this name.
+    Without `replace`, a hard link gives the name: it fails if another process has created a file with this name.
     """
     _sync(unfinished)
     if replace:

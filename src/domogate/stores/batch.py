@@ -1,7 +1,8 @@
-"""Runs the writes of concurrent callers in one transaction.
+"""Runs the writes of concurrent callers (a batch) in one transaction.
 
-Changes of orders that follow each other in a batch are merged: one statement adds all new orders, one marks the sent orders,
-and one ends orders. Each caller gets the same result as if the callers had come one after the other. Reports are also merged.
+If several changes of orders directly follow each other in a batch, they are merged: one statement adds all new orders, one
+statement marks the sent orders, and one statement ends orders. Each caller gets the same result as if the callers had come one
+after the other. Reports are also merged.
 """
 
 import asyncio
@@ -57,8 +58,8 @@ OrderChange = AddOrders | MarkSent | OrderEnd
 def change_orders(tx: Transaction, order_changes: Sequence[OrderChange]) -> list[Any]:
     """Make all changes in order. Return one answer for each change.
 
-    For new orders, the answer is the records that already existed. For an order to send, it says whether to send the order. For
-    the end of an order, it is None.
+    For new orders, the answer is a list: for each order, the record that already existed, or None. For MarkSent, the answer
+    says whether to send the order. For the end of an order, the answer is None.
     """
     known = _find_all(tx.connection, _ids_to_know(order_changes))
     texts: dict[str, str] = {}
@@ -134,7 +135,10 @@ def order_from_row(row: Row[Any]) -> OrderRecord:
 
 
 class Unit:
-    """The write of one caller, and the future for its answer. Reports and orders can be merged; other work is a callable."""
+    """The write of one caller, and the future for its answer.
+
+    Reports and changes of orders are data, so they can be merged. All other work is a callable.
+    """
 
     __slots__ = ("change", "error", "fences", "future", "lock", "reports", "result", "seconds", "timer", "work")
 
@@ -170,7 +174,7 @@ class Unit:
 
 
 QUIET = 0.002
-"""In seconds. The writer stops waiting for more callers if none came for this time."""
+"""In seconds. The writer stops waiting for more callers if no caller came for this time."""
 LONGEST = 0.005
 """In seconds. The writer never waits longer than this for more callers."""
 
@@ -209,20 +213,21 @@ class WriteQueue:
             self._arrived.notify()
 
     def expect(self, number: int) -> None:
-        """Set the number of callers that `take` waits for: the callers of the last group, who may come again after their
-        answers.
+        """Set the number of callers that `take` waits for.
 
-        Callers that came in the meantime are added. So two groups that alternate become one group.
+        `number` is the number of callers of the last group: they may come again after they got their answers. The callers that
+        came in the meantime are added. So two groups that alternate become one group.
         """
         self._expected = number + len(self._pending)
 
     def take(self, seconds: float) -> list[Unit]:
-        """Take the queued writes. Without writes, return an empty list after this number of seconds.
+        """Remove and return the queued writes. If no write comes for this number of seconds, return an empty list.
 
-        If the last group had several callers, wait a short time until the same number has come again. Without the wait, commits
-        on a fast disk are so short that callers rarely share one (PostgreSQL has commit_delay and commit_siblings for this). A
-        single caller does not wait. Waiting for only half of the callers was slower when measured, because the two threads then
-        compete for the interpreter.
+        If the last group had several callers, wait a short time until the same number of callers has come again. Without this
+        wait, commits on a fast disk are so short that callers rarely share a commit (PostgreSQL has the settings commit_delay
+        and commit_siblings for the same purpose). If the last group had one caller, there is no wait. Waiting for only half of
+        the callers was slower in a measurement, because the writer thread and the event loop's thread then compete for the
+        interpreter.
         """
         with self._arrived:
             if not self._pending and not self.closed and not self._woken:
@@ -306,10 +311,9 @@ class Batch:
         self._recorder.forget_after(tx.events[before:])
 
     def _guard(self, tx: Transaction, run: Callable[[], None], *, guarded: bool) -> Exception | None:
-        """Call `run`. If other callers share the transaction, call it in a savepoint, so that an error makes only this caller
-        fail.
+        """Call `run`. Return the error, or None.
 
-        Return the error.
+        If other callers share the transaction, `run` is called in a savepoint, so that an error makes only this caller fail.
         """
         before = len(tx.events)
         savepoint = tx.connection.begin_nested() if guarded else None

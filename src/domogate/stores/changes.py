@@ -23,9 +23,9 @@ _OF_PLANTS = _AFTER.where(changes.c.plant_id.is_not(None))
 
 
 def list_changes(connection: Connection, after: int, limit: int, applied: int) -> Sequence[Change]:
-    """Return changes before which no other change can appear.
+    """Return changes after the cursor `after`, without changes before which another change may still appear.
 
-    Up to the cursor `applied`, this process already has all changes.
+    This process already has all changes up to the cursor `applied`.
     """
     until = max(complete_cursor(connection), applied)
     return changes_from_rows(connection.execute(_AFTER, {"after": after, "until": until, "limit": limit}))
@@ -80,7 +80,7 @@ class SqlFeed(SqlSubject):
         return await self._read(list_changes_of, plant_ids, after, limit, self._running().applied)
 
     async def newest_cursor(self) -> int:
-        # This process may have got changes that another snapshot cannot know to be complete.
+        # This process may already have later changes than the changes up to the complete cursor of this snapshot.
         return max(await self._read(complete_cursor), self._running().applied)
 
     @property
@@ -108,7 +108,7 @@ class SqlFeed(SqlSubject):
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout
         while True:
-            # The time is checked before the query. So there is one more query after a query that ended after the deadline.
+            # The time is checked before the query. So if a query ends after the deadline, one more query follows.
             is_last = loop.time() >= deadline
             if await self._read(all_applied, cursor, self._clock.now(), own_id):
                 return True

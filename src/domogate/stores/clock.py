@@ -1,4 +1,4 @@
-"""The last time that a gateway with a right clock saw: one row."""
+"""The last time that a gateway stored while its clock was right: one row."""
 
 from sqlalchemy import Connection, select
 

@@ -55,7 +55,7 @@ def decode_event(text: str) -> Event:
     """Return the stored event. Return ChangesLost for an event that only a newer version knows.
 
     During an upgrade, a gateway of the newer version may write to the same database. This version does not know what the event
-    changes, so it forgets all that it knows, and reads it from the store again.
+    changes, so the gateway forgets its data in memory, and reads the data from the store again.
     """
     try:
         return _decode_event(text)
@@ -64,7 +64,10 @@ def decode_event(text: str) -> Event:
 
 
 def to_row(value: msgspec.Struct, /, **stored: Any) -> dict[str, Any]:
-    """Return the fields as columns. `stored` adds columns, and replaces fields by the form in which they are stored."""
+    """Return the fields as columns.
+
+    `stored` has values that are used instead of the fields with the same names, and values of more columns.
+    """
     return msgspec.structs.asdict(value) | stored
 
 

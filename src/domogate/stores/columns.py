@@ -1,4 +1,7 @@
-"""Short names for the columns of tables and migrations. Do not change them: a migration must always create the same tables."""
+"""Short functions that make the columns of tables and migrations.
+
+Do not change their results: a migration must always create the same tables.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -38,7 +41,7 @@ def reference(
 ) -> Column[str]:
     """Return a column with a foreign key.
 
-    With `cascade`, the database removes this row together with the row that it refers to.
+    With `cascade`, the database removes a row with this column together with the row that the column refers to.
     """
     refers_to = ForeignKey(target, ondelete="CASCADE" if cascade else None)
     return Column(name, String, refers_to, nullable=optional, primary_key=primary_key)

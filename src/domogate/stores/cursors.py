@@ -104,7 +104,7 @@ class FeedRead(NamedTuple):
 
     rows: Rows
     position: int
-    """For the last page of the feed, this is the cursor up to which everything was read."""
+    """No change up to this cursor can appear later. After the last page, everything up to this cursor was read."""
     newest: int
     """The cursor of the newest visible change. It can be after `position`."""
     is_lost: bool = False

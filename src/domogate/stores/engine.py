@@ -1,7 +1,7 @@
 """An opened database. Its class hides the differences between SQLite and PostgreSQL.
 
-Each database has two engines. Transactions of `writing` write; a process has one such connection, in the writer thread.
-Transactions of `reading` are read-only snapshots.
+Each database has two engines. Transactions of the engine `writing` write; a process has one connection of this engine, in the
+writer thread. Transactions of the engine `reading` are read-only snapshots.
 """
 
 import threading
@@ -29,7 +29,7 @@ T = TypeVar("T")
 READERS = 4
 MOST_EVENTS = 0xFFFF
 """The number of events that one transaction can have. On PostgreSQL, a cursor has 16 bits for the number of an event."""
-# Errors are logged, and parameters contain hashes and keys.
+# Errors are logged. They must not show the parameters, which contain hashes and keys.
 ENGINE_OPTIONS: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
 _INSERT_CHANGES = insert(changes)
 _NEWEST = select(func.max(changes.c.cursor))
@@ -91,13 +91,13 @@ def begin_with(engine: Engine, statement: str) -> None:
 class Bulk:
     """A statement that is compiled once. The database driver executes it for many rows, without SQLAlchemy.
 
-    Its parameters are the columns of an INSERT, or the names of bindparams. For many small rows this saves half the time.
+    Its parameters are the columns of an INSERT, or the names of bindparams. For many small rows a Bulk saves half the time.
     """
 
     def __init__(self, statement: UpdateBase, dialect: Dialect) -> None:
         compiled = statement.compile(dialect=dialect)
         self._text = str(compiled)
-        # None if the driver takes parameters by name.
+        # None if the database driver expects parameters by name.
         self._order = compiled.positiontup if compiled.positional else None
         self._constants = {name: value for name, value in compiled.params.items() if value is not None}
 
@@ -134,11 +134,11 @@ class Database(ABC):
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can use the database. Then a lock in the data folder stops a second gateway."""
+        """Whether only this machine can use the database. If True, a lock in the data folder stops a second gateway."""
         return True
 
     def limit_waiting(self, _connection: Connection) -> None:
-        """Let the transaction fail if it waits long for a table, because other processes must wait meanwhile."""
+        """Let the transaction fail if it waits too long for a table: other processes must wait for this transaction."""
         return
 
     @abstractmethod
@@ -195,13 +195,13 @@ class Database(ABC):
 
     @abstractmethod
     def is_listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
-        """Return a condition: the value of the column is in the list that the parameter `name` has.
+        """Return a condition: the value of the column is in the list that is passed as the parameter `name`.
 
-        The list is one parameter. For long lists this takes a fraction of the time of an expanding IN.
+        The list is one parameter. For long lists this condition takes a fraction of the time of an expanding IN.
         """
 
     def upsert(self, table: Table) -> Insert:
-        """Return an INSERT statement. If a row with the same key exists, the statement replaces all its columns."""
+        """Return an INSERT statement. If a row with the same key exists, the statement replaces all columns of this row."""
         if table.name in self._upserts:
             return self._upserts[table.name]
         statement = self.insert(table)
@@ -225,7 +225,7 @@ class Database(ABC):
 
     @abstractmethod
     def erase_old_values(self) -> None:
-        """Remove replaced values from free space and from the write-ahead log, if the database can do that."""
+        """If the database can do this: erase values that were replaced, in free space and in the write-ahead log."""
 
     def explain(self, error: Exception) -> Exception:
         """Return the error itself, or a DatabaseUnusable if the error means that the database is damaged."""
@@ -251,7 +251,7 @@ class Transaction:
 
     @property
     def position(self) -> int:
-        """The cursor of the last event of this transaction. All changes of earlier transactions are before it."""
+        """The cursor of the last event of this transaction. All changes of earlier transactions are before this cursor."""
         return self._start + len(self.events)
 
     def emit(self, event: Event) -> None:
@@ -265,7 +265,7 @@ class Transaction:
         self.database.bulk(statement).execute(self.connection, rows)
 
     def write_changes(self) -> Sequence[Change]:
-        """Write the events as changes. Raises ValueError if there are too many."""
+        """Write the events as changes. Raises ValueError if there are too many events."""
         if len(self.events) > MOST_EVENTS:
             raise ValueError(f"one write can have at most {MOST_EVENTS} changes, not {len(self.events)}: split it")
         committed = [Change(cursor, self.now, event) for cursor, event in enumerate(self.events, self._start + 1)]

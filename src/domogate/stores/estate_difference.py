@@ -15,13 +15,13 @@ from domogate.stores.tables import clients, subscriptions, users
 
 _TABLE_OF = {"users": users, "clients": clients, "subscriptions": subscriptions, **TABLE_OF}
 _NAME_OF = {"users": "email", "spare parts": "unit"}
-"""The column that shows a record to people, for nouns whose records have no name."""
+"""For kinds of records that have no name: the column by which people recognise a record."""
 
 
 def find_difference(
     connection: Connection, database: Database, now: float, estate: Estate, *, prune: bool, most: int
 ) -> ImportDifference:
-    """Return what an import of the whole estate would change, with at most `most` changes of each noun.
+    """Return what an import of the whole estate would change, with at most `most` changes of each kind of record.
 
     Raises ValueError if the estate contradicts itself or the store.
     """

@@ -1,4 +1,7 @@
-"""Exports the whole estate, in parts. A gateway that imports the estate into an empty store gives the same answers."""
+"""Exports the whole estate, in parts.
+
+A gateway that imports this estate into an empty store gives the same answers as the gateway that exported it.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

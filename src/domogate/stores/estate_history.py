@@ -1,6 +1,6 @@
 """The history of imports.
 
-The store keeps the last documents in compressed form. A document that names a deleted user is removed.
+The store keeps the last imported files (documents) in compressed form. A document that names a deleted user is removed.
 """
 
 import zlib
@@ -51,7 +51,10 @@ def add_import(tx: Transaction, user_id: str | None, summary: ImportSummary, *, 
 
 
 def list_imports(connection: Connection, before: int | None, limit: int) -> Sequence[ImportRecord]:
-    """Return the newest imports. With `before`, return only imports with lower numbers. The newest import is first."""
+    """Return the newest imports.
+
+    With `before`, return only imports whose numbers are lower than `before`. The newest import is first.
+    """
     query = select(*_COLUMNS, _HAS_DOCUMENT).order_by(estate_imports.c.number.desc()).limit(limit)
     if before is not None:
         query = query.where(estate_imports.c.number < before)

@@ -91,7 +91,7 @@ def import_part(
 
 
 class ImportPlan(msgspec.Struct):
-    """What an import changes, for each noun."""
+    """What an import changes, for each kind of record."""
 
     users: ImportedUsers
     people: PeopleOfPlants

@@ -54,7 +54,8 @@ class ImportedUsers(msgspec.Struct):
 def compare_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUsers:
     """Return the users as they will be after the import. Nothing is written.
 
-    A stored user is found by id. If no user has the id, the user is found by e-mail address and keeps the stored id.
+    For each user of the estate, the stored user is found by id. If no stored user has this id, the stored user is found by
+    e-mail address and keeps the stored id.
     """
     stored = list_users(tx.connection)
     by_id = {user.id: user for user in stored}
@@ -142,10 +143,10 @@ def write_clients(tx: Transaction, difference: Difference) -> None:
 
 
 def compare_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Difference:
-    """Return the difference. Nothing is written.
+    """Compare the subscriptions of the estate with the stored subscriptions. Nothing is written.
 
-    A stored subscription is found by its key. If no subscription has the key, it is found by its id. A subscription that was
-    revoked stays revoked.
+    A stored subscription is found by its key. If no stored subscription has this key, it is found by its id. A
+    subscription that was revoked stays revoked.
     """
     stored = list_subscriptions(tx.connection)
     by_key = {subscription.key_hash: subscription for subscription in stored}
@@ -183,7 +184,7 @@ class PeopleOfPlants(msgspec.Struct):
 def compare_members(tx: Transaction, plants: Iterable[Plant], known: ImportedUsers, *, prune: bool) -> PeopleOfPlants:
     """Return owners, allowed users and invitations of the plants whose people change. Nothing is written.
 
-    Without pruning, only an owner who is replaced loses access.
+    Without `prune`, nobody loses access except an owner who is replaced.
     """
     stored_members: dict[Id, dict[Id, str | None]] = defaultdict(dict)
     stored_since: dict[Id, dict[Id, int]] = defaultdict(dict)

@@ -41,7 +41,7 @@ class Feed:
         self._own: dict[int, Change] = {}
         """Changes that this process committed and that are not delivered yet."""
         self._mark: tuple[float, int] | None = None
-        """The start of an earlier read, and the newest change that it saw but could not deliver yet."""
+        """The time when an earlier read began, and the newest change that this read saw but could not deliver yet."""
         self.delivered = 0
         self.known_at = -inf
         """All changes that were committed before this time (monotonic) are delivered."""
@@ -57,9 +57,9 @@ class Feed:
             self.delivered = complete_cursor(connection)
 
     def read_missing(self, connection: Connection, newest: int) -> FeedPage:
-        """Return the changes up to `newest`, which the transaction sees. They count as delivered from now on.
+        """Return the changes up to the cursor `newest`. The transaction sees them all. They count as delivered from now on.
 
-        The transaction must hold the exclusive lock: only then no other change can appear before them.
+        The transaction must hold the exclusive lock: without this lock, another change could still appear before these changes.
         """
         began = time.monotonic()
         rows = connection.execute(CHANGES_BETWEEN, {"after": self.delivered, "until": newest}).all()

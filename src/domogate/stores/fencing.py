@@ -1,7 +1,7 @@
 """Fencing: in a cluster, only the holder of a shard writes the reports of drivers and the progress of orders.
 
 A write carries the epoch with which this gateway held the shard when the write was queued. The transaction compares this epoch
-with the stored epoch. A row lock keeps other members from taking the shard until the transaction has ended.
+with the stored epoch. Because of a row lock, no other member can take the shard until the transaction has ended.
 """
 
 import asyncio
@@ -38,7 +38,10 @@ class FencedWrite(Protocol):
 
 
 def fence(holdings: Holdings, plant_ids: Iterable[str]) -> tuple[Fence, ...]:
-    """Return the fences of a write for these plants. Raises Fenced if this gateway does not hold one of them."""
+    """Return the fences of a write for these plants.
+
+    Raises Fenced if this gateway does not hold the shard of one of these plants.
+    """
     fences = {}
     for plant_id in plant_ids:
         shard, epoch = shard_of(Id(plant_id)), holdings.epoch_of(Id(plant_id))
@@ -49,7 +52,7 @@ def fence(holdings: Holdings, plant_ids: Iterable[str]) -> tuple[Fence, ...]:
 
 
 def refuse_fenced(connection: Connection, writes: Sequence[FencedWrite]) -> None:
-    """Set the error of each write whose shard has another holder now. Lock the shards of all other writes until the commit."""
+    """Let each write fail whose shard has another holder now. Lock the shards of all other writes until the commit."""
     held = {each.shard for write in writes for each in write.fences}
     stored = {row.shard: row.epoch for row in connection.execute(_LOCK, {"held": sorted(held)})}
     for write in writes:

@@ -139,7 +139,7 @@ def _find_matching(
 def _restore(tx: Transaction, gone: Iterable[Row[Any]]) -> None:
     """Restore the real states of the modules.
 
-    These states count as unconfirmed, because they may have changed during the fault.
+    These states count as unconfirmed, because the real states may have changed during the fault.
     """
     still = covered_states(tx.connection)
     own = {row.module_id: row.covers for row in gone if row.covers is not None and row.module_id not in still}

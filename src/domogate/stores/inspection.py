@@ -1,7 +1,7 @@
-"""Checks a database before the store uses it: is it lost, empty, damaged, or of another program?
+"""Checks a database before the store uses it: is it lost, empty or damaged, or does it belong to another program?
 
-The data folder has a list of the databases that the folder was used with. A database in this list that is missing or empty is
-lost: the store does not start with an empty database instead (Decision 0066).
+The data folder has a list of the databases that the folder was used with. If a database in this list is missing or empty, it is
+lost: the store does not start, and creates no empty database (Decision 0066).
 """
 
 import os
@@ -37,7 +37,7 @@ class DatabaseUnusable(RuntimeError):
 class UsedDatabases:
     """The databases that a data folder was used with.
 
-    The file `in-use` in the folder has one line for each of them. Without a folder the list is empty.
+    The file `in-use` in the folder has one line for each database. Without a folder the list is empty.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -141,7 +141,7 @@ def _check_header(path: Path, size: int) -> None:
 
 def _check_content(connection: sqlite3.Connection, path: Path, tables: set[str], size: int, end: float) -> None:
     growing = [] if size >= LARGE_FILE else [name for name in GROWING_TABLES if name in tables]
-    # Newer versions of SQLite can be interrupted within a table.
+    # Newer versions of SQLite can be interrupted during the check of a table.
     connection.set_progress_handler(lambda: time.monotonic() >= end, 10_000)
     small = sorted(tables.difference(GROWING_TABLES, PLANT_TABLES))
     for table in [*small, *(name for name in PLANT_TABLES if name in tables), *growing]:

@@ -97,8 +97,8 @@ def list_signing_keys(connection: Connection) -> Sequence[SigningKey]:
 def add_signing_key(tx: Transaction, key: SigningKey) -> None:
     """Add the key, or replace the stored key with the same `kid`.
 
-    A retired key signs nothing any more, but still verifies for some time. To retire a key, replace it by a copy with
-    `retired_at`.
+    A retired key signs no new tokens; the gateway still accepts its tokens for some time. To retire a key, replace it by a copy
+    with `retired_at`.
     """
     tx.connection.execute(tx.upsert(signing_keys), to_row(key, jwk=seal(tx, signing_keys.c.jwk, key.kid, key.jwk)))
     tx.emit(SigningKeysChanged())

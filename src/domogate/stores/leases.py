@@ -1,6 +1,6 @@
 """Leases on PostgreSQL. Each call uses single statements on its own connection.
 
-So a call does not wait for other writes, and a process that is stopped by the system holds no lock in the database.
+So a call does not wait for other writes, and a process that the operating system stops holds no lock in the database.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -65,8 +65,8 @@ _LIST_LIVING = text(
 )
 _LIST_HOLDERS = text("SELECT shard, holder FROM shards WHERE holder IS NOT NULL")
 _LIST_HELD = text("SELECT shard, epoch FROM shards WHERE holder = :id")
-# `free` reads a snapshot. `locked` compares the epochs again after the lock, so that a shard that another member has taken in
-# the meantime is left out. A write of the holder also locks its shard. A locked shard is skipped.
+# `free` reads a snapshot. `locked` locks these shards and compares their epochs again: a shard that another member has taken in
+# the meantime is left out. A write of the holder also locks its shard. A shard that is already locked is skipped.
 _ACQUIRE = text(
     """
     WITH living AS MATERIALIZED (SELECT id FROM leases WHERE lease_until > extract(epoch FROM clock_timestamp())),
@@ -109,7 +109,7 @@ class PostgresLeases:
     """Implements LeaseStore."""
 
     def __init__(self, database: PostgresDatabase) -> None:
-        """Nothing else may use `database`. `stop` closes it."""
+        """Only this object may use `database`. The method `stop` closes the database."""
         self._database = database
         self._engine = database.writing.execution_options(isolation_level="AUTOCOMMIT")
         self._connection: Connection | None = None

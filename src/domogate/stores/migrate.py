@@ -14,7 +14,7 @@ HEAD = "0027"
 OLDEST_BESIDE = "0024"
 """Gateways of this revision or a later revision can run at the same time as this version.
 
-Later migrations only add tables and columns.
+The migrations after this revision only add tables and columns.
 """
 
 _log = structlog.get_logger(__name__)

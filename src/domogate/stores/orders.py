@@ -1,4 +1,7 @@
-"""Orders. The store writes an order before a device gets the command, when the order is sent, and when it ends."""
+"""Orders.
+
+An order is stored before a device gets the command. The stored order is updated when it is sent, and when it ends.
+"""
 
 from collections.abc import Sequence
 from math import isfinite
@@ -113,7 +116,11 @@ def list_orders(
 
 
 def prune_orders(tx: Transaction, before: float) -> bool:
-    """Remove some of the orders that were queued before this time and have ended, or whose deadline is before this time."""
+    """Remove some of the orders that were queued before the time `before`.
+
+    An order that has not ended is removed only if its deadline is also before this time. Return True if there may be more such
+    orders.
+    """
     ended = or_(orders.c.ended_at.is_not(None), orders.c.deadline < before)
     oldest = select(orders.c.id).where(orders.c.queued_at < before, ended)
     piece = oldest.order_by(orders.c.queued_at).limit(PRUNE_CHUNK)

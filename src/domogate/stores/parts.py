@@ -1,4 +1,4 @@
-"""Splits large work into parts, so that it needs little memory and other processes need not wait for all of it."""
+"""Splits large work into parts, so that the work needs little memory, and other processes need not wait for the whole work."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar

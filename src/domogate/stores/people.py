@@ -125,7 +125,7 @@ def _write_user(tx: Transaction, former: User | None, user: User) -> User:
 def expire_terms(tx: Transaction, version: str) -> int:
     """Mark the terms as expired for the next few users who accepted another version.
 
-    Return their number; 0 means that all are done.
+    Return the number of these users; 0 means that no such user is left.
     """
     former = _OTHER_TERMS.where(users.c.terms_version != version)
     rows = tx.connection.execute(former.order_by(users.c.id).limit(_EXPIRED_AT_ONCE)).all()

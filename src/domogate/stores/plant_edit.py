@@ -1,4 +1,4 @@
-"""Changes one plant in one transaction, with the code that imports estates."""
+"""Changes one plant in one transaction. It uses the code that imports estates."""
 
 from collections.abc import Callable, Iterable
 

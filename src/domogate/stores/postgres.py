@@ -93,7 +93,7 @@ _page = (
 )
 _READ_FEED = select(_span, _page).select_from(_span.outerjoin(_page, true())).order_by(_page.c.cursor)
 
-# After a restore on another server, or a move from SQLite, the stored cursors can be higher than those of new transactions.
+# After a restore on another server, or a move from SQLite, the stored cursors can be higher than the cursors of new ones.
 _stored = (changes.c.cursor, parked.c.cursor, webhooks.c.position, members.c.since)
 _HIGHEST = func.greatest(*(select(func.max(column)).scalar_subquery() for column in _stored), 0)
 _IS_FEED_READY = select(_HIGHEST < _NEXT).select_from(feed)
@@ -111,14 +111,14 @@ _ADD_FEED = (
 _NOTE_PRUNED = update(feed).values(pruned=bindparam("last"))
 _NOTE_STRUCTURE = update(feed).values(structure=bindparam("position"))
 _CONNECT_SECONDS = "2"
-"""The time for connecting: the smallest value that the database driver allows."""
+"""The number of seconds for connecting: the smallest value that the database driver allows."""
 
 
 class PostgresDatabase(Database):
     """A PostgreSQL server. Snapshots are REPEATABLE READ. An advisory lock orders the writers (Decision 0086).
 
-    A server that stopped keeps its connections open and does not answer. So the gateway gives up a statement when the time
-    limit of its thread is over, and closes its connection.
+    A server that hangs keeps its connections open and does not answer. So each thread has a time limit (`time_limit` in
+    engine.py). At this limit, the gateway gives up the running statement of the thread, and closes the connection.
     """
 
     def __init__(self, url: URL) -> None:
@@ -129,7 +129,7 @@ class PostgresDatabase(Database):
         if "connect_timeout" not in url.query:
             url = url.update_query_dict({"connect_timeout": _CONNECT_SECONDS})
         self.writing = self._engine(url, 1)
-        reading = self._engine(url, READERS + 2)  # The feed and the probe have one each.
+        reading = self._engine(url, READERS + 2)  # The feed and the probe have one connection each.
         self.reading = reading.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
     @staticmethod
@@ -165,7 +165,7 @@ class PostgresDatabase(Database):
     def prepare_writer(self, connection: Connection) -> None:
         """Limit the time of an idle transaction, if this process is a member of a cluster.
 
-        Statements obey the time limit of their thread.
+        The time of a statement is limited by `time_limit` (engine.py).
         """
         if self.is_shared:
             connection.execute(_LIMIT_IDLE)
@@ -181,7 +181,7 @@ class PostgresDatabase(Database):
         """Does nothing. The server overwrites free space later, and the log belongs to the server."""
 
     def change_token(self, _connection: Connection) -> object:
-        return None  # Such a query would take as long as reading the feed.
+        return None  # A query for such a value would take as long as reading the feed.
 
     def prepare_feed(self) -> None:
         with self.reading.begin() as connection:
@@ -255,7 +255,10 @@ def _print_oldest(_element: OldestCursor, compiler: SQLCompiler, **options: Any)
 
 @cache
 def _limited_connection() -> "type[psycopg.Connection[Any]]":
-    """Return a class of connections that obey the time limit of their thread."""
+    """Return a class of connections.
+
+    A statement on such a connection ends at the time limit of its thread (`time_limit` in engine.py).
+    """
     import psycopg  # an extra, which is not installed with SQLite
 
     def give_up_in_time(waiting: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:

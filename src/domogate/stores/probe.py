@@ -34,7 +34,7 @@ class Probe:
 
     def stop(self) -> None:
         self._stopping.set()
-        self._thread.join(_STOP_SECONDS)  # It may wait for a server that does not answer.
+        self._thread.join(_STOP_SECONDS)  # The thread may wait for a server that does not answer.
 
     def _run(self) -> None:
         while not self._stopping.wait(_PERIOD):

@@ -1,7 +1,7 @@
 """Queries for readings. Recent readings are stored as measured. Older readings are stored as one summary for each hour.
 
 The time of a reading is stored as the hour since the epoch and the milliseconds in this hour. A query for a period combines
-readings and summaries. After late reports, an hour can have readings and a summary. Then the query merges them.
+readings and summaries. After late reports, an hour can have both readings and a summary. In this case the query merges them.
 """
 
 import asyncio
@@ -174,8 +174,8 @@ def list_summaries(
 ) -> Sequence[ReadingSummary]:
     """Return the newest `limit` summaries of all spans that overlap the period. The oldest of them is first.
 
-    Spans shorter than an hour exist only for readings that are not summarised yet. If a longer span is not a multiple of an
-    hour, a summarised hour belongs to the span in which the hour begins.
+    Spans shorter than an hour exist only for readings that are not summarised yet. If a span is longer than an hour and not a
+    multiple of an hour, a summarised hour belongs to the span in which the hour begins.
     """
     if not FINEST <= resolution <= LATEST:
         raise ValueError(f"the resolution of summaries is at least {FINEST:g} seconds, not {resolution:g}")

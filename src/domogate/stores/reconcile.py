@@ -53,7 +53,7 @@ def collect(noun: str, rows: Iterable[RowValues]) -> dict[Any, RowValues]:
 def compare(tx: Transaction, table: Table, wanted: dict[Any, RowValues], *, prune: bool) -> Difference:
     """Compare the table with the wanted rows, row by row and without loading the whole table.
 
-    Without `prune`, only the wanted rows are read, and `gone` is empty.
+    Without `prune`, only the rows with the wanted keys are read, and `gone` of the result is empty.
     """
     difference = Difference()
     left = dict(wanted)
@@ -85,7 +85,10 @@ def write(tx: Transaction, table: Table, difference: Difference) -> None:
 
 
 def insert_rows(tx: Transaction, table: Table, rows: Sequence[RowValues]) -> None:
-    """Insert rows whose keys are not stored. With foreign keys, SQLite needs more time for an upsert."""
+    """Insert new rows. The table must not yet have rows with these keys.
+
+    This is faster than an upsert: in a table with foreign keys, SQLite needs more time for an upsert.
+    """
     _write_rows(tx, table, _insert(table), rows)
 
 

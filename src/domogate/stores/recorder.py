@@ -169,12 +169,11 @@ class Recorder:
         self._readings.forget()
 
     def begin_shared(self, structure: int, fences: Collection[tuple[int, int]]) -> None:
-        """Call this at the start of a transaction with the shared lock. Such a transaction does not first read the changes of
-        other gateways.
+        """Call this at the start of a transaction with the shared lock.
 
-        Another gateway may have changed modules. If `structure` is new, another gateway has changed plants. If an epoch in
-        `fences` is new, another gateway has held this shard. In these cases the cached modules are removed from the cache and
-        are read again.
+        Before a shared transaction, the changes of other gateways are not read, so the cache may be wrong. If `structure` is
+        new, another gateway has changed plants or states. If an epoch in `fences` is new, another gateway has held this shard.
+        In both cases the cache is cleared, and the modules are read again.
         """
         if structure != self.structure or any(self._epochs.get(shard) != epoch for shard, epoch in fences):
             self.forget()
@@ -182,7 +181,7 @@ class Recorder:
         self._epochs.update(fences)
 
     def forget_after(self, events: Sequence[Event]) -> None:
-        """Remove the modules and plants that these events changed from the cache."""
+        """Remove from the cache the modules and plants that these events changed."""
         for event in events:
             if type(event) in (PlantChanged, ChangesLost):
                 self.forget()
@@ -192,7 +191,7 @@ class Recorder:
                 self._unreachable.discard(event.module_id)
 
     def record(self, tx: Transaction, calls: Sequence[Prepared]) -> None:
-        """Write all changes in order. The last report of a module is its state."""
+        """Write all changes in order. If a module has several reports, its last report gives its state."""
         reporting = {report.module_id for report, _ in chain.from_iterable(calls)}
         self._find_plants(tx.connection, reporting)
         latest = self._find_latest(tx.connection, calls, reporting & self._logged.keys())

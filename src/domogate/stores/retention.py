@@ -43,7 +43,7 @@ def _oldest(tx: Transaction, before_hour: int, piece: int) -> tuple[ColumnElemen
 def summarise_oldest(tx: Transaction, before_hour: int) -> bool:
     """Summarise some of the oldest readings. Return True if there are more old readings.
 
-    If an hour already has a summary, the readings are added to it.
+    If an hour already has a summary, its readings are added to this summary.
     """
     found = _oldest(tx, before_hour, PIECE)
     if found is None:
@@ -129,9 +129,9 @@ class SqlRetention(SqlReadings):
         await self._repeat(summarise_oldest, _hour_of(before))
 
     async def prune_readings(self, before: float, most: int) -> None:
-        """Remove readings and summaries older than `before`, then the oldest until at most `most` remain.
+        """Remove readings and summaries older than `before`, but only those of whole hours.
 
-        Only whole hours are removed.
+        If more than `most` readings and summaries remain, remove the oldest until `most` of them remain.
         """
         for prune in (prune_raw, prune_hourly):
             while await self._write(prune, _hour_of(before)):

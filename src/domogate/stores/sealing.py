@@ -34,7 +34,7 @@ def find_secret_key_id(connection: Connection) -> str | None:
 def seal(tx: Transaction, column: Column[Any], row_id: str, secret: str | None) -> str | None:
     """Encrypt a secret with the key that the database uses now.
 
-    A rotation of this key and a write of a secret exclude each other, so that the rotation misses no secret.
+    A rotation of this key and a write of a secret never run at the same time, so the rotation misses no secret.
     """
     sealer = _sealer_of(tx.connection)
     if secret is None or sealer is None:

@@ -79,7 +79,7 @@ def find_session(connection: Connection, token_hash: str) -> Session | None:
 
 
 def save_session(tx: Transaction, session: Session) -> None:
-    """Replace the session. If it was ended in the meantime, it stays ended."""
+    """Replace the session. If the session was deleted in the meantime, nothing is written."""
     tx.connection.execute(update(sessions).where(sessions.c.id == session.id).values(_to_row(session)))
 
 
@@ -93,7 +93,7 @@ def end_sessions(tx: Transaction, user_id: Id, keep: Id | None = None) -> int:
 
 
 def _end(tx: Transaction, condition: ColumnElement[bool]) -> int:
-    """Delete sessions, and revoke the grants of the gateway's own pages that came from them (Decision 0076)."""
+    """Delete sessions, and revoke the grants that the gateway's own pages got in these sessions (Decision 0076)."""
     ended = tx.connection.execute(delete(sessions).where(condition).returning(sessions.c.user_id, sessions.c.auth_time)).all()
     for user_id, auth_time in ended:
         revoke_pages(tx, user_id, auth_time)
@@ -117,7 +117,7 @@ def find_link(connection: Connection, token_hash: str) -> OneTimeLink | None:
 
 
 def take_link(tx: Transaction, token_hash: str) -> OneTimeLink | None:
-    """Delete and return the link, also if it has expired."""
+    """Delete and return the link, even if it has expired."""
     row = tx.connection.execute(_TAKE_LINK, {"token_hash": token_hash}).first()
     return None if row is None else _link_from_row(row)
 

@@ -2,8 +2,8 @@
 
 It opens the database, runs reads on reader threads, and runs writes on the writer thread.
 
-A subject is the class for one kind of stored data, such as plants or orders. It lists its methods. Each method is a function
-with the SQL, marked by `reads`, `writes` or `repeats`.
+A subject is the class for one kind of stored data, such as plants or orders. The class lists its methods. Each method is made
+from a function with the SQL, by `reads`, `writes` or `repeats`.
 """
 
 import asyncio
@@ -34,8 +34,8 @@ from domogate.stores.writer import Writer
 from domogate.stores.writer_limits import WriterLimits
 
 _CHECK_SECONDS, _SHORT_CHECK_SECONDS = 1.0, 0.2
-"""The number of seconds that the check of a SQLite file may take: first at the start of a gateway, then at the start of a
-command.
+"""The number of seconds that the check of a SQLite file may take: the first number is for the start of a gateway, the second
+number for the start of a `domogate` command.
 """
 
 LONG = 3600.0
@@ -64,13 +64,13 @@ class SqlSubject:
         deadline: float = 60.0,
         member: bool = False,
     ) -> None:
-        """`gateway=False` is for the command line: then other processes do not wait until this process has applied their
-        changes.
+        """`gateway=False` is for the command line: other processes do not wait until such a process has applied their changes.
 
         Without a sealer, the secrets of a new database are not encrypted, and an encrypted database cannot be opened. `folder`
         is the data folder, which has the list of used databases. `deadline` is the number of seconds for a read or a write that
-        declares no longer time. `member` says that this process writes reports and orders only of plants for which no other
-        process writes. So it can commit them at the same time as other processes. A store with holdings is also a member.
+        declares no longer time. If `member` is true, this process writes reports and orders only for plants for which no other
+        process writes them. So this process can commit them while other processes also commit. A store with holdings is also a
+        member.
         """
         self._url = url
         self._used = UsedDatabases(folder)

@@ -227,9 +227,9 @@ def _pending_to_row(tx: Transaction, pending: PendingDelivery) -> dict[str, Any]
 
 
 def save_pending(tx: Transaction, pending: PendingDelivery) -> None:
-    """Add or replace the delivery. If the webhook was deleted, nothing is written.
+    """Add or replace the delivery. If the webhook is not stored any more, nothing is written.
 
-    If the webhook has ended, only dead letters are written.
+    If the webhook is stored but has ended, the delivery is written only if it is a dead letter.
     """
     found = find_webhook(tx.connection, pending.webhook_id)
     if found is not None and (found.ended_at is None or pending.dead_at is not None):
@@ -239,7 +239,10 @@ def save_pending(tx: Transaction, pending: PendingDelivery) -> None:
 
 
 def _release_next(tx: Transaction, webhook_id: Id, module_id: Id | None, at: float) -> None:
-    """Make the next delivery of the module due. The same write removes the delivery before it."""
+    """Make the next pending delivery of the module due.
+
+    Call this if the delivery before it is removed or becomes a dead letter.
+    """
     waiting = (
         select(parked.c.cursor)
         .where(parked.c.webhook_id == webhook_id, parked.c.dead_at.is_(None))
@@ -275,9 +278,9 @@ def replay_dead(tx: Transaction, webhook_id: Id, cursors: Collection[int] | None
 
 
 def prune_pending(tx: Transaction, dead_before: float) -> bool:
-    """Remove old ended webhooks with their pending deliveries, and some old dead letters.
+    """Remove webhooks that ended before `dead_before`, with their pending deliveries.
 
-    Return True if there are more old dead letters.
+    Also remove some of the dead letters that are older than this time. Return True if there may be more such dead letters.
     """
     tx.connection.execute(delete(webhooks).where(webhooks.c.ended_at < dead_before))
     oldest = select(parked.c.webhook_id, parked.c.cursor).where(parked.c.dead_at < dead_before).limit(PRUNE_CHUNK)
@@ -315,6 +318,6 @@ class SqlWebhooks(SqlSubject):
         return await self._deliver(webhook, remove_pending, webhook.id, cursor)
 
     async def _deliver(self, webhook: Webhook, work: Callable[[Transaction, *A], T], *args: *A) -> T:
-        """Write the progress of a webhook. In a cluster, only the holder of its shard may write it."""
+        """Write the progress of a webhook. In a cluster, only the holder of the plant's shard may write this progress."""
         result: T = await self._write_driven((webhook.plant_id,), work=lambda tx: work(tx, *args))
         return result

@@ -4,8 +4,8 @@ Callers queue their writes on the event loop's thread. The writer takes all queu
 the loop's thread, it passes the changes to the listeners, and after that the answers to the callers.
 
 A member of a cluster commits reports and orders at the same time as other gateways. Changes of another gateway can still appear
-before its own changes. So its own changes wait until the feed delivers all changes in order. Meanwhile the writer commits the
-next writes (Decision 0086).
+before the changes of this member. So the changes of this member wait until the feed delivers all changes in order. Meanwhile
+the writer commits the next writes (Decision 0086).
 """
 
 import asyncio
@@ -254,7 +254,8 @@ class Writer:
             self._call(self._on_commit)
             self._poll_feed()
         else:
-            self._answer(batch)  # Before the end of a shared transaction, other changes can still appear.
+            # The callers wait for no change. The position in the feed stays, because earlier changes can still appear.
+            self._answer(batch)
 
     def _fail(self, units: Sequence[Unit], error: Exception) -> None:
         explained = self._explain(error)

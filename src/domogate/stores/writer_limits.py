@@ -9,7 +9,10 @@ This time is long, because no caller waits, and because an import of another pro
 """
 POLL_SECONDS, LEAVE_SECONDS = 1.5, 2.0
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.02
-"""The seconds between two reads of the feed while committed changes wait for their delivery: first and later."""
+"""The seconds between two reads of the feed while committed changes wait for their delivery.
+
+The pauses grow from the first value to the second value.
+"""
 ANNOUNCE_SECONDS = 0.25
 """In a cluster, other members commit changes all the time.
 

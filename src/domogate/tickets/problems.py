@@ -1,4 +1,7 @@
-"""Refusals of tickets. An SDK distinguishes them by `type`, which never changes. The status has a similar meaning."""
+"""Refusals of tickets.
+
+An SDK distinguishes them by the field `type`, whose values never change. Several types can have the same status.
+"""
 
 import msgspec
 
@@ -34,7 +37,7 @@ KINDS: dict[Reason, Kind] = {
 
 
 class TicketProblem(Problem):
-    """A refusal with its own type. `scheme` is the credential that a 401 asks for (RFC 9110 §11.6.1)."""
+    """A refusal with its own type. `scheme` is the kind of credential that a 401 asks for (RFC 9110 §11.6.1)."""
 
     def __init__(self, refused: NotRedeemed, scheme: str) -> None:
         self._reason = refused.reason

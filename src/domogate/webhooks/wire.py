@@ -11,7 +11,7 @@ from domogate.wire.webhooks import WebhookOut
 
 
 class NewWebhook(InputModel, frozen=True):
-    """A webhook to register. `kinds` are the kinds of events to send; without it all kinds are sent."""
+    """A webhook to register. `kinds` are the kinds of events to send. Without `kinds`, all kinds are sent."""
 
     plant_id: str
     url: Annotated[str, Meta(max_length=2_000)]

@@ -31,7 +31,10 @@ class OutputModel(msgspec.Struct, frozen=True, rename="camel"):
 
     @classmethod
     def of(cls, *sources: object, **given: Any) -> Self:
-        """Copy each field from the first source that has it. `given` has the other fields. Seconds become datetimes."""
+        """Take each field from `given` or, if it is not there, from the first source that has it.
+
+        Times in seconds become datetimes.
+        """
 
         def find(name: str) -> object:
             return getattr(next((source for source in sources if hasattr(source, name)), sources[0]), name)
@@ -45,7 +48,7 @@ class OutputModel(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def given_fields(body: InputModel) -> dict[str, Any]:
-    """Return the fields that the request has. All other fields of the body are UNSET."""
+    """Return the fields that the request contains. The other fields of the body are UNSET and are left out."""
     return {name: value for name, value in msgspec.structs.asdict(body).items() if value is not msgspec.UNSET}
 
 

@@ -122,7 +122,10 @@ def command_for(kind: DeviceKind) -> str | None:
 
 
 def to_command(body: CommandBody, module: Module, state: State | None, now: float) -> domain.Command:
-    """Raises ValueOutOfRange if the module's kind, or this module with its present state, does not accept the command."""
+    """Return the command in the body.
+
+    Raises ValueOutOfRange if the kind of the module, or this module with its present state, does not accept the command.
+    """
     kind = module.kind
     form = _BY_BODY[type(body)]
     if form.kind is not kind:
@@ -148,7 +151,7 @@ def to_command(body: CommandBody, module: Module, state: State | None, now: floa
 
 
 def command_body(command: domain.Command) -> CommandBody:
-    """Return the JSON model of a command. It is not checked again: an order shows its command as it was sent."""
+    """Return the JSON model of a command. The command is not checked again: an order shows its command as it was sent."""
     values = {name: _to_json(name, value) for name, value in _fields(command).items()}
     body: CommandBody = _BY_COMMAND[type(command)].body(**values)
     return body

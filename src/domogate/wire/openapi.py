@@ -91,7 +91,7 @@ def _add_examples(document: str, paths: Mapping[str, Any]) -> None:
             if "body" in example:
                 described["requestBody"]["content"][_JSON]["example"] = example["body"]
             if "answer" in example:
-                # The success is described first, and its media types in the order of preference.
+                # The first response is the success, and the first of its media types is the preferred one.
                 content = next(iter(described["responses"].values()))["content"]
                 next(iter(content.values()))["example"] = example["answer"]
 

@@ -149,7 +149,7 @@ def state_out(state: domain.State) -> StateOut:
 
 
 class AbsenceOut(OutputModel, frozen=True):
-    """Since when and why a module cannot be reached, and the evidence for it."""
+    """The absence of a module that cannot be reached. It began at `since`. `evidence` is what the driver observed."""
 
     why: AbsenceReason
     since: datetime

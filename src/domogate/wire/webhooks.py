@@ -54,7 +54,10 @@ def _differing_fields(webhook: Webhook) -> dict[str, Any]:
 
 
 class DeadLetterOut(OutputModel, frozen=True):
-    """An event whose delivery was given up. `id` is the event's id. A replay sends it if the application may see it then."""
+    """An event whose delivery was given up.
+
+    `id` is the event's id. A replay sends the event if the application may see the event at the time of the replay.
+    """
 
     id: str
     time: datetime
@@ -86,7 +89,7 @@ class ReplayedOut(OutputModel, frozen=True):
 
 
 class PingOut(OutputModel, frozen=True):
-    """The receiver's answer. `status` is null if it did not answer; `problem` then says why."""
+    """The receiver's answer. `status` is null if the receiver did not answer; then `problem` says why."""
 
     taken: bool
     status: int | None

@@ -194,7 +194,10 @@ class AccountPages(LoggedInPages):
         ]
 
     async def _sessions_of(self, person: LoggedIn) -> list[SessionRow]:
-        """The session of this browser first, then the most recently used sessions."""
+        """Return the person's sessions. The session of this browser is first.
+
+        The other sessions follow, sorted by their last use: the most recently used session comes first.
+        """
         sessions = await self._context.sessions.list_of(person.user)
         rows = [
             SessionRow(it.id, describe_agent(it.agent), it.address, it.seen_at, it.id == person.session.id) for it in sessions
@@ -206,7 +209,7 @@ class AccountPages(LoggedInPages):
         return list_own_plants(plants, user.id, None, self._context.clock.now()).plants
 
     async def _find_shared(self, visit: Visit) -> Plant | None:
-        """The home that the request names, if it is shared with the person."""
+        """Return the home that the request names, if its owner shares it with the person. Otherwise return None."""
         plant_id = DASHED_UUID.parse_id(visit.get("plant"))
         plants = await self._plants_of(visit.user)
         return next((it for it in plants if it.id == plant_id and it.owner.user_id != visit.user.id), None)

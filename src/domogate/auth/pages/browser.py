@@ -46,7 +46,10 @@ class Form:
 
 
 async def read_form(request: Request) -> Form:
-    """Read a posted form. An unreadable or too long form counts as empty: it has no form token then, so it has no effect."""
+    """Read a posted form.
+
+    An unreadable or too long form counts as an empty form. An empty form has no form token, so it has no effect.
+    """
     if content_type(request) != URLENCODED:
         return Form()
     try:

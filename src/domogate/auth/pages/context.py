@@ -113,7 +113,7 @@ class PageContext(msgspec.Struct, frozen=True):
         return choose_language(request, locales, chosen, self.default_language)
 
     async def find_application(self, return_to: str | None) -> tuple[Client | None, tuple[str, ...]]:
-        """Return the application that sent the person here, or None, and the URLs to which forms of the page may redirect."""
+        """Return the application that sent the person here (or None), and the URLs to which forms of the page may redirect."""
         address = urlsplit(return_to or "")
         if address.path != AUTHORIZE_PATH:
             return None, ()
@@ -195,7 +195,7 @@ class PageContext(msgspec.Struct, frozen=True):
             return await self.finish_login(request, outcome, return_to)
         if isinstance(outcome, SecondFactorNeeded):
             return self.ask_second_factor(outcome, return_to)
-        # Somebody guesses the password of this account, so the person has to wait before the login.
+        # Somebody is trying to guess the password of this account, so the person has to wait before the login.
         response = self.render(
             request, "password_is_set.html", user=user, login_url=self.login_url(return_to, login_hint=user.email)
         )
@@ -203,7 +203,7 @@ class PageContext(msgspec.Struct, frozen=True):
         return response
 
     def ask_second_factor(self, needed: SecondFactorNeeded, return_to: str | None) -> Response:
-        """Redirect to the page that asks for the second factor, or that sets it up."""
+        """Redirect to the page that asks for the second factor, or to the page on which the person sets up a second factor."""
         path = SET_UP_PATH if needed.set_up else CODE_PATH
         response = see_other(self.login_url(return_to).replace(LOGIN_PATH, path, 1))
         self.cookies.set(response, PENDING_COOKIE, needed.cookie)

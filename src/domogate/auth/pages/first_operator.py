@@ -1,4 +1,7 @@
-"""The page on which the reader of a new gateway's terminal becomes its first operator (Decision 0095)."""
+"""The page on which a person becomes the first operator of a new gateway.
+
+The terminal of the gateway shows the link (Decision 0095).
+"""
 
 from starlette.requests import Request
 from starlette.responses import Response

@@ -125,7 +125,7 @@ class PeoplePages(LoggedInPages):
         return _done(plant, "withdrawn")
 
     async def _find_own(self, visit: Visit) -> StoredPlant | None:
-        """The home that the request names, if the person owns it."""
+        """Return the home that the request names. Return None if the person does not own this home."""
         plant_id = DASHED_UUID.parse_id(visit.get("plant"))
         stored = None if plant_id is None else await self._context.store.find_plant(plant_id)
         return stored if stored is not None and may_invite(visit.user, stored.plant) else None

@@ -114,8 +114,8 @@ def _places_of(limits: Limits) -> list[tuple[str, Id]]:
 def _read_time(form: Form, field: str, before: float | None, zone: Zone) -> float | None:
     """Read a time field. A browser sends `2026-11-20T14:00` without a time zone.
 
-    The time is in the time zone of the home, as the page says. If the person did not change the time, it keeps its
-    seconds.
+    The time is in the time zone of the home, as the page says. A browser sends no seconds: if the person did not change the
+    field, the result is `before`, which has seconds.
     """
     text = form.get(field)
     if not text or text == _print_field(before, zone):

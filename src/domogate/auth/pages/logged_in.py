@@ -29,10 +29,10 @@ class PasswordAgain(Enum):
 
 
 class FormRefused(Exception):
-    """The form is not accepted. Its page is shown again, with this status.
+    """The form is not accepted. The page of the form is shown again, with this status.
 
-    `problems` has the key of a text for each wrong field. The field "" is the whole form. `wait` is the number of seconds until
-    the next try.
+    `problems` has the key of a text for each wrong field. The field name "" stands for the whole form. `wait` is the number of
+    seconds until the next try.
     """
 
     def __init__(self, status: int, problems: dict[str, str] | None = None, wait: int | None = None) -> None:
@@ -102,9 +102,10 @@ class LoggedInPages(PageGroup):
         return serve
 
     def posted(self, act: Act, show: Show | None = None, password: PasswordAgain = PasswordAgain.NEVER) -> Endpoint:
-        """Call `act` if the form comes from a page in this browser and the password is right.
+        """Return an endpoint that calls `act` if the form comes from a page in this browser and a required password is right.
 
-        Otherwise, or if `act` raises FormRefused, call `show`. Without `show`, the account page says that the form is stale.
+        If one of these checks fails, or if `act` raises FormRefused, the endpoint calls `show`. Without `show`, the account
+        page says that the form is stale.
         """
 
         async def serve(request: Request) -> Response:

@@ -1,4 +1,8 @@
-"""The login pages: the password, then a second factor if the person has one or the gateway requires one; or only a passkey."""
+"""The login pages.
+
+A person logs in with the password, or with a passkey alone. After the password, the pages ask for a second factor if the person
+has one or the gateway requires one.
+"""
 
 from typing import Any
 
@@ -243,7 +247,10 @@ class LoginPages(PageGroup):
         )
 
     async def _find_pending(self, request: Request, *, set_up: bool) -> PendingLogin | None:
-        """Return the login that still needs a code or, with `set_up`, that still needs the set-up of a second factor."""
+        """Return the login of this browser that waits for the second factor.
+
+        With `set_up`, return the login that waits until the person has set up a second factor.
+        """
         pending = await self._context.sessions.find_pending(request.cookies.get(PENDING_COOKIE))
         return pending if pending is not None and pending.set_up is set_up else None
 

@@ -63,7 +63,7 @@ class PasskeyPages(LoggedInPages):
             raise FormRefused(403, {"": "passkeys.problem_new"})
         if not isinstance(outcome, LoginComplete):
             return done("added", PASSKEYS_PATH)
-        # This is the first second factor: the person needs recovery codes in case the device is lost.
+        # The person had no second factor before, so the person now needs recovery codes, in case the device is lost.
         then = f"{PASSKEYS_PATH}?done=added"
         response = await self._context.recovery_codes_page(visit.request, outcome.person, then)
         self._context.set_session(response, outcome)

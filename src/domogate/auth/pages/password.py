@@ -1,4 +1,4 @@
-"""The page to change the password. The person must enter the password again."""
+"""The page to change the password. The person must also enter the present password."""
 
 from starlette.responses import Response
 from starlette.routing import Route

@@ -27,10 +27,10 @@ class Candidate(msgspec.Struct, frozen=True):
     about: str = ""
     why: str = ""
     hardware: dict[str, Any] = {}
-    """The keys of the estate file for hardware that is not the default of its kind."""
+    """The hardware, as keys of the estate file. Empty if it is the default hardware of the kind."""
 
 
-# The default light has levels and colours. These lamps have less: the first metrics and capabilities of the default light.
+# The default light has levels and colours. These lamps have only the first metrics and capabilities of the default light.
 _LIGHT_METRICS, _LIGHT_CAPABILITIES = (
     msgspec.to_builtins(list(of)) for of in (HARDWARE[DeviceKind.LIGHT].metrics, HARDWARE[DeviceKind.LIGHT].capabilities)
 )
@@ -82,7 +82,10 @@ def _of_zigbee_device(base: str, device: Mapping[str, Any]) -> Iterator[Candidat
 
 
 class _Possible(msgspec.Struct, frozen=True):
-    """A possible module of a device. `suffix` is the end of its name; `why` is the reason if it cannot be a module."""
+    """A part of a device that may become a module.
+
+    The name of the module is the name of the device and `suffix`. If the part cannot become a module, `why` is the reason.
+    """
 
     kind: DeviceKind = DeviceKind.GATEWAY
     options: dict[str, Any] = {}
@@ -157,7 +160,7 @@ def _list(value: Any) -> list[Any]:
 
 _RELAY, _LIGHT, _SHUTTER = 1, 2, 3
 _LIGHTS_WITHOUT_COLORS = (1, 2)
-"""`lt_st` is the number of channels of the light: one (a level), or two (a level and a colour temperature)."""
+"""Values of Tasmota's field `lt_st`, the number of channels: one (a level), or two (a level and a colour temperature)."""
 
 
 def from_tasmota(config: Any, sensors: Any) -> Iterator[Candidate]:

@@ -30,7 +30,8 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     client_id: str | None = None
     """None means a new id at each start.
 
-    If two clients use the same id, the broker disconnects one of them. So each gateway of a cluster adds its own ending.
+    If two clients use the same id, the broker disconnects one of them. So each gateway of a cluster adds a random ending to the
+    id.
     """
     keepalive: int = 30
     """In seconds. If no packet arrives for one and a half times this period, the connection is closed."""

@@ -20,7 +20,7 @@ _log = structlog.get_logger(__name__)
 
 LARGEST_PACKET = 262_144
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
-"""Seconds between two attempts."""
+"""The shortest and the longest pause between two attempts to connect, in seconds."""
 CONNECT_WITHIN = 10.0
 _UNSUPPORTED_VERSION = 0x84
 _ERROR_NUMBER = re.compile(r"\[Errno (\d+)\]")
@@ -45,7 +45,7 @@ class BrokerConnection:
         self._last_problem = ""
 
     async def run(self) -> None:
-        """Runs until it is cancelled. An error of a broker or of the network does not end it."""
+        """Runs until it is cancelled. An error of a broker or of the network does not end this method."""
         loop, backoff = asyncio.get_running_loop(), Backoff()
         while True:
             try:

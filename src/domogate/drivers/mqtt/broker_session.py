@@ -31,7 +31,7 @@ Without these pauses, other tasks would wait for some milliseconds.
 POLL_DELAY, POLL_INTERVAL = 1.0, 0.1
 """Seconds to wait for retained messages after connecting, and seconds between two polls.
 
-After this wait, modules that have sent no message are polled one by one, because radio networks are slow.
+After the wait, modules that have sent no message are polled one by one, because radio networks are slow.
 """
 NEVER_SEEN_AFTER, CHECK_EVERY = 30.0, 5.0
 

@@ -111,7 +111,7 @@ async def _call(
             acks = []
             for publication in publications:
                 acks.append(await publish(session, publication, call, deadline))
-                module.unanswered = True  # Set after the first message already, in case a later one fails.
+                module.unanswered = True  # Set after the first message, because a later message may fail.
             if by_broker:
                 acknowledged = asyncio.gather(*acks, return_exceptions=True)
                 await _in_time(session, acknowledged, deadline, "the broker did not acknowledge it")

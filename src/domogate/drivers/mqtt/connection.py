@@ -128,7 +128,7 @@ class Connection(asyncio.Protocol):
         await self._writable.wait()
 
     def publish(self, topic: str, payload: bytes, expiry: int) -> asyncio.Future[bytes]:
-        """Send a message once. The future has the broker's reason code as one byte, or raises ConnectionLost."""
+        """Send a message once. The returned future has the broker's reason code as one byte, or raises ConnectionLost."""
         packet_id, ack = self._expect_ack()
         self._write(packets.to_publish(packet_id, topic, payload, self._version, expiry))
         return ack

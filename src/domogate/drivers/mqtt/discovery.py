@@ -96,7 +96,7 @@ async def collect_announcements(broker: MqttBroker, seconds: float, base: str | 
 def find_modules(received: Mapping[str, bytes], broker: str | None = None) -> tuple[list[FoundModule], list[SkippedDevice]]:
     """Return the modules in the announcements, and the devices that cannot become modules.
 
-    `broker` is the name of the broker for the options of the modules, if there are several brokers.
+    If there are several brokers, `broker` is the name that the options of the modules get.
     """
     found: list[FoundModule] = []
     skipped: list[SkippedDevice] = []

@@ -1,4 +1,4 @@
-"""For each kind of device: how properties become its state, which properties a command sets, and which reports confirm it."""
+"""For each kind of device: how properties become a state, which properties a command sets, and what confirms a command."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

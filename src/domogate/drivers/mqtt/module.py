@@ -81,7 +81,7 @@ class DrivenModule:
             self.pictures.set_on(self.state.on, 0.0)
         self.received_at: float | None = None
         self.subscribed_since: float | None = None
-        """The time when its topics were subscribed. None if they are not subscribed."""
+        """The time when the topics of the module were subscribed. None if they are not subscribed."""
         self.unanswered = False
         """True if an order or a read was sent and no answer has arrived since then."""
         self.removed = False

@@ -18,7 +18,7 @@ _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`", re.DOTALL
 
 
 def read_options(options: Mapping[str, Any]) -> Options:
-    """Return the options of the dialect that they name. Raises msgspec.ValidationError if they do not have the right form."""
+    """Return the options as an object of their dialect. Raises msgspec.ValidationError if they do not have the right form."""
     read: Options = msgspec.convert(dict(options), Options)
     return read
 

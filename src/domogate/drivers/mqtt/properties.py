@@ -18,7 +18,7 @@ from domogate.ports import Picture
 
 
 class Properties(TypedDict, total=False):
-    """The properties in a message. A message may have only some of them; nothing is known about the missing ones."""
+    """The properties in a message. A message may have only some properties; it says nothing about the missing properties."""
 
     on: bool
     level: int
@@ -101,7 +101,7 @@ class Codec(ABC):
 
     topics: Mapping[str, Subscription]
     confirmed_by_broker: bool = False
-    """True if the device never confirms an order. Then the acknowledgement of the broker is enough."""
+    """True if the device never confirms an order. In this case the acknowledgement of the broker is enough."""
     settable: frozenset[str] | None = None
     """The properties that can be set. None if a device can set all properties that it reports."""
     always: Properties = Properties()

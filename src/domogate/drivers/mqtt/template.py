@@ -41,7 +41,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     path: str = ""
     """If empty, the value is the whole payload, which does not have to be JSON."""
     map: dict[str, Scalar] = {}
-    """The meaning of each value. Other values are ignored."""
+    """The meaning of each value. Values that are not in the map are ignored."""
     scale: float = 1.0
     offset: float = 0.0
     """A number is multiplied by `scale`, then `offset` is added."""
@@ -89,7 +89,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     topic: str
     payload: str = _VALUE
     map: dict[str, Scalar] = {}
-    """The word for each value. Other values cannot be sent."""
+    """The word for each value. Values that are not in the map cannot be sent."""
     scale: float = 1.0
     offset: float = 0.0
     decimals: int | None = None

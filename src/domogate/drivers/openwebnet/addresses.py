@@ -34,7 +34,7 @@ class Where(msgspec.Struct, frozen=True, gc=False):
         return f"{self.area}.{self.point}#{self.interface}"
 
     def includes(self, point: "Where", groups: frozenset[int]) -> bool:
-        """Whether a command to this address also reaches that point. `groups` are the groups of the point."""
+        """Whether a command to this address reaches `point`. `groups` are the groups to which the point belongs."""
         if self.scope is Scope.POINT:
             return self == point
         if self.scope is Scope.GENERAL:

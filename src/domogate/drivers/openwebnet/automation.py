@@ -1,6 +1,6 @@
 """WHO 2: shutters and blinds.
 
-Advanced actuators know their position. For other actuators, it is estimated from the running time.
+Advanced actuators know their position. For other actuators, the position is estimated from the running time.
 """
 
 from collections.abc import Mapping

@@ -22,7 +22,7 @@ from domogate.ports import Clock, ConnectionHealth
 _log = structlog.get_logger(__name__)
 
 FIRST_CHECK = 0.3
-"""In seconds. If no event has confirmed a command by then, the device is read."""
+"""In seconds. If no event has confirmed a command after this time, the device is read."""
 NEXT_CHECK = 1.0
 GROUP_READ_EVERY = 5.0
 """In seconds. After a command to many devices, one status request reads them all, at most once in this period."""
@@ -178,7 +178,7 @@ class Bus:
                 self._poller.schedule((module,))
 
     def _deliver(self, module: DrivenModule, frame: N, receive: Callable[[N, float], bool]) -> bool:
-        """Pass a frame to a device. Return whether the frame is about its state.
+        """Pass a frame to a device. Return whether the frame is about the state of the device.
 
         An error in one device must not stop the other devices or the session.
         """

@@ -12,7 +12,10 @@ REPLY_TIMEOUT = 4.0
 """In seconds. A request without a complete answer after this time has failed, and the next request is sent."""
 
 MOST_WAITING = 500
-"""Number of waiting requests. Gateways process about twenty frames per second, so a later request would only time out."""
+"""The largest number of waiting requests.
+
+Gateways process about twenty frames per second, so any further request would time out.
+"""
 
 REFUSED_FOR = 61.0
 """In seconds. After a refused password there is no new attempt for this time: gateways count failures and lock clients out."""
@@ -34,7 +37,7 @@ class NoAnswer(Exception):
 
 
 class CommandSession:
-    """Sends each request at most once. It opens a session when one is needed, and closes an idle session."""
+    """Sends each request at most once. It opens a session when it has a request to send, and closes an idle session."""
 
     def __init__(self, gateway: OpenWebNetGateway, clock: Clock) -> None:
         self._gateway = gateway
@@ -47,7 +50,10 @@ class CommandSession:
         self._refused_until = 0.0
 
     async def send(self, request: Request, deadline: float, on_frame: OnFrame) -> bool:
-        """Send the request and pass its answers to `on_frame`. True means ACK, False means NACK. Raises NotSent, NoAnswer."""
+        """Send the request and pass its answers to `on_frame`.
+
+        Returns True for ACK, False for NACK. Raises NotSent, NoAnswer.
+        """
         if self._waiting >= MOST_WAITING:
             raise DeadlinePassed(f"{self._gateway.address} has {self._waiting} waiting requests")
         self._waiting += 1

@@ -54,7 +54,10 @@ class Device(ABC):
 
     @abstractmethod
     def receive(self, event: Event, at: float) -> bool:
-        """Process a frame with one of the keys of this device. Returns False if the frame does not contain its state."""
+        """Process a frame with one of the keys of this device.
+
+        Returns False if the frame does not contain the state of this device.
+        """
 
     def receive_command(self, _command: Normal, _at: float) -> bool:
         """Process a command to many devices that includes this device.
@@ -68,9 +71,9 @@ class Device(ABC):
         return False
 
     def is_addressed_by(self, _where: str) -> bool:
-        """Whether this device is one of the devices to which a command to this address is sent.
+        """Whether a command to this address reaches this device.
 
-        The address stands for many devices.
+        The address is always an address of many devices: all devices, an area or a group.
         """
         return False
 

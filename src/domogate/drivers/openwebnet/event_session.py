@@ -17,7 +17,7 @@ SILENCE_LIMIT = 60.0
 """In seconds. If no frame arrives for this time, the gateway is checked."""
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
 FIRST_DELAY_REFUSED, LONGEST_DELAY_REFUSED = 61.0, 600.0
-"""Seconds between two attempts with a refused password.
+"""The shortest and the longest pause after the gateway refused the password, in seconds.
 
 Three wrong passwords in a minute lock all clients out for a minute (OpenWebNet, HMAC authentication).
 """
@@ -54,8 +54,8 @@ class EventSession:
             except SessionRefused as refused:
                 why, words, first, longest = AbsenceReason.REFUSED, str(refused), FIRST_DELAY_REFUSED, LONGEST_DELAY_REFUSED
             backoff.connection_ended(loop.time() - began)
-            # For a gateway that counts refusals, jitter makes the pause longer. For a gateway that is only unreachable, it
-            # makes the pause shorter.
+            # For a gateway that counts refusals, jitter makes the pause longer. For a gateway that is only unreachable,
+            # jitter makes the pause shorter.
             pause = backoff.next_pause(first, longest, (1.0, 1.2) if why is AbsenceReason.REFUSED else (0.5, 1.0))
             _log.warning(
                 "the event session is not open", gateway=self._gateway.name, why=str(why), words=words, again_in=round(pause, 1)

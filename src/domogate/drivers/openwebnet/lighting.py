@@ -1,4 +1,4 @@
-"""WHO 1: lights and other devices on such actuators: plugs, heaters, and locks and activations by relay."""
+"""WHO 1: lights, and other devices that an actuator for lights switches: plugs, heaters, locks and activations."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -206,7 +206,7 @@ class Light(Actuator):
 
 
 class Plug(Actuator):
-    """A socket or load, with a meter if its options name one."""
+    """A socket or load. It has a meter if its options name a meter."""
 
     def __init__(self, kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> None:
         self._meter = Meter(str(options["meter"])) if "meter" in options else None

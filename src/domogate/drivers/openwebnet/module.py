@@ -51,7 +51,10 @@ class DrivenModule:
                 waiting.set_result(None)
 
     async def wait_until(self, holds: Callable[[], bool], seconds: float) -> bool:
-        """Wait for frames until the condition `holds` is true, at most this number of seconds. Returns whether it is true."""
+        """Wait for frames until the condition `holds` is true, at most this number of seconds.
+
+        Returns whether the condition is true.
+        """
         try:
             async with asyncio.timeout(max(0.0, seconds)):
                 while not holds():
@@ -81,7 +84,8 @@ class DrivenModule:
     def take_back(self, report: Report) -> None:
         """Called if the report was refused.
 
-        Its readings are sent with the next report. If a measure has a newer reading, only the newer one is sent.
+        The readings of the refused report are sent with the next report. If a measure has a newer reading, only the newer
+        reading is sent.
         """
         self.has_changes = True
         if self.device is not None:

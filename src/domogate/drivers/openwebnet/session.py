@@ -25,7 +25,7 @@ class SessionKind(IntEnum):
 
 
 class SessionLost(Exception):
-    """The session could not be opened or was lost. The caller may open a new one. The message says why."""
+    """The session could not be opened or was lost. The caller may open a new session. The message says why."""
 
 
 class SessionRefused(Exception):

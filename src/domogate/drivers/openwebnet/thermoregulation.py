@@ -82,7 +82,11 @@ def encode_set_point(celsius: float) -> str:
 
 
 class Zone(Device):
-    """A zone (`where` N), a zone of a central unit (#N), or the central unit (#0)."""
+    """A zone or the central unit.
+
+    The option `where` is N for a zone without a central unit, #N for a zone with a central unit, and #0 for the central unit
+    itself.
+    """
 
     def __init__(self, kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> None:
         self.where_text = str(options["where"])
@@ -112,7 +116,7 @@ class Zone(Device):
     def read_requests(self) -> tuple[Request, ...]:
         if self.zone == CENTRAL:
             return (StatusRequest(WHO, self.where_text),)
-        # One request to the probe reads the whole zone. The central unit has some more settings.
+        # One request to the probe reads the whole zone. If there is a central unit, it has some more settings of the zone.
         asked: tuple[Request, ...] = (StatusRequest(WHO, str(self.zone)), DimensionRequest(WHO, str(self.zone), _VALVES))
         return asked if self.where_text == str(self.zone) else (StatusRequest(WHO, self.where_text), *asked)
 
@@ -165,7 +169,7 @@ class Zone(Device):
         mode = self._local or self._mode
         set_point = self._set_point
         if set_point is None and mode in (ThermostatMode.OFF, ThermostatMode.PROTECTION):
-            set_point = LOWEST  # The zone has no set point then, but the state needs one.
+            set_point = LOWEST  # In this mode the zone has no set point, but the state needs one.
         if mode is None or set_point is None:
             return
         self.state = ThermostatState(

@@ -15,7 +15,10 @@ from domogate.ports import AttachedModule
 DAY = 86_400
 _STEP = 60
 _BEFORE = DAY
-"""In seconds. The simulation begins this time before the day, so that the first values do not depend on the estate file."""
+"""In seconds.
+
+The simulation begins this number of seconds before the day, so that the first values do not depend on the estate file.
+"""
 
 
 class DaySample(msgspec.Struct, frozen=True):

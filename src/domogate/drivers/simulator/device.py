@@ -19,7 +19,7 @@ from domogate.drivers.simulator.seeded_random import ResidentActivity, SeededRan
 class TimeScale:
     """Converts real time to simulated time and back.
 
-    Both times are equal until `origin`. After it, simulated time runs faster by the factor `speed`.
+    Both times are equal until `origin`. After `origin`, simulated time runs faster by the factor `speed`.
     """
 
     __slots__ = ("_origin", "speed")
@@ -112,7 +112,7 @@ class Device(ABC, Generic[S]):
 
     @property
     def moving(self) -> bool:
-        """Whether the device is changing from one state to another. If it is, it is computed more often."""
+        """Whether the device is changing from one state to another. Such a device is computed more often."""
         return False
 
     def evolve(self, now: float) -> None:

@@ -91,7 +91,7 @@ class Emergency(Device[EmergencyState]):
 def own_failure(broken: FailureType) -> Failure:
     """Return a failure with an explicit flag.
 
-    Failures in estate files rarely have a flag, so the simulator can recognise its own failures.
+    Failures in estate files rarely have a flag. So the flag shows that the simulator itself made the failure.
     """
     return Failure(broken, FLAGS[broken])
 

@@ -1,4 +1,4 @@
-"""Locks, entrance panels and activations. Each is switched on for some seconds and then switches off."""
+"""Locks, entrance panels and activations. Each device is switched on for some seconds and then switches itself off."""
 
 from typing import ClassVar, TypeVar
 

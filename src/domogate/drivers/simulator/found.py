@@ -1,4 +1,7 @@
-"""The devices that a search with the simulator finds. With them, people can try to place devices without hardware."""
+"""The devices that a search with the simulator finds.
+
+So people without hardware can try how found devices are placed into rooms.
+"""
 
 import uuid
 

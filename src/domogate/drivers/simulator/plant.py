@@ -53,7 +53,10 @@ class SimulatedModule:
         return self._kind is module.kind and self._options == _permanent(module.options)
 
     def apply_options(self, module: Module, now: float) -> None:
-        """Apply the behaviour from the module's options. If the reason of an absence stays the same, its start does too."""
+        """Apply the behaviour from the module's options.
+
+        If a module stays absent for the same reason, the start of its absence does not change.
+        """
         self.name = module.name
         if not self.responds:
             self.confirmed = False

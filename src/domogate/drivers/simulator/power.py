@@ -1,7 +1,7 @@
 """Plugs, multisockets and energy meters: their power and energy, and the loads that are plugged in.
 
-The consumption of a plug is in whole watts and watt-hours within 0..100000 (Spec 2.13). Above this value its counter starts
-again at 0. The counter of an energy meter has no limit.
+The consumption of a plug is in whole watts and watt-hours within 0..100000 (Spec 2.13). Above 100000 watt-hours, the counter of
+a plug starts again at 0. The counter of an energy meter has no limit.
 """
 
 from collections.abc import Callable
@@ -102,7 +102,7 @@ class EnergyCounter:
     def read(self, used: float) -> float:
         """Return the value after `used` watt-hours in total.
 
-        If `used` is less than before (a plug was removed), nothing is added.
+        If `used` is less than at the last call (because a plug was removed), nothing is added.
         """
         self._watt_hours += max(0.0, used - self._from)
         self._from = used
@@ -180,7 +180,7 @@ class Multisocket(Device[MultisocketState]):
     """A multisocket. It has four sockets unless its state or an option has another number. Each socket has a load.
 
     Power and energy are only in the history. The counter starts at 0 each time the module is attached, because the state of a
-    multisocket has no field for it.
+    multisocket has no field for the energy.
     """
 
     __slots__ = ("_counter", "_drawn", "_loads", "_randoms", "_schedule")

@@ -1,4 +1,4 @@
-"""The weekly programs of simulated thermostats, one for each program number (Spec 8). Each has seven days of periods.
+"""The weekly programs of simulated thermostats, one for each program number (Spec 8). Each program has seven days of periods.
 
 A period lasts until the next period begins, even over midnight and over the end of the week. The names are only for our
 documentation (docs/simulator.md). An estate gives its own names to the numbers.

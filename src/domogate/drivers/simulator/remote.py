@@ -27,7 +27,7 @@ class Remote(Device[RemoteState]):
         battery = self.state.battery
         fifth = 0 if battery is Battery.UNKNOWN else _WORDS.index(battery)
         self._charge = (fifth + 0.05 + 0.9 * self.random.of("charge")) / len(_WORDS)
-        """The charge at the start. The state says only in which fifth it is."""
+        """The charge at the start. The state has only a battery level, which stands for a fifth of the charge."""
 
     def first_state(self) -> RemoteState:
         return RemoteState(battery=self.random.pick("battery", _WORDS), firmware=_firmware(self.random))

@@ -9,7 +9,10 @@ from domogate.drivers.simulator.weather import Weather
 
 _STEP = 120.0
 _STEPS = 100
-"""The heating is computed every `_STEP` seconds. If much time passes in one call, it is computed in only `_STEPS` steps."""
+"""The heating is computed every `_STEP` seconds.
+
+If much time passes in one call, the heating is computed in only `_STEPS` steps.
+"""
 _MEMORY = 2 * 86_400.0
 """In seconds. Earlier events have no effect on the temperature of a room."""
 _SUN = 7.0
@@ -22,7 +25,10 @@ class Regulator(Protocol):
     """A thermostat in the room."""
 
     def regulate(self, at: float, celsius: float) -> float:
-        """Switch on or off for this time and temperature. Returns by how many degrees it warms the room after a long time."""
+        """Switch on or off for this time and temperature.
+
+        Returns the number of degrees by which the thermostat warms the room after a long time.
+        """
         ...
 
 

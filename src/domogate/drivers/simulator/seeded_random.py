@@ -1,4 +1,7 @@
-"""Random numbers that are the same in every run. Each depends on the seed, the module, a purpose and an interval of time."""
+"""Random numbers that are the same in every run.
+
+Each number depends on the seed, the module, a purpose and an interval of time.
+"""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -91,7 +94,7 @@ class ResidentActivity:
         self._paused_until = now + self.PAUSE
 
     def next_visit(self, now: float) -> int | None:
-        """Return the present slot if a resident uses this module in it, but only once for each slot.
+        """Return the present slot if a resident uses this module in this slot, but only once for each slot.
 
         In all other cases return None.
         """

@@ -29,7 +29,7 @@ async def _ignore_reports(reports: Sequence[Report]) -> None:
 class Simulator:
     """Simulated plants. Everything in them depends only on the seed, the clock and the orders.
 
-    If `speed` is not 1, simulated time differs from the clock, beginning when the simulator is created (Decision 0036).
+    If `speed` is not 1, simulated time differs from the clock after the simulator was created (Decision 0036).
     """
 
     name = "simulator"

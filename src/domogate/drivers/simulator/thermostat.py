@@ -38,8 +38,8 @@ def from_celsius(celsius: float, unit: Unit) -> float:
 class Thermostat(Device[ThermostatState]):
     """Keeps its room at the set point. In automatic mode the program changes the set point.
 
-    A set point from a command in automatic mode is valid until the next period of the program. `activation_time` is real time,
-    as all times that leave the simulator (Decision 0036).
+    A set point from a command in automatic mode is valid until the next period of the program. The field `activation_time` is
+    real time, like all times that leave the simulator (Decision 0036).
     """
 
     __slots__ = ("_gain", "_humidity_shift", "_measured_at", "_period", "_programs", "_schedule", "room")
@@ -163,7 +163,7 @@ class Thermostat(Device[ThermostatState]):
 
     def _measure(self, now: float) -> None:
         state = self.state
-        # To a hundredth of a degree, with some noise, as radio sensors measure: even a slow room shows changes.
+        # Like radio sensors: rounded to a hundredth of a degree, with some noise. So even a slow room shows changes.
         celsius = self.room.celsius + _NOISE * (2 * self.random.of("draught", int(now // 60)) - 1)
         temperature = self._reading(state.temperature, round(from_celsius(celsius, state.scale), 2), state.scale, now)
         humid = min(max(self._base_humidity(now) + self._humidity_shift, 0.0), 100.0)
@@ -194,7 +194,7 @@ class Thermostat(Device[ThermostatState]):
         mode = command.mode or before.mode
         former = before.former_mode
         if mode is not before.mode and not (before.activation_time is not None and former is not None):
-            # If a timed mode replaces another timed mode, it returns to the mode before the first one.
+            # If a second timed mode replaces a first timed mode, its end returns to the mode before the first timed mode.
             former = before.mode
         ends = command.activation_time
         if ends is None:

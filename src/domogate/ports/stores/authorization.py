@@ -18,7 +18,7 @@ class GrantStore(Protocol):
     async def list_grants(self, user_id: Id) -> Sequence[Grant]:
         """Return the user's valid grants for applications, newest first. A grant whose code was never redeemed is not listed.
 
-        The gateway's own pages are not an application.
+        Grants to the gateway's own pages are not listed, because the pages are not an application.
         """
         ...
 
@@ -48,10 +48,10 @@ class TokenStore(GrantStore, Protocol):
     async def rotate_refresh_token(
         self, token_hash: str, client_id: str, successor: RefreshToken, at: float, grace: float
     ) -> Rotation:
-        """Replace the token by `successor`. Exactly one caller rotates it.
+        """Replace the token by `successor`. Exactly one caller replaces the token.
 
-        For `grace` seconds, a second call with the same token gets the outcome REPEATED and the same successor. After that,
-        such a call revokes the grant.
+        For `grace` seconds, a second call with the same token gets the outcome REPEATED and the same successor. After this
+        time, a call with the same token revokes the grant.
         """
         ...
 
@@ -95,8 +95,9 @@ class SessionStore(Protocol):
     ) -> bool:
         """Store the session and the results of its login in one write, and consume the recovery code (given as its hash).
 
-        Return False and write no session if `totp_step` was used before, the user does not have the recovery code, the
-        passkey was removed, a higher count of its signatures is stored, or its challenge was used before.
+        Return False and write no session in these cases: `totp_step` was used before; the user does not have the recovery code;
+        the passkey was removed; the store has a higher count of signatures of the passkey; the challenge of the passkey was
+        used before.
         """
         ...
 

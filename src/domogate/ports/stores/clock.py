@@ -1,10 +1,10 @@
-"""The last time that a gateway with a right clock saw."""
+"""The last clock time that a gateway with a right clock stored."""
 
 from typing import Protocol
 
 
 class ClockStore(Protocol):
-    """Keeps the last time that a gateway saw. A clock that is far from this time may be wrong."""
+    """Keeps the last clock time of a gateway. A clock that is far from this time may be wrong."""
 
     async def check_clock(self, now: float, tolerance: float) -> float | None:
         """If `now` is at most `tolerance` seconds from the last time, store `now` and return None.
@@ -14,7 +14,7 @@ class ClockStore(Protocol):
         ...
 
     async def find_last_time(self) -> float | None:
-        """Return the last time that a gateway saw, or None if no gateway has used this store yet."""
+        """Return the last clock time of a gateway, or None if no gateway has used this store yet."""
         ...
 
     async def confirm_clock(self, now: float) -> None:

@@ -11,13 +11,16 @@ class DeveloperStore(Protocol):
     """Clients and subscriptions that have an owner. They are deleted together with their owner."""
 
     async def find_client_owner(self, client_id: str) -> Id | None:
-        """Return the id of the person who registered the client. None if an operator registered it."""
+        """Return the id of the person who registered the client. Return None if an operator registered the client."""
         ...
 
     async def list_own_clients(self, user_id: Id) -> Sequence[Client]: ...
     async def list_own_subscriptions(self, user_id: Id) -> Sequence[Subscription]: ...
     async def add_own_client(self, client: Client, user_id: Id, most: int) -> bool:
-        """Add the client. Return False if the person has `most` clients already. Raise ValueError if its id exists."""
+        """Add the client.
+
+        Return False if the person has `most` clients already. Raise ValueError if the id of the client exists already.
+        """
         ...
 
     async def add_own_subscription(self, subscription: Subscription, user_id: Id, most: int) -> bool:

@@ -45,7 +45,10 @@ class ReadingStore(Protocol):
         ...
 
     async def prune_readings(self, before: float, most: int) -> None:
-        """Remove readings and summaries older than `before`, then the oldest until at most `most` remain."""
+        """Remove readings and summaries older than `before`.
+
+        If more than `most` are left, remove the oldest until `most` are left.
+        """
         ...
 
 

@@ -74,10 +74,11 @@ class EstateStore(Protocol):
     async def import_in_parts(
         self, people: Estate, plants: Iterable[EstatePlant], *, prune: bool = ..., progress: Callable[[int], None] = ...
     ) -> ImportSummary:
-        """Import an estate without plants, then the plants, in many transactions. With `prune`, remove all other records last.
+        """Import `people`, which is an estate without plants, and then the plants, in many transactions.
 
-        If the import is interrupted, the parts that are already imported stay; to import the rest, import the whole estate
-        again. `progress` gets the number of modules of each part.
+        With `prune`, remove all other records last. If the import is interrupted, the parts that are already imported stay. To
+        import the rest, import the whole estate again. `progress` is called after each part, with the number of
+        modules in this part.
         """
         ...
 
@@ -86,7 +87,7 @@ class EstateStore(Protocol):
         ...
 
     async def add_import(self, user_id: Id | None, summary: ImportSummary, *, prune: bool, document: str | None) -> int:
-        """Add an import to the history and return its number. Only some documents are kept."""
+        """Add an import to the history and return its number. The store keeps only the newest documents."""
         ...
 
     async def list_imports(self, before: int | None, limit: int) -> Sequence[ImportRecord]:

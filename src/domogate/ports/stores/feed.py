@@ -36,11 +36,14 @@ class FeedStore(Protocol):
         ...
 
     async def newest_cursor(self) -> int:
-        """Return the cursor of the newest change before which no other change can appear."""
+        """Return the highest cursor for which this holds: no change with a lower cursor can become visible later."""
         ...
 
     async def feed_span(self) -> tuple[int, int]:
-        """Return the first cursor that was not pruned, and the cursor of the newest change; (0, 0) without changes."""
+        """Return the first cursor that was not pruned, and the cursor of the newest change.
+
+        Return (0, 0) if there are no changes.
+        """
         ...
 
     async def wait_applied(self, timeout: float) -> bool:
@@ -54,7 +57,7 @@ class FeedStore(Protocol):
     def poll_now(self) -> None:
         """Read the changes of other processes now.
 
-        Call this method when a message of another gateway says that it has committed changes.
+        Call this method when another gateway sends a message that it has committed changes.
         """
         ...
 

@@ -57,7 +57,7 @@ class ClusterMember(msgspec.Struct, frozen=True):
     version: str
     started_at: float
     cluster: str
-    """The name of its cluster."""
+    """The name of the cluster to which the member belongs."""
 
 
 class LiveMember(msgspec.Struct, frozen=True):
@@ -109,7 +109,7 @@ class LeaseStore(Protocol):
     async def acquire(self, member_id: Id, shards: Collection[int]) -> Mapping[int, int]:
         """Take the shards among `shards` that no other living member holds. Return the taken shards, each with its new epoch.
 
-        A shard that is locked at this moment is left out. Returns nothing if the lease of this member has ended.
+        A shard that is locked at this moment is left out. If the lease of this member has ended, no shard is taken.
         """
         ...
 

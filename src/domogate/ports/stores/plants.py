@@ -17,7 +17,7 @@ from domogate.domain.states import State
 class StoredState(msgspec.Struct, frozen=True):
     """The last known state of a module.
 
-    `at` is the time of the report with this state. It is 0.0 if the state came from an estate file.
+    `at` is the time of the report with this state. `at` is 0.0 if the state came from an estate file.
     """
 
     state: State | None
@@ -83,7 +83,7 @@ class FavouriteStore(Protocol):
     """The modules that a person wants to see first."""
 
     async def find_favourites(self, user_id: Id, plant_id: Id) -> Sequence[Id]:
-        """Return the modules in the person's order. Some of them may have been deleted."""
+        """Return the modules in the sequence that the person chose. Some of these modules may have been deleted."""
         ...
 
     async def set_favourites(self, user_id: Id, plant_id: Id, module_ids: Sequence[Id]) -> bool:
@@ -109,7 +109,7 @@ class MemberStore(Protocol):
     async def invite(self, plant_id: Id, email: str, limits: Limits | None = None) -> bool:
         """Invite the e-mail address. An active user becomes a member at once.
 
-        Return False if the address is invited or a member already.
+        Return False if the address is invited already or belongs to a member.
         """
         ...
 

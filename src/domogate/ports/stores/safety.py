@@ -11,7 +11,7 @@ from domogate.domain.safety import SpareParts
 
 
 class StoredEntry(msgspec.Struct, frozen=True):
-    """A logbook entry and its number. Numbers increase."""
+    """A logbook entry and its number. A later entry has a higher number."""
 
     number: int
     entry: LogbookEntry

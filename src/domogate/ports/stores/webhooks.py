@@ -11,7 +11,7 @@ class WebhookStore(Protocol):
     """Webhooks. For each webhook: its position in the change feed, and the deliveries that its receiver did not accept."""
 
     async def add_webhook(self, webhook: Webhook, *, most: int | None = None) -> bool:
-        """Add a webhook, or replace an ended one.
+        """Add a webhook, or replace an ended webhook.
 
         Return False if the client already has an active webhook for the same user, plant and URL.
         The thermostat format allows one webhook for each client, user and plant. Raise TooManyWebhooks if `most` webhooks of
@@ -52,7 +52,7 @@ class WebhookStore(Protocol):
 
     async def delete_webhook(self, webhook_id: Id) -> bool: ...
 
-    # The progress of deliveries. All these raise Fenced if another gateway of the cluster holds the plant.
+    # The progress of deliveries. The methods below raise Fenced if another gateway of the cluster holds the plant.
 
     async def move_webhook(self, webhook: Webhook, position: int, pending: Sequence[PendingDelivery] = ()) -> bool:
         """Set the position, store `pending`, and clear the failure. Return False if the webhook has ended or was deleted."""
@@ -79,7 +79,7 @@ class WebhookStore(Protocol):
         ...
 
     async def remove_pending(self, webhook: Webhook, cursor: int) -> bool:
-        """Remove a delivery that succeeded or is not wanted any more. Return False if it does not exist."""
+        """Remove a delivery that succeeded or is not wanted any more. Return False if the delivery does not exist."""
         ...
 
     async def replay_dead(self, webhook_id: Id, cursors: Collection[int] | None, at: float) -> int:

@@ -48,7 +48,7 @@ def key_ref(subscription_id: Id) -> str:
 
 
 _AUDITED_REFUSALS = (NotYourPlant, ScopeMissing)
-"""The log records only these refusals. Their callers have a valid token; anybody can cause other refusals."""
+"""The log records only these refusals. The callers of these requests have a valid token. Anybody can cause other refusals."""
 
 
 def note_refusal(audit: Audit, principal: Principal, operation: str, refusal: Exception, address: str) -> None:
@@ -114,7 +114,10 @@ class AuditLog(AuditTrail):
     def note(
         self, action: str, *, who: str, what: str, result: str, address: str = "", detail: Mapping[str, str] | None = None
     ) -> None:
-        """Add an entry, which is written soon. Repeated refusals get one common entry, which says how many they are."""
+        """Add an entry, which is written soon.
+
+        Repeated refusals get one common entry, which has the number of these refusals.
+        """
         details = {_clean(name): _clean(text) for name, text in list((detail or {}).items())[:_MAX_DETAILS]}
         # In `who`, a user is given as the id alone, without the prefix `user:`.
         actor = who if ":" in who or DASHED_UUID.parse_id(who) is None else user_ref(Id(who))

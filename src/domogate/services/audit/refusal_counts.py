@@ -1,9 +1,9 @@
 """Counts repeated refusals, so that they cannot flood the audit log.
 
 Anybody can cause refusals without cost. So only the first refusal of each kind immediately gets its own entry. Repetitions
-within the same minute get one common entry, which says how many they are. An actor gets at most `KINDS_NOTED` such entries per
-minute and action; all other refusals of this actor share one entry. All callers who did not authenticate count as one actor,
-from all IP addresses together.
+within the same minute get one common entry, which has the number of repetitions. In one minute and for one action, at most
+`KINDS_NOTED` kinds of refusals of an actor get their own entries. All other refusals of this actor share one entry. All callers
+who did not authenticate count as one actor, from all IP addresses together.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from domogate.ports import Clock
 KINDS_NOTED = 20
 MINUTE = 60.0
 _CAPACITY = 5_000
-"""The number of kinds that are counted at the same time. If there are more, the counts are written earlier."""
+"""The number of kinds that are counted at the same time. If there are more kinds, the counts are written earlier."""
 
 
 class _Kind:

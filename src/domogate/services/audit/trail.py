@@ -104,9 +104,9 @@ class AuditTrail:
     ) -> tuple[Sequence[AuditRecord], int | None]:
         """Return matching records after the record with the number `cursor`, and the cursor for the next records.
 
-        `action` may be several actions, separated by commas. With `successful`, the result is `ok` (True) or not (False).
-        The cursor is None after the last record. One call reads a limited number of records, so it may return fewer than
-        `limit` records although there are more.
+        `action` may be several actions, separated by commas. If `successful` is True, return only records with the result `ok`.
+        If it is False, return only records with another result. The cursor is None after the last record. One call reads a
+        limited number of records, so it may return fewer than `limit` records although there are more.
         """
         criteria = await self._make_criteria(action, successful, user_id, since, until)
         if cursor is None:
@@ -259,8 +259,8 @@ class _ChainCheck:
     def _check_beginning(self) -> Broken | None:
         """Check the first record that is left after a removal.
 
-        The last removal record says which record must be the first, and which hash the record before it had. Return None if
-        this is true.
+        The last removal record says which record must be the first, and which hash the record before it had. Return None if the
+        first record is right.
         """
         first, removal = self._first, self._removal
         if first is None or (first.number == 1 and removal is None):

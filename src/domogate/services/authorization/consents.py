@@ -24,8 +24,8 @@ The store keeps a hash of the whole code, so the client cannot remove the prefix
 MOST_CHOSEN = 50
 """A person can choose single plants only up to this number.
 
-A person with more plants gives an application access to all of them. This limits the size of the form, of the grant and of
-verified tokens.
+A person with more plants can only give an application access to all plants. This limits the size of the form, of the grant and
+of verified tokens.
 """
 
 _SECURE = "https://"
@@ -104,7 +104,7 @@ class Consents:
         """
         client = asked.client
         if client.id == PAGES_CLIENT:
-            return Choice(asked.scopes)  # It is the gateway itself (Decision 0076).
+            return Choice(asked.scopes)  # This client is the gateway itself (Decision 0076).
         if IdentityScope.OFFLINE_ACCESS in asked.scopes:
             return None
         if not client.confidential and not asked.redirect_uri.startswith(_SECURE):

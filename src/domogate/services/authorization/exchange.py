@@ -50,7 +50,10 @@ class Exchange:
         self._signer = signer
 
     async def issue(self, user: User, client: Client, grant: Grant, *, nonce: str | None = None) -> TokenSet:
-        """Issue the first tokens of a grant, with a refresh token if the client is registered for it (Decision 0026)."""
+        """Issue the first tokens of a grant (Decision 0026).
+
+        The result has a refresh token if the client is registered for refresh tokens.
+        """
         refresh_token = None
         if GrantType.REFRESH_TOKEN in client.grants:
             refresh_token = new_secret()
@@ -109,7 +112,8 @@ class Exchange:
     async def refresh(self, client: Client, refresh_token: str, scope: str | None, address: str = "") -> TokenSet:
         """Exchange a refresh token for new tokens (RFC 6749 §6, RFC 9700 §4.14). Raises OAuthFault.
 
-        A client whose answer was lost may repeat the request for some seconds, and gets the same refresh token (Decision 0023).
+        A client that did not get the answer may repeat the request for some seconds. It gets the same refresh token (Decision
+        0023).
         """
         require_grant(client, GrantType.REFRESH_TOKEN)
         # The token is read first, so that a value that is not a refresh token of this client does not cost a write.

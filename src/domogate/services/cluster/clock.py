@@ -7,9 +7,10 @@ from domogate.ports import Clock
 
 
 class ClusterClock:
-    """Implements Clock. Counts with the monotonic clock of this machine, from the time that the database said.
+    """Implements Clock. Begins at the time of the database, and counts on with the monotonic clock of this machine.
 
-    Until then it shows the time of this machine. Later changes of the machine's clock have no effect.
+    Before the first answer of the database, it shows the time of this machine. Later changes of the machine's clock have no
+    effect.
     """
 
     def __init__(self, machine: Clock, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -20,8 +21,8 @@ class ClusterClock:
         return self._monotonic() + self._offset
 
     def adjust(self, said: float, asked_at: float, answered_at: float) -> None:
-        """The database said the time between these two times of the monotonic clock.
+        """Correct this clock. The database said the time `said` between these two times of the monotonic clock.
 
-        The clock changes only if it cannot be right. So a slow answer does not make it less exact.
+        This clock changes only if the answer proves that it is wrong. So a slow answer does not make this clock less exact.
         """
         self._offset = min(max(self._offset, said - answered_at), said - asked_at)

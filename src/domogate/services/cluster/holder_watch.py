@@ -1,4 +1,4 @@
-"""Finds out whether a shard whose holder does not answer will soon have another holder, so that a request can wait for it."""
+"""Finds out whether a shard whose holder does not answer will soon have another holder. If so, a request waits."""
 
 import asyncio
 import time
@@ -15,9 +15,9 @@ from domogate.services.cluster.membership import LeaseTimes
 _log = structlog.get_logger(__name__)
 
 _PAUSE = 0.1
-"""In seconds. In this time, all waiting requests share one query of the database."""
+"""In seconds. All requests that begin to wait within this time share one query of the database."""
 _FORGET = 2.0
-"""In seconds. If nobody asks about a shard for this time, the next question counts as the first one."""
+"""In seconds. If no request asks about a shard for this time, the next request counts as the first one."""
 
 
 class _Silence:
@@ -40,13 +40,14 @@ class HolderWatch:
         self._times = times or LeaseTimes()
         self._monotonic = monotonic
         self._silent: dict[int, _Silence] = {}
-        """At most one for each shard."""
+        """For each shard whose holder did not answer: the times of the questions without an answer."""
         self._looking: asyncio.Task[ShardMap | None] | None = None
 
     async def is_moving(self, shard: int) -> bool:
-        """Return False if the holder is alive and should keep the shard, but has been silent for the time of a renewal.
+        """Return whether a request should wait, because the shard will soon have another holder.
 
-        Then the holder cannot be reached, and waiting does not help.
+        Return False if the holder is alive and should keep the shard, but has been silent for the time of a renewal. Such a
+        holder cannot be reached, so waiting does not help. Also return False if the database does not answer.
         """
         shown = await self._look()
         if shown is None:
@@ -70,7 +71,10 @@ class HolderWatch:
         return await asyncio.shield(self._looking)
 
     async def _read(self) -> ShardMap | None:
-        """Wait for other questions, and read the holders once for all of them. Return None if the database does not answer."""
+        """Wait a short time for other requests, and read the holders once for all these requests.
+
+        Return None if the database does not answer.
+        """
         await asyncio.sleep(_PAUSE)
         self._looking = None
         try:

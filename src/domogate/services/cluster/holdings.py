@@ -1,4 +1,7 @@
-"""The shards that this gateway holds, and until when. The time is that of the monotonic clock, which nobody can set."""
+"""The shards that this gateway holds, and the time until which it holds them.
+
+This is a time of the monotonic clock, which nobody can set.
+"""
 
 import asyncio
 import time
@@ -11,7 +14,10 @@ from domogate.ports import Fenced
 
 
 class HeldShards:
-    """Implements Holdings. After `valid_until` it holds nothing, even if the event loop was too busy to remove the shards."""
+    """Implements Holdings.
+
+    After `valid_until` no shard counts as held, even if the event loop was too busy to remove shards.
+    """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic

@@ -1,4 +1,4 @@
-"""The connection of this member for messages of other members, and who shares the shards if it is lost."""
+"""The state of this member's connection to other members, and the members that share the shards when connections are lost."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -8,7 +8,10 @@ from domogate.ports import LiveMember, MessageLink
 
 
 def list_sharing(members: Iterable[LiveMember]) -> frozenset[Id]:
-    """Return the members that share the shards: those that stay and are not cut off. If all are cut off, all that stay."""
+    """Return the members that share the shards: all members that are neither leaving nor cut off.
+
+    If there is no such member, return all members that are not leaving.
+    """
     staying = [live for live in members if not live.is_leaving]
     return frozenset(live.member.id for live in staying if live.link is not MessageLink.CUT_OFF) or frozenset(
         live.member.id for live in staying
@@ -18,9 +21,9 @@ def list_sharing(members: Iterable[LiveMember]) -> frozenset[Id]:
 class LinkWatch:
     """Decides whether this member is cut off from the others.
 
-    A member without a connection is cut off only if another member has been connected for `patience` seconds at the same
-    time. If the servers that carry the messages are gone, nobody is connected, so nobody gives its shards away. A member that
-    has not been connected yet is cut off, so that it takes no shards that it would soon give away.
+    A member that has lost its connection is cut off only if another member is still connected, and this lasts for `patience`
+    seconds. If the servers that carry the messages are gone, no member is connected, so no member gives its shards away. A
+    member that has never been connected counts as cut off, so that it takes no shards that it would soon give away.
     """
 
     def __init__(
@@ -33,7 +36,7 @@ class LinkWatch:
         self.state = MessageLink.CUT_OFF
 
     def look(self, others: Iterable[LiveMember]) -> MessageLink:
-        """Return the present state. `others` are the other members at the last renewal."""
+        """Return the present state of the connection. `others` are the other members at the last renewal."""
         if self._is_connected():
             self._alone_since, self.state = None, MessageLink.CONNECTED
         elif self.state is not MessageLink.CUT_OFF:

@@ -1,8 +1,9 @@
 """Keeps the lease of this gateway, and acquires and hands over shards.
 
-A member renews its lease every second. The members of the last renewal decide which shards it should hold. A shard of
-another living member is never taken: that member stops driving it, and then releases it. If the lease cannot be renewed, the
-member stops driving before the lease ends in the database. So no shard is driven by two members.
+A member renews its lease every second. At each renewal it gets the list of all members, and computes from this list which
+shards it should hold. A member never takes a shard of another living member: the holder first stops driving the shard, and then
+releases it. If the lease cannot be renewed, the member stops driving before the lease ends in the database. So no shard is
+driven by two members.
 """
 
 import asyncio
@@ -26,11 +27,12 @@ _log = structlog.get_logger(__name__)
 
 
 class LeaseTimes(msgspec.Struct, frozen=True):
-    """In seconds. A crashed member is replaced after `lease` and one `renewal`; this must stay below 10 s.
+    """All times are in seconds. A crashed member is replaced after `lease` plus one `renewal`; this sum must stay below 10 s.
 
-    `margin`: the member stops this long before its lease ends, so that its last commands reach the devices before another
-    member drives them. `pause`: the shortest time between two renewals. `cut_off`: a member without messages gives its shards
-    away after this time, if others get messages; longer than the time in which all members notice that NATS has stopped.
+    `margin`: a member that cannot renew its lease stops driving this number of seconds before the lease ends. So its last
+    commands reach the devices before another member drives these devices. `pause`: the shortest time between two renewals.
+    `cut_off`: a member that gets no messages gives its shards away after this time, if other members get messages. This time is
+    longer than the time in which all members notice that NATS has stopped.
     """
 
     lease: float = 6.0
@@ -48,7 +50,7 @@ class ShardDriver(Protocol):
         ...
 
     def hand_over(self, shards: Collection[int]) -> AsyncIterator[Sequence[int]]:
-        """Stop driving these shards. Running orders end first. Yield the shards that are no longer driven."""
+        """Stop driving these shards. Running orders end first. Yield shards as soon as they are no longer driven."""
         ...
 
     def drop_shards(self, shards: Collection[int]) -> None:
@@ -104,9 +106,9 @@ class Membership:
         self._times = times or LeaseTimes()
         self._monotonic = monotonic
         self.member: ClusterMember | None = None
-        """This gateway, while it has a lease."""
+        """This gateway as a member. None while it has no lease."""
         self.members: tuple[LiveMember, ...] = ()
-        """The members of the last renewal."""
+        """The members at the last renewal of the lease."""
         self._renewed_at = monotonic()
         self._link = LinkWatch(lambda: messenger.is_connected, self._times.cut_off, monotonic)
         self._share: frozenset[int] = frozenset()
@@ -126,22 +128,25 @@ class Membership:
         return self.member is not None and self.member.id not in self._sharing and self._link.state is MessageLink.CUT_OFF
 
     def list_members(self) -> tuple[LiveMember, ...]:
-        """Return the members of the last renewal. The time since then is subtracted from their leases."""
+        """Return the members at the last renewal.
+
+        The time since this renewal is subtracted from the time left of each lease.
+        """
         passed = self._monotonic() - self._renewed_at
         return tuple(msgspec.structs.replace(live, lease_left=max(0.0, live.lease_left - passed)) for live in self.members)
 
     # life cycle
 
     async def start(self) -> None:
-        """Join the cluster. Shards are acquired before this returns, if the database answers; otherwise later.
+        """Join the cluster. If the database answers, shards are acquired before this method returns.
 
-        Raises OtherCluster.
+        If the database does not answer, later renewals acquire the shards. Raises OtherCluster.
         """
         await self._renew()
         self._loop = asyncio.create_task(self._renew_regularly(), name="renew the lease")
 
     def wake(self) -> None:
-        """Renew the lease at once: another member has released shards."""
+        """Renew the lease at once, for example because another member has released shards."""
         self._woken.set()
 
     def begin_leave(self) -> None:
@@ -210,9 +215,10 @@ class Membership:
         return member
 
     def _extend(self, sent_at: float) -> None:
-        """Compute until when this member may drive.
+        """Compute the time until which this member may drive plants.
 
-        The lease in the database ends later, because its time began when the database got the renewal.
+        The lease in the database ends later than this time, because the database counts from the time at which it got the
+        renewal.
         """
         self._held.valid_until = sent_at + self._times.lease - self._times.margin
         if self._expiry is not None:
@@ -239,7 +245,7 @@ class Membership:
             task = asyncio.create_task(self._hand_over(member_id, leaving), name="hand over shards")
             self._handing_over.add(task)
             task.add_done_callback(self._handing_over.discard)
-        # An answer of an earlier `acquire` or `release` was lost.
+        # These shards are unknown here, because the answer to an earlier `acquire` or `release` was lost.
         if unknown := view.held.keys() - held.epochs.keys() - share:
             await self._leases.release(member_id, unknown)
             self._messenger.publish_shards()
@@ -263,9 +269,9 @@ class Membership:
     async def _hand_over(self, member_id: Id, shards: Collection[int]) -> None:
         self._messenger.let_go(shards)
         async for stopped in self._driver.hand_over(shards):
-            # A shard that was lost in the meantime may be held again; then it is not handed over.
+            # This member may have lost a shard and acquired it again in the meantime. Such a shard is not handed over.
             released = self._held.handing_over & set(stopped)
-            # Removed first: after the release, another member may write.
+            # The shards are removed before the release, because after the release another member may write.
             self._held.remove(released)
             try:
                 await self._leases.release(member_id, released)

@@ -1,7 +1,8 @@
-"""Answers a write only after the other gateways know it, so that a client can read it at any gateway (Decision 0091).
+"""Delays the answer to a write until all gateways know the change. So clients can read it at any gateway (Decision 0091).
 
-A gateway asks all others whether they have applied its newest change. A gateway that does not answer within the bound is not
-waited for any more until it answers again: its knowledge is then too old, and it refuses to answer requests.
+The gateway that wrote asks all other gateways whether they have applied its newest change. If another gateway does not answer
+within the bound (the setting `knowledge_bound`), later writes do not wait for that gateway. This is safe, because the data of
+that gateway are too old by then, so it refuses to answer requests. When it answers again, writes wait for it again.
 """
 
 import asyncio
@@ -16,9 +17,9 @@ from domogate.domain.ids import Id
 _log = structlog.get_logger(__name__)
 
 _ASK_AGAIN = 0.25
-"""In seconds. A question without all answers is sent again, because messages may be lost."""
+"""In seconds. If an answer is missing after this time, the question is sent again, because messages may be lost."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.02
-"""The seconds between two looks at the feed, while another gateway waits."""
+"""In seconds: the first and the longest pause between two reads of the change feed, while another gateway waits."""
 _MOST_QUESTIONS = 1_000
 
 
@@ -51,7 +52,7 @@ class ProgressMessenger(Protocol):
 class Propagation:
     """Knows which changes of this gateway have been applied by all other gateways.
 
-    Tells the others which of their changes this gateway has applied.
+    Tells the other gateways which of their changes this gateway has applied.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class Propagation:
         self._silent: set[Id] = set()
         """Members that did not answer within the bound."""
         self._questions: dict[str, tuple[int, float]] = {}
-        """Questions of others that are not answered yet: by the asker, the cursor and the time at which they are dropped."""
+        """The open questions of other gateways. For each asker: the cursor, and the time at which the question is dropped."""
         self._catching_up: asyncio.Task[None] | None = None
 
     async def stop(self) -> None:
@@ -88,7 +89,7 @@ class Propagation:
     # own changes
 
     async def wait(self, seconds: float | None = None) -> None:
-        """Wait until the other gateways know all changes that this gateway has committed so far.
+        """Wait until the other gateways know all changes that this gateway has committed before this call.
 
         With `seconds`, return after this time at the latest.
         """
@@ -105,7 +106,10 @@ class Propagation:
             _log.debug("answered before all gateways know a change", cursor=wanted)
 
     async def _ask(self) -> None:
-        """Ask until all others have answered, or the bound is over. All callers that wait share one question."""
+        """Ask until all other gateways have answered, or until the bound has passed.
+
+        All callers that wait share one question.
+        """
         loop = asyncio.get_running_loop()
         self._asked = self._store.written
         self._answered.clear()
@@ -124,7 +128,7 @@ class Propagation:
             self._asking = None
 
     async def _have_answered(self, members: set[Id]) -> bool:
-        """Wait for the answers of these members. Return False if an answer is missing after some time."""
+        """Wait for the answers of these members. Return False if an answer is missing after `_ASK_AGAIN` seconds."""
         try:
             async with asyncio.timeout(_ASK_AGAIN):
                 while members - self._answered:
@@ -135,7 +139,7 @@ class Propagation:
         return True
 
     def on_answer(self, member_id: Id, cursor: int) -> None:
-        """Another gateway has applied all changes up to this cursor."""
+        """Called when another gateway has applied all changes up to this cursor."""
         if cursor >= self._asked:
             self._silent.discard(member_id)
             self._answered.add(member_id)
@@ -144,7 +148,7 @@ class Propagation:
     # changes of others
 
     def on_question(self, asker: str, cursor: int) -> None:
-        """Another gateway wants to know when this gateway has applied the change with this cursor."""
+        """Called when another gateway wants to know when this gateway has applied the change with this cursor."""
         if self._store.applied >= cursor:
             self._answer(asker)
             return

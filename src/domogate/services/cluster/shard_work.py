@@ -1,4 +1,4 @@
-"""What a gateway does for the plants of its shards: it drives them, and delivers their webhooks."""
+"""What a gateway does for the plants of its shards: it drives these plants, and delivers their webhooks."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -15,16 +15,16 @@ class ShardDeliveries(Protocol):
         ...
 
     async def hand_over(self, shards: Collection[int]) -> None:
-        """Stop delivering these webhooks, within a short time."""
+        """Stop delivering the webhooks of these shards, within a short time."""
         ...
 
     def drop_shards(self, shards: Collection[int]) -> None:
-        """Stop delivering these webhooks at once."""
+        """Stop delivering the webhooks of these shards at once."""
         ...
 
 
 class ShardWork:
-    """Implements ShardDriver: a driver, and the deliveries of webhooks."""
+    """Implements ShardDriver: passes each call to a driver of plants and to the deliveries of webhooks."""
 
     def __init__(self, driver: ShardDriver, deliveries: ShardDeliveries) -> None:
         self._driver = driver

@@ -11,16 +11,16 @@ class ClusterStatus(msgspec.Struct, frozen=True):
 
     name: str
     own_id: Id | None
-    """The member that is this gateway. None while it has no lease."""
+    """The id of this gateway as a member. None while this gateway has no lease."""
     members: tuple[LiveMember, ...]
-    """`lease_left` is counted down since the renewal."""
+    """The time since the renewal is subtracted from `lease_left` of each member."""
     held_shards: int
     fenced_writes: int
-    """Writes that were refused since the start, because another member had taken the shard."""
+    """The number of writes that the store refused since the start, because another member had taken the shard."""
     knowledge_age: float
     """The seconds for which a change of another member may be unknown here."""
     knowledge_bound: float
     nats_server: str
-    """The address of the server, without credentials. Empty before the first connection."""
+    """The address of the NATS server, without credentials. Empty before the first connection."""
     nats_problem: str
-    """Why there is no connection to NATS. Empty if there is one."""
+    """The reason why there is no connection to NATS. Empty while there is a connection."""

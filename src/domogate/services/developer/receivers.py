@@ -41,7 +41,7 @@ class Receiver:
 
     @property
     def deliveries(self) -> Sequence[ReceivedDelivery]:
-        """The newest is first."""
+        """The deliveries that are kept, the newest first."""
         return tuple(reversed(self._deliveries))
 
     def take(self, body: bytes, headers: Mapping[str, str], at: float) -> None:
@@ -99,7 +99,7 @@ class Receivers:
 
 
 class ReceiverSender:
-    """Passes deliveries for receivers on in memory. `others` is the sender of all other deliveries."""
+    """Passes deliveries for receivers to these receivers in memory. `others` is the sender of all other deliveries."""
 
     def __init__(self, receivers: Receivers, others: WebhookSender, clock: Clock) -> None:
         self._receivers = receivers

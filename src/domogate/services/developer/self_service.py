@@ -53,7 +53,10 @@ class OwnKey(msgspec.Struct, frozen=True):
 
 
 class SelfService:
-    """The applications and keys of people. A person may always see and delete them, even if self-service is not allowed."""
+    """The applications and keys of people.
+
+    A person may always see and delete their own applications and keys, even if self-service is not allowed.
+    """
 
     def __init__(
         self, store: SelfServiceStore, people: People, clock: Clock, new_key: NewSubscriptionKey, rules: SelfServiceRules

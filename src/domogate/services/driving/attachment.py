@@ -216,7 +216,10 @@ class Attachment:
         return [module_id for module_id in before if module_id not in self.driver_of]
 
     async def _attach(self, stored: StoredPlant, names: set[str] | None) -> None:
-        """Start to attach the plant to these drivers (None means all), and to detach it from drivers without modules."""
+        """Start to attach the plant to these drivers (None means all drivers).
+
+        Also start to detach the plant from drivers that have no modules of the plant any more.
+        """
         for name in self.attached.keys() - self.devices_of.keys():
             self._begin(name, None)
         for name, modules in _modules_by_driver(stored).items():

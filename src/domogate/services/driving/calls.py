@@ -56,7 +56,7 @@ class DriverCall:
         self.at_driver = False
         """True while the driver works on the call. Only then is the call cancelled at the deadline."""
         self.on_late: Callable[[], Awaitable[None]] | None = None
-        """Awaited if the deadline passes while the driver works on the call."""
+        """This function is awaited if the deadline passes while the driver works on the call."""
         self._late = False
         self.stuck = False
         self.task: asyncio.Task[None] | None = None

@@ -211,7 +211,8 @@ class Driving:
     async def hand_over(self, shards: Collection[int]) -> AsyncIterator[Sequence[int]]:
         """Stop the plants of these shards. Running calls end first, and all reports are stored.
 
-        Yield the shards that are no longer driven. From the beginning, `holdings` must not accept plants of these shards.
+        Yield the shards that are no longer driven. Before you call this method, make sure that `holdings` does not accept
+        plants of these shards any more.
         """
         plants = self._find_plants(shards)
         if idle := [shard for shard in shards if shard not in plants]:
@@ -294,7 +295,10 @@ class Driving:
         return await self._find_or_make(plant_id).take_picture(module_id, deadline)
 
     async def _resume_queued(self, shards: Collection[int] | None = None) -> None:
-        """Send the orders that an earlier process queued, before their deadline. The orders of a module stay in order."""
+        """Send the orders that an earlier process queued and whose deadline has not passed.
+
+        The orders of a module stay in order.
+        """
         by_module: dict[Id, list[Order]] = {}
         try:
             for order in await self._orders.list_queued():

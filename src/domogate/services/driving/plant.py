@@ -81,7 +81,7 @@ class DrivenPlant:
         await self.stop()
 
     async def stop(self, *, detach: bool = True) -> None:
-        """End all calls and detach the modules. With `detach=False` the modules stay attached, because the drivers stop too."""
+        """End all calls and detach the modules. With `detach=False` they stay attached, because the drivers also stop."""
         self.begin_stop()
         work = self.list_work()
         for task in work:
@@ -242,7 +242,7 @@ class DrivenPlant:
         if call.is_late():
             await self._report((report,))  # too late for the caller, but the module has this state
             raise DeviceTimeout(_NOT_CONFIRMED)
-        # There must be no await between the answer and this line, so that the report cannot overwrite a later one.
+        # There must be no await between the answer and this line, so that the report cannot overwrite a later report.
         await self._recorder.confirm(OrderEnd(order.id, OrderState.CONFIRMED, self._clock.now()), report)
         return report
 
@@ -314,7 +314,7 @@ class DrivenPlant:
         return self._find_driver(module_id)
 
     async def _wait_loaded(self, module_id: Id, deadline: float, call: DriverCall) -> None:
-        """Wait until the plant is loaded and the driver of the module has attached it."""
+        """Wait until the plant is loaded and the driver of the module has attached the module."""
         self.last_use = next(self._context.uses)
         attachment = self._attachment
         name = attachment.driver_of.get(module_id, "")

@@ -18,7 +18,7 @@ from domogate.services.rights.access import Access
 
 RETRY_AFTER = 2_000
 """The number of milliseconds after which a client that lost its connection connects again."""
-# There is no empty line after `retry`, because some clients would report an empty event. So it is a field of the first event.
+# With an empty line after `retry`, some clients would report an empty event. So `retry` is a field of the first event.
 OPENING = b"retry: %d\n" % RETRY_AFTER
 HEARTBEAT = b":\n\n"
 
@@ -54,7 +54,8 @@ def print_ready(cursor: int) -> bytes:
 def print_reset(reset: Reset) -> bytes:
     """Print the event without an id.
 
-    So a client that loses its connection while it gets the present states gets all present states again.
+    A client may lose its connection while it gets the present states. After it has connected again, it gets all present states
+    again, because these events gave it no new id.
     """
     return frame("reset", _encode(reset))
 

@@ -55,12 +55,12 @@ class Unavailable(Exception):
 class TooManyStreams(Unavailable):
     """The stream was not opened, because this user or subscription key has too many open streams.
 
-    Others can still open streams.
+    Other users and keys can still open streams.
     """
 
 
 class Hub:
-    """All open streams of this process. `apply` must be a listener of the store, after the read model."""
+    """All open streams of this process. Register `apply` as a listener of the store, after the listener of the read model."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Hub:
     ) -> None:
         """`source` is the URL of the gateway. `most` is the number of streams that may be open.
 
-        A user or a subscription key can open at most half of them, so that nobody can take all streams (Decision 0057).
+        A user or a subscription key can open at most half of this number, so that nobody can take all streams (Decision 0057).
         """
         self._context = StreamContext(store, read_model, verifier, admission, clock, source)
         self._most = most
@@ -239,7 +239,7 @@ class Hub:
         for user_id in event.user_ids:
             for stream in self._by_dependency.get(user_dependency(user_id), ()):
                 if stream.rights.all_plants:
-                    # The user may have got this plant. The stream gets its events from now on.
+                    # The user may have got this plant. The stream gets the events of this plant from now on.
                     self._streams[stream].add(dependency)
                     self._by_dependency.setdefault(dependency, {})[stream] = None
         streams = self._by_dependency.get(dependency, ())

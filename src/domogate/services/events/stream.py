@@ -172,7 +172,7 @@ class Stream:
             self.close()
 
     async def _find_reset(self) -> Reset | None:
-        """Return why the stream cannot resume after `Last-Event-ID`, or None if it can or if the header is missing."""
+        """Return why the stream cannot resume after `Last-Event-ID`, or None if it can resume or if the header is missing."""
         if not self._last_event_id:
             return None
         if not _CURSOR(self._last_event_id):

@@ -1,4 +1,4 @@
-"""Sends the commands of residents, and says how each of them ended."""
+"""Sends the commands of residents, and says how each command ended."""
 
 from collections import OrderedDict
 from enum import StrEnum

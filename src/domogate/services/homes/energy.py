@@ -94,7 +94,10 @@ class HomeHistory:
             raise Invalid(f"A period can have at most {LONGEST / DAY:.0f} days.", Reason.BAD_PERIOD)
 
     async def _find_earliest(self, home: Home) -> float:
-        """Return the time since which a guest may see readings, rounded up to an hour. It is 0 for all other people."""
+        """Return the time since which a guest may see readings, rounded up to an hour.
+
+        For people who are not guests, the result is 0.
+        """
         if home.access.guest_id is None:
             return 0.0
         came_at = await find_joined_at(self._store, home.access)
@@ -224,7 +227,7 @@ def _merge(period: PeriodReading | None, hour: ReadingSummary, used: float | Non
 def _begin_of(at: float, per: Per, zone: tzinfo) -> float:
     if per is Per.HOUR:
         return at
-    # Clocks that show midnight twice on this day show it first with fold 0.
+    # On some days, clocks are set back and show midnight twice. fold=0 means the first midnight.
     local = datetime.fromtimestamp(at, zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     return (local if per is Per.DAY else local.replace(day=1)).timestamp()
 

@@ -15,7 +15,7 @@ REQUESTS, REQUESTS_SPAN = 1_200, 60.0
 ACTIONS = 300
 """The number of commands, scenes, pictures and reports of readings that one person may ask for in the same span."""
 MOST_OPEN = 16
-"""The number of such requests that one person may have under way at the same time."""
+"""The number of commands, scenes, pictures and reports of readings that one person may have under way at the same time."""
 
 
 class PersonLimits:
@@ -38,8 +38,8 @@ class PersonLimits:
     def hold(self, user_id: Id) -> Iterator[None]:
         """Count a command, scene, picture or report of readings. The request counts as under way until the context ends.
 
-        Raises TooManyRequests if the person has sent too many such requests in this minute, or if too many of them are under
-        way.
+        Raises TooManyRequests if the person has sent too many requests of these kinds in this minute, or if too many of these
+        requests are under way.
         """
         if self._open[user_id] >= MOST_OPEN:
             raise TooManyRequests(f"the person already waits for {MOST_OPEN} answers, which is the limit", 1)

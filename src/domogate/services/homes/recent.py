@@ -22,11 +22,15 @@ _ORDERS, _CHANGES = 200, 1_000
 Many changes are read, because most changes are measured values, which are not events here.
 """
 _AFTER_ORDER = 5.0
-"""A change of a module within this number of seconds after the end of an order for it is the effect of this order."""
+"""In seconds. If a module changes within this time after the end of an order for this module, the order caused the change."""
 
 
 class RecentEvent(msgspec.Struct, frozen=True):
-    """One event. `kind` is None for a command; then `order` is its order. `members` are the users whose membership changed."""
+    """One event.
+
+    `kind` is None for a command; in this case `order` is the order of the command. `members` are the users whose membership
+    changed.
+    """
 
     at: float
     kind: NoticeKind | None

@@ -37,7 +37,7 @@ class RequestCounts(msgspec.Struct):
 
 
 class Counters(msgspec.Struct, frozen=True):
-    """Numbers that only grow, since the start of this process."""
+    """Counts since the start of this process. These numbers never become smaller."""
 
     requests: Mapping[str, RequestCounts]
     """The requests by API: a family, another surface, or the first segment of the path."""

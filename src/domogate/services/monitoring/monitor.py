@@ -22,7 +22,7 @@ MINUTES = 60
 _FRESH = 5.0
 """In seconds.
 
-Counts of the store that are not older than this are used again. So many viewers cause no more work than one viewer.
+Counts of the store that are not older than this are used again. Therefore, the work does not grow with the number of viewers.
 """
 
 _log = structlog.get_logger(__name__)

@@ -1,4 +1,7 @@
-"""Accounts of users: create, change, delete. Operators do not set passwords: users set their own through one-time links."""
+"""Accounts of users: create, change, delete.
+
+Operators do not set passwords: users set their own passwords through one-time links.
+"""
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol
@@ -257,7 +260,7 @@ class Accounts:
         return changed
 
     async def reset_second_factor(self, user_id: Id, *, by: Actor = COMMAND_LINE) -> User:
-        """Remove the authenticator app, all passkeys and the recovery codes of a user who lost them. All sessions end."""
+        """Remove the authenticator app, all passkeys and the recovery codes of the user. All sessions end."""
         if not (await self.get_user(user_id)).has_second_factor:
             raise Conflict("This user has no second factor.", Reason.NO_SECOND_FACTOR)
         await self._store.remove_passkeys(user_id)
@@ -273,7 +276,7 @@ class Accounts:
         self.note(AuditAction.SECOND_FACTOR_CHANGED, by, user_ref(user_id), passkey="renamed")
 
     async def remove_passkey(self, user_id: Id, passkey_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """Remove one passkey. If the user has no second factor after that, remove the recovery codes too."""
+        """Remove one passkey. If the user has no second factor after that, also remove the recovery codes."""
         if not await self._store.remove_passkeys(user_id, passkey_id):
             raise NotFound(f"The user has no passkey {passkey_id}.")
         if not (await self.get_user(user_id)).has_second_factor:
@@ -332,7 +335,7 @@ class Accounts:
                 Reason.OWNS_PLANTS,
             )
         if self._audit is not None:
-            await self._audit.find_pseudonym(user_id)  # cached before the store deletes it with the user
+            await self._audit.find_pseudonym(user_id)  # cached before the store deletes the pseudonym
         try:
             await self._store.delete_user(user_id)
         except ValueError as error:  # the user is the last operator, or got a plant since the check

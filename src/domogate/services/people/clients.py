@@ -65,7 +65,7 @@ class Clients:
     async def change(self, client_id: str, change: Callable[[Client], Client], *, by: Actor = COMMAND_LINE) -> Client:
         """Change a client. Existing grants stay.
 
-        Removed scopes do not count any more from the next request on, also in existing tokens.
+        From the next request on, removed scopes do not count any more, not even in existing tokens.
         """
         changed = await self._change(client_id, change)
         self._note(AuditAction.CLIENT_SAVED, by, client_ref(client_id))

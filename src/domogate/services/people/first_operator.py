@@ -25,8 +25,10 @@ class _Claim(msgspec.Struct, frozen=True):
 
 
 class FirstOperator(Accounts):
-    """Creates the first operator: at once, if the e-mail address is given, or later with a link whose page asks for the e-mail
-    address.
+    """Creates the first operator.
+
+    If the e-mail address is given, the operator is created at once. If not, the gateway makes a link, and the page of this link
+    asks for the e-mail address.
     """
 
     _claim: _Claim | None = None

@@ -29,7 +29,7 @@ class LoginStore(PeopleStore, SessionStore, Protocol):
 
 
 class IssuedLink(msgspec.Struct, frozen=True):
-    """A one-time link. `url` is None if the link was mailed, because then only the receiver may see it."""
+    """A one-time link. `url` is None if the link was mailed, because only the person who gets the mail may see the link."""
 
     url: str | None
     mailed: bool

@@ -79,7 +79,7 @@ class History:
     def kept_since(self, resolution: float | None) -> float:
         """Return the earliest time for which data is kept.
 
-        Single readings (`resolution` None) and spans under an hour are kept for a shorter time than hours.
+        Single readings (`resolution` None) and spans under an hour are kept for a shorter time than longer spans.
         """
         kept = self._readings_raw if resolution is None or resolution < _HOUR else self._readings_kept
         return max(0.0, self._clock.now() - kept)
@@ -146,7 +146,7 @@ class History:
             yield self._store.prune_audit(now // _DAY * _DAY - self._audit_kept)
 
     async def _prune_regularly(self) -> None:
-        # It begins soon after the start, so that a gateway that restarts often also prunes. It does not delay the start.
+        # The first pruning is soon after the start, but does not delay it. So a gateway that restarts often also prunes.
         pause = _FIRST_PRUNE
         while True:
             # The clock is checked every minute, so that the last clock time in the store stays close to the present time.
@@ -183,7 +183,7 @@ async def _walk(fetch: _Fetch, since: float, until: float, width: float) -> Asyn
     at, end, spans = math.floor(since / width), math.floor(until / width) + 1, _FIRST_SPANS
     while at < end:
         upto = min(at + spans, end)
-        # This window ends before the start of the next one.
+        # The next window starts at `upto * width`, so this window ends just before that time.
         last = min(until, math.nextafter(upto * width, 0.0))
         found = await fetch(max(since, at * width), last, _PAGE + 1)
         if len(found) > _PAGE and spans > 1:

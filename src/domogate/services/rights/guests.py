@@ -12,7 +12,7 @@ from domogate.domain.plants import Ambient, Module, SceneDetail, Topology
 from domogate.services.plants.read_model import PlantView
 
 _MODULES_KEPT = 2
-"""All cached views of a plant have together at most this many times the modules of the plant, plus `_FEW` modules."""
+"""The cached views of a plant together have at most this number times the modules of the plant, plus `_FEW` modules."""
 _FEW = 100
 
 

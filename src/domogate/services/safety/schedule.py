@@ -34,7 +34,7 @@ class TestStanding(StrEnum):
 
 
 class PlannedTest(msgspec.Struct, frozen=True):
-    """The schedule of one kind of test of one unit: the last finished test, the next one, and whether a test is running.
+    """The schedule of one kind of test of one unit: the last finished test, the next test, and whether a test is running.
 
     If the unit was never tested, `due_at` is the time at which the unit was commissioned or began to charge.
     """

@@ -52,7 +52,7 @@ class StatusCounts(msgspec.Struct, frozen=True):
 class TestCounts(msgspec.Struct, frozen=True):
     """Counts for one kind of test.
 
-    `passed` and `failed` count units by the result of their last test, `never` units without a test.
+    `passed` and `failed` count units by the result of their last test. `never` counts units without a test.
     """
 
     __test__ = False  # tells pytest that this class has no tests

@@ -1,4 +1,4 @@
-"""Administration of webhooks by operators, users and applications. It does not need a running gateway."""
+"""Administration of webhooks by operators, users and applications. These services work without a running gateway."""
 
 from collections.abc import Collection, Sequence
 
@@ -10,7 +10,7 @@ from domogate.services.refusals import Conflict, NotFound, Reason
 
 
 class WebhookAdministration:
-    """Lists, ends, removes and replays webhooks. `who` is the actor in the audit log."""
+    """Lists, ends and removes webhooks, and replays their dead letters. `who` is the actor in the audit log."""
 
     def __init__(self, store: WebhookStore, clock: Clock, audit: Audit) -> None:
         self._store = store
@@ -18,7 +18,10 @@ class WebhookAdministration:
         self._audit = audit
 
     async def list(self, plant_id: Id | None = None, *, with_dead: bool = False) -> Sequence[Webhook]:
-        """Return the webhooks, also ended webhooks, oldest first. `with_dead`: only webhooks that have dead letters."""
+        """Return the webhooks, including ended webhooks, oldest first.
+
+        With `with_dead`, return only webhooks that have dead letters.
+        """
         return await self._store.list_webhooks(plant_id=plant_id, with_dead=with_dead)
 
     async def get(self, webhook_id: Id) -> Webhook:
@@ -40,7 +43,10 @@ class WebhookAdministration:
         return [webhook for webhook in await self._store.list_webhooks(user_id=user_id) if webhook.ended_at is None]
 
     async def end(self, user_id: Id, reason: str, *, webhook_id: Id | None = None, address: str = "") -> int:
-        """End one webhook of this user, or all if `webhook_id` is None. Applications can read the reason. Return the number."""
+        """End one webhook of this user, or all webhooks of the user if `webhook_id` is None.
+
+        Return the number of ended webhooks. Applications can read the reason.
+        """
         ended = 0
         for webhook in await self.list_active_of(user_id):
             if webhook_id not in (None, webhook.id):
@@ -58,7 +64,10 @@ class WebhookAdministration:
     async def replay(
         self, webhook_id: Id, cursors: Collection[int] | None, *, who: str = COMMAND_LINE, address: str = ""
     ) -> int:
-        """Try these dead letters again; None means all. Return their number. Raises NotFound, Conflict."""
+        """Try these dead letters again; None means all dead letters of the webhook.
+
+        Return the number of these dead letters. Raises NotFound, Conflict.
+        """
         webhook = await self.get(webhook_id)
         check_not_ended(webhook)
         replayed = await self._store.replay_dead(webhook_id, cursors, self._clock.now())
@@ -67,7 +76,10 @@ class WebhookAdministration:
         return replayed
 
     def note(self, action: AuditAction, webhook: Webhook, who: str, address: str, **detail: str) -> None:
-        """Write to the audit log, without the URL, because it often contains a secret."""
+        """Write an entry to the audit log.
+
+        The entry does not have the URL of the webhook, because the URL often contains a secret.
+        """
         self._audit.note(action, who=who, what=webhook_ref(webhook), result=AuditResult.OK, address=address, detail=detail)
 
 

@@ -1,4 +1,4 @@
-"""The delay before the next attempt. It grows with each failure and has a random part."""
+"""The delay before the next attempt to deliver an event. The delay grows with each failure and has a random part."""
 
 from random import SystemRandom
 
@@ -11,15 +11,20 @@ _random = SystemRandom()
 
 
 def is_ahead(next_at: float, now: float) -> bool:
-    """Whether the next attempt must wait.
+    """Whether the next attempt must wait until `next_at`.
 
-    If `next_at` is later than the longest delay allows, the clock was wrong: do not wait.
+    If `next_at` is later than the longest delay allows, the clock was wrong when `next_at` was set. Then the attempt does not
+    wait.
     """
     return 0 < next_at - now <= max(LONGEST, LONGEST_ASKED_FOR)
 
 
 def find_due_time(next_at: float, now: float) -> float:
-    """Return the time up to which attempts are due: now, or `next_at` if a wrong clock has set it too far in the future."""
+    """Return a time.
+
+    Attempts that are planned for this time or earlier are due now. The result is `now` or, if a wrong clock set `next_at` too
+    far in the future, `next_at`.
+    """
     return now if next_at <= now or is_ahead(next_at, now) else next_at
 
 

@@ -1,6 +1,7 @@
 """One batch of deliveries to one receiver.
 
-Events of different modules are delivered in parallel, and events of the same module in their order.
+Events of different modules are delivered in parallel. Events of the same module are delivered one after the other, in their
+order.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ AT_ONCE = 4
 
 _GONE = 410
 _BUSY = frozenset({429, 502, 503, 504})
-"""These statuses are not caused by the event: the receiver is overloaded, or its proxy cannot reach it."""
+"""These statuses are not caused by the event: the receiver is overloaded, or a proxy cannot reach the receiver."""
 
 
 class Outcome(Enum):
@@ -63,15 +64,18 @@ class DeliveryResult(msgspec.Struct, frozen=True):
     problem: str = ""
     retry_after: float | None = None
     is_transient: bool = False
-    """Whether the receiver failed for a reason that may pass soon. An answer 3xx or 4xx is caused by the event."""
+    """Whether the receiver failed for a reason that may pass soon.
+
+    This is False for an answer with a status 3xx or 4xx other than 429, because the event causes such an answer.
+    """
 
 
 Send = Callable[[Delivery], Awaitable[Delivered | None]]
-"""Posts a delivery. Returns None if it must not be sent. Raises Undelivered."""
+"""A function that posts a delivery. It returns the answer, or None if the delivery must not be sent. It raises Undelivered."""
 
 
 class DeliveryBatch:
-    """Sends deliveries until all were tried or the receiver seems to be down."""
+    """Sends deliveries. It stops when all deliveries were tried, or when the receiver seems to be down."""
 
     def __init__(self, send: Send, *, is_too_old: Callable[[Delivery], bool]) -> None:
         """`is_too_old` says whether a delivery is given up if the receiver refuses it.
@@ -87,20 +91,23 @@ class DeliveryBatch:
         self._stopped = False
 
     def stop(self) -> None:
-        """Start no more posts. Running posts are finished."""
+        """Start no more posts. Running posts continue until they end."""
         self._stopped = True
 
     @property
     def _is_over(self) -> bool:
         """Whether no more posts are started.
 
-        After a failure the batch still starts posts until it has started `AT_ONCE` of them, because the failure may be caused
-        by its event alone.
+        After a failure, the batch still starts posts until it has started `AT_ONCE` posts. Perhaps only the event of the failed
+        post is the cause of the failure.
         """
         return self._stopped or (self._failed and self._started >= AT_ONCE)
 
     async def deliver(self, deliveries: Sequence[Delivery]) -> list[DeliveryResult]:
-        """Return the results in the order of the deliveries. An exception of `send` is raised after all running posts."""
+        """Return the results in the order of the deliveries.
+
+        An exception of `send` is raised when all running posts have ended.
+        """
         by_module: dict[Id | None, list[Delivery]] = {}
         for delivery in deliveries:
             by_module.setdefault(delivery.module_id, []).append(delivery)

@@ -10,7 +10,7 @@ from domogate.domain.ids import Id
 from domogate.ports import Clock, Delivered, Undelivered
 
 MOST, _MOST_WEBHOOKS = 50, 1_000
-"""The number of attempts that are kept for one webhook, and the number of webhooks."""
+"""The number of attempts that are kept for one webhook, and the number of webhooks whose attempts are kept."""
 
 
 class DeliveryAttempt(msgspec.Struct, frozen=True):
@@ -26,7 +26,7 @@ class DeliveryAttempt(msgspec.Struct, frozen=True):
 
 
 class DeliveryLog:
-    """Keeps the last attempts of the webhooks that were delivered last."""
+    """Keeps the last attempts of each webhook, for the webhooks with the most recent attempts."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -1,7 +1,7 @@
 """Runs the delivery of webhooks. A webhook has a task only while it has something to deliver.
 
-A gateway of a cluster delivers the webhooks of the plants that it holds, and reads no others. Registrations and changes of
-webhooks come through the change feed, also those of other processes.
+A gateway of a cluster delivers only the webhooks of the plants that it holds, and reads only these webhooks from the store. The
+change feed tells the dispatcher that a webhook was registered or changed, even if another process did this.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ from domogate.services.webhooks.worker import WebhookWorker
 _FAILING_AT_ONCE = 64
 """The number of failing receivers that are tried in parallel. The number is limited, because each attempt may take long."""
 _RETRY = 5.0
-"""In seconds. After an error of the gateway itself, for example of its database, it tries again after this time."""
+"""In seconds. After an error of the gateway itself, for example a database error, the gateway tries again after this time."""
 _PRUNE_EVERY = 3_600.0
 _CLOCK_JUMP = 30.0
-"""In seconds. If the clock and the monotonic clock differ by more than this, the clock was set, or the machine slept."""
+"""In seconds. If the clock moves by more than this against the monotonic clock, the clock was set or the machine slept."""
 _GRACE = 2.0
 """The seconds that running deliveries have to finish when the gateway stops."""
 _HAND_OVER = 0.5
@@ -46,7 +46,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Dispatcher:
-    """Delivers webhooks. `apply` must be a listener of the store, after the read model."""
+    """Delivers webhooks. Register `apply` as a listener of the store, after the listener of the read model."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Dispatcher:
         is_current: Callable[[], bool] = lambda: True,
         check_every: float = 5.0,
     ) -> None:
-        """All times are in seconds. `check_every`: how often it checks whether the clock was set.
+        """All times are in seconds. `check_every` is the time between two checks whether the clock was set.
 
         `holdings`: the plants that this gateway of a cluster holds. None means that this gateway delivers all webhooks.
         `is_current` returns whether this gateway knows the latest rights.
@@ -94,7 +94,7 @@ class Dispatcher:
         self._by_plant: dict[Id, dict[Id, WebhookWorker]] = {}
         self._running: dict[Id, asyncio.Task[None]] = {}
         self._run_again: set[Id] = set()
-        """Webhooks that were woken while they were running. They run again."""
+        """Webhooks that must run again, because they were woken while they were running."""
         self._timers = Timers()
         self._failing = asyncio.Semaphore(_FAILING_AT_ONCE)
         self._background: set[asyncio.Task[None]] = set()
@@ -107,7 +107,7 @@ class Dispatcher:
 
     @property
     def running(self) -> int:
-        """The number of webhooks that are delivering now."""
+        """The number of webhooks whose events are being delivered now."""
         return len(self._running)
 
     @property
@@ -121,7 +121,7 @@ class Dispatcher:
         self._begin(self._run_background(), "webhooks")
 
     async def stop(self) -> None:
-        """Stop. Deliveries that do not finish in time are cancelled, and the next process repeats them."""
+        """Stop. Deliveries that do not end in time are cancelled. The next process repeats the cancelled deliveries."""
         self._stopping = True
         for worker in self._workers.values():
             worker.stop()
@@ -139,7 +139,7 @@ class Dispatcher:
     # which webhooks there are
 
     async def _load(self, shards: Collection[int] | None = None) -> None:
-        """Read the webhooks of these shards. None means all that this gateway delivers."""
+        """Read the webhooks of these shards from the store. None means all webhooks that this gateway delivers."""
 
         def is_wanted(plant_id: Id) -> bool:
             return self._accepts(plant_id) and (shards is None or shard_of(plant_id) in shards)
@@ -155,7 +155,7 @@ class Dispatcher:
             self._add(found)
 
     async def _repeat(self, read: Callable[[], Awaitable[None]]) -> None:
-        """Read webhooks from the store. Try again after an error."""
+        """Call `read`, which reads webhooks from the store. After an error, call `read` again."""
         while True:
             try:
                 return await read()
@@ -164,7 +164,7 @@ class Dispatcher:
                 await asyncio.sleep(_RETRY)
 
     def _add(self, webhook: Webhook) -> None:
-        """Deliver a webhook that was found in the store. If it is known, read it again."""
+        """Start to deliver a webhook that was found in the store. The worker of a known webhook reads the webhook again."""
         if webhook.id not in self._workers and self._accepts(webhook.plant_id):
             worker = WebhookWorker(webhook, self._context)
             self._workers[webhook.id] = worker
@@ -199,7 +199,10 @@ class Dispatcher:
         self._begin(self._repeat(lambda: self._load(shards)), "read webhooks of shards")
 
     async def hand_over(self, shards: Collection[int]) -> None:
-        """Stop delivering the webhooks of these shards. Posts that do not end in time are cancelled and repeated by others."""
+        """Stop delivering the webhooks of these shards.
+
+        Posts that take too long are cancelled; another gateway repeats them.
+        """
         leaving = self._list_workers(shards)
         for worker in leaving:
             worker.stop()
@@ -219,7 +222,7 @@ class Dispatcher:
         plants = [workers for plant_id, workers in self._by_plant.items() if shard_of(plant_id) in shards]
         return [worker for workers in plants for worker in workers.values()]
 
-    # when they run
+    # when webhooks run
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Wake the webhooks that need these changes, and webhooks whose rights may have changed."""
@@ -317,7 +320,7 @@ class Dispatcher:
     # in the background
 
     def _forget_timers(self) -> None:
-        """The clock was set, so the times of all timers are wrong. Each webhook finds its next time again."""
+        """Remove all timers: the clock was set, so their times are wrong. Each webhook runs now and computes its next time."""
         self._timers.clear()
         for webhook_id, worker in tuple(self._workers.items()):
             worker.paused_until = 0.0

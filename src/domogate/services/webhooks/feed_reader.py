@@ -8,9 +8,12 @@ from domogate.domain.ids import Id
 from domogate.ports import FeedStore
 
 PAGE = 100
-"""The number of changes that are read and delivered together. After a crash, at most these are delivered twice."""
+"""The number of changes that are read and delivered together.
+
+After a crash, at most this number of changes is delivered twice.
+"""
 _MOST_IN_MEMORY = 1_000
-"""The number of changes in memory for a slow receiver. If there are more, the feed is read from the store again."""
+"""At most this number of changes is kept in memory for a slow receiver. If more changes wait, they are read from the store."""
 
 
 class FeedReader:
@@ -20,7 +23,7 @@ class FeedReader:
         self._store = store
         self._plant_id = plant_id
         self._changes: deque[Change] | None = None
-        """All changes after the last page from the store. None if some may be missing."""
+        """All changes after the last page that was read from the store. None if changes may be missing here."""
 
     def add_change(self, change: Change) -> None:
         """Keep a committed change of the plant in memory, so that it need not be read from the store."""
@@ -36,7 +39,7 @@ class FeedReader:
     async def read_page(self, position: int) -> Sequence[Change]:
         """Return the next changes after `position`. The page is empty at the end of the feed."""
         if self._changes is None:
-            # Changes are kept from now on. So no change is missing after the last page from the store.
+            # New changes are kept in memory before the page is read. So no change after this page is missing.
             kept = self._changes = deque()
             page = await self._read_store(position, PAGE)
             if len(page) == PAGE:

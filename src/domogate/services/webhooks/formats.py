@@ -19,7 +19,7 @@ class Printed(msgspec.Struct, frozen=True):
 
 
 Printer = Callable[[Notice, PlantView], Printed | None]
-"""Prints a notice. Returns None if the format cannot express it."""
+"""A function that prints a notice. It returns None if the format cannot express the notice."""
 
 
 class PingData(OutputModel, frozen=True):
@@ -38,7 +38,7 @@ class WebhookFormats:
         return self._printers[form](notice, plant)
 
     def print_ping(self, webhook: Webhook, message: str, at: float) -> Printed:
-        """Encode a test event. In the thermostat format it is an empty list of notifications."""
+        """Encode a test event. In the thermostat format, a test event is an empty list of notifications."""
         if webhook.form is WebhookFormat.THERMOSTAT:
             return Printed(b"[]", {"content-type": "application/json"})
         event = encode_event(

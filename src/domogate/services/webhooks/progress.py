@@ -1,4 +1,4 @@
-"""The progress of one webhook, as it is stored. Only one process writes it: in a cluster the holder of the plant's shard."""
+"""The stored progress of one webhook. Only one process writes it: in a cluster, the process that holds the plant's shard."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ class WebhookProgress:
         self._failures = 0
 
     async def reload(self) -> bool:
-        """Read the webhook from the store. Return whether its position is different."""
+        """Read the webhook from the store. Return whether the stored position differs from the position in memory."""
         found = await self._store.find_webhook(self.webhook.id)
         if found is None or found.ended_at is not None:
             raise WebhookEnded("")
@@ -28,10 +28,10 @@ class WebhookProgress:
         return found.position != before.position
 
     async def advance(self, position: int, pending: Sequence[PendingDelivery] = (), *, answered: bool = True) -> None:
-        """Store that all changes up to `position` are handled and which are pending.
+        """Store that all changes up to `position` are handled, and store the `pending` deliveries.
 
-        If `answered` is true, the receiver works again, so the next failure has a short delay. If it is false, the delays still
-        grow.
+        If `answered` is true, the receiver works again, so the delay after the next failure is short. If `answered` is false,
+        the delay still grows with each failure.
         """
         if not await self._store.move_webhook(self.webhook, position, pending):
             raise WebhookEnded("")
@@ -48,7 +48,10 @@ class WebhookProgress:
         )
 
     async def back_off(self, problem: str, retry_after: float | None = None, since: float | None = None) -> float:
-        """Store the failure. Return the time before which nothing may be sent; it grows with each failure."""
+        """Store the failure.
+
+        Return the time before which nothing may be sent. The delay until this time grows with each failure.
+        """
         now = self._clock.now()
         self._failures = max(self._failures, self.webhook.failures) + 1
         next_at = now + retry_delay(self._failures, retry_after)

@@ -1,4 +1,4 @@
-"""Webhooks for applications. A client sees only the webhooks that it registered for the same user."""
+"""Webhooks for applications. A client sees only the webhooks that it registered for the user of its token."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -27,7 +27,10 @@ MOST = 20
 """The number of webhooks that an application may have for one user and plant. Ended webhooks are not counted."""
 
 TESTS, TESTS_SPAN = 10, 60.0
-"""The number of test events that an application may send for one user, or an operator, in a span, for all webhooks."""
+"""An application may send this number of test events for one user in this number of seconds, to all webhooks together.
+
+The same limit holds for each operator.
+"""
 
 EVENT_SCOPES = tuple(sorted(scopes_for(())))
 """All scopes that show at least one kind of event."""
@@ -80,7 +83,7 @@ class Webhooks:
         form: WebhookFormat = WebhookFormat.CLOUDEVENTS,
         address: str = "",
     ) -> Webhook:
-        """Register a webhook. It gets events from now on.
+        """Register a webhook. The webhook gets events from now on.
 
         Raises NoSuchPlant, NotYourPlant, ScopeMissing, Forbidden, Invalid, Conflict.
         """
@@ -88,7 +91,7 @@ class Webhooks:
             raise ScopeMissing(f"the token needs one of the scopes {', '.join(EVENT_SCOPES)}", EVENT_SCOPES)
         await self._check_rights(principal, plant_id)
         if await self._store.find_grant(principal.grant_id) is None:
-            # Another issuer does not tell us if the grant was revoked.
+            # Another issuer gave this grant. That issuer does not tell us if it revokes the grant.
             raise Forbidden("A webhook needs a token that this gateway issued, because it is used after the token expires.")
         try:
             await self._sender.check_url(url)
@@ -121,7 +124,7 @@ class Webhooks:
             raise Conflict("This application has a webhook for this plant and URL already.")
 
     async def list_own(self, principal: Principal, form: WebhookFormat | None = None) -> Sequence[Webhook]:
-        """Return the webhooks of this client and user, also ended webhooks, oldest first."""
+        """Return the webhooks of this client and user, including ended webhooks, oldest first."""
         found = await self._store.list_webhooks(client_id=principal.client_id, user_id=principal.user_id)
         return [webhook for webhook in found if form is None or webhook.form is form]
 
@@ -157,7 +160,7 @@ class Webhooks:
         return await self._ping(webhook, operator_id)
 
     async def list_attempts(self, webhook_id: Id) -> Sequence[DeliveryAttempt]:
-        """Return the last attempts of this process, the newest first. Raises NotFound."""
+        """Return the last attempts of this process to deliver to the webhook, the newest first. Raises NotFound."""
         webhook = await self._administration.get(webhook_id)
         return self._log.list(webhook.id)
 
@@ -176,7 +179,10 @@ class Webhooks:
         return Ping(answer.status)
 
     async def list_dead(self, principal: Principal, webhook_id: Id, *, after: int, limit: int) -> Sequence[PendingDelivery]:
-        """Return the dead letters that the present rights show, in cursor order. Raises NotFound, NoSuchPlant, NotYourPlant."""
+        """Return the dead letters that the application may see with its present rights, in cursor order.
+
+        Raises NotFound, NoSuchPlant, NotYourPlant.
+        """
         webhook = await self.get_own(principal, webhook_id)
         access = await self._check_rights(principal, webhook.plant_id)
         found: list[PendingDelivery] = []

@@ -17,7 +17,7 @@ from domogate.services.rights.identity_cache import IdentityCache
 class WebhookEnded(Exception):
     """The webhook must end: nothing is delivered to it any more.
 
-    The dispatcher stores the end with this message, which says why.
+    The dispatcher stores the end of the webhook with the message of this exception. The message says why the webhook ended.
     """
 
 
@@ -30,7 +30,10 @@ class NotCurrent(Exception):
 
 
 class WebhookRights:
-    """Checks the grant of a webhook and the rights of its user. In a cluster, also whether this gateway may deliver it now."""
+    """Checks the grant of a webhook and the rights of its user.
+
+    In a cluster, also checks whether this gateway may deliver the webhook now.
+    """
 
     def __init__(
         self,
@@ -41,7 +44,9 @@ class WebhookRights:
         holdings: Holdings | None = None,
         is_current: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`is_current` returns whether this gateway knows all changes up to the bound of its cluster."""
+        """`is_current` returns False if changes of other gateways may be unknown here for longer than the setting
+        `knowledge_bound`.
+        """
         self._identities = identities
         self._read_model = read_model
         self._clock = clock

@@ -1,4 +1,4 @@
-"""Short delays for a receiver that works but fails some of the time. The delay follows the share of failed attempts."""
+"""Short delays for a receiver that works, but sometimes fails. The delay grows with the share of failed attempts."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,10 @@ from domogate.services.webhooks.backoff import FIRST
 from domogate.services.webhooks.batch import DeliveryResult, Outcome
 
 AT_MOST = 8
-"""After this number of failures in a row, a receiver counts as down, and an event gets long delays instead of short delays."""
+"""A receiver counts as down after this number of failures in a row.
+
+An event gets long delays after it has failed this number of times.
+"""
 _WEIGHT = 1 / 8
 """The weight of the last attempt in the share of failures."""
 _DELAY = 0.1
@@ -41,13 +44,13 @@ class ShortRetries:
         self._failures_of.pop(cursor, None)
 
     def may_pass(self, failures: Sequence[DeliveryResult]) -> bool:
-        """Whether the receiver works, so that these failures may pass within seconds."""
+        """Whether the receiver works in general, so that a new attempt may succeed within seconds."""
         return self._in_a_row < AT_MOST and all((result.retry_after or 0.0) <= FIRST for result in failures)
 
     def take(self, results: Iterable[DeliveryResult]) -> list[DeliveryResult]:
         """Return the results of events that are tried again soon, and count their failures.
 
-        So call it only once for each batch.
+        Call this method only once for each batch, because it counts the failures.
         """
         return [result for result in results if self._take(result)]
 

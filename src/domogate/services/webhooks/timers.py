@@ -49,7 +49,7 @@ class Timers:
         return due
 
     async def wait(self, now: float, most: float) -> None:
-        """Wait until the next time comes or a time is set, but at most this number of seconds."""
+        """Wait until the next time has come or a new time is set, but at most `most` seconds."""
         self._changed.clear()
         left = self._heap[0][0] - now if self._heap else most
         with suppress(TimeoutError):

@@ -1,4 +1,7 @@
-"""Delivers the events of one webhook, from its position in the change feed. Only refused events are stored separately."""
+"""Delivers the events of one webhook, from its position in the change feed.
+
+Only pending deliveries and dead letters are stored separately.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Collection, Sequence
@@ -36,7 +39,7 @@ class WebhookWorker:
         self._progress = WebhookProgress(webhook, context.store, context.clock)
         self._feed = FeedReader(context.store, webhook.plant_id)
         self._handled: set[int] = set()
-        """Cursors after the position that are delivered or pending. They are not sent again."""
+        """Cursors after the position whose changes are delivered or pending. These changes are not sent again."""
         self._short_retries = ShortRetries(context.clock)
         self._batch: DeliveryBatch | None = None
         self.is_stopping = False
@@ -56,7 +59,7 @@ class WebhookWorker:
             self._batch.stop()
 
     def forget_changes(self) -> None:
-        """Read the changes from the store again, because some did not come from the feed."""
+        """Read the changes from the store again, because this process has missed some changes."""
         self._feed.reset()
 
     def add_change(self, change: Change) -> None:
@@ -64,7 +67,7 @@ class WebhookWorker:
         self._feed.add_change(change)
 
     async def run(self) -> float | None:
-        """Deliver all events. Return the time of the next run, or None to run at the next event.
+        """Deliver all events. Return the time of the next run. None means that the next event starts the next run.
 
         Raises WebhookEnded, Fenced.
         """
@@ -119,7 +122,7 @@ class WebhookWorker:
         return next_at
 
     async def _find_blocked(self) -> tuple[set[Id | None], float | None]:
-        """Return the modules that have a pending delivery, and the time of the next attempt."""
+        """Return the modules that have a pending delivery, and the time of the next attempt at one of these deliveries."""
         if self.webhook.next_at <= 0:
             return set(), None
         store, webhook_id = self._context.store, self.webhook.id
@@ -129,14 +132,14 @@ class WebhookWorker:
         return {item.module_id for item in first}, min((item.next_at for item in first), default=None)
 
     async def _deliver_page(self, page: Sequence[Change], blocked: set[Id | None]) -> float | None:
-        """Deliver one page. If the receiver is down, return the time of the next attempt, otherwise None."""
+        """Deliver one page. If the worker must pause after this page, return the time of the next attempt, otherwise None."""
         deliveries = [Delivery(change) for change in page if change.cursor not in self._handled]
         tried = await self._run_batch([delivery for delivery in deliveries if delivery.module_id not in blocked])
         by_cursor = {result.delivery.cursor: result for result in tried}
         failures = _find_failures(tried)
         if failures and not self._short_retries.may_pass(failures):
             return await self._pause(deliveries, failures)
-        for result in (soon := self._take_soon(tried)):  # It stays in the feed, like an event that was not tried.
+        for result in (soon := self._take_soon(tried)):  # These events stay in the feed, like events that were not tried.
             del by_cursor[result.delivery.cursor]
         results = [by_cursor.get(one.cursor, DeliveryResult(one)) for one in deliveries]
         await self._advance(page[-1].cursor, results, blocked)
@@ -165,7 +168,10 @@ class WebhookWorker:
         return self._pause_until(self._short_retries.pause(soon)) if soon else None
 
     async def _advance(self, last: int, results: Sequence[DeliveryResult], blocked: set[Id | None]) -> None:
-        """Move the position to the first untried change. Refused changes and later changes of their modules become pending."""
+        """Move the position to the last change before the first untried change.
+
+        Refused changes, and later changes of the same modules, become pending.
+        """
         pending = [
             self._to_pending(result)
             for result in results
@@ -186,7 +192,7 @@ class WebhookWorker:
         self._handled = {cursor for cursor in self._handled if cursor > position}
 
     async def _pause(self, deliveries: Sequence[Delivery], failures: Sequence[DeliveryResult]) -> float:
-        """Handle a receiver that is down: give up events that are too old, and leave the others in the feed.
+        """Handle a receiver that is down: give up events that are too old, and leave all other events in the feed.
 
         Return the time of the next attempt.
         """
@@ -204,7 +210,10 @@ class WebhookWorker:
     # pending deliveries
 
     async def _retry_pending(self) -> float | None:
-        """Retry the pending deliveries that are due, and then deliveries that waited for them."""
+        """Retry the pending deliveries that are due, and then the deliveries that waited for them.
+
+        If the worker must pause after this, return the time of the next attempt, otherwise None.
+        """
         store = self._context.store
         due_at = find_due_time(self.webhook.next_at, self._context.clock.now())
         due = await store.list_pending(self.webhook.id, dead=False, limit=_MANY, due_at=due_at)
@@ -232,7 +241,7 @@ class WebhookWorker:
     async def _store_results(
         self, results: Sequence[DeliveryResult], open_modules: set[Id | None], failures: Collection[DeliveryResult]
     ) -> list[DeliveryResult]:
-        """Store the results, except those of events that are tried again after a short delay. Return these exceptions."""
+        """Return the results of events that are tried again after a short delay. Store all other results."""
         store = self._context.store
         writes: list[Awaitable[object]] = []
         soon = [] if failures else self._take_soon(results)
@@ -252,7 +261,10 @@ class WebhookWorker:
         return soon
 
     def _is_too_old(self, delivery: Delivery) -> bool:
-        """Whether a refused delivery becomes a dead letter at once, because it is old or a replayed dead letter."""
+        """Whether the delivery becomes a dead letter at once if it is refused.
+
+        This is so for old events, and therefore for replayed dead letters.
+        """
         return self._context.clock.now() - delivery.change.at >= self._context.given_up
 
     def _to_pending(self, result: DeliveryResult) -> PendingDelivery:
@@ -285,7 +297,7 @@ class WebhookWorker:
     # one event
 
     async def _print(self, delivery: Delivery) -> Printed | None:
-        """Return None if the event is not for this webhook, or the application may not see it.
+        """Return the printed event. Return None if the event is not for this webhook, or if the application may not see it.
 
         Raises WebhookEnded, OnHold, NotCurrent, Fenced.
         """
@@ -313,7 +325,10 @@ class WebhookWorker:
 
 
 def _find_failures(results: Sequence[DeliveryResult]) -> list[DeliveryResult]:
-    """Return the results that show that the receiver is down: none if it answered another event of the same batch."""
+    """Return the results that show that the receiver is down.
+
+    The list is empty if the receiver answered another event of the batch.
+    """
     if any(result.outcome in _UP for result in results):
         return []
     return [result for result in results if result.outcome in _DOWN]

@@ -1,4 +1,6 @@
-"""The change feed, the running gateways, the URL of the gateway, and the last time that a gateway saw."""
+"""The change feed, the running gateways, the URL of the gateway, and the last time that a gateway stored while its clock was
+right.
+"""
 
 from sqlalchemy import Column, Index
 

@@ -27,7 +27,7 @@ members = table(
     *indexes("user_id"),
 )
 
-# The favourite modules of a person, as a list of ids. A deleted module stays in it, and is not shown.
+# The favourite modules of a person, as a list of ids. A deleted module stays in the list, but is not shown.
 favourites = table(
     "favourites",
     col.reference("user_id", "users.id", cascade=True),
@@ -78,7 +78,7 @@ modules = table(
     *col.texts("options"),
     # `reference` of an emergency unit is copied from `detail`, for searches (E19).
     *col.optional_strings("controller_id", "reference"),
-    # False: the module is from an estate file of an earlier version, which need not name a driver.
+    # False: the module is from an estate file of an earlier version, in which modules did not need to name a driver.
     *col.flags("driver_named"),
     Index(None, "plant_id", "kind"),
     Index(None, "driver", "plant_id"),

@@ -27,7 +27,7 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def read(self, payload: bytes, *, alone: bool) -> Properties:
         """Return the property `available`: whether the module is online. Raises Unreadable.
 
-        `alone` means that the topic has no other use. Then a message with another content is an error.
+        If `alone` is true, the topic has no other use, so a message with any other content is an error.
         """
         said = Source(topic=self.topic, path=self.path).read(payload) if self.path else read_text(payload)
         words = {self.online.lower(): True, self.offline.lower(): False}

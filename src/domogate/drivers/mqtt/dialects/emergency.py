@@ -52,9 +52,9 @@ class FailureSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             yield from _find_problem_of_type(kind, failure, ("bits", bit))
 
     def read(self, payload: bytes, kind: DeviceKind) -> dict[FailureType, bool] | None:
-        """Return for each failure type whether the failure is present. None if the payload has no information about failures.
+        """Return for each failure type whether the failure is present. Raises Unreadable.
 
-        Raises Unreadable.
+        Return None if the payload has no information about failures.
         """
         found = Source(topic=self.topic, path=self.path).find(payload)
         types = types_of(kind)
@@ -92,7 +92,10 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     map: dict[str, str]
     """The meaning of each result: `passed`, or the failure that the test found. Other results are ignored."""
     ended: str
-    """The path of the end of the test, which identifies the test: ISO 8601, or seconds or milliseconds since the epoch."""
+    """The path of the time at which the test ended.
+
+    This time identifies the test. It is in ISO 8601, or in seconds or milliseconds since the epoch.
+    """
     began: str = ""
     lit: str = ""
     """The path of the time for which the lamp was lit."""
@@ -196,7 +199,7 @@ class Emergency(Codec):
         self._own_topics = frozenset(topics)
         if options.availability is not None:
             topics.add(options.availability.topic)
-        # The broker repeats a message of these rare topics if it is lost.
+        # Messages on these topics are rare, so the broker sends a lost message again.
         self.topics = {topic: Subscription(QueuePolicy.ALL, qos=1) for topic in sorted(topics)}
 
     def decode(self, topic: str, payload: bytes) -> Properties:

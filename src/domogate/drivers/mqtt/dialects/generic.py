@@ -114,7 +114,9 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
     availability: Availability | None = None
     ask: ReadRequest | None = None
     confirm: Literal["state", "broker"] = "state"
-    """`state`: a new state of the device confirms an order. `broker`: the broker confirms it, for a device that never reports.
+    """`state`: a new state of the device confirms an order.
+
+    `broker`: the broker confirms the order, because the device never reports.
     """
     picture: str | None = None
     """The topic on which a camera publishes pictures, as JPEG or PNG."""

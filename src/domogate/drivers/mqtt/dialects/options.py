@@ -15,8 +15,8 @@ class DialectOptions(
 ):
     """Base of the options of all dialects.
 
-    The options of a dialect also have a method `find_problems`, and a method `codec_for` for options without problems. Both
-    take the kind of the module.
+    The options of a dialect also have a method `find_problems`, and a method `codec_for` for options without problems. The
+    argument of both methods is the kind of the module.
     """
 
     kinds: ClassVar[frozenset[DeviceKind]]
@@ -24,7 +24,10 @@ class DialectOptions(
     broker: str | None = None
     """The name of the broker. It may be None if there is only one broker."""
     silent_after: float | None = None
-    """In seconds. A module that sends no message for this time counts as absent. If None, only its availability topic is used.
+    """In seconds.
+
+    A module that sends no message for this time counts as absent. If None, only the availability topic shows whether the module
+    is absent.
     """
 
     @property
@@ -41,7 +44,7 @@ class DialectOptions(
 
 
 def find_problem_of_topic(topic: str) -> str | None:
-    """Return the reason why the text is not a single topic, or None if it is one."""
+    """Return the reason why the text is not a single topic, or None if it is a single topic."""
     if not topic:
         return "a topic is expected"
     if any(sign in topic for sign in "+#\0"):

@@ -53,7 +53,7 @@ class Zigbee2MqttOptions(DialectOptions, tag="zigbee2mqtt", frozen=True, kw_only
     """The friendly name or the address of the device. A module of kind gateway needs no name and no address."""
     base: str = "zigbee2mqtt"
     endpoint: str | None = None
-    """The endpoint of the device, such as l1 or left, if it has several."""
+    """The endpoint that the module uses, such as l1 or left, if the device has several endpoints."""
     endpoints: tuple[str, ...] = ()
     """The endpoints of a multisocket, in the order of its sockets."""
     set_point: str = SET_POINTS[0]
@@ -108,7 +108,7 @@ class Zigbee2Mqtt(Codec):
     def _read_log(self, said: Mapping[str, Any]) -> Properties:
         """Return the property `refusal` from a log message about this device, or no properties.
 
-        Only this log shows a failed order.
+        Only the log of Zigbee2MQTT shows a failed order.
         """
         message = said.get("message")
         failed = _FAILED.fullmatch(message) if said.get("level") == "error" and isinstance(message, str) else None
