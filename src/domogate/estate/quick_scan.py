@@ -26,7 +26,7 @@ class QuickScan:
         self.passed_on = 0
 
     def run(self, text: TextIO) -> EstateFile | None:
-        """Return the file without plants, or None if the file may have a mistake or is not simple YAML.
+        """Return the content of the file without its plants. Return None if the file may have a mistake or is not simple YAML.
 
         Raises UnicodeDecodeError.
         """

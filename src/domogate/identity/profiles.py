@@ -148,7 +148,10 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return self.metadata_url or f"{self.url.removesuffix('/')}/.well-known/openid-configuration"
 
     def find_kind(self, typ: str | None, claims: Mapping[str, Any]) -> TokenKind | None:
-        """Return the kind of token whose mark matches. None if no mark or more than one mark matches."""
+        """Each kind of token has a mark: a value of `typ` or of a claim.
+
+        Return the kind whose mark this token has. Return None if the token has no mark or several marks.
+        """
         given = {TokenKind.ACCESS: self.access_mark, TokenKind.ID: self.id_mark}
         matching = [kind for kind, mark in self._preset.marks.items() if (given[kind] or mark).matches(typ, claims)]
         return matching[0] if len(matching) == 1 else None

@@ -43,8 +43,8 @@ class Content(msgspec.Struct, frozen=True):
 def back_up(source: Path, path: Path, *, replace: bool = False, replace_larger: bool = False) -> str | None:
     """Write a consistent copy to `path` while the store is in use. The file appears only when it is complete and on disk.
 
-    An existing file is replaced only with `replace`. A backup that has more content than the new backup is replaced only with
-    `replace_larger`. Returns the id of the secret key that a restore needs. Raises ValueError, FileExistsError.
+    An existing file is replaced only if `replace` is true. A backup that has more content than the new backup is replaced only
+    if `replace_larger` is true. Returns the id of the secret key that a restore needs. Raises ValueError, FileExistsError.
     """
     replace = replace or replace_larger
     if path.exists() and not replace:

@@ -66,7 +66,7 @@ def decode_event(text: str) -> Event:
 def to_row(value: msgspec.Struct, /, **stored: Any) -> dict[str, Any]:
     """Return the fields as columns.
 
-    `stored` has values that are used instead of the fields with the same names, and values of more columns.
+    `stored` has values that replace the fields with the same names, and values for columns that are not fields.
     """
     return msgspec.structs.asdict(value) | stored
 

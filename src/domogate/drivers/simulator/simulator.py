@@ -89,7 +89,7 @@ class Simulator:
     # time
 
     async def step(self) -> None:
-        """Let time pass in all plants until now, and report changes. Other tasks may run in between."""
+        """Move the simulated time of all plants forward to now, and report the changes. Other tasks may run in between."""
         for plant in tuple(self._plants.values()):
             try:
                 await self._step_in(plant)

@@ -139,7 +139,10 @@ class AuditLog(AuditTrail):
         self._noted.set()
 
     async def find_pseudonym(self, user_id: Id) -> str:
-        """Return the user's pseudonym and cache it. Call this before you delete a user: the deletion is recorded later."""
+        """Return the user's pseudonym and cache it.
+
+        Call this before you delete a user: the deletion is recorded after it, and then only the cache has the pseudonym.
+        """
         pseudonym = self._pseudonyms.get(user_id)
         if pseudonym is None:
             pseudonym = await self._store.find_pseudonym(user_id)

@@ -30,9 +30,10 @@ class OperatorRights(StreamRights):
 
     @property
     def all_plants(self) -> bool:
-        """Return False, because the stream is not about the plants of its user.
+        """Return False. True would mean the plants of the stream's user, and an operator's stream is not limited to these
+        plants.
 
-        A stream of all plants has the dependency `ALL_PLANTS`.
+        If the stream is about all plants of the gateway, its rights depend on `ALL_PLANTS` instead.
         """
         return False
 

@@ -38,7 +38,7 @@ class OrderLine(msgspec.Struct, frozen=True):
 
 
 class OrderList(msgspec.Struct, frozen=True):
-    """The parts to order, and the needs for which no part is known."""
+    """The parts to order, and the units that need a part which is not known."""
 
     lines: tuple[OrderLine, ...]
     without_parts: tuple[Need, ...]

@@ -44,7 +44,7 @@ class WebhookRights:
         holdings: Holdings | None = None,
         is_current: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`is_current` returns False if changes of other gateways may be unknown here for longer than the setting
+        """`is_current` returns False if this gateway has perhaps not got the changes of other gateways for longer than
         `knowledge_bound`.
         """
         self._identities = identities
