@@ -67,12 +67,14 @@ async def test_an_operator_without_a_home_is_told_how_to_add_one(chromium: Brows
 async def test_the_list_of_homes_recovers_after_a_failure_and_counts_again(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, who=ANNA) as walk:
         await walk.page.clock.install()
-        unreachable = 0
+        unreachable, further = 0, 0
 
         async def answer(route: Route) -> None:
             listing = await (await route.fetch()).json()
             for home in listing["items"]:
                 home["unreachable"] = unreachable
+            first = listing["items"][0]
+            listing["items"] += [{**first, "id": str(number), "name": f"Cabin {number}"} for number in range(further)]
             await route.fulfill(json=listing)
 
         await walk.page.route("**/home/v1/homes?*", lambda route: route.abort())
@@ -88,6 +90,16 @@ async def test_the_list_of_homes_recovers_after_a_failure_and_counts_again(chrom
         unreachable = 7
         await walk.page.clock.fast_forward(30_000)
         await expect(main.get_by_text("7 not reachable").first).to_be_visible()
+        search = main.get_by_role("searchbox", name="Search homes")
+        await expect(search).to_have_count(0)  # a short list needs no search
+        further = 8
+        await walk.page.clock.fast_forward(30_000)
+        await search.fill("cabin 5 ")
+        await expect(main.get_by_role("listitem")).to_have_text(re.compile("^Cabin 5"))
+        await search.fill("no such home")
+        await expect(main.get_by_text("Nothing was found.")).to_be_visible()
+        await search.clear()
+        await expect(main.get_by_role("link", name=HOUSE)).to_be_visible()
         walk.complaints.clear()  # the browser reports the lost connection
 
 

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 from zoneinfo import ZoneInfo
 
 import pytest
-from playwright.async_api import Browser, Route, expect
+from playwright.async_api import Browser, Locator, Route, expect
 
 from support.gateway import Gateway
 from support.pages import Walk, visit
@@ -133,6 +133,41 @@ def readings_of(query: dict[str, list[str]]) -> list[dict[str, object]]:
     ]
 
 
+async def check_buttons(walk: Walk, buttons: Locator, whole: str) -> None:
+    """Zoom the chart of a year with the keyboard."""
+
+    async def press(name: str) -> None:
+        await buttons.get_by_role("button", name=name).press("Enter")
+
+    shown = buttons.get_by_role("status")
+    for name in ("Move back", "Zoom out", "Move forward", "Show all"):
+        await expect(buttons.get_by_role("button", name=name)).to_be_disabled()
+    await press("Zoom in")
+    await expect(shown).to_have_text(re.compile("Shown from .*Apr 2.* to .*Oct 1"))
+    await press("Move forward")
+    await expect(shown).to_have_text(re.compile("Shown from .*Jul 2.* to .*Dec 31"))
+    await expect(buttons.get_by_role("button", name="Move forward")).to_be_disabled()
+    await press("Move back")
+    await expect(shown).to_have_text(re.compile("Shown from .*Apr 2.* to .*Oct 1"))
+    await press("Zoom in")
+    await press("Zoom in")
+    await expect(buttons.get_by_role("button", name="Zoom in")).to_be_disabled()
+    await press("Zoom out")
+    await expect(buttons.get_by_role("button", name="Zoom in")).to_be_enabled()
+    await press("Show all")
+    await walk.page.wait_for_function(f"whole => {DRAWN} === whole", arg=whole)
+
+
+async def select_with_finger(walk: Walk) -> None:
+    """Move a finger sideways over the chart."""
+    box = await walk.page.locator(".chart .u-over").first.bounding_box()
+    assert box is not None
+    screen = await walk.page.context.new_cdp_session(walk.page)
+    for kind, x in (("touchStart", 200), ("touchMove", 300), ("touchMove", 500), ("touchEnd", None)):
+        points = [] if x is None else [{"x": box["x"] + x, "y": box["y"] + 80}]
+        await screen.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
 async def test_charts_with_many_values_are_drawn_compared_and_zoomed(chromium: Browser, demo: Gateway) -> None:
     async def answer(route: Route) -> None:
         await route.fulfill(json={"items": readings_of(parse_qs(urlsplit(route.request.url).query))})
@@ -157,6 +192,15 @@ async def test_charts_with_many_values_are_drawn_compared_and_zoomed(chromium: B
         await walk.page.wait_for_function(f"whole => {DRAWN} !== whole", arg=whole)
         await plot.dblclick(position={"x": 20, "y": 100})
         await walk.page.wait_for_function(f"whole => {DRAWN} === whole", arg=whole)
+        await check_buttons(walk, chart.get_by_role("group", name="Zoom: Energy"), whole)
+        await select_with_finger(walk)
+        await expect(chart.get_by_role("status")).to_contain_text("Shown from")
+        light = await walk.page.evaluate(DRAWN)
+        await walk.page.emulate_media(color_scheme="dark")  # the chart is drawn again, with the same zoom
+        await walk.page.wait_for_function(f"light => {DRAWN} !== light", arg=light)
+        await expect(chart.get_by_role("status")).to_contain_text("Shown from")
+        await walk.page.get_by_role("button", name="Month", exact=True).click()
+        await expect(chart.get_by_role("status")).to_be_empty()  # another period is shown whole
 
 
 async def test_a_period_without_values_says_so(chromium: Browser, demo: Gateway) -> None:

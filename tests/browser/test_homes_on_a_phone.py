@@ -82,6 +82,10 @@ async def test_controls_are_large_enough_for_a_finger(chromium: Browser, demo: G
             await walk.page.get_by_role("link", name=name).first.click()
             await expect(walk.page.get_by_role("heading", level=1)).to_have_text(name)
             assert await find_small_targets() == []
+        await walk.open(f"/homes/{HOUSE_ID}")
+        await walk.page.get_by_role("link", name="Energy meter").click()
+        await expect(walk.page.get_by_role("button", name="Zoom in").first).to_be_visible()
+        assert await find_small_targets() == []
         for page in ("energy", "events", "people"):
             await walk.open(f"/homes/{HOUSE_ID}/{page}")
             assert await find_small_targets() == []

@@ -35,7 +35,7 @@ function Charts({ home, id, name }: { home: Home; id: string; name: string }) {
               {measures.map((measure) => (
                 <PeriodChart key={measure} measure={measure} {...found} />
               ))}
-              <p class="soft zoom-hint">{t("homes.history.zoom")}</p>
+              <p class="soft">{t("homes.history.zoom")}</p>
               <Button onClick={() => saveFile(`${name}-${found.period.range}.csv`, csvOf(found.readings, found.period.zone))}>{t("homes.history.csv")}</Button>
             </>
           );

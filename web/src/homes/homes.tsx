@@ -1,6 +1,6 @@
 /** The homes of the person. With only one home, it is opened at once. */
 
-import { useRef } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { api } from "../app/api";
 import { count, t } from "../app/i18n";
 import { go } from "../app/router";
@@ -14,6 +14,8 @@ import type { HomeSummary } from "./model";
 /** In seconds. */
 const RELOAD = 30;
 const RELOAD_EMPTY = 15;
+/** A longer list has a search. */
+const FEW = 8;
 
 interface Listing {
   readonly items: readonly HomeSummary[];
@@ -51,12 +53,23 @@ export function Homes() {
 }
 
 function Rows({ homes }: { homes: readonly HomeSummary[] }) {
+  const [search, setSearch] = useState("");
+  const hasSearch = homes.length > FEW;
+  const wanted = hasSearch ? search.trim().toLocaleLowerCase() : "";
+  const found = homes.filter(({ name }) => name.toLocaleLowerCase().includes(wanted));
   return (
-    <List>
-      {homes.map((home) => (
-        <Row key={home.id} icon="home" href={`/homes/${home.id}`} title={home.name} about={about(home)} />
-      ))}
-    </List>
+    <>
+      {hasSearch && <input type="search" class="search" aria-label={t("homes.search_homes")} placeholder={t("homes.search_homes")} value={search} onInput={(event) => setSearch(event.currentTarget.value)} />}
+      {found.length ? (
+        <List>
+          {found.map((home) => (
+            <Row key={home.id} icon="home" href={`/homes/${home.id}`} title={home.name} about={about(home)} />
+          ))}
+        </List>
+      ) : (
+        <Empty title={t("homes.nothing_found")} />
+      )}
+    </>
   );
 }
 

@@ -35,7 +35,7 @@ export function PeriodChart({ measure, period, before, readings, readingsBefore 
   return (
     <section class="period-chart" aria-label={label}>
       <p class="chart-title">{`${label} (${UNITS[measure]})`}</p>
-      <LazyChart label={label} unit={UNITS[measure] ?? ""} times={times} lines={lines} zone={period.zone} tick={(at) => tickWords(period, at)} />
+      <LazyChart label={label} unit={UNITS[measure] ?? ""} times={times} lines={lines} zone={period.zone} tick={(at) => tickWords(period, at)} zoom />
     </section>
   );
 }

@@ -1,10 +1,12 @@
 /** A chart over time. uPlot draws it; a table with the same numbers is there for screen readers. */
 
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { formatNumber, formatTime, language, t } from "../app/i18n";
 import { OWN_ZONE } from "../app/local_time";
 import { colour, scheme } from "../app/theme";
+import { selectWithFinger, ZoomButtons } from "./chart_zoom";
+import { isSame, wholeOf, type Span } from "./zoom";
 
 export interface Line {
   readonly label: string;
@@ -25,17 +27,34 @@ export interface ChartProps {
   readonly zone?: string;
   /** The words of a time on the axis; by default the time of today, or date and time. */
   readonly tick?: (at: Date) => string;
+  /** Zoom with buttons and with a finger, not only with a mouse. */
+  readonly zoom?: boolean;
 }
 
-export function Chart({ label, unit, times, lines, height, zone = OWN_ZONE, tick }: ChartProps) {
+export function Chart({ label, unit, times, lines, height, zone = OWN_ZONE, tick, zoom = false }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
+  const drawn = useRef<uPlot | null>(null);
   const now = new Date();
   const drawnFor = `${scheme.value} ${language.value}`;
+  const values = data(times, lines);
+  const whole = wholeOf(values[0] as number[], lines.some((line) => line.bars));
+  const hasZoom = zoom && times.length > 2;
+  const [part, setPart] = useState<{ readonly of: Span; readonly shown: Span } | null>(null);
+  // Values of the same period that are loaded again keep the zoom; another period is shown whole.
+  const shown = part && isSame(part.of, whole) ? part.shown : whole;
+  const show = ([min, max]: Span): void => drawn.current?.setScale("x", { min, max });
   // Drawn together with the table, so that both always have the same numbers.
   useLayoutEffect(() => {
     const element = place.current;
     if (!element) return;
-    const plot = new uPlot(options(element.clientWidth, height, unit, times, lines, zone, tick), data(times, lines), element);
+    const keep = ({ scales }: uPlot, scale: string): void => {
+      const { min, max } = scales[scale] ?? {};
+      if (scale === "x" && typeof min === "number" && typeof max === "number") setPart({ of: whole, shown: [min, max] });
+    };
+    const plot = new uPlot({ ...options(element.clientWidth, height, unit, times, lines, zone, tick), hooks: { setScale: [keep] } }, values, element);
+    drawn.current = plot;
+    if (!isSame(shown, whole)) show(shown);
+    if (hasZoom) selectWithFinger(plot, show);
     const resizing = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     resizing.observe(element);
     return () => {
@@ -46,6 +65,7 @@ export function Chart({ label, unit, times, lines, height, zone = OWN_ZONE, tick
   return (
     <figure class="chart">
       <div ref={place} aria-hidden="true" />
+      {hasZoom && <ZoomButtons label={label} shown={shown} whole={whole} values={times.length} words={(at) => formatTime(new Date(at * 1000), now, zone)} show={show} />}
       <figcaption class="hidden">
         <table>
           <caption>{label}</caption>
@@ -87,9 +107,10 @@ function steps(): Partial<uPlot.Series> {
 
 /** Bars begin at zero, and the last one is as wide as the others. */
 function barScales(times: readonly Date[]): uPlot.Scales {
-  const [before = 0, last = 0] = times.slice(-2).map((at) => at.getTime() / 1000);
+  const seconds = times.map((at) => at.getTime() / 1000);
+  const [, end] = wholeOf(seconds, true);
   return {
-    x: { range: (_plot, min, max) => [min, max === last ? last + (last - before) : max] },
+    x: { range: (_plot, min, max) => [min, max === seconds.at(-1) ? end : max] },
     y: { range: (_plot, min, max) => [Math.min(0, min), max > 0 ? max * 1.05 : 1] },
   };
 }
