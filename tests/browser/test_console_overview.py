@@ -42,6 +42,10 @@ def order(number: int, state: str) -> dict[str, Any]:
     return {**ids, **times, **what, "state": state}
 
 
+def connection(name: str, state: str) -> dict[str, Any]:
+    return {"name": name, "address": f"{name}.example.com:1883", "state": state, "since": None, "problem": ""}
+
+
 def gateway(number: int, **changes: Any) -> dict[str, Any]:
     name = f"gate-{number}.example.com:8080"
     named = {"id": f"gateway-{number}", "name": name, "url": f"https://{name}", "version": "0.1.0"}
@@ -69,7 +73,9 @@ async def change_overview(walk: Walk) -> None:
         if not overview:
             overview.update(await (await route.fetch()).json())
         overview["minutes"] = [minute(number) for number in range(60)]
-        overview["lastHour"]["requests"] = {"light": {"statuses": {"200": 40, "404": 2, "429": 3}, "p50Ms": 3.5, "p99Ms": 20}}
+        statuses = {"200": 40, "404": 2, "429": 3, "500": 6}
+        overview["lastHour"]["requests"] = {"light": {"statuses": statuses, "p50Ms": 3.5, "p99Ms": 20}}
+        overview["drivers"][0]["connections"] = [connection("hall", "connected"), connection("bus", "lost")]
         overview["openOrders"], overview["webhooks"]["deadLetters"] = 2, 4
         overview["lastHour"]["orders"] = {"confirmed": 1234, "failed": 5}
         overview["problems"] = [{"kind": "driver", "detail": "The broker refused the login.", "name": "mqtt", "count": None}]
@@ -93,7 +99,7 @@ async def test_it_looks_right_and_has_no_barriers(chromium: Browser, demo: Gatew
         assert await walk.find_problems_everywhere("console-overview") == []
 
 
-async def test_each_number_leads_to_its_list(chromium: Browser, demo: Gateway) -> None:
+async def test_each_number_with_a_list_leads_to_it(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, who=LUCIA) as walk:
         await change_overview(walk)
         await walk.open("/console")
@@ -105,7 +111,18 @@ async def test_each_number_leads_to_its_list(chromium: Browser, demo: Gateway) -
         await orders.get_by_role("link", name="Failed").click()
         await expect(walk.page.get_by_label("State")).to_have_value("failed")
         await walk.page.go_back()
-        await expect(walk.page.get_by_role("table", name="Requests by API")).to_contain_text("200: 40 · 404: 2 · 429: 3")
+        requests = walk.page.get_by_role("table", name="Requests by API")
+        await expect(requests).to_contain_text("200: 40 · 404: 2 · 429: 3 · 500: 6")
+        await requests.get_by_role("link", name="6", exact=True).click()
+        await expect(walk.page.get_by_label("Level")).to_have_value("error")
+        await walk.page.go_back()
+        streams = walk.page.get_by_role("region", name="Open event streams")
+        await expect(streams.get_by_role("link")).to_have_count(1)  # No page lists the streams; the link is that of the events.
+        connections = walk.page.get_by_role("region", name="Connected brokers and bus gateways")
+        await expect(connections).to_contain_text("1 / 2")
+        await connections.get_by_role("link").click()
+        await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Drivers")
+        await walk.page.go_back()
         async with walk.page.expect_request(re.compile(r"/manage/v1/orders\?.*open=true")):
             await orders.get_by_role("link", name="Open").click()
         await expect(walk.page.get_by_label("State")).to_have_value("open")
@@ -130,6 +147,7 @@ async def test_numbers_that_cannot_be_read_are_not_shown_as_present(chromium: Br
     async with visit(chromium, demo, who=LUCIA) as walk:
         await walk.open("/console/overview")
         await expect(walk.page.get_by_role("region", name="Running drivers")).to_contain_text("3 / 3")
+        await expect(walk.page.get_by_role("region", name="Connected brokers")).to_have_count(0)  # The demo has none.
         await expect(walk.page.locator("#gateways")).to_have_count(0)  # This gateway is not a member of a cluster.
         await walk.page.route(
             re.compile("/manage/v1/overview"), lambda route: route.fulfill(status=500, json={"title": "Broken"})

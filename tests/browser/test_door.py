@@ -1,6 +1,7 @@
 """The door in a real browser, against a running demo."""
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from support.pages import Walk, visit
 pytestmark = pytest.mark.slow
 
 ANNA = "anna@example.com"
+NO_HOME = "00000000-0000-4000-8000-000000000000"
 FIRST_LOAD = 90_000
 
 
@@ -50,6 +52,33 @@ async def test_an_operator_of_the_demo_gets_to_the_console(chromium: Browser, de
         await walk.page.get_by_role("button", name="Lucia Orsini").click()
         await walk.page.wait_for_url("**/console*")
         await walk.page.get_by_role("heading", level=1).wait_for()
+
+
+async def test_people_of_the_demo_get_to_their_homes_or_to_what_they_must_do_first(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, width=320) as walk:
+
+        async def choose(name: str) -> None:
+            await walk.open("/")
+            await walk.page.get_by_role("button", name=name).click()
+            await walk.page.wait_for_url("**/homes*")
+
+        title = walk.page.get_by_role("heading", level=1)
+        await choose("Dario Esposito")
+        await walk.page.get_by_role("link", name="Hotel Miramare").click()
+        await expect(title).to_have_text("Hotel Miramare")
+        await expect(walk.page.locator(".card").first).to_be_visible()
+        await choose("Gina Longo")
+        await expect(walk.page.get_by_role("alert")).to_contain_text("Your password has expired.")
+        assert await walk.find_problems_everywhere("password-expired", [(320, "light"), (1440, "dark")]) == []
+        await walk.page.get_by_role("link", name="Choose a new password").click()
+        await expect(title).to_have_text("Change your password")
+        await choose("Hugo Marino")
+        await expect(walk.page.get_by_role("alert")).to_contain_text("There are new terms.")
+        await walk.open(f"/homes/{NO_HOME}")  # The page of a home has the same link.
+        await walk.page.get_by_role("link", name="Read and accept the terms").click()
+        await expect(title).to_have_text("Terms of use")
+        assert [complaint for complaint in walk.complaints if not re.search("status of (469|470)", complaint)] == []
+        walk.complaints.clear()  # A refused request is an error in the console of the browser.
 
 
 async def test_the_account_page_leads_to_the_homes_and_to_the_door(chromium: Browser, demo: Gateway) -> None:

@@ -16,6 +16,9 @@ interface Problem {
   readonly [extension: string]: unknown;
 }
 
+/** The address of a page, and the words of the link to it. */
+export type PageLink = readonly [href: string, words: string];
+
 /** Operators and developers get the detail of the API, which is in English. Residents get a sentence in their language. */
 const FOR_EXPERTS = /^\/(?:manage|developer)\//;
 
@@ -45,6 +48,13 @@ export class ApiError extends Error {
     if (this.status === 470) return t("error.terms_expired");
     if (this.status >= 500) return t("error.broken", { id: this.requestId ?? "" });
     return detail ? t("error.refused_details", { detail }) : t("error.refused");
+  }
+
+  /** The page of the account on which the person can do what the gateway asks for. */
+  get solution(): PageLink | null {
+    if (this.status === 469) return ["/auth/account/password", t("error.choose_password")];
+    if (this.status === 470) return ["/auth/account/terms", t("error.accept_terms")];
+    return null;
   }
 }
 

@@ -1,4 +1,4 @@
-/** Is all well? The problems, the most important numbers, and the last hour. Each number leads to its list. */
+/** Is all well? The problems, the most important numbers, and the last hour. A number leads to its list if there is one. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
@@ -85,6 +85,7 @@ function Problems({ of: { problems }, onChanged }: { of: OverviewData; onChanged
 
 function Tiles({ of: { at, problems, drivers, database, plants, modules, webhooks, openStreams, openOrders, lastHour } }: { of: OverviewData }) {
   const running = drivers.filter(({ condition }) => condition === "running").length;
+  const connections = drivers.flatMap((driver) => driver.connections);
   const absent = sum(modules.absent);
   const requests = countRequests(lastHour);
   const failed = requests.reduce((total, one) => total + one.failed, 0);
@@ -99,8 +100,17 @@ function Tiles({ of: { at, problems, drivers, database, plants, modules, webhook
         ))}
       </Tile>
       <Tile title={t("console.overview.drivers")} value={running} of={drivers.length} href="/console/drivers" bad={running < drivers.length} />
+      {connections.length > 0 && (
+        <Tile
+          title={t("console.overview.connections")}
+          value={connections.filter(({ state }) => state === "connected").length}
+          of={connections.length}
+          href={PLACES.connection}
+          bad={connections.some(({ state }) => state === "lost")}
+        />
+      )}
       <Tile title={t("console.overview.requests")} value={requests.reduce((total, one) => total + one.total, 0)} href="#requests" bad={failed > 0}>
-        {failed > 0 && <TileLink href="/console/logs?level=error" words={t("console.overview.failed")} number={failed} />}
+        {failed > 0 && <TileLink href={PLACES["server errors"]} words={t("console.overview.failed")} number={failed} />}
       </Tile>
       <Tile title={t("console.overview.orders")} value={sum(lastHour.orders)} href="/console/orders">
         {openOrders > 0 && <TileLink href="/console/orders?state=open" words={t("console.overview.open")} number={openOrders} />}
@@ -108,7 +118,7 @@ function Tiles({ of: { at, problems, drivers, database, plants, modules, webhook
           <TileLink key={state} href={`/console/orders?state=${state}`} words={valueWords("orderstate", state)} number={number} />
         ))}
       </Tile>
-      <Tile title={t("console.overview.streams")} value={openStreams} href="/console/events">
+      <Tile title={t("console.overview.streams")} value={openStreams}>
         <TileLink href="/console/events" words={t("console.overview.events")} number={lastHour.events} />
       </Tile>
       <Tile title={t("console.overview.pending")} value={webhooks.pending} href="/console/webhooks" bad={webhooks.failing + webhooks.deadLetters > 0}>
@@ -135,23 +145,27 @@ interface TileProps {
   readonly value: number;
   readonly of?: number;
   readonly unit?: string;
-  readonly href: string;
+  /** The list of what the number counts, if there is one. */
+  readonly href?: string;
   /** Whether the number needs attention. */
   readonly bad?: boolean;
   readonly children?: ComponentChildren;
 }
 
 function Tile({ title, value, of, unit, href, bad = false, children }: TileProps) {
+  const number = (
+    <>
+      <span class="tile-title">{title}</span>
+      <span class="tile-value">
+        {formatNumber(value, { maximumFractionDigits: 1 })}
+        {of !== undefined && <small> / {formatNumber(of)}</small>}
+        {unit && <small> {unit}</small>}
+      </span>
+    </>
+  );
   return (
     <section class={bad ? "tile bad" : "tile"} aria-label={title}>
-      <a href={href}>
-        <span class="tile-title">{title}</span>
-        <span class="tile-value">
-          {formatNumber(value, { maximumFractionDigits: 1 })}
-          {of !== undefined && <small> / {formatNumber(of)}</small>}
-          {unit && <small> {unit}</small>}
-        </span>
-      </a>
+      {href ? <a href={href}>{number}</a> : <div>{number}</div>}
       <ul>{children}</ul>
     </section>
   );
@@ -241,7 +255,7 @@ function Requests({ rows }: { rows: readonly ApiCounts[] }) {
             { title: "API", value: (row) => row.api },
             { title: t("console.overview.answered"), value: ({ done }) => done, cell: ({ done }) => formatNumber(done) },
             { title: t("console.overview.refused"), value: ({ refused }) => refused, cell: ({ refused }) => formatNumber(refused) },
-            { title: t("console.overview.failed"), value: ({ failed }) => failed, cell: ({ failed }) => formatNumber(failed) },
+            { title: t("console.overview.failed"), value: ({ failed }) => failed, cell: ({ failed }) => (failed ? <a href={PLACES["server errors"]}>{formatNumber(failed)}</a> : formatNumber(failed)) },
             { title: t("console.overview.statuses"), value: ({ statuses }) => statusText(statuses) },
             { title: "p50", value: ({ p50 }) => p50, cell: ({ p50 }) => milliseconds(p50) },
             { title: "p99", value: ({ p99 }) => p99, cell: ({ p99 }) => milliseconds(p99) },

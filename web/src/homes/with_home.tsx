@@ -22,7 +22,7 @@ export function WithHome({ id, show }: WithHomeProps) {
   if (!open.home.value) {
     if (!problem) return <Loading />;
     const lost = problem.status === 403 || problem.status === 404;
-    return <Refusal words={lost ? t("homes.no_access") : problem.words} back={["/homes", t("homes.title")]} />;
+    return <Refusal words={lost ? t("homes.no_access") : problem.words} back={problem.solution ?? ["/homes", t("homes.title")]} />;
   }
   return (
     <>

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { wordsFor } from "../app/api";
+import { ApiError, wordsFor, type PageLink } from "../app/api";
 import { formatTime, t } from "../app/i18n";
 import { reachable } from "../app/reachable";
 import { Button } from "./button";
@@ -12,6 +12,8 @@ export interface Loaded<T> {
   readonly data: T | null;
   /** A sentence for the person, if the last request failed. Then the data is older. */
   readonly problem: string;
+  /** Where the person can solve the problem, if there is a page for it. */
+  readonly solution?: PageLink | null;
   /** When the data was loaded. */
   readonly at?: Date | null;
   readonly reload: () => Promise<void>;
@@ -21,6 +23,7 @@ interface State<T> {
   readonly key: string;
   readonly data: T | null;
   readonly problem: string;
+  readonly solution: PageLink | null;
   readonly at: Date | null;
 }
 
@@ -29,7 +32,7 @@ interface State<T> {
  * key, the former data stays until the answer is there. If the gateway could not be reached, it is asked again when it is back.
  */
 export function useLoad<T>(key: string, load: (closing: AbortSignal) => Promise<T>, inputs: readonly unknown[] = []): Loaded<T> {
-  const [state, setState] = useState<State<T>>({ key, data: null, problem: "", at: null });
+  const [state, setState] = useState<State<T>>({ key, data: null, problem: "", solution: null, at: null });
   const shown = useRef(key);
   shown.current = key;
   const running = useRef<AbortController | null>(null);
@@ -39,10 +42,11 @@ export function useLoad<T>(key: string, load: (closing: AbortSignal) => Promise<
     const { signal } = (running.current = new AbortController());
     try {
       const data = await load(signal);
-      if (!signal.aborted) setState({ key, data, problem: "", at: new Date() });
+      if (!signal.aborted) setState({ key, data, problem: "", solution: null, at: new Date() });
     } catch (error) {
       const empty = { key, data: null, at: null };
-      if (!signal.aborted) setState((last) => ({ ...(last.key === key ? last : empty), problem: wordsFor(error) }));
+      const solution = error instanceof ApiError ? error.solution : null;
+      if (!signal.aborted) setState((last) => ({ ...(last.key === key ? last : empty), problem: wordsFor(error), solution }));
     }
   }, [key, ...inputs]);
   useEffect(() => {
@@ -56,12 +60,19 @@ export function useLoad<T>(key: string, load: (closing: AbortSignal) => Promise<
   return state.key === key ? { ...state, reload } : { data: null, problem: "", reload };
 }
 
-/** Says why the last request failed, and from when the shown data is. */
+/** Says why the last request failed, what the person can do, and from when the shown data is. */
 export function Problem({ of }: { of: Partial<Loaded<unknown>> }) {
   if (!of.problem) return null;
   return (
     <Notice kind="alarm" title={of.problem}>
       {of.data && of.at && <p>{t("common.as_of", { time: formatTime(of.at) })}</p>}
+      {of.solution && (
+        <p>
+          <a class="button primary" href={of.solution[0]}>
+            {of.solution[1]}
+          </a>
+        </p>
+      )}
       {of.reload && (
         <Button look="quiet" icon="refresh" onClick={of.reload}>
           {t("common.again")}

@@ -1,11 +1,12 @@
 /** A page that cannot be shown, with a way back. */
 
+import type { PageLink } from "../app/api";
 import { t } from "../app/i18n";
 
 interface RefusalProps {
   readonly words: string;
-  /** The address and the name of the page to go to; by default the first page. */
-  readonly back?: readonly [string, string];
+  /** The page to go to; by default the first page. */
+  readonly back?: PageLink;
 }
 
 export function Refusal({ words, back = ["/", t("common.to_door")] }: RefusalProps) {
