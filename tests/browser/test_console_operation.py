@@ -2,7 +2,9 @@
 
 import json
 import re
+from datetime import datetime
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.async_api import Browser, Route, expect
@@ -16,6 +18,7 @@ pytestmark = pytest.mark.slow
 ANNA, LUCIA = "anna@example.com", "lucia@example.com"
 SITE = "Ospedale San Luca"
 HOUSE = "ca5a0001-0000-4000-8000-000000000000"
+LAMP = "ca5a0001-0001-4000-8000-000000000001"
 URL = "http://127.0.0.1:9/console-test"
 
 
@@ -46,7 +49,8 @@ async def test_a_webhook_shows_its_dead_letters_and_is_deleted(chromium: Browser
     async with async_client(workshop.base_url, **headers) as client:
         created = await client.post("/webhooks", json={"plantId": plant.id, "url": URL})
         assert created.status_code == 201, created.text
-    letter = {"id": "7", "time": "2026-11-15T08:00:00Z", "moduleId": None, "what": "plant", "attempts": 9, "problem": "refused"}
+    letter = {"id": "7", "time": "2026-11-15T08:00:00Z", "what": "module", "attempts": 9, "problem": "refused"}
+    letter |= {"moduleId": LAMP, "moduleName": "Ceiling lamp"}
     sent: list[object] = []
 
     async def answer_letters(route: Route) -> None:
@@ -68,6 +72,11 @@ async def test_a_webhook_shows_its_dead_letters_and_is_deleted(chromium: Browser
         assert await walk.find_problems_everywhere("console-webhook", LOOKS[1:4]) == []
         await walk.page.set_viewport_size({"width": 768, "height": 2000})
         await expect(walk.page.get_by_role("columnheader", name="Duration")).to_be_in_viewport(ratio=1)
+        letters = walk.page.get_by_role("table", name="Dead letters")
+        await expect(letters.get_by_role("link", name="Ceiling lamp")).to_have_attribute(
+            "href", re.compile(f"/modules/{LAMP}$")
+        )
+        await expect(letters.get_by_role("link", name="Casa Bianchi")).to_be_visible()
         await walk.page.get_by_role("button", name="Deliver again").click()
         assert await walk.shows("1 event is delivered again.")
         assert await walk.shows("No event was given up.")
@@ -81,7 +90,18 @@ async def test_a_webhook_shows_its_dead_letters_and_is_deleted(chromium: Browser
 async def test_the_report_of_a_site_is_downloaded(chromium: Browser, demo: Gateway, tmp_path: Path) -> None:
     async with visit(chromium, demo, who=LUCIA) as walk:
         await open_site(walk)
+        form = walk.page.get_by_role("dialog")
         await walk.page.get_by_role("button", name="Make the report").click()
+        assert await walk.find_problems_everywhere("console-report", ((320, "light"), (1440, "dark"))) == []
+        await form.get_by_label("First day").fill("2026-10-01")
+        await form.get_by_label("Last day").fill("2026-10-31")
+        await form.get_by_label("Responsible person").fill("Elena Ferri")
+        async with walk.page.expect_request(re.compile("/safety/report")) as asked:
+            await form.get_by_role("button", name="Make the report").click()
+        query = parse_qs(urlsplit((await asked.value).url).query)
+        first, end = (datetime.fromisoformat(query[name][0]) for name in ("since", "until"))
+        assert (end - first).days == 31
+        assert query["responsible"] == ["Elena Ferri"]
         await expect(walk.page.get_by_role("link", name="Open the PDF")).to_have_attribute("href", re.compile("^blob:"))
         async with walk.page.expect_download() as waiting:
             await walk.page.get_by_role("link", name="Download the PDF").click()
@@ -95,6 +115,10 @@ async def test_a_person_writes_into_the_logbook(chromium: Browser, workshop: Gat
         await open_site(walk)
         await walk.page.get_by_role("button", name="Write an entry").click()
         form = walk.page.get_by_role("dialog")
+        unit = form.get_by_label("Module").get_by_role("option").filter(has_text="Exit sign").first
+        name = (await unit.text_content() or "").split(",")[0]
+        await form.get_by_label("Module").select_option(value=await unit.get_attribute("value"))
+        await form.get_by_label("Time").fill("2026-03-04T10:15")
         await form.get_by_label("By").fill("Lucia Orsini")
         await form.get_by_label("Text").fill("Looked at all exit signs.")
         await form.get_by_role("button", name="Write an entry").click()
@@ -102,6 +126,8 @@ async def test_a_person_writes_into_the_logbook(chromium: Browser, workshop: Gat
             walk.page.get_by_role("table", name="Logbook").get_by_role("row").filter(has_text="Looked at all exit signs.").first
         )
         await expect(row).to_contain_text("Inspection")
+        await expect(row).to_contain_text(name)
+        await expect(row).to_contain_text("10:15")
 
 
 async def test_the_audit_log_names_things_with_links(chromium: Browser, demo: Gateway) -> None:

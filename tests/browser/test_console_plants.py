@@ -60,6 +60,8 @@ async def test_a_command_is_sent_and_its_order_is_listed(chromium: Browser, work
         await walk.open("/console/orders?state=confirmed")
         row = walk.page.get_by_role("row").filter(has_text="Set the light On: No").first
         await expect(row).to_contain_text(re.compile(r"Confirmed.*\d ms.*sent after \d+ ms"))
+        await expect(row.get_by_role("link", name="Reading lamp")).to_have_attribute("href", re.compile("/modules/"))
+        await expect(row.get_by_role("link", name="Casa Bianchi")).to_be_visible()
         await walk.page.get_by_label("State").select_option("failed")
         await expect(walk.page).to_have_url(re.compile(r"/console/orders\?state=failed$"))
         await expect(row).to_have_count(0)
@@ -86,6 +88,9 @@ async def test_an_injected_fault_shows_why_a_module_is_offline(chromium: Browser
         row = walk.page.get_by_role("table", name="Modules").get_by_role("row").filter(has_text="Hall lamp")
         await expect(row).to_contain_text("A fault is injected.")
         await walk.open("/console/faults")
+        await expect(
+            walk.page.get_by_role("row").filter(has_text="Casa Bianchi").get_by_role("link", name="Hall lamp")
+        ).to_be_visible()
         await walk.page.get_by_role("button", name="Clear all").click()
         await walk.page.get_by_role("dialog").get_by_role("button", name="Clear all").click()
         assert await walk.shows("No fault is injected.")

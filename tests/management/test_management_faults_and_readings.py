@@ -35,6 +35,9 @@ class TestFaults:
         made = await api.ok("POST", FAULTS, {"fault": "offline", "moduleId": PLUG.id.upper()}, status=201)
         assert made == {"items": [shown("offline", PLUG.id)], "next": None}
         assert await api.ok("GET", FAULTS) == await api.ok("GET", "/faults") == made
+        named = [shown("offline", PLUG.id) | {"plantName": HOUSE.name, "moduleName": PLUG.name}]
+        for path in (FAULTS, "/faults"):
+            assert (await api.ok("GET", f"{path}?names=true"))["items"] == named
         module = await api.ok("GET", f"/plants/{HOUSE.id}/modules/{PLUG.id}")
         assert (module["reachable"], module["absence"]["why"]) == (False, "injected")
         assert await api.ok("DELETE", FAULTS) == {"cleared": 1}

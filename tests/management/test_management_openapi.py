@@ -48,6 +48,19 @@ class TestTheDocument:
             "names",
         }
 
+    def test_names_are_optional_in_lists_that_have_ids(self, document: dict[str, Any]) -> None:
+        for path, schema, names in (
+            ("/orders", "Order", ("plantName", "moduleName")),
+            ("/faults", "Fault", ("plantName", "moduleName")),
+            ("/plants/{plantId}/faults", "Fault", ("plantName", "moduleName")),
+            ("/webhooks/{webhookId}/dead-letters", "NamedDeadLetter", ("moduleName",)),
+        ):
+            parameters = {one["name"]: one["schema"] for one in document["paths"][f"/manage/v1{path}"]["get"]["parameters"]}
+            assert parameters["names"] == {"type": "boolean", "default": False}
+            told = document["components"]["schemas"][schema]
+            assert [told["properties"][name] for name in names] == [{"type": "string"}] * len(names)
+            assert not set(names) & set(told["required"])
+
     def test_commands_have_their_bounds_and_their_key(self, document: dict[str, Any]) -> None:
         told = document["paths"]["/manage/v1/plants/{plantId}/modules/{moduleId}/commands"]["post"]
         assert [one["name"] for one in told["parameters"] if one["in"] == "header"] == ["Idempotency-Key"]

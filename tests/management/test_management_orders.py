@@ -224,6 +224,17 @@ class TestOrders:
         await api.env.store.end_order(HOUSE.id, commands.OrderEnd("order 2", commands.OrderState.CONFIRMED, NOW + 2))
         assert [one["id"] for one in (await api.ok("GET", "/orders?open=true"))["items"]] == ["order 1"]
 
+    async def test_a_list_has_the_names_of_plants_and_modules_if_it_is_asked_for_them(self, api: ManagementApi) -> None:
+        await self.order(api, PLUG, 1, NOW)
+        (plain,) = (await api.ok("GET", "/orders"))["items"]
+        assert (await api.ok("GET", "/orders?names=true"))["items"] == [
+            plain | {"plantName": HOUSE.name, "moduleName": PLUG.name}
+        ]
+        await api.refused("GET", "/orders?names=x", status=400)
+        await api.ok("DELETE", f"/plants/{HOUSE.id}/modules/{PLUG.id}", status=204)
+        (left,) = (await api.ok("GET", "/orders?names=true"))["items"]
+        assert (left["plantName"], left.get("moduleName")) == (HOUSE.name, None)
+
     async def test_a_malformed_query_is_400_and_an_unknown_id_404(self, api: ManagementApi) -> None:
         for query in ("plantId=house", "moduleId=", "state=lost", "after=nan", "after=x", "after=", "limit=201"):
             await api.refused("GET", f"/orders?{query}", status=400)

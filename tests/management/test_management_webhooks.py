@@ -66,6 +66,8 @@ class TestDeadLetters:
         assert (first["items"][0]["attempts"], first["items"][0]["what"]) == (9, "module")
         rest = await with_webhooks.ok("GET", f"/webhooks/{an_id(700)}/dead-letters?after={first['next']}")
         assert ([one["id"] for one in rest["items"]], rest["next"]) == (["6"], None)
+        named = await with_webhooks.ok("GET", f"/webhooks/{an_id(700)}/dead-letters?names=true&limit=2")
+        assert named["items"] == [one | {"moduleName": LAMP.name} for one in first["items"]]
         await with_webhooks.refused("GET", f"/webhooks/{an_id(700)}/dead-letters?after=x", status=400)
         await with_webhooks.refused("GET", f"/webhooks/{an_id(999)}/dead-letters", status=404)
 

@@ -1,19 +1,21 @@
 """Faults on demand: inject a fault into a plant or a module, and clear it again."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.http_api.operations import OperationTable
-from domogate.http_api.paging import Listing, Page, page_of
+from domogate.http_api.paging import Listing, page_of
 from domogate.http_api.requests import not_as_expected, read_optional_id, read_time
 from domogate.management.modules import find_plant
+from domogate.management.names import NO_NAMES, NamedPage, find_names, name_of
 from domogate.management.services import ManagementServices, OperatorCall
+from domogate.ports import Named
 from domogate.wire import InputModel, OutputModel
 
 OPERATIONS = OperationTable("faults")
@@ -22,7 +24,8 @@ OPERATIONS = OperationTable("faults")
 class FaultOut(OutputModel, frozen=True):
     """An active fault of a module, or of the whole plant if `moduleId` is null.
 
-    A fault without `until` stays active until it is cleared.
+    A fault without `until` stays active until it is cleared. The names of plant and module are in a list that was asked for
+    with `names`.
     """
 
     plant_id: str
@@ -30,6 +33,8 @@ class FaultOut(OutputModel, frozen=True):
     fault: InjectedFault
     value: str
     until: datetime | None
+    plant_name: str | UnsetType = UNSET
+    module_name: str | UnsetType = UNSET
 
 
 class NewFault(InputModel, frozen=True):
@@ -55,13 +60,16 @@ class FaultFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, renam
     fault: Annotated[InjectedFault, Meta(description="Only this fault.")] | None = None
 
 
-def faults_out(found: Iterable[tuple[Id, Injection]]) -> list[FaultOut]:
-    return [FaultOut.of(injection, plant_id=plant_id) for plant_id, injection in found]
+def faults_out(found: Iterable[tuple[Id, Injection]], names: Mapping[str, Named] = NO_NAMES) -> list[FaultOut]:
+    return [
+        FaultOut.of(one, plant_id=plant_id, plant_name=name_of(names, plant_id), module_name=name_of(names, one.module_id))
+        for plant_id, one in found
+    ]
 
 
 @OPERATIONS.add("GET", "/faults", "The active faults in all plants")
-async def list_faults(services: ManagementServices, _call: OperatorCall, query: Page) -> Listing[FaultOut]:
-    return _page(await services.devices.fault_injector.list(), query)
+async def list_faults(services: ManagementServices, _call: OperatorCall, query: NamedPage) -> Listing[FaultOut]:
+    return await _page(services, await services.devices.fault_injector.list(), query)
 
 
 @OPERATIONS.add("DELETE", "/faults", "Clear faults in all plants")
@@ -70,9 +78,10 @@ async def clear_faults(services: ManagementServices, call: OperatorCall, query: 
 
 
 @OPERATIONS.add("GET", "/plants/{plantId}/faults", "The active faults of a plant and its modules")
-async def list_faults_of_plant(services: ManagementServices, call: OperatorCall, query: Page) -> Listing[FaultOut]:
+async def list_faults_of_plant(services: ManagementServices, call: OperatorCall, query: NamedPage) -> Listing[FaultOut]:
     plant_id = (await find_plant(services, call)).plant.id
-    return _page([one for one in await services.devices.fault_injector.list() if one[0] == plant_id], query)
+    found = [one for one in await services.devices.fault_injector.list() if one[0] == plant_id]
+    return await _page(services, found, query)
 
 
 @OPERATIONS.add("POST", "/plants/{plantId}/faults", "Inject a fault, for a limited time or until it is cleared", status=201)
@@ -103,6 +112,9 @@ async def _clear(services: ManagementServices, call: OperatorCall, plant_id: Id 
     return ClearedOut(cleared)
 
 
-def _page(found: Iterable[tuple[Id, Injection]], page: Page) -> Listing[FaultOut]:
+async def _page(services: ManagementServices, found: Sequence[tuple[Id, Injection]], page: NamedPage) -> Listing[FaultOut]:
     """Return one page of the faults, sorted by plant, module and kind of fault. No two faults have the same three values."""
-    return page_of(faults_out(found), page, lambda one: f"{one.plant_id} {one.module_id or ''} {one.fault}", lambda one: one)
+    names = await find_names(services, page, (one for plant_id, fault in found for one in (plant_id, fault.module_id)))
+    return page_of(
+        faults_out(found, names), page, lambda one: f"{one.plant_id} {one.module_id or ''} {one.fault}", lambda one: one
+    )

@@ -1,15 +1,18 @@
 """Orders: commands that were sent to modules, and their results."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from domogate.domain.commands import OrderRecord, OrderState
 from domogate.http_api.operations import OperationTable
-from domogate.http_api.paging import Listing, Page, end_of_page, wrong_cursor
+from domogate.http_api.paging import Listing, end_of_page, wrong_cursor
 from domogate.http_api.requests import read_optional_id
+from domogate.management.names import NO_NAMES, NamedPage, find_names, name_of
 from domogate.management.services import ManagementServices, OperatorCall
+from domogate.ports import Named
 from domogate.services.refusals import NotFound
 from domogate.wire import OutputModel
 from domogate.wire.commands import CommandBody, command_body
@@ -20,7 +23,8 @@ OPERATIONS = OperationTable("orders")
 class OrderOut(OutputModel, frozen=True):
     """A command for a module and its result. `problem` is the message of the device or driver, if the command failed.
 
-    `userId` is the person who sent the command, if it is known.
+    `userId` is the person who sent the command, if it is known. The names of plant and module are in a list that was asked for
+    with `names`, unless the plant or the module was deleted.
     """
 
     id: str
@@ -34,13 +38,22 @@ class OrderOut(OutputModel, frozen=True):
     queued_at: datetime
     sent_at: datetime | None
     ended_at: datetime | None
+    plant_name: str | UnsetType = UNSET
+    module_name: str | UnsetType = UNSET
 
 
-def order_out(record: OrderRecord) -> OrderOut:
-    return OrderOut.of(record, record.order, command=command_body(record.order.command))
+def order_out(record: OrderRecord, names: Mapping[str, Named] = NO_NAMES) -> OrderOut:
+    order = record.order
+    return OrderOut.of(
+        record,
+        order,
+        command=command_body(order.command),
+        plant_name=name_of(names, order.plant_id),
+        module_name=name_of(names, order.module_id),
+    )
 
 
-class OrderPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel"):
+class OrderPage(NamedPage, frozen=True, forbid_unknown_fields=True, rename="camel"):
     plant_id: Annotated[str, Meta(description="Only orders for this plant.")] | None = None
     module_id: Annotated[str, Meta(description="Only orders for this module.")] | None = None
     state: Annotated[OrderState, Meta(description="Only orders in this state.")] | None = None
@@ -56,7 +69,11 @@ async def list_orders(services: ManagementServices, _call: OperatorCall, query: 
     # The orders of one scene have the same time, and must be on the same page.
     end = end_of_page(found, query.limit, lambda record: record.queued_at)
     following = repr(found[end - 1].queued_at) if len(found) > query.limit else None
-    return Listing([order_out(record) for record in found[:end]], following)
+    shown = found[:end]
+    names = await find_names(
+        services, query, (one for record in shown for one in (record.order.plant_id, record.order.module_id))
+    )
+    return Listing([order_out(record, names) for record in shown], following)
 
 
 def _read_time(cursor: str) -> float:

@@ -3,11 +3,12 @@
 from datetime import datetime
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, first_page, page_of
 from domogate.http_api.requests import read_optional_id
+from domogate.management.names import NamedPage, find_names, name_of
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.webhooks.administration import WebhookAdministration
 from domogate.wire import OutputModel
@@ -41,6 +42,15 @@ class DeliveryOut(OutputModel, frozen=True):
     milliseconds: float
     status: int | None
     problem: str
+
+
+class NamedDeadLetterOut(DeadLetterOut, frozen=True):
+    """An event whose delivery was given up. `id` is the event's id.
+
+    The name of the module is in a list that was asked for with `names`, unless the module was deleted.
+    """
+
+    module_name: str | UnsetType = UNSET
 
 
 def _administration(services: ManagementServices) -> WebhookAdministration:
@@ -84,10 +94,16 @@ async def test_webhook(services: ManagementServices, call: OperatorCall) -> Ping
 
 
 @OPERATIONS.add("GET", "/webhooks/{webhookId}/dead-letters", "Dead letters, sorted by id: events whose delivery was given up")
-async def list_dead_letters(services: ManagementServices, call: OperatorCall, query: Page) -> Listing[DeadLetterOut]:
+async def list_dead_letters(services: ManagementServices, call: OperatorCall, query: NamedPage) -> Listing[NamedDeadLetterOut]:
     webhook_id = call.id_of("webhookId")
     found = await _administration(services).list_dead(webhook_id, after=query.after_number, limit=query.limit + 1)
-    return first_page(found, query.limit, lambda letter: str(letter.change.cursor), dead_letter_out)
+    names = await find_names(services, query, (letter.module_id for letter in found))
+    return first_page(
+        found,
+        query.limit,
+        lambda letter: str(letter.change.cursor),
+        lambda letter: NamedDeadLetterOut.of(dead_letter_out(letter), module_name=name_of(names, letter.module_id)),
+    )
 
 
 @OPERATIONS.add(

@@ -8,11 +8,12 @@ import { MANAGE, useList, type LoadedList } from "../kit/load";
 import { ConfirmButton, FormButton, Head, Section, when } from "../kit/parts";
 import { Table } from "../kit/table";
 import { FAULTS, type Fault } from "./model";
+import { ModuleLink, placeText } from "./module_link";
 import { valueWords } from "./values";
 
 /** With `module`, only faults of this module. */
 export function Faults({ plant, module }: { plant: string; module?: string }) {
-  const list = useList<Fault>(`/plants/${plant}/faults`);
+  const list = useList<Fault>(`/plants/${plant}/faults`, { names: true });
   const path = `${MANAGE}/plants/${plant}/faults`;
   const shown = module && list.data ? list.data.filter(({ moduleId }) => moduleId === module) : list.data;
   const inject = async (values: Values): Promise<void> => {
@@ -44,7 +45,7 @@ export function Faults({ plant, module }: { plant: string; module?: string }) {
 
 /** The faults of all plants. */
 export function AllFaults() {
-  const list = useList<Fault>("/faults");
+  const list = useList<Fault>("/faults", { names: true });
   return (
     <>
       <Head title={t("console.faults.title")} about={t("console.faults.about")}>
@@ -65,16 +66,11 @@ function FaultTable({ list }: { list: LoadedList<Fault> }) {
       columns={[
         { title: t("console.faults.fault"), value: ({ fault }) => valueWords("fault", fault) },
         { title: t("console.faults.value"), value: ({ value }) => value },
-        { title: t("console.modules.module"), value: ({ moduleId }) => moduleId ?? t("console.faults.whole"), cell: (fault) => <Where fault={fault} /> },
+        { title: t("console.modules.module"), value: placeText, cell: (fault) => <ModuleLink place={fault} /> },
         { title: t("console.plants.until"), value: ({ until }) => until, cell: ({ until }) => when(until) || t("console.faults.until_cleared") },
       ]}
       actions={(fault) => <Button onClick={() => clear(fault)}>{t("console.faults.clear")}</Button>}
       empty={t("console.faults.none")}
     />
   );
-}
-
-function Where({ fault: { plantId, moduleId } }: { fault: Fault }) {
-  const plant = `/console/plants/${plantId}`;
-  return moduleId ? <a href={`${plant}/modules/${moduleId}`}><code>{moduleId}</code></a> : <a href={plant}>{t("console.faults.whole")}</a>;
 }

@@ -141,7 +141,9 @@ export const ORDER_STATES = ["queued", "sent", "confirmed", "failed", "expired",
 export interface Order {
   readonly id: string;
   readonly plantId: string;
+  readonly plantName?: string;
   readonly moduleId: string;
+  readonly moduleName?: string;
   readonly command: Readonly<Record<string, unknown>>;
   readonly userId: string | null;
   readonly state: (typeof ORDER_STATES)[number];
@@ -163,7 +165,9 @@ export const FAULTS = ["offline", "slow", "refusing", "battery", "failure", "408
 
 export interface Fault {
   readonly plantId: string;
+  readonly plantName?: string;
   readonly moduleId: string | null;
+  readonly moduleName?: string;
   readonly fault: (typeof FAULTS)[number];
   readonly value: string;
   readonly until: string | null;
@@ -238,6 +242,7 @@ export interface DeadLetter {
   readonly id: string;
   readonly time: string;
   readonly moduleId: string | null;
+  readonly moduleName?: string;
   readonly what: string;
   readonly attempts: number;
   readonly problem: string;

@@ -9,6 +9,7 @@ import type { Filter } from "../kit/filters";
 import { Table, type Column } from "../kit/table";
 import { useLoad } from "../parts/loaded";
 import { ORDER_STATES, type Order, type User } from "./model";
+import { ModuleLink, placeText } from "./module_link";
 import { stateText } from "./state";
 import { Tag, valueWords } from "./values";
 
@@ -16,7 +17,7 @@ const REFRESH = 5;
 
 export function Orders() {
   const state = query.value.get("state") ?? undefined;
-  const orders = useList<Order>("/orders", state === "open" ? { open: true } : { state });
+  const orders = useList<Order>("/orders", { names: true, ...(state === "open" ? { open: true } : { state }) });
   useRepeat(orders.reload, REFRESH);
   return (
     <>
@@ -24,7 +25,7 @@ export function Orders() {
       <OrderTable
         list={orders}
         filters={[{ name: "state", label: t("console.state"), options: [["open", t("console.overview.open")], ...ORDER_STATES.map((one) => [one, valueWords("orderstate", one)] as const)] }]}
-        first={[{ title: t("console.modules.module"), value: ({ moduleId }) => moduleId, cell: ({ plantId, moduleId }) => <a href={`/console/plants/${plantId}/modules/${moduleId}`}><code>{moduleId.slice(0, 8)}</code></a> }]}
+        first={[{ title: t("console.modules.module"), value: placeText, cell: (order) => <ModuleLink place={order} /> }]}
         empty={t("console.orders.none_at_all")}
       />
     </>

@@ -3,9 +3,9 @@
 import { useState } from "preact/hooks";
 import { api, request } from "../app/api";
 import { formatNumber, t } from "../app/i18n";
-import { Button } from "../parts/button";
+import { instantOf, OWN_ZONE } from "../app/local_time";
 import { Notice } from "../parts/notice";
-import { text, type Values } from "../kit/form";
+import { text, time, type Values } from "../kit/form";
 import { MANAGE, readAll, useList } from "../kit/load";
 import { Facts, FormButton, Head, Section, when } from "../kit/parts";
 import { Table } from "../kit/table";
@@ -54,7 +54,7 @@ export function SafetyPage({ id }: { id: string }) {
           <Summary site={site} />
           <Units site={site} />
           <Parts id={id} />
-          <Logbook id={id} />
+          <Logbook id={id} site={site} />
         </>
       )}
     </Show>
@@ -139,10 +139,17 @@ function Parts({ id }: { id: string }) {
   );
 }
 
-function Logbook({ id }: { id: string }) {
+function Logbook({ id, site }: { id: string; site: SafetySite }) {
+  const modules = site.controllers.flatMap((controller) => [controller, ...controller.units]);
   const entries = useList<LogbookEntry>(`/plants/${id}/logbook`);
   const write = async (values: Values): Promise<void> => {
-    await api.post(`${MANAGE}/plants/${id}/logbook`, { kind: values.kind, by: text(values, "by"), words: text(values, "words") });
+    await api.post(`${MANAGE}/plants/${id}/logbook`, {
+      kind: values.kind,
+      by: text(values, "by"),
+      words: text(values, "words"),
+      moduleId: text(values, "module") || null,
+      at: time(values, "at"),
+    });
     await entries.reload();
   };
   return (
@@ -155,6 +162,8 @@ function Logbook({ id }: { id: string }) {
           icon="add"
           fields={[
             { kind: "choice", name: "kind", label: t("console.modules.kind"), value: "inspection", options: BY_HAND.map((kind) => [kind, valueWords("entry", kind)] as const) },
+            { kind: "choice", name: "module", label: t("console.modules.module"), value: "", options: [["", t("console.safety.whole")], ...modules.map((one) => [one.id, [one.name, one.place].filter(Boolean).join(", ")] as const)] },
+            { kind: "text", name: "at", label: t("console.safety.at"), hint: t("console.safety.at_about"), type: "datetime-local" },
             { kind: "text", name: "by", label: t("console.safety.by"), required: true },
             { kind: "text", name: "words", label: t("console.safety.words"), required: true },
           ]}
@@ -179,20 +188,35 @@ function Logbook({ id }: { id: string }) {
   );
 }
 
+/** When this day begins in the browser's time zone, or the day that is so many days later. */
+function midnight(day: string, later = 0): string | undefined {
+  if (!day) return undefined;
+  const shown = new Date(`${day}T00:00Z`);
+  shown.setUTCDate(shown.getUTCDate() + later);
+  return instantOf(shown.getTime(), OWN_ZONE).toISOString();
+}
+
 /** The report is made by the gateway. The browser shows it, or stores it as a file. */
 function Report({ id, name }: { id: string; name: string }) {
   const [address, setAddress] = useState("");
-  const make = async (): Promise<void> => {
-    const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-    const answer = await request("GET", `${MANAGE}/plants/${id}/safety/report`, { query: { timezone }, timeout: 60_000 });
+  const make = async (values: Values): Promise<void> => {
+    const query = { timezone: OWN_ZONE, since: midnight(text(values, "since")), until: midnight(text(values, "until"), 1), responsible: text(values, "responsible") };
+    const answer = await request("GET", `${MANAGE}/plants/${id}/safety/report`, { query, timeout: 60_000 });
     if (address) URL.revokeObjectURL(address);
     setAddress(URL.createObjectURL(await answer.blob()));
   };
   return (
     <>
-      <Button look="primary" onClick={make}>
-        {t("console.safety.report")}
-      </Button>
+      <FormButton
+        label={t("console.safety.report")}
+        look="primary"
+        fields={[
+          { kind: "text", name: "since", label: t("console.safety.since"), hint: t("console.safety.since_about"), type: "date" },
+          { kind: "text", name: "until", label: t("console.safety.until"), hint: t("console.safety.until_about"), type: "date" },
+          { kind: "text", name: "responsible", label: t("console.safety.responsible"), hint: t("console.safety.responsible_about") },
+        ]}
+        onSubmit={make}
+      />
       {address && (
         <>
           <a class="button" href={address} target="_blank" rel="noopener">

@@ -33,7 +33,7 @@ export interface SafetySite {
     readonly durationTests: { readonly overdue: number };
     readonly simulated: number;
   };
-  readonly controllers: readonly { readonly name: string; readonly units: readonly SafetyUnit[] }[];
+  readonly controllers: readonly { readonly id: string; readonly name: string; readonly place: string; readonly units: readonly SafetyUnit[] }[];
 }
 
 export interface LogbookEntry {

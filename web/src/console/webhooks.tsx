@@ -11,6 +11,7 @@ import { ConfirmButton, Facts, Head, Section, useRepeat, when } from "../kit/par
 import { Table } from "../kit/table";
 import { Show, useLoad } from "../parts/loaded";
 import type { Client, DeadLetter, Delivery, Plant, User, Webhook } from "./model";
+import { ModuleLink, placeText, type Place } from "./module_link";
 import { Tag, valueWords } from "./values";
 
 const STATES = ["healthy", "failing", "ended"] as const;
@@ -87,7 +88,7 @@ export function WebhookPage({ id }: { id: string }) {
             ]}
           />
           <Deliveries id={id} ended={webhook.endedAt !== null} />
-          <DeadLetters id={id} ended={webhook.endedAt !== null} />
+          <DeadLetters webhook={webhook} plantName={names.plant} />
         </>
       )}
     </Show>
@@ -160,8 +161,10 @@ function answerOf({ status, problem }: Delivery): string {
   return [status, problem].filter(Boolean).join(" ");
 }
 
-function DeadLetters({ id, ended }: { id: string; ended: boolean }) {
-  const letters = useList<DeadLetter>(`/webhooks/${id}/dead-letters`);
+function DeadLetters({ webhook: { id, plantId, endedAt }, plantName }: { webhook: Webhook; plantName: string }) {
+  const ended = endedAt !== null;
+  const letters = useList<DeadLetter>(`/webhooks/${id}/dead-letters`, { names: true });
+  const placeOf = ({ moduleId, moduleName }: DeadLetter): Place => ({ plantId, plantName, moduleId, moduleName });
   const replay = async (body: object): Promise<void> => {
     const { replayed } = await api.post<{ replayed: number }>(`${MANAGE}/webhooks/${id}/dead-letters/replay`, body);
     toast(count("console.webhooks.replayed", replayed));
@@ -180,7 +183,7 @@ function DeadLetters({ id, ended }: { id: string; ended: boolean }) {
         columns={[
           { title: t("console.webhooks.event"), value: (letter) => Number(letter.id), cell: (letter) => letter.id },
           { title: t("console.orders.queued"), value: ({ time }) => time, cell: ({ time }) => when(time) },
-          { title: t("console.modules.module"), value: ({ moduleId }) => moduleId, cell: ({ moduleId }) => (moduleId ? <code>{moduleId}</code> : "–") },
+          { title: t("console.modules.module"), value: (letter) => placeText(placeOf(letter)), cell: (letter) => <ModuleLink place={placeOf(letter)} /> },
           { title: t("console.webhooks.tried"), value: ({ attempts }) => attempts },
           { title: t("console.webhooks.problem"), value: ({ problem }) => problem },
         ]}

@@ -15,7 +15,7 @@ interface Base {
 }
 
 export type FormField =
-  | (Base & { readonly kind: "text"; readonly value?: string; readonly type?: "email" | "number" | "datetime-local" | "url"; readonly required?: boolean; readonly step?: string; readonly min?: number; readonly max?: number })
+  | (Base & { readonly kind: "text"; readonly value?: string; readonly type?: "email" | "number" | "date" | "datetime-local" | "url"; readonly required?: boolean; readonly step?: string; readonly min?: number; readonly max?: number })
   | (Base & { readonly kind: "choice"; readonly value: string; readonly options: readonly (readonly [string, string])[] })
   | (Base & { readonly kind: "switch"; readonly value: boolean })
   /** A text of several lines. */
