@@ -52,7 +52,6 @@ async def log_in_by_sample(walk: Walk, back: str, secret: str) -> dict[str, str]
     tab = await page.context.new_page()
     await tab.goto(login)
     address = await allow_access(tab, back)
-    await tab.close()
     await page.get_by_label("the whole address to which the browser returned").fill(address)
     line = await page.get_by_role("group", name="Exchange the code for tokens").inner_text()
     command = ["sh", "-c", line.replace("curl -i", "curl -sf").replace("SECRET", secret)]

@@ -57,6 +57,7 @@ async def test_an_application_gets_what_was_granted_until_it_is_removed(
     await page.get_by_role("button", name="Log in").click()
     await page.get_by_label("See your plugs").uncheck()
     address = await allow_access(page, redirect_uri)
+    page = await context.new_page()
 
     form = {
         "grant_type": "authorization_code",

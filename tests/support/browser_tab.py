@@ -63,11 +63,13 @@ async def find_barriers(page: Page, rules: Rules = "all") -> list[str]:
 async def allow_access(page: Page, redirect_uri: str) -> str:
     """Consent on the page, and return the address at which the browser goes back to the application.
 
-    The application does not exist, so the browser shows an error there.
+    The application does not exist, so the browser would show an error there. The page is closed before that.
     """
     async with page.expect_request(lambda request: request.url.startswith(f"{redirect_uri}?")) as going_back:
         await page.get_by_role("button", name="Allow", exact=True).click()
-    return (await going_back.value).url
+    address = (await going_back.value).url
+    await page.close()
+    return address
 
 
 async def add_device(page: Page, **options: bool) -> None:
