@@ -27,4 +27,3 @@ def test_every_event_arrives_however_often_the_gateway_is_killed(
             deliveries.check()
             assert deliveries.repeated > 0, "no delivery was under way when the gateway was killed"
         record_property("webhooks", deliveries.summary)
-        print(deliveries.summary)  # noqa: T201 - seen with -rP
