@@ -3,14 +3,11 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from domogate.app.parts import SystemClock
-from domogate.domain.commands import Order, SwitchPlug
 from domogate.domain.faults import (
     CommandNotSupported,
     DeviceOffline,
@@ -20,84 +17,15 @@ from domogate.domain.faults import (
     Internal,
     OrderKeyTaken,
 )
-from domogate.domain.ids import Id
-from domogate.domain.shards import shard_of
-from domogate.domain.states import PlugState, Report
-from domogate.fabric.connection import NatsAccess, NatsConnection
+from domogate.fabric.connection import NatsAccess
 from domogate.fabric.messages import Refused, decode_answer
-from domogate.fabric.nats import NatsFabric
-from domogate.ports import NotHeld, Picture
-from support.devices import make_id, make_order
+from domogate.ports import NotHeld
+from support.fabric_setup import LARGE, PLANT, PLUG, REPORT, SHARD, Side, connected, order_within
 from support.nats_server import NatsServer
 from support.tls import make_self_signed
 
-PLANT, PLUG = make_id(1), make_id(2)
-SHARD = shard_of(PLANT)
-REPORT = Report(PLANT, PLUG, 12.5, state=PlugState(on=True))
 SEED = "SUAAAAICAMCAKBQHBAEQUCYMBUHA6EARCIJRIFIWC4MBSGQ3DQOR4H776Y"
 PUBLIC_KEY = "UAB2CB576PHBBPQ5ODORRZ2LYCMWPZGWGCN2KDK7DXOIMZASKUY3RLKK"
-LARGE = Picture("image/jpeg", bytes(range(256)) * 3_000)
-
-
-class Driven:
-    """The host of a gateway. It answers at once, fails or hangs."""
-
-    def __init__(self) -> None:
-        self.orders: list[Order] = []
-        self.deadlines: list[float] = []
-        self.trouble: Fault | Exception | None = None
-        self.hangs = False
-
-    async def execute(self, order: Order) -> Report:
-        self.orders.append(order)
-        return await self._answer(order.deadline)
-
-    async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
-        return await self._answer(deadline)
-
-    async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
-        await self._answer(deadline)
-        return LARGE
-
-    async def _answer(self, deadline: float) -> Report:
-        self.deadlines.append(deadline)
-        if self.trouble is not None:
-            raise self.trouble
-        if self.hangs:
-            await asyncio.Event().wait()
-        return REPORT
-
-
-class Side:
-    """One gateway: its fabric, its host, and what it thinks about shards without a holder."""
-
-    def __init__(self, access: NatsAccess, cluster: str = "test") -> None:
-        self.connection = NatsConnection(access, "test")
-        self.host = Driven()
-        self.is_moving = False
-        self.spread: list[float] = []
-        self.fabric = NatsFabric(self.connection, SystemClock(), cluster, self._is_moving, self._spread)
-        self.fabric.serve(self.host)
-
-    async def settle(self) -> None:
-        """Wait until the server knows the subscriptions."""
-        for _ in range(10):
-            await asyncio.sleep(0)
-        await self.connection.flush()
-
-    async def _is_moving(self, _shard: int) -> bool:
-        return self.is_moving
-
-    async def _spread(self, seconds: float) -> None:
-        self.spread.append(seconds)
-
-
-@asynccontextmanager
-async def connected(access: NatsAccess, cluster: str = "test") -> AsyncIterator[Side]:
-    side = Side(access, cluster)
-    await side.fabric.start()
-    yield side
-    await side.fabric.stop()
 
 
 @pytest.fixture(scope="module")
@@ -123,10 +51,6 @@ async def b(server: NatsServer) -> AsyncIterator[Side]:
         side.fabric.hold((SHARD,))
         await side.settle()
         yield side
-
-
-def order_within(seconds: float) -> Order:
-    return make_order(PLANT, PLUG, SwitchPlug(on=True), deadline=time.time() + seconds)
 
 
 class TestQuestions:

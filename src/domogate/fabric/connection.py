@@ -7,8 +7,8 @@ late. So the library is configured to keep no messages, and not to connect again
 import asyncio
 import itertools
 import ssl
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from random import SystemRandom
 from typing import Any, cast
@@ -20,7 +20,7 @@ import structlog
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
-from nats.errors import Error
+from nats.errors import Error, NoRespondersError
 
 from domogate.common.tasks import cancel
 
@@ -30,6 +30,9 @@ _CONNECT_SECONDS = 2
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 _PING_SECONDS, _MISSED_PINGS = 1, 3
 """The seconds between two pings, and the number of pings without an answer after which the connection counts as lost."""
+_MOST_WAITING, _MOST_WAITING_BYTES = 65_536, 8 << 20
+"""The number and the bytes of the messages of one subscription that may wait for their handler. More messages are lost."""
+_NO_RESPONDERS = "503"
 
 _jitter = SystemRandom().uniform
 
@@ -57,6 +60,34 @@ class NatsAccess(msgspec.Struct, frozen=True, kw_only=True):
         if self.tls_certificate is not None:
             context.load_cert_chain(self.tls_certificate, self.tls_key)
         return context
+
+
+class Inbox:
+    """A subject that only this gateway knows, and the messages that arrive there."""
+
+    def __init__(self, subject: str, messages: Subscription) -> None:
+        self.subject = subject
+        self._messages = messages
+
+    async def receive(self) -> bytes:
+        """Wait for the next message. Raises NoRespondersError, ConnectionError."""
+        try:
+            message = await self._messages.next_msg(None)
+        except Error as error:
+            raise ConnectionError(str(error)) from error
+        if message.headers is not None and message.headers.get("Status") == _NO_RESPONDERS:
+            raise NoRespondersError
+        return message.data
+
+
+class _Client(Client):
+    """Ignores messages whose subject is not UTF-8. Without this, the library would stop reading from the server."""
+
+    def _build_message(self, *parts: Any) -> Msg | None:
+        try:
+            return cast(Msg, super()._build_message(*parts))
+        except UnicodeDecodeError:
+            return None
 
 
 class NatsConnection:
@@ -113,7 +144,7 @@ class NatsConnection:
         self._handlers[subject] = handler
         if self._client is not None and subject not in self._subscriptions:
             with suppress(Error):  # The connection was lost. The next connection gets all subscriptions.
-                self._subscriptions[subject] = await self._client.subscribe(subject, cb=handler)
+                self._subscriptions[subject] = await self._subscribe(self._client, subject, handler)
 
     async def unsubscribe(self, subject: str) -> None:
         """Get no new messages of this subject. Messages that have already arrived are still handled."""
@@ -135,23 +166,34 @@ class NatsConnection:
         client = self._require()
         try:
             return (await client.request(subject, content, timeout=seconds)).data
-        except nats.errors.NoRespondersError:
+        except NoRespondersError:
             raise
         except nats.errors.TimeoutError:
             raise TimeoutError from None
         except (Error, OSError) as error:
             raise ConnectionError(str(error)) from error
 
-    async def open_inbox(self) -> tuple[str, Subscription]:
-        """Return a new subject for several answers, and the subscription to this subject."""
+    @asynccontextmanager
+    async def open_inbox(self) -> AsyncIterator["Inbox"]:
+        """Open a new subject for several answers. Raises ConnectionError."""
         client = self._require()
-        inbox = client.new_inbox()
-        return inbox, await client.subscribe(inbox)
+        subject = client.new_inbox()
+        try:
+            messages = await self._subscribe(client, subject)
+        except Error as error:
+            raise ConnectionError(str(error)) from error
+        try:
+            yield Inbox(subject, messages)
+        finally:
+            if client.is_connected:
+                with suppress(Error):  # The connection was lost, and the subscription with it.
+                    await messages.unsubscribe()
 
-    async def close_subscription(self, subscription: Subscription) -> None:
-        if self.is_connected:
-            with suppress(Error):  # The connection was replaced.
-                await subscription.unsubscribe()
+    @staticmethod
+    async def _subscribe(client: Client, subject: str, handler: Handler | None = None) -> Subscription:
+        return await client.subscribe(
+            subject, cb=handler, pending_msgs_limit=_MOST_WAITING, pending_bytes_limit=_MOST_WAITING_BYTES
+        )
 
     async def flush(self) -> None:
         """Wait until the server has received all messages and subscriptions. Raises ConnectionError."""
@@ -195,7 +237,7 @@ class NatsConnection:
             "user_credentials": None if access.credentials is None else str(access.credentials),
             "tls": self._tls,
         }
-        client = Client()
+        client = _Client()
         try:
             await self._open(client, server, {name: value for name, value in options.items() if value is not None})
         except BaseException:
@@ -224,7 +266,7 @@ class NatsConnection:
                 **options,
             )
         for subject, handler in self._handlers.items():
-            self._subscriptions[subject] = await client.subscribe(subject, cb=handler)
+            self._subscriptions[subject] = await self._subscribe(client, subject, handler)
         await _flush(client)
 
     async def _disconnect(self) -> None:

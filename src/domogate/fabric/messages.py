@@ -2,9 +2,16 @@
 
 Here, an order and a request for a picture are also questions. A question has the remaining seconds until its deadline, not a
 time of day, because the clocks of two machines differ.
+
+A message can come from a faulty program, or from a stranger who may publish on the NATS server. So each field has limits, and
+the size of a message is checked before the message is decoded.
 """
 
+from collections.abc import Callable
+from typing import Annotated, TypeVar
+
 import msgspec
+from msgspec import Meta
 
 from domogate.domain.commands import Command, Order
 from domogate.domain.faults import (
@@ -18,7 +25,18 @@ from domogate.domain.faults import (
 )
 from domogate.domain.ids import Id
 from domogate.domain.states import Report
-from domogate.ports import Picture
+
+LARGEST_PICTURE = 1 << 20
+_LARGEST_QUESTION = 4_096
+_LARGEST_ANSWER = LARGEST_PICTURE + 1_024
+_LONGEST_TEXT = 1_000
+
+LONGEST_WAIT = 3_600.0
+"""In seconds. A question never waits longer than this for its device."""
+
+_Uuid = Annotated[Id, Meta(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")]
+_OrderId = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00]*\Z")]
+_Left = Annotated[float, Meta(ge=-LONGEST_WAIT, le=LONGEST_WAIT)]
 
 _FAULTS: dict[str, type[Fault]] = {
     kind.__name__: kind for kind in (CommandNotSupported, DeviceOffline, DeviceRefused, DeviceTimeout, Internal, OrderKeyTaken)
@@ -29,27 +47,27 @@ _FAULTS: dict[str, type[Fault]] = {
 class Execute(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="execute"):
     """An order. Its deadline is `left` seconds after the message was sent."""
 
-    id: str
-    plant_id: Id
-    module_id: Id
+    id: _OrderId
+    plant_id: _Uuid
+    module_id: _Uuid
     command: Command
-    user_id: Id | None
-    left: float
+    user_id: _Uuid | None
+    left: _Left
 
     def order(self, now: float) -> Order:
         return Order(self.id, self.plant_id, self.module_id, self.command, now + self.left, self.user_id)
 
 
 class Read(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="read"):
-    plant_id: Id
-    module_id: Id
-    left: float
+    plant_id: _Uuid
+    module_id: _Uuid
+    left: _Left
 
 
 class TakePicture(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="picture"):
-    plant_id: Id
-    module_id: Id
-    left: float
+    plant_id: _Uuid
+    module_id: _Uuid
+    left: _Left
 
 
 Question = Execute | Read | TakePicture
@@ -62,9 +80,11 @@ class Reported(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="repo
 class Pictured(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="pictured"):
     """A picture, or its first part. `parts` is the number of messages that follow, one for each other part."""
 
-    media_type: str
+    media_type: Annotated[str, Meta(pattern=r"^image/[a-z]{1,20}\Z")]
     content: bytes
-    parts: int
+    parts: Annotated[int, Meta(ge=0, le=LARGEST_PICTURE)]
+    digest: bytes = b""
+    """A hash of the whole picture. It is empty in a message of an earlier version."""
 
 
 class Refused(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="refused"):
@@ -74,7 +94,7 @@ class Refused(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="refus
     message: str
 
     def fault(self) -> Fault:
-        return _FAULTS.get(self.kind, Internal)(self.message)
+        return _FAULTS.get(self.kind, Internal)(self.message[:_LONGEST_TEXT])
 
 
 class Elsewhere(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="elsewhere"):
@@ -84,18 +104,37 @@ class Elsewhere(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="els
 Answer = Reported | Pictured | Refused | Elsewhere
 
 encode = msgspec.msgpack.Encoder().encode
-decode_question = msgspec.msgpack.Decoder[Question](Question).decode
-decode_answer = msgspec.msgpack.Decoder[Answer](Answer).decode
+_decode_question: Callable[[bytes], Question] = msgspec.msgpack.Decoder(Question).decode
+_decode_answer: Callable[[bytes], Answer] = msgspec.msgpack.Decoder(Answer).decode
+
+T = TypeVar("T")
+
+
+class NotAMessage(ValueError):
+    """The received bytes are not a valid message."""
+
+
+def decode_question(content: bytes) -> Question:
+    """Raises NotAMessage."""
+    return decode(_decode_question, content, _LARGEST_QUESTION)
+
+
+def decode_answer(content: bytes) -> Answer:
+    """Raises NotAMessage."""
+    return decode(_decode_answer, content, _LARGEST_ANSWER)
+
+
+def decode(decoder: Callable[[bytes], T], content: bytes, largest: int) -> T:
+    """Decode a message of at most `largest` bytes. Raises NotAMessage, and no other error."""
+    if len(content) > largest:
+        raise NotAMessage(f"the message has {len(content)} bytes; the limit is {largest}")
+    try:
+        return decoder(content)
+    except (ValueError, RecursionError) as error:
+        raise NotAMessage(str(error)) from None
 
 
 def refuse(fault: Fault) -> Refused:
     """Return the fault as a message. A fault whose type is not in `_FAULTS` becomes Internal."""
     kind = type(fault).__name__
     return Refused(kind if kind in _FAULTS else Internal.__name__, fault.message)
-
-
-def split_picture(picture: Picture, size: int) -> tuple[Pictured, list[bytes]]:
-    """Return the message with the first part of the picture, and the other parts. Each part has at most `size` bytes."""
-    content = picture.content
-    parts = [content[start : start + size] for start in range(size, len(content), size)]
-    return Pictured(picture.media_type, content[:size], len(parts)), parts

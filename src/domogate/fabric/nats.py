@@ -13,6 +13,7 @@ import structlog
 from nats.aio.msg import Msg
 from nats.errors import NoRespondersError
 
+from domogate.common.limited_log import LimitedLog
 from domogate.common.stalls import StallMeter
 from domogate.common.tasks import cancel
 from domogate.domain.commands import Order
@@ -23,10 +24,13 @@ from domogate.domain.states import Report
 from domogate.fabric.connection import NatsConnection
 from domogate.fabric.in_process import LEEWAY, InProcessFabric
 from domogate.fabric.messages import (
+    LONGEST_WAIT,
     Answer,
     Elsewhere,
     Execute,
+    NotAMessage,
     Pictured,
+    Question,
     Read,
     Refused,
     Reported,
@@ -35,8 +39,8 @@ from domogate.fabric.messages import (
     decode_question,
     encode,
     refuse,
-    split_picture,
 )
+from domogate.fabric.pictures import join_picture, split_picture
 from domogate.ports import Clock, DeviceHost, NotHeld, Picture
 
 _log = structlog.get_logger(__name__)
@@ -49,14 +53,12 @@ _ASK_AGAIN = 2.0
 _FEED_PAUSE = 0.005
 _ENVELOPE = 1_024
 """The number of bytes that a message with a picture keeps free for its other fields."""
-_LARGEST_PICTURE = 1 << 20
 
 T = TypeVar("T")
 
 _NOBODY = "the device is offline: no gateway drives this plant"
 _LATE = "the device did not answer in time"
 _NOT_VALID = "another gateway sent an answer that is not valid"
-_NO_RESPONDERS = "503"
 
 
 class NatsFabric:
@@ -87,6 +89,8 @@ class NatsFabric:
         self._stalls = StallMeter()
         self._answering: set[asyncio.Task[None]] = set()
         self._feed_timer: asyncio.TimerHandle | None = None
+        self._not_valid = LimitedLog(_log, "messages of other gateways are not valid")
+        self._not_sent = LimitedLog(_log, "answers not sent to the gateways that asked")
         self.asked = 0
         """The number of questions that this gateway has sent to other gateways since its start."""
         self.answered = 0
@@ -226,9 +230,12 @@ class NatsFabric:
                     raise DeviceOffline("the device is offline: this gateway has no connection to the gateway that drives it")
                 self.asked += 1
                 refusal = _LATE
-                return await ask_holder(self._subject(shard), deadline - self._clock.now())
+                return await ask_holder(self._subject(shard), min(deadline - self._clock.now(), LONGEST_WAIT))
             except (TimeoutError, ConnectionError):
                 pass
+            except NotAMessage as error:
+                self._not_valid.warn(error)
+                raise Internal(_NOT_VALID) from None
             except (NoRespondersError, NotHeld):
                 if not await self._is_moving(shard):
                     raise DeviceOffline(_NOBODY) from None
@@ -240,46 +247,43 @@ class NatsFabric:
         answer = decode_answer(await self._connection.request(subject, encode(question), seconds))
         if not isinstance(answer, Reported):
             _refuse(answer)
+        if (answer.report.plant_id, answer.report.module_id) != (question.plant_id, question.module_id):
+            raise NotAMessage("the report is about another module")
         return answer.report
 
     async def _request_picture(self, subject: str, question: TakePicture) -> Picture:
         """Ask for a picture. If the picture is too large for one message, it comes in several messages."""
-        inbox, messages = await self._connection.open_inbox()
-        try:
-            async with asyncio.timeout(question.left + LEEWAY):
-                await self._connection.publish(subject, encode(question), inbox)
-                first = await messages.next_msg(None)
-                if first.headers is not None and first.headers.get("Status") == _NO_RESPONDERS:
-                    raise NoRespondersError
-                answer = decode_answer(first.data)
-                if not isinstance(answer, Pictured):
-                    _refuse(answer)
-                content = bytearray(answer.content)
-                for _ in range(answer.parts):
-                    content += (await messages.next_msg(None)).data
-                    if len(content) > _LARGEST_PICTURE:
-                        raise Internal(_NOT_VALID)
-        finally:
-            await self._connection.close_subscription(messages)
-        return Picture(answer.media_type, bytes(content))
+        async with asyncio.timeout(question.left + LEEWAY), self._connection.open_inbox() as inbox:
+            await self._connection.publish(subject, encode(question), inbox.subject)
+            answer = decode_answer(await inbox.receive())
+            if not isinstance(answer, Pictured):
+                _refuse(answer)
+            return await join_picture(answer, inbox.receive)
 
     # questions of other gateways
 
     async def _on_question(self, message: Msg) -> None:
+        if not message.reply:
+            return  # Nobody waits for the answer.
         received = self._clock.now() - self._stalls.seconds()
+        try:
+            question = decode_question(message.data)
+        except NotAMessage as error:
+            self._not_valid.warn(error)
+            await self._send(message.reply, refuse(Internal("the question is not valid")))
+            return
         if len(self._answering) >= _MOST_ANSWERING:
             await self._send(message.reply, refuse(DeviceTimeout("too many questions of other gateways are waiting")))
         else:
-            self._begin(self._answer(message, received))
+            self._begin(self._answer(question, message.reply, received))
 
-    async def _answer(self, message: Msg, received: float) -> None:
+    async def _answer(self, question: Question, reply: str, received: float) -> None:
         self.answered += 1
         try:
-            question = decode_question(message.data)
             if isinstance(question, TakePicture):
                 picture = await self._local.take_picture(question.plant_id, question.module_id, received + question.left)
                 first, parts = split_picture(picture, self._connection.max_payload - _ENVELOPE)
-                await self._send(message.reply, first, *parts)
+                await self._send(reply, first, *parts)
                 return
             if isinstance(question, Execute):
                 order = question.order(received)
@@ -287,14 +291,14 @@ class NatsFabric:
                 await self._spread(max(0.0, order.deadline - self._clock.now()))
             else:
                 report = await self._local.read(question.plant_id, question.module_id, received + question.left)
-            await self._send(message.reply, Reported(report))
+            await self._send(reply, Reported(report))
         except NotHeld:
-            await self._send(message.reply, Elsewhere())
+            await self._send(reply, Elsewhere())
         except Fault as fault:
-            await self._send(message.reply, refuse(fault))
+            await self._send(reply, refuse(fault))
         except Exception as error:
-            _log.error("question of another gateway failed", subject=message.subject, exc_info=error)
-            await self._send(message.reply, refuse(Internal("the gateway that drives the device failed")))
+            _log.error("question of another gateway failed", plant_id=question.plant_id, exc_info=error)
+            await self._send(reply, refuse(Internal("the gateway that drives the device failed")))
 
     async def _send(self, reply: str, answer: Answer, *parts: bytes) -> None:
         try:
@@ -302,7 +306,7 @@ class NatsFabric:
             for part in parts:
                 await self._connection.publish(reply, part)
         except ConnectionError as error:
-            _log.warning("answer not sent to the gateway that asked", reason=str(error))
+            self._not_sent.warn(error)
 
 
 def _refuse(answer: Answer) -> NoReturn:

@@ -1,17 +1,24 @@
 """Messages about the progress of gateways in the change feed (services/cluster/propagation.py)."""
 
 import asyncio
+import re
 import secrets
 from collections.abc import Callable
+from typing import Annotated
 
 import msgspec
 import structlog
 from nats.aio.msg import Msg
 
+from domogate.common.limited_log import LimitedLog
 from domogate.domain.ids import Id
 from domogate.fabric.connection import NatsConnection
+from domogate.fabric.messages import NotAMessage, decode
 
 _log = structlog.get_logger(__name__)
+
+_MOST_SENDING = 1_000
+_LARGEST = 1_024
 
 
 class Progress(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -22,7 +29,7 @@ class Progress(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """
 
     sender: str
-    cursor: int
+    cursor: Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -36,20 +43,31 @@ class NatsProgress:
         self._connection = connection
         self._questions = f"{cluster}.progress"
         self._inbox = f"{cluster}.progress.{secrets.token_hex(8)}"
+        self._is_inbox = re.compile(re.escape(self._questions) + r"\.[0-9a-f]{16}").fullmatch
         self._sending: set[asyncio.Task[None]] = set()
+        self._not_valid = LimitedLog(_log, "messages about the progress of gateways are not valid")
 
     async def start(self, on_question: Callable[[str, int], None], on_answer: Callable[[Id, int], None]) -> None:
         async def take_question(message: Msg) -> None:
-            question = _decode(message.data)
-            if question.sender != self._inbox:
+            question = self._decode(message)
+            # An answer is sent only to a gateway, never to another subject that a stranger names.
+            if question is not None and question.sender != self._inbox and self._is_inbox(question.sender):
                 on_question(question.sender, question.cursor)
 
         async def take_answer(message: Msg) -> None:
-            answer = _decode(message.data)
-            on_answer(Id(answer.sender), answer.cursor)
+            answer = self._decode(message)
+            if answer is not None:
+                on_answer(Id(answer.sender), answer.cursor)
 
         await self._connection.subscribe(self._questions, take_question)
         await self._connection.subscribe(self._inbox, take_answer)
+
+    def _decode(self, message: Msg) -> Progress | None:
+        try:
+            return decode(_decode, message.data, _LARGEST)
+        except NotAMessage as error:
+            self._not_valid.warn(error)
+            return None
 
     def ask(self, cursor: int) -> None:
         self._send(self._questions, Progress(self._inbox, cursor))
@@ -58,6 +76,8 @@ class NatsProgress:
         self._send(asker, Progress(member_id, cursor))
 
     def _send(self, subject: str, progress: Progress) -> None:
+        if len(self._sending) >= _MOST_SENDING:
+            return  # Messages may be lost. The gateway that asked asks again.
         task = asyncio.ensure_future(self._publish(subject, _encode(progress)))
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)

@@ -12,6 +12,7 @@ from typing import Annotated
 import msgspec
 import structlog
 
+from domogate.common.limited_log import LimitedLog
 from domogate.domain.ids import new_id
 from domogate.identity.rates import Rate, RateWindow, RateWindows, parse_rate
 from domogate.ports import Clock
@@ -30,9 +31,9 @@ Such a message has about 150 kB. NATS servers refuse messages that are larger th
 class KeyCount(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The number of requests that a gateway has admitted for a key. `key` is the id of the subscription, not the secret."""
 
-    key: str
-    rate: str
-    number: Annotated[int, msgspec.Meta(ge=1)]
+    key: Annotated[str, msgspec.Meta(max_length=100)]
+    rate: Annotated[str, msgspec.Meta(max_length=20)]
+    number: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
 
 
 class RateMessage(msgspec.Struct, frozen=True, array_like=True):
@@ -59,6 +60,7 @@ class RateSharing:
         self._sender = new_id()
         self._unsent: Counter[tuple[str, Rate]] = Counter()
         self._timer: asyncio.TimerHandle | None = None
+        self._not_valid = LimitedLog(_log, "messages about rates are not valid")
         windows.on_admitted = self._note
 
     def _note(self, window: RateWindow) -> None:
@@ -74,12 +76,12 @@ class RateSharing:
             self._publish(_encode(RateMessage(self._sender, tuple(counts[start : start + _MOST_IN_A_MESSAGE]))))
 
     def receive(self, content: bytes) -> None:
-        """Count the requests that another gateway reports in this message."""
+        """Count the requests that another gateway reports in this message. A message that is not valid is ignored."""
         try:
             message = _decode(content)
             counts = [(each.key, parse_rate(each.rate), each.number) for each in message.counts]
-        except ValueError as error:
-            _log.warning("a message about rates is not valid", reason=str(error))
+        except (ValueError, RecursionError) as error:
+            self._not_valid.warn(error)
             return
         if message.sender != self._sender:
             now = self._clock.now()

@@ -11,6 +11,9 @@ _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 # A window has at most this number of slices, so the memory of a key does not grow with its rate.
 _SLICES = 1_000
 
+_MOST_KEYS = 100_000
+"""The number of keys for which the requests of other gateways are counted. A stranger could send any number of keys."""
+
 
 class Rate(NamedTuple):
     """At most `amount` requests in any period of `seconds`."""
@@ -118,6 +121,8 @@ class RateWindows:
         """Count requests that another gateway has admitted. They are ignored if the key has another rate here."""
         window = self._windows.get(key)
         if window is None:
+            if len(self._windows) >= _MOST_KEYS:
+                return
             window = self.find(key, rate)
         if window.rate == rate:
             window.count(now)

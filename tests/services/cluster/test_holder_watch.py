@@ -55,6 +55,15 @@ class TestAHolderThatDoesNotAnswer:
         await asyncio.sleep(3)
         assert await watch.is_moving(SHARD), "later it may have died"
 
+    @pytest.mark.parametrize("everybody", [False, True])
+    async def test_and_gets_no_messages_is_offline_at_once(
+        self, cluster: TestCluster, watch: HolderWatch, everybody: bool
+    ) -> None:
+        for member in cluster.members:
+            member.messenger.is_cut = everybody or SHARD in member.shards
+        await asyncio.sleep(1.5)  # Each member has told the database the state of its connection.
+        assert await wait_until(watch, False) == 0
+
     async def test_and_died_is_waited_for_until_the_next_holder(self, cluster: TestCluster, watch: HolderWatch) -> None:
         holder, other = sorted(cluster.members, key=lambda member: SHARD not in member.shards)
         cluster.kill(holder)

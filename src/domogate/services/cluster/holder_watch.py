@@ -3,19 +3,20 @@
 import asyncio
 import time
 from collections.abc import Callable
+from math import inf
 
 import structlog
 
 from domogate.domain.ids import Id
 from domogate.domain.shards import choose_member
-from domogate.ports import LeaseStore, ShardMap
+from domogate.ports import LeaseStore, MessageLink, ShardMap
 from domogate.services.cluster.links import list_sharing
 from domogate.services.cluster.membership import LeaseTimes
 
 _log = structlog.get_logger(__name__)
 
-_PAUSE = 0.1
-"""In seconds. All requests that begin to wait within this time share one query of the database."""
+_FRESH = 0.1
+"""In seconds. All requests that ask within this time share one query of the database."""
 _FORGET = 2.0
 """In seconds. If no request asks about a shard for this time, the next request counts as the first one."""
 
@@ -42,12 +43,14 @@ class HolderWatch:
         self._silent: dict[int, _Silence] = {}
         """For each shard whose holder did not answer: the times of the questions without an answer."""
         self._looking: asyncio.Task[ShardMap | None] | None = None
+        self._looked_at = -inf
 
     async def is_moving(self, shard: int) -> bool:
         """Return whether a request should wait, because the shard will soon have another holder.
 
-        Return False if the holder is alive and should keep the shard, but has been silent for the time of a renewal. Such a
-        holder cannot be reached, so waiting does not help. Also return False if the database does not answer.
+        Return False at once if the holder should keep the shard, and has told the database that it gets no messages. Return
+        False if such a holder has told nothing, but is still alive a renewal later. In both cases the holder cannot be reached,
+        so waiting does not help. Also return False if the database does not answer.
         """
         shown = await self._look()
         if shown is None:
@@ -57,26 +60,25 @@ class HolderWatch:
             return True
         if choose_member(shard, list_sharing(shown.members)) != holder.member.id:
             return True
+        if holder.link is not MessageLink.CONNECTED:
+            return False
         now = self._monotonic()
         silence = self._silent.get(shard)
         if silence is None or silence.holder_id != holder.member.id or now - silence.last > _FORGET:
             silence = self._silent[shard] = _Silence(holder.member.id, now)
         silence.last = now
-        renewed_at = now - (self._times.lease - holder.lease_left)
+        renewed_at = self._looked_at - (self._times.lease - holder.lease_left)
         return renewed_at < silence.first + self._times.renewal
 
     async def _look(self) -> ShardMap | None:
-        if self._looking is None:
+        """Return the holders as they were at most `_FRESH` seconds ago. Return None if the database does not answer."""
+        now = self._monotonic()
+        if self._looking is None or (self._looking.done() and now - self._looked_at >= _FRESH):
             self._looking = asyncio.create_task(self._read(), name="look at the holders of shards")
+            self._looked_at = now
         return await asyncio.shield(self._looking)
 
     async def _read(self) -> ShardMap | None:
-        """Wait a short time for other requests, and read the holders once for all these requests.
-
-        Return None if the database does not answer.
-        """
-        await asyncio.sleep(_PAUSE)
-        self._looking = None
         try:
             return await self._leases.read_map()
         except Exception as error:

@@ -139,8 +139,8 @@ class Propagation:
         return True
 
     def on_answer(self, member_id: Id, cursor: int) -> None:
-        """Called when another gateway has applied all changes up to this cursor."""
-        if cursor >= self._asked:
+        """Called when another gateway has applied all changes up to this cursor. Ids of unknown members are ignored."""
+        if cursor >= self._asked and member_id in self._list_others():
             self._silent.discard(member_id)
             self._answered.add(member_id)
             self._progress.set()
