@@ -1,7 +1,6 @@
 """Builds the parts that make a gateway a member of a cluster, and starts and stops them in order."""
 
 import socket
-import time
 from collections.abc import Collection
 
 from domogate import __version__
@@ -26,8 +25,6 @@ from domogate.services.cluster import (
 from domogate.settings import Settings
 from domogate.stores import SqlStore
 from domogate.stores.leases import open_leases
-
-_QUESTIONS_FOR_TIME = 5
 
 
 class Cluster:
@@ -103,13 +100,8 @@ class Cluster:
         self._rates = RateSharing(windows, self._clock, self._nats.publish_usage)
 
     async def prepare(self) -> None:
-        """Set the clock to the time of the database. This must be done before the clock is used.
-
-        The database is asked several times: the fastest answer gives the most exact time.
-        """
-        for _ in range(_QUESTIONS_FOR_TIME):
-            asked_at = time.monotonic()
-            self._clock.adjust(await self._leases.read_time(), asked_at, time.monotonic())
+        """Set the clock to the time of the database. This must be done before the clock is used."""
+        await self._clock.set_by(self._leases.read_time)
 
     async def start(self, work: ShardDriver) -> None:
         """Join the cluster. From now on this gateway drives its share of the plants. Raises OtherCluster."""

@@ -1,7 +1,7 @@
 """The parts that the command line needs, without a server."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from domogate.app.parts import (
 )
 from domogate.identity.hashing import PasswordHasher
 from domogate.identity.rotation import KeyRotation, rotate_keys
-from domogate.ports import Clock, Hasher, ShardMap, Signer, Store
+from domogate.ports import Clock, Hasher, LeaseStore, ShardMap, Signer, Store
 from domogate.services.audit import AuditLog
 from domogate.services.people import People
 from domogate.services.plants.fault_injection import FaultInjector
@@ -55,11 +55,12 @@ async def open_tools(settings: Settings, *, create: bool = True) -> AsyncIterato
     The URL in links and tokens is the setting `public_url` or, without this setting, the URL of the gateway that started last.
     Without `create`, the data folder is not created. The folder may be missing if the database is on a server.
     """
-    clock = SystemClock()
+    clock, set_clock = _open_clock(settings)
     store = open_store(settings, clock, gateway=False, create=create)
     hasher = PasswordHasher()
     await store.start()
     try:
+        await set_clock()
         address = settings.public_url or await store.find_address()
         settings = msgspec.structs.replace(settings, public_url=address)
         keyring = build_keyring(settings, store, clock)
@@ -141,14 +142,46 @@ async def restore_backup(settings: Settings, backup: Path) -> None:
     await asyncio.to_thread(restore, backup, target)
 
 
-async def read_shard_map(settings: Settings) -> ShardMap | None:
-    """Return the members of the cluster and the holders of shards. Return None if the database is not PostgreSQL."""
-    if settings.database is None or find_database_file(settings) is not None:
-        return None
+def _open_clock(settings: Settings) -> tuple[Clock, Callable[[], Awaitable[None]]]:
+    """Return the clock of the gateways on this store (Decision 0096), and a function that sets this clock.
+
+    The gateways of a PostgreSQL database use the clock of the database. Other gateways use the clock of their machine.
+    """
+    if not _is_on_server(settings):
+        return SystemClock(), _do_nothing
+    from domogate.services.cluster import ClusterClock  # Commands on SQLite do not need this import.
+
+    clock = ClusterClock(SystemClock())
+
+    async def set_clock() -> None:
+        async with _open_leases(settings) as leases:
+            await clock.set_by(leases.read_time)
+
+    return clock, set_clock
+
+
+async def _do_nothing() -> None: ...
+
+
+def _is_on_server(settings: Settings) -> bool:
+    return settings.database is not None and find_database_file(settings) is None
+
+
+@asynccontextmanager
+async def _open_leases(settings: Settings) -> AsyncIterator[LeaseStore]:
     from domogate.stores.leases import open_leases  # Commands on SQLite do not need this import.
 
+    assert settings.database is not None
     leases = open_leases(settings.database)
     try:
-        return await leases.read_map()
+        yield leases
     finally:
         await leases.stop()
+
+
+async def read_shard_map(settings: Settings) -> ShardMap | None:
+    """Return the members of the cluster and the holders of shards. Return None if the database is not PostgreSQL."""
+    if not _is_on_server(settings):
+        return None
+    async with _open_leases(settings) as leases:
+        return await leases.read_map()

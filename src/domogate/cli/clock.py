@@ -1,4 +1,4 @@
-"""`domogate clock …`: the time that the gateway last saw, compared with the clock of this machine."""
+"""`domogate clock …`: the time that the gateway last saw, compared with the clock that the gateway uses."""
 
 import typer
 
@@ -29,7 +29,7 @@ async def show(settings: Settings, as_json: AsJson = False) -> None:
 
 @command(commands, "confirm")
 async def confirm(settings: Settings) -> None:
-    """Confirm that the clock of this machine is right, for example after the gateway was off for a long time.
+    """Confirm that the clock is right, for example after the gateway was off for a long time.
 
     A running gateway prunes old data again within a minute.
     """

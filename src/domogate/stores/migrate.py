@@ -1,6 +1,5 @@
 """Migrates a database to the revision of this code when it is opened."""
 
-import time
 from pathlib import Path
 
 import structlog
@@ -18,6 +17,9 @@ The migrations after this revision only add tables and columns.
 """
 
 _log = structlog.get_logger(__name__)
+
+# Only the clock of the database is used here: the clock of this machine may be wrong (Decision 0096).
+_COUNT_RUNNING = text("SELECT count(*) FROM gateways WHERE seen_at > extract(epoch FROM clock_timestamp()) - :alive")
 
 
 class DatabaseTooNew(RuntimeError):
@@ -53,8 +55,7 @@ def _check_unused(database: Database, connection: Connection, revision: str) -> 
     """Raises DatabaseInUse if a gateway on another machine may still use the database."""
     if database.is_local or not inspect(connection).has_table("gateways"):
         return
-    seen_after = {"time": time.time() - ALIVE}
-    running = connection.execute(text("SELECT count(*) FROM gateways WHERE seen_at > :time"), seen_after).scalar()
+    running = connection.execute(_COUNT_RUNNING, {"alive": ALIVE}).scalar()
     if running:
         raise DatabaseInUse(
             f"this database is at revision {revision}, and {running} of its gateways still ran {ALIVE:.0f} seconds ago. "

@@ -1,9 +1,11 @@
 """The clock of a cluster: all gateways use the time of the database, so their times agree."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from domogate.ports import Clock
+
+_QUESTIONS = 5
 
 
 class ClusterClock:
@@ -19,6 +21,15 @@ class ClusterClock:
 
     def now(self) -> float:
         return self._monotonic() + self._offset
+
+    async def set_by(self, read_time: Callable[[], Awaitable[float]]) -> None:
+        """Set this clock to the time of the database.
+
+        The database is asked several times: the fastest answer gives the most exact time.
+        """
+        for _ in range(_QUESTIONS):
+            asked_at = self._monotonic()
+            self.adjust(await read_time(), asked_at, self._monotonic())
 
     def adjust(self, said: float, asked_at: float, answered_at: float) -> None:
         """Correct this clock. The database said the time `said` between these two times of the monotonic clock.
