@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import pytest
 from hypothesis import given
@@ -107,24 +108,21 @@ def good_history() -> History:
 
 
 Events = list[tuple[int, str]]
+T = TypeVar("T")
+
+
+def edit_one(items: Sequence[T], number: int, edit: Callable[[T], T]) -> list[T]:
+    edited = list(items)
+    edited[number] = edit(edited[number])
+    return edited
 
 
 def break_change(number: int, edit: Callable[[StoredChange], StoredChange]) -> Callable[[History], History]:
-    def apply(good: History) -> History:
-        changes = list(good.changes)
-        changes[number] = edit(changes[number])
-        return replace(good, changes=changes)
-
-    return apply
+    return lambda good: replace(good, changes=edit_one(good.changes, number, edit))
 
 
 def break_device(number: int, edit: Callable[[DeviceOrder], DeviceOrder]) -> Callable[[History], History]:
-    def apply(good: History) -> History:
-        orders = list(good.device_orders)
-        orders[number] = edit(orders[number])
-        return replace(good, device_orders=orders)
-
-    return apply
+    return lambda good: replace(good, device_orders=edit_one(good.device_orders, number, edit))
 
 
 def edit_events(listener: Listener, edit: Callable[[Events], Events]) -> Listener:

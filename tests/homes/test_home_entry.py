@@ -9,6 +9,7 @@ from domogate.domain.limits import Limits
 from domogate.domain.people import HOME_SCOPE, GrantType, Scope, Standing, TokenKind
 from domogate.homes.surface import SURFACE
 from domogate.http_api.operations import Operation
+from domogate.ports import OrderFilter
 from support.clocks import NOW
 from support.home_setup import WEBHOOK, HomeApi
 from support.hostile_requests import Attack, send_hostile_requests
@@ -45,7 +46,7 @@ def path_of(operation: Operation, **ids: str) -> str:
 async def everything(api: HomeApi) -> bytes:
     """Everything that an operation could change."""
     store = api.env.store
-    orders = await store.list_orders(None, None, None, None, 100)
+    orders = await store.list_orders(OrderFilter(), 100)
     people = (ANNA, BRUNO, CARLA)
     grants = [await store.list_grants(user.id) for user in people]
     favourites = [await store.find_favourites(user.id, HOUSE.id) for user in people]

@@ -15,7 +15,7 @@ from domogate.domain.plants import Floor, Topology
 from domogate.http_api.operations import Operation
 from domogate.management import safety
 from domogate.management.surface import SURFACE
-from domogate.ports import DriverConnection
+from domogate.ports import DriverConnection, LogbookFilter, OrderFilter
 from support.clocks import NOW
 from support.hostile_requests import Attack, send_hostile_requests
 from support.management_setup import ManagementApi
@@ -109,8 +109,8 @@ async def everything(api: ManagementApi) -> bytes:
     store = api.env.store
     estate = await store.export_estate()
     logins = [(await store.list_sessions(user.id), await store.list_passkeys(user.id)) for user in estate.users]
-    orders, faults = await store.list_orders(None, None, None, None, 100), await store.list_injections()
-    logged, webhooks = await store.list_logbook(SITE.id, limit=100), await store.list_webhooks()
+    orders, faults = await store.list_orders(OrderFilter(), 100), await store.list_injections()
+    logged, webhooks = await store.list_logbook(SITE.id, LogbookFilter(), 100), await store.list_webhooks()
     brokers = await store.list_connections()
     return msgspec.json.encode([estate, await store.list_signing_keys(), logins, orders, faults, logged, webhooks, brokers])
 

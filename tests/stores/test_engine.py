@@ -14,6 +14,7 @@ from domogate.domain.commands import Order, OrderEnd, OrderState, SetLight
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.plants import Topology
 from domogate.domain.states import Reading, Report, Unit
+from domogate.ports import OrderFilter
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.engine import chunked
 from domogate.stores.opening import open_database
@@ -142,7 +143,7 @@ class TestQueries:
         )
         await store.end_overdue_orders(NOW)
         await store.find_order("1")
-        await store.list_orders(HOUSE.id, LAMP.id, OrderState.SENT, NOW, 10)
+        await store.list_orders(OrderFilter(HOUSE.id, LAMP.id, OrderState.SENT), 10, NOW)
         watt = ("power", Reading(1.0, Unit.WATT, NOW))
         await store.record([Report(HOUSE.id, LAMP.id, NOW, readings=(watt,))])
         await store.list_readings(LAMP.id, 0, NOW, 10)

@@ -16,7 +16,7 @@ import domogate.stores
 from domogate.domain.people import Client, Grant, GrantType, User
 from domogate.domain.plants import Invitation
 from domogate.domain.states import Reading, Report, Unit
-from domogate.ports import StoredState, UnnamedDrivers
+from domogate.ports import LogbookFilter, StoredState, UnnamedDrivers
 from domogate.stores import DatabaseTooNew, SqlStore, sqlite_url
 from domogate.stores.migrate import HEAD, find_revision, upgrade
 from domogate.stores.opening import open_database
@@ -168,7 +168,7 @@ class TestNamedDrivers:
         finally:
             database.close()
         store = await open_store(empty_database_url)
-        entries = await store.list_logbook(HOUSE.id, limit=10)
+        entries = await store.list_logbook(HOUSE.id, LogbookFilter(), 10)
         assert [(one.entry.kind, one.entry.simulated) for one in entries] == [("failure", True), ("note", False)]
 
 

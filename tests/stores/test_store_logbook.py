@@ -13,6 +13,7 @@ from domogate.domain.logbook import LogbookEntry, LogbookKind
 from domogate.domain.plants import ControllerDetail, Module, Topology, UnitDetail
 from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure, FailureType
 from domogate.domain.states import EmergencyState, LightState, Report
+from domogate.ports import LogbookFilter
 from domogate.stores import SqlStore
 from domogate.stores.engine import Transaction
 from support.clocks import NOW, ManualClock
@@ -61,7 +62,7 @@ def report(state: EmergencyState | None, at: float = NOW, module: Module = UNIT,
 
 
 async def entries(store: SqlStore, **wanted: Any) -> list[LogbookEntry]:
-    return [one.entry for one in await store.list_logbook(SITE.id, limit=1000, **wanted)]
+    return [one.entry for one in await store.list_logbook(SITE.id, LogbookFilter(**wanted), 1000)]
 
 
 async def kinds(store: SqlStore) -> list[str]:
@@ -120,7 +121,7 @@ class TestWhatUnitsReport:
 
     async def test_nothing_is_logged_of_other_kinds(self, site: SqlStore) -> None:
         await site.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=False), reachable=False)])
-        assert await site.list_logbook(HOUSE.id, limit=10) == []
+        assert await site.list_logbook(HOUSE.id, LogbookFilter(), 10) == []
 
     async def test_a_report_that_is_lost_leaves_no_entry(self, open_store: OpenStore, database_url: str) -> None:
         class FailingStore(SqlStore):
@@ -264,12 +265,12 @@ class TestListing:
         assert [entry.words for entry in await entries(site, kinds=wanted)] == ["0", "2", "3"]
 
     async def test_page_by_page(self, site: SqlStore, written: list[int]) -> None:
-        first = await site.list_logbook(SITE.id, limit=3)
-        rest = await site.list_logbook(SITE.id, after=first[-1].number, limit=3)
+        first = await site.list_logbook(SITE.id, LogbookFilter(), 3)
+        rest = await site.list_logbook(SITE.id, LogbookFilter(), 3, first[-1].number)
         assert [one.number for one in (*first, *rest)] == written
 
     async def test_of_a_plant_that_is_not_there(self, site: SqlStore) -> None:
-        assert await site.list_logbook(Id("nowhere"), limit=5) == []
+        assert await site.list_logbook(Id("nowhere"), LogbookFilter(), 5) == []
 
 
 class TestCost:

@@ -9,6 +9,7 @@ import pytest
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState, SetThermostat, SwitchPlug
 from domogate.domain.events import StateChanged
 from domogate.domain.states import LightState, PlugState, Report
+from domogate.ports import OrderFilter
 from domogate.stores import SqlStore, orders
 from support.clocks import NOW
 from support.stored_orders import DEADLINE, an_order, confirmed
@@ -154,9 +155,7 @@ class TestSettling:
         assert await store.end_overdue_orders(DEADLINE - 0.001) == 0
         assert await store.end_overdue_orders(DEADLINE) == 2
         assert await store.end_overdue_orders(DEADLINE) == 0
-        found = {
-            record.order.id: (record.state, record.ended_at) for record in await store.list_orders(None, None, None, None, 9)
-        }
+        found = {record.order.id: (record.state, record.ended_at) for record in await store.list_orders(OrderFilter(), 9)}
         assert found == {
             "queued": (OrderState.EXPIRED, DEADLINE),
             "sent": (OrderState.UNKNOWN, DEADLINE),
@@ -171,7 +170,7 @@ class TestSettling:
         await store.end_overdue_orders(DEADLINE)
         assert not await store.mark_sent(HOUSE.id, "queued", NOW)
         await store.end_order(HOUSE.id, confirmed("sent"))
-        assert [record.state for record in await store.list_orders(None, None, None, None, 9)] == [
+        assert [record.state for record in await store.list_orders(OrderFilter(), 9)] == [
             OrderState.UNKNOWN,
             OrderState.EXPIRED,
         ]
@@ -204,15 +203,15 @@ class TestListing:
     async def test_the_newest_first_of_those_that_match_all(
         self, listed: SqlStore, plant: Any, module: Any, state: Any, before: Any, limit: int, expected: str
     ) -> None:
-        found = await listed.list_orders(plant, module, state, before, limit)
+        found = await listed.list_orders(OrderFilter(plant, module, state), limit, before)
         assert "".join(record.order.id for record in found) == expected
 
     async def test_pages_lose_none_of_those_queued_at_the_same_time(self, store: SqlStore) -> None:
         await store.add_orders([an_order(f"b{n}") for n in range(5)], NOW + 1, sent=False)
         await store.add_orders([an_order("a")], NOW, sent=False)
-        first = await store.list_orders(HOUSE.id, None, None, None, 2)
+        first = await store.list_orders(OrderFilter(HOUSE.id), 2)
         assert [record.order.id for record in first] == ["b4", "b3", "b2", "b1", "b0"]
-        second = await store.list_orders(HOUSE.id, None, None, first[-1].queued_at, 2)
+        second = await store.list_orders(OrderFilter(HOUSE.id), 2, first[-1].queued_at)
         assert [record.order.id for record in second] == ["a"]
 
 
@@ -228,7 +227,7 @@ class TestPruning:
             await store.end_order(HOUSE.id, confirmed(f"{n}"))
         await store.end_order(HOUSE.id, confirmed("new", NOW + 101))
         await store.prune_orders(NOW + 50)
-        assert {record.order.id for record in await store.list_orders(None, None, None, None, 9)} == {"open", "new"}
+        assert {record.order.id for record in await store.list_orders(OrderFilter(), 9)} == {"open", "new"}
 
 
 class TestMerging:
@@ -279,5 +278,5 @@ class TestMerging:
             return_exceptions=True,
         )
         assert [type(result) for result in results] == [ValueError, type(None)]
-        states = {record.order.id: record.state for record in await filled_store.list_orders(None, None, None, None, 9)}
+        states = {record.order.id: record.state for record in await filled_store.list_orders(OrderFilter(), 9)}
         assert states == {"one": OrderState.SENT, "two": OrderState.CONFIRMED}

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from domogate.domain.commands import OrderEnd, OrderRecord, OrderState
+from domogate.ports import OrderFilter
 from domogate.stores import SqlStore, sqlite_url
 from support.clocks import NOW, ManualClock
 from support.examples import examples
@@ -85,7 +86,7 @@ class TestAsIfOneAfterTheOther:
             for at_once in rounds:
                 expected = [getattr(model, step[0])(*step[1:]) for step in at_once]
                 assert await asyncio.gather(*(self._call(store, *step) for step in at_once)) == expected
-                listed = await store.list_orders(None, None, None, None, 10)
+                listed = await store.list_orders(OrderFilter(), 10)
                 assert {record.order.id: record for record in listed} == model.records
         finally:
             await store.end_overdue_orders(DEADLINE)

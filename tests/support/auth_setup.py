@@ -27,7 +27,7 @@ from domogate.identity.passkeys import WebAuthnVerifier
 from domogate.identity.relying_party import find_relying_party
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
-from domogate.services.authorization import Authorization
+from domogate.services.authorization import Authorization, Lifetimes
 from domogate.services.people import LINK_PATH, LoginThrottle, Passkeys, SecondFactor, Sessions
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.webhooks.administration import WebhookAdministration
@@ -127,6 +127,7 @@ class AuthSetup:
             verifier,
             self.clock,
             issuer=issuer,
+            lifetimes=Lifetimes(),
         )
         return auth.build(
             signer=self.signer, authorization=authorization, sessions=self.sessions, pages=self.pages, issuer=issuer

@@ -14,7 +14,7 @@ from domogate.domain.plants import Member, Module, Plant, PlantStatus, PlantType
 from domogate.domain.reachability import Absence
 from domogate.domain.safety import SpareParts
 from domogate.domain.states import Reading, Report
-from domogate.ports import Listener, StoredPlant, StoredState
+from domogate.ports import Listener, OrderFilter, StoredPlant, StoredState
 from support.devices import make_id
 
 
@@ -169,20 +169,12 @@ class FakeStore:
         await asyncio.sleep(0)
         return self.orders.get(order_id)
 
-    async def list_orders(
-        self,
-        plant_id: Id | None,
-        module_id: Id | None,
-        state: OrderState | None,
-        before: float | None,
-        limit: int,
-        *,
-        only_open: bool = False,
-    ) -> Sequence[OrderRecord]:
+    async def list_orders(self, wanted: OrderFilter, limit: int, before: float | None = None) -> Sequence[OrderRecord]:
         await asyncio.sleep(0)
         # As in the store, orders that were queued at the same time are sorted by their id, as text.
         newest_first = sorted(self.orders.values(), key=lambda record: (record.queued_at, record.order.id), reverse=True)
-        return [one for one in newest_first if state in (None, one.state) and not (only_open and one.ended_at)][:limit]
+        listed = (one for one in newest_first if wanted.state in (None, one.state))
+        return [one for one in listed if not (wanted.only_open and one.ended_at)][:limit]
 
     # faults on demand
 

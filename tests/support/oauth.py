@@ -24,7 +24,7 @@ from domogate.domain.people import MANAGE_SCOPE, Client, GrantType, Scope, User
 from domogate.identity.hashing import PasswordHasher
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
-from domogate.services.authorization import Authorization
+from domogate.services.authorization import Authorization, Lifetimes
 from domogate.services.authorization.consents import Incomplete, Question
 from domogate.services.people import LoggedIn, LoginComplete, LoginThrottle, Sessions
 from domogate.services.rights.identity_cache import IdentityCache
@@ -134,7 +134,7 @@ class Provider:
         self.ledger = RecordedAudit()
         identities = IdentityCache(store)
         self.authorization = Authorization(
-            store, identities, self.signer, self.verifier, clock, issuer=ISSUER, audit=self.ledger
+            store, identities, self.signer, self.verifier, clock, issuer=ISSUER, lifetimes=Lifetimes(), audit=self.ledger
         )
         self.pages: Any = PlainPages() if pages is None else pages
         store.listen(self.keyring.apply)

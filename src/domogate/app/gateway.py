@@ -42,7 +42,7 @@ from domogate.identity.hashing import PasswordHasher
 from domogate.identity.tokens import TokenVerifier
 from domogate.ports import Clock
 from domogate.services.audit import AuditLog
-from domogate.services.authorization import Authorization
+from domogate.services.authorization import Authorization, Lifetimes
 from domogate.services.authorization.origins import Origins
 from domogate.services.clock_check import ClockCheck
 from domogate.services.cluster import ShardWork
@@ -303,11 +303,13 @@ class Gateway:
             self.clock,
             issuer=settings.auth_url,
             audit=self.audit,
-            access_lifetime=settings.access_token_lifetime,
-            id_lifetime=settings.id_token_lifetime,
-            code_lifetime=settings.code_lifetime,
-            refresh_lifetime=settings.refresh_token_lifetime,
-            refresh_grace=settings.refresh_grace,
+            lifetimes=Lifetimes(
+                access=settings.access_token_lifetime,
+                id=settings.id_token_lifetime,
+                code=settings.code_lifetime,
+                refresh=settings.refresh_token_lifetime,
+                refresh_grace=settings.refresh_grace,
+            ),
         )
         pages = Pages(
             self.sessions,

@@ -10,7 +10,7 @@ import msgspec
 from domogate.app.parts import SystemClock, find_database_file, open_store
 from domogate.app.single_gateway import GatewayRuns, only_gateway
 from domogate.domain.ids import Id
-from domogate.ports import Store
+from domogate.ports import OrderFilter, Store
 from domogate.services.audit import AuditTrail
 from domogate.settings import Settings
 from domogate.stores import Move, Moved, MoveRefused, sqlite_url
@@ -152,7 +152,7 @@ def _about_plant(plant_id: Id, module_ids: Sequence[Id]) -> dict[str, _Ask]:
 
     return {
         "events of a plant": lambda store: store.list_newest_of(plant_id, _MOST),
-        "orders of a plant": lambda store: store.list_orders(plant_id, None, None, None, _MOST),
+        "orders of a plant": lambda store: store.list_orders(OrderFilter(plant_id), _MOST),
         "places of modules": lambda store: store.find_places(module_ids),
         "plant": find_plant,
         "readings": list_readings,

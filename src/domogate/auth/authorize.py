@@ -25,14 +25,14 @@ from domogate.auth.authorization_request import (
     find_return,
     parse_request,
 )
+from domogate.auth.browser_endpoint import BrowserEndpoint
 from domogate.auth.forms import Pairs, address_of, parse_pairs, read_pairs
-from domogate.auth.pages import COOKIE, Pages
 from domogate.auth.redirects import see_other, send_back
 from domogate.domain.people import Client
-from domogate.services.authorization import Authorization, OAuthError, OAuthFault
+from domogate.services.authorization import OAuthError, OAuthFault
 from domogate.services.authorization.consents import Choice, Incomplete, Question
 from domogate.services.authorization.scopes import for_person
-from domogate.services.people import LoggedIn, Sessions
+from domogate.services.people import LoggedIn
 
 DECISION = "decision"
 ALLOW, DENY = "allow", "deny"
@@ -47,7 +47,6 @@ _SINCE = "login_since"
 
 Its value is the time of this redirect, with a MAC.
 """
-_ADVICE = "GET the authorization endpoint with the parameters in the query (RFC 6749 §4.1.1)."
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -58,33 +57,19 @@ class Decision(msgspec.Struct, frozen=True):
     plants: frozenset[str]
 
 
-class AuthorizeEndpoint:
+class AuthorizeEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
     """Checks the request, asks for login and consent, and redirects the browser with the response."""
 
-    def __init__(
-        self,
-        authorization: Authorization,
-        sessions: Sessions,
-        pages: Pages,
-        *,
-        issuer: str,
-        path: str,
-        implicit_enabled: bool,
-        max_body: int,
-    ) -> None:
-        self._authorization = authorization
-        self._sessions = sessions
-        self._pages = pages
-        self._issuer = issuer
-        self._path = path
-        self._implicit_enabled = implicit_enabled
-        self._max_body = max_body
+    ADVICE = "GET the authorization endpoint with the parameters in the query (RFC 6749 §4.1.1)."
+
+    path: str
+    implicit_enabled: bool
 
     async def get(self, request: Request) -> Response:
         try:
             pairs = parse_pairs(request.scope["query_string"])
         except OAuthFault as fault:
-            return self._show(request, fault.description, _ADVICE)
+            return self.show(request, fault)
         return await self._answer(request, pairs, None)
 
     async def post(self, request: Request) -> Response:
@@ -94,13 +79,13 @@ class AuthorizeEndpoint:
         our cookie (SameSite=Lax).
         """
         try:
-            pairs = await read_pairs(request, self._max_body)
+            pairs = await read_pairs(request, self.max_body)
             original = parse_pairs(dict(pairs).get(_REQUEST, "").encode())
         except OAuthFault as fault:
-            return self._show(request, fault.description, _ADVICE)
+            return self.show(request, fault)
         form = dict(pairs)
         if DECISION not in form:
-            return see_other(f"{self._issuer}/authorize?{urlencode(pairs)}")
+            return see_other(f"{self.issuer}/authorize?{urlencode(pairs)}")
         scopes, plants = (frozenset(value for name, value in pairs if name == field) for field in ("scope", "plant"))
         return await self._answer(request, original, Decision(form, scopes, plants))
 
@@ -111,16 +96,16 @@ class AuthorizeEndpoint:
             client = await self._find_client(pairs)
             back = find_return(pairs, client)
         except BadRedirect as bad:
-            return self._show(request, bad.problem, bad.advice)
+            return self.show(request, bad)
         try:
-            asked = parse_request(pairs, client, back, implicit_enabled=self._implicit_enabled)
+            asked = parse_request(pairs, client, back, implicit_enabled=self.implicit_enabled)
             return await self._proceed(request, asked, decision)
         except OAuthFault as fault:
             return self._send_back(back, {"error": fault.error, "error_description": fault.description})
 
     async def _find_client(self, pairs: Pairs) -> Client:
         client_id = find_client_id(pairs)
-        client = await self._authorization.clients.find(client_id)
+        client = await self.authorization.clients.find(client_id)
         if client is None:
             raise BadRedirect(
                 f"There is no application with the client_id {client_id!a} here.",
@@ -129,7 +114,7 @@ class AuthorizeEndpoint:
         return client
 
     async def _proceed(self, request: Request, asked: AuthorizationRequest, decision: Decision | None) -> Response:
-        person = await self._sessions.find(request.cookies.get(COOKIE))
+        person = await self.find_person(request)
         if person is None or not await self._is_suitable_login(person, asked):
             if NONE in asked.prompt:
                 raise OAuthFault(OAuthError.LOGIN_REQUIRED, "The person has to log in first.")
@@ -140,7 +125,7 @@ class AuthorizeEndpoint:
         asked = msgspec.structs.replace(asked, consent=msgspec.structs.replace(asked.consent, scopes=scopes))
         if decision is not None:
             return await self._decide(request, person, asked, decision)
-        consents = self._authorization.consents
+        consents = self.authorization.consents
         choice = None if CONSENT in asked.prompt else await consents.find_choice(person.user, asked.consent)
         if choice is not None:
             return await self._grant(request, person, asked, choice)
@@ -155,7 +140,7 @@ class AuthorizeEndpoint:
         since = await self._find_since(asked)
         has_just_logged_in = since is not None and person.session.auth_time >= since
         if asked.id_token_hint is not None:
-            hint = await self._authorization.hints.verify(asked.id_token_hint)
+            hint = await self.authorization.hints.verify(asked.id_token_hint)
             known = hint is not None and hint.client_id == asked.consent.client.id
             if known and hint is not None and hint.user_id != person.user.id:
                 if has_just_logged_in:
@@ -167,13 +152,13 @@ class AuthorizeEndpoint:
             return True
         if asked.prompt & {LOGIN, SELECT_ACCOUNT}:
             return False
-        return asked.max_age is None or self._authorization.clock.now() - person.session.auth_time <= asked.max_age
+        return asked.max_age is None or self.authorization.clock.now() - person.session.auth_time <= asked.max_age
 
     async def _to_login(self, request: Request, asked: AuthorizationRequest) -> Response:
-        since = str(int(self._authorization.clock.now() * 1000))
-        signed = f"{since}.{await self._authorization.login_mac.sign(self._to_sign(asked, since))}"
-        return self._pages.redirect_to_login(
-            request, return_to=f"{self._path}?{asked.to_query(**{_SINCE: signed})}", login_hint=asked.login_hint
+        since = str(int(self.authorization.clock.now() * 1000))
+        signed = f"{since}.{await self.authorization.login_mac.sign(self._to_sign(asked, since))}"
+        return self.pages.redirect_to_login(
+            request, return_to=f"{self.path}?{asked.to_query(**{_SINCE: signed})}", login_hint=asked.login_hint
         )
 
     async def _find_since(self, asked: AuthorizationRequest) -> float | None:
@@ -182,7 +167,7 @@ class AuthorizeEndpoint:
         Return None if the gateway did not send the person there.
         """
         since, _, mac = asked.parameters.get(_SINCE, "").partition(".")
-        if mac and await self._authorization.login_mac.verify(self._to_sign(asked, since), mac):
+        if mac and await self.authorization.login_mac.verify(self._to_sign(asked, since), mac):
             return int(since) / 1000
         return None
 
@@ -201,19 +186,19 @@ class AuthorizeEndpoint:
     ) -> Response:
         fields = {name: asked.parameters[name] for name in _FOR_THE_PAGE if name in asked.parameters}
         fields[_REQUEST] = asked.to_query()
-        return self._pages.render_consent(
+        return self.pages.render_consent(
             request, person, client=asked.consent.client, question=question, fields=fields, problem=problem
         )
 
     async def _decide(self, request: Request, person: LoggedIn, asked: AuthorizationRequest, decision: Decision) -> Response:
         answer = decision.form[DECISION]
-        if answer not in (ALLOW, DENY) or not self._pages.check_csrf(decision.form, person):
+        if answer not in (ALLOW, DENY) or not self.pages.check_csrf(decision.form, person):
             # The answer is not from this person in this browser: ask again.
-            return see_other(f"{self._issuer}/authorize?{asked.to_query()}")
+            return see_other(f"{self.issuer}/authorize?{asked.to_query()}")
         if answer == DENY:
-            self._authorization.consents.note_denial(person.user, asked.consent.client, address_of(request))
+            self.authorization.consents.note_denial(person.user, asked.consent.client, address_of(request))
             raise OAuthFault(OAuthError.ACCESS_DENIED, "The person refused access.")
-        consents = self._authorization.consents
+        consents = self.authorization.consents
         question = msgspec.structs.replace(
             await consents.ask(person.user, asked.consent), ticked_scopes=decision.scopes, ticked_plants=decision.plants
         )
@@ -223,7 +208,7 @@ class AuthorizeEndpoint:
         return await self._grant(request, person, asked, choice)
 
     async def _grant(self, request: Request, person: LoggedIn, asked: AuthorizationRequest, choice: Choice) -> Response:
-        consents, address = self._authorization.consents, address_of(request)
+        consents, address = self.authorization.consents, address_of(request)
         user, session, consent = person.user, person.session, asked.consent
         if asked.response_type == CODE:
             return self._send_back(asked.back, {"code": await consents.grant_code(user, session, consent, choice, address)})
@@ -244,7 +229,4 @@ class AuthorizeEndpoint:
         """
         state = {} if back.state is None else {"state": back.state}
         *others, last = {**parameters, **state}.items()
-        return send_back(back.redirect_uri, back.mode, dict([*others, ("iss", self._issuer), last]))
-
-    def _show(self, request: Request, problem: str, advice: str) -> Response:
-        return self._pages.render_error(request, status=400, problem=problem, advice=advice)
+        return send_back(back.redirect_uri, back.mode, dict([*others, ("iss", self.issuer), last]))

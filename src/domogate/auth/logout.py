@@ -8,17 +8,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from domogate.auth.authorization_request import BadRedirect
+from domogate.auth.browser_endpoint import BrowserEndpoint
 from domogate.auth.forms import Pairs, address_of, once, parse_pairs, read_pairs
-from domogate.auth.pages import COOKIE, Pages
+from domogate.auth.pages import COOKIE
 from domogate.auth.redirects import ResponseMode, see_other, send_back
 from domogate.domain.people import Client
-from domogate.services.authorization import Authorization, Hint, OAuthFault
-from domogate.services.people import LoggedIn, Sessions
+from domogate.services.authorization import Hint, OAuthFault
+from domogate.services.people import LoggedIn
 
 DECISION = "decision"
 LOG_OUT = "logout"
 _PASSED_ON = ("id_token_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales")
-_ADVICE = "See RP-Initiated Logout 1.0 §2 for the parameters."
 
 
 class LogoutRequest(msgspec.Struct, frozen=True):
@@ -31,26 +31,21 @@ class LogoutRequest(msgspec.Struct, frozen=True):
     fields: Mapping[str, str]
 
 
-class LogoutEndpoint:
+class LogoutEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
     """Ends the session of the browser. The endpoint asks the person first, unless id_token_hint names this person."""
 
-    def __init__(self, authorization: Authorization, sessions: Sessions, pages: Pages, *, issuer: str, max_body: int) -> None:
-        self._authorization = authorization
-        self._sessions = sessions
-        self._pages = pages
-        self._issuer = issuer
-        self._max_body = max_body
+    ADVICE = "See RP-Initiated Logout 1.0 §2 for the parameters."
 
     async def get(self, request: Request) -> Response:
         try:
             logout = await self._check(parse_pairs(request.scope["query_string"]))
         except (BadRedirect, OAuthFault) as problem:
-            return self._show(request, problem)
-        person = await self._sessions.find(request.cookies.get(COOKIE))
+            return self.show(request, problem)
+        person = await self.find_person(request)
         means_this_person = person is not None and logout.hint is not None and logout.hint.user_id == person.user.id
         if person is None or means_this_person:
             return await self._finish(request, person, logout)
-        return self._pages.render_logout(request, person, client=logout.client, fields=logout.fields)
+        return self.pages.render_logout(request, person, client=logout.client, fields=logout.fields)
 
     async def post(self, request: Request) -> Response:
         """Serves the person's decision, and logout requests that were sent as a form.
@@ -58,31 +53,31 @@ class LogoutEndpoint:
         A request sent as a form arrives without the cookie, so it is redirected to the same request in a query.
         """
         try:
-            pairs = await read_pairs(request, self._max_body)
+            pairs = await read_pairs(request, self.max_body)
             form = once(pairs)
             if DECISION not in form:
-                return see_other(f"{self._issuer}/logout?{urlencode(pairs)}")
+                return see_other(f"{self.issuer}/logout?{urlencode(pairs)}")
             logout = await self._check([(name, form[name]) for name in _PASSED_ON if name in form])
         except (BadRedirect, OAuthFault) as problem:
-            return self._show(request, problem)
-        person = await self._sessions.find(request.cookies.get(COOKIE))
-        if person is not None and not self._pages.check_csrf(form, person):
-            return self._pages.render_logout(request, person, client=logout.client, fields=logout.fields)
+            return self.show(request, problem)
+        person = await self.find_person(request)
+        if person is not None and not self.pages.check_csrf(form, person):
+            return self.pages.render_logout(request, person, client=logout.client, fields=logout.fields)
         if person is not None and form[DECISION] != LOG_OUT:
-            return see_other(f"{self._issuer}/account")
+            return see_other(f"{self.issuer}/account")
         return await self._finish(request, person, logout)
 
     async def _check(self, pairs: Pairs) -> LogoutRequest:
         given = once(pairs)
-        hint = await self._authorization.hints.verify(given["id_token_hint"]) if "id_token_hint" in given else None
+        hint = await self.authorization.hints.verify(given["id_token_hint"]) if "id_token_hint" in given else None
         client_id = given.get("client_id", None if hint is None else hint.client_id)
         if hint is not None and hint.client_id != client_id:
             raise BadRedirect(
                 "The client_id differs from the client of the id_token_hint.", "Send an id token of the same client."
             )
-        client = None if client_id is None else await self._authorization.clients.find(client_id)
+        client = None if client_id is None else await self.authorization.clients.find(client_id)
         if client is None and client_id is not None:
-            raise BadRedirect(f"There is no application with the client_id {client_id!a} here.", _ADVICE)
+            raise BadRedirect(f"There is no application with the client_id {client_id!a} here.", self.ADVICE)
         uri = given.get("post_logout_redirect_uri")
         if uri is not None and client is None:
             raise BadRedirect(
@@ -99,17 +94,12 @@ class LogoutEndpoint:
 
     async def _finish(self, request: Request, person: LoggedIn | None, logout: LogoutRequest) -> Response:
         if person is not None:
-            await self._sessions.log_out(request.cookies.get(COOKIE))
+            await self.sessions.log_out(request.cookies.get(COOKIE))
             client_id = None if logout.client is None else logout.client.id
-            self._authorization.notes.logged_out(person.user.id, client_id, address_of(request))
+            self.authorization.notes.logged_out(person.user.id, client_id, address_of(request))
         if logout.continue_to is None:
-            return self._pages.render_logged_out(request, client=logout.client)
+            return self.pages.render_logged_out(request, client=logout.client)
         state = {} if logout.state is None else {"state": logout.state}
         response = send_back(logout.continue_to, ResponseMode.QUERY, state) if state else see_other(logout.continue_to)
-        self._pages.forget(response)
+        self.pages.forget(response)
         return response
-
-    def _show(self, request: Request, problem: BadRedirect | OAuthFault) -> Response:
-        if isinstance(problem, BadRedirect):
-            return self._pages.render_error(request, status=400, problem=problem.problem, advice=problem.advice)
-        return self._pages.render_error(request, status=400, problem=problem.description, advice=_ADVICE)

@@ -41,16 +41,16 @@ def build(
 
     discovery = Discovery(signer, issuer, implicit_enabled=implicit_enabled)
     authorize = AuthorizeEndpoint(
-        authorization,
-        sessions,
-        pages,
+        authorization=authorization,
+        sessions=sessions,
+        pages=pages,
         issuer=issuer,
         path=f"{PREFIX}/authorize",
         implicit_enabled=implicit_enabled,
         max_body=max_body,
     )
     tokens = TokenEndpoints(authorization, max_body=max_body)
-    logout = LogoutEndpoint(authorization, sessions, pages, issuer=issuer, max_body=max_body)
+    logout = LogoutEndpoint(authorization=authorization, sessions=sessions, pages=pages, issuer=issuer, max_body=max_body)
     app = Starlette(
         routes=[
             Route(f"{PREFIX}/jwks", serve_jwks, methods=["GET"]),

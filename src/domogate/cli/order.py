@@ -13,6 +13,7 @@ from domogate.cli._words import TIME_HELP, optional_moment
 from domogate.domain.commands import Command, OrderRecord, OrderState
 from domogate.domain.ids import Id
 from domogate.management.orders import order_out
+from domogate.ports import OrderFilter
 from domogate.settings import Settings
 from domogate.wire.commands import word_of
 
@@ -34,7 +35,7 @@ async def list_orders(
     async with opened(settings) as tools:
         plant_id = await find_plant_id(tools, plant)
         module_id = None if module is None else (await find_module(tools, module))[1].id
-        found = await tools.store.list_orders(plant_id, module_id, state, earlier, limit)
+        found = await tools.store.list_orders(OrderFilter(plant_id, module_id, state), limit, earlier)
         names = await module_names(tools, (record.order.plant_id for record in found))
     rows = (
         (iso(one.queued_at), one.state, _module(one, names), _words(one.order.command), one.problem or None, one.order.id)

@@ -23,7 +23,7 @@ from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookKind
 from domogate.domain.plants import Plant
 from domogate.management.safety_wire import SparePartsOrderOut, logbook_entry_out, safety_site_out
-from domogate.ports import StoredEntry
+from domogate.ports import LogbookFilter, StoredEntry
 from domogate.reports.labels import KINDS, STATUSES, print_due, print_entry, print_moment, print_outcome
 from domogate.services.safety import PlannedTest, SafetyLogbook, SafetySite
 from domogate.settings import Settings
@@ -112,9 +112,8 @@ async def logbook(
     async with opened(settings) as tools:
         book, plant = _logbook(tools), await find_plant(tools, site)
         found: list[StoredEntry] = []
-        while page := await book.list_entries(
-            plant.id, since=begin or 0.0, until=end, kinds=kind or (), after=found[-1].number if found else 0, limit=_PAGE
-        ):
+        wanted = LogbookFilter(begin or 0.0, end, kind or ())
+        while page := await book.list_entries(plant.id, wanted, _PAGE, found[-1].number if found else 0):
             found += page
     rows = (
         (

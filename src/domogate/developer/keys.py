@@ -1,6 +1,5 @@
 """The subscription keys of the developer."""
 
-from datetime import datetime
 from typing import Annotated
 
 from msgspec import Meta
@@ -10,20 +9,13 @@ from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing
 from domogate.services.developer.self_service import OwnKey
 from domogate.wire import InputModel, OutputModel
+from domogate.wire.keys import KeyOut
 
 OPERATIONS = OperationTable("keys")
 
 
-class OwnKeyOut(OutputModel, frozen=True):
+class OwnKeyOut(KeyOut, frozen=True):
     """A key without its text. `hint` is the beginning of the key. `usedToday` is the number of requests today (UTC)."""
-
-    id: str
-    name: str
-    hint: str
-    rate: str | None
-    daily_quota: int | None
-    used_today: int
-    created_at: datetime
 
 
 class NewKey(InputModel, frozen=True):

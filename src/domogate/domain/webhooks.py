@@ -53,7 +53,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """The reason why the webhook ended, for example: the rights ended, the user ended it, or the receiver answered 410."""
 
 
-class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
+class PendingDelivery(msgspec.Struct, frozen=True):
     """A change that the receiver refused. The gateway sends it again later. If `dead_at` is set, it is a dead letter.
 
     Later changes of the same module wait until this change is delivered or becomes a dead letter. So the changes of each module

@@ -14,23 +14,17 @@ from domogate.services.audit import AuditAction, key_ref
 from domogate.services.people import check_name
 from domogate.services.refusals import Invalid, NotFound
 from domogate.wire import InputModel, OutputModel, to_datetime
+from domogate.wire.keys import KeyOut
 
 SUBSCRIPTIONS, SIGNING_KEYS = OperationTable("subscriptions"), OperationTable("signing keys")
 
 
-class SubscriptionOut(OutputModel, frozen=True):
+class SubscriptionOut(KeyOut, frozen=True):
     """A subscription without its key.
 
     `usedToday` is the number of requests of this day (UTC). The number may be a second old.
     """
 
-    id: str
-    name: str
-    hint: str
-    rate: str | None
-    daily_quota: int | None
-    used_today: int
-    created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
 

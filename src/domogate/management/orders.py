@@ -12,7 +12,7 @@ from domogate.http_api.paging import Listing, end_of_page, wrong_cursor
 from domogate.http_api.requests import read_optional_id
 from domogate.management.names import NO_NAMES, NamedPage, find_names, name_of
 from domogate.management.services import ManagementServices, OperatorCall
-from domogate.ports import Named
+from domogate.ports import Named, OrderFilter
 from domogate.services.refusals import NotFound
 from domogate.wire import OutputModel
 from domogate.wire.commands import CommandBody, command_body
@@ -65,7 +65,8 @@ async def list_orders(services: ManagementServices, _call: OperatorCall, query: 
     plant_id = read_optional_id("query", "plantId", query.plant_id)
     module_id = read_optional_id("query", "moduleId", query.module_id)
     before = None if query.after is None else _read_time(query.after)
-    found = await services.store.list_orders(plant_id, module_id, query.state, before, query.limit + 1, only_open=query.open)
+    wanted = OrderFilter(plant_id, module_id, query.state, query.open)
+    found = await services.store.list_orders(wanted, query.limit + 1, before)
     # The orders of one scene have the same time, and must be on the same page.
     end = end_of_page(found, query.limit, lambda record: record.queued_at)
     following = repr(found[end - 1].queued_at) if len(found) > query.limit else None

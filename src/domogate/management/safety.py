@@ -23,6 +23,7 @@ from domogate.management.safety_wire import (
     safety_site_out,
 )
 from domogate.management.services import ManagementServices, OperatorCall
+from domogate.ports import LogbookFilter
 from domogate.services.refusals import NotFound
 from domogate.services.safety import SafetyLogbook
 
@@ -78,14 +79,10 @@ async def get_spare_parts_order(services: ManagementServices, call: OperatorCall
 
 @OPERATIONS.add("GET", "/plants/{plantId}/logbook", "The logbook of a site, in the order in which it was written")
 async def list_logbook(services: ManagementServices, call: OperatorCall, query: LogbookPage) -> Listing[LogbookEntryOut]:
-    found = await _logbook(services).list_entries(
-        call.id_of("plantId"),
-        since=read_query_time("since", query.since) or 0.0,
-        until=read_query_time("until", query.until),
-        kinds=() if query.kind is None else (query.kind,),
-        after=query.after_number,
-        limit=query.limit + 1,
-    )
+    since, until = read_query_time("since", query.since) or 0.0, read_query_time("until", query.until)
+    wanted = LogbookFilter(since, until, () if query.kind is None else (query.kind,))
+    plant_id, logbook = call.id_of("plantId"), _logbook(services)
+    found = await logbook.list_entries(plant_id, wanted, query.limit + 1, query.after_number)
     return first_page(found, query.limit, lambda one: str(one.number), logbook_entry_out)
 
 

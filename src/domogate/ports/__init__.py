@@ -36,7 +36,7 @@ from domogate.ports.stores.authorization import AuthorizationStore, GrantStore, 
 from domogate.ports.stores.clock import ClockStore
 from domogate.ports.stores.connections import ConnectionStore, DriverConnection
 from domogate.ports.stores.developers import DeveloperStore
-from domogate.ports.stores.devices import FaultStore, OrderStore, ReadingStore, StateStore
+from domogate.ports.stores.devices import FaultStore, OrderFilter, OrderStore, ReadingStore, StateStore
 from domogate.ports.stores.estate import (
     EstateStore,
     ImportDifference,
@@ -70,7 +70,7 @@ from domogate.ports.stores.plants import (
     StoredPlant,
     StoredState,
 )
-from domogate.ports.stores.safety import LogbookStore, SparePartStore, StoredEntry
+from domogate.ports.stores.safety import LogbookFilter, LogbookStore, SparePartStore, StoredEntry
 from domogate.ports.stores.sealing import SecretKeyRotation, SecretKeyStore
 from domogate.ports.stores.search import ModuleFilter, ModulePlace, ModuleSearchStore, Named, PlacedModule
 from domogate.ports.stores.store import Store, StoreTimeout
@@ -120,6 +120,7 @@ __all__ = [
     "LeaseStore",
     "Listener",
     "LiveMember",
+    "LogbookFilter",
     "LogbookStore",
     "Mail",
     "MailKind",
@@ -133,6 +134,7 @@ __all__ = [
     "NewSubscriptionKey",
     "NotHeld",
     "OperatorStore",
+    "OrderFilter",
     "OrderStore",
     "OtherCluster",
     "OutgoingMail",

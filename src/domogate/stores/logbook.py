@@ -1,6 +1,6 @@
 """The logbooks of emergency lighting: queries, and entries by people. `entries.py` writes the entries for reports of units."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, insert, select
 from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookEntry, LogbookKind
 from domogate.domain.safety import EmergencyTest, FailureType
-from domogate.ports import StoredEntry
+from domogate.ports import LogbookFilter, StoredEntry
 from domogate.stores.codec import NUL, decode_test, from_row
 from domogate.stores.engine import Transaction
 from domogate.stores.entries import entry_to_row
@@ -36,21 +36,13 @@ def add_logbook_entry(tx: Transaction, entry: LogbookEntry) -> int:
 
 
 def list_logbook(
-    connection: Connection,
-    plant_id: Id,
-    *,
-    since: float = 0.0,
-    until: float | None = None,
-    kinds: Collection[LogbookKind] = (),
-    after: int = 0,
-    limit: int,
+    connection: Connection, plant_id: Id, wanted: LogbookFilter, limit: int, after: int = 0
 ) -> Sequence[StoredEntry]:
-    """Return the entries of a period. `since` is included and `until` is not, so consecutive periods share no entry."""
-    query = select(logbook).where(logbook.c.plant_id == plant_id, logbook.c.at >= since, logbook.c.number > after)
-    if until is not None:
-        query = query.where(logbook.c.at < until)
-    if kinds:
-        query = query.where(logbook.c.kind.in_(sorted(kind.value for kind in kinds)))
+    query = select(logbook).where(logbook.c.plant_id == plant_id, logbook.c.at >= wanted.since, logbook.c.number > after)
+    if wanted.until is not None:
+        query = query.where(logbook.c.at < wanted.until)
+    if wanted.kinds:
+        query = query.where(logbook.c.kind.in_(sorted(kind.value for kind in wanted.kinds)))
     return [
         StoredEntry(row.number, _from_row(row)) for row in connection.execute(query.order_by(logbook.c.number).limit(limit))
     ]

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, delete, or_, select, update
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.ids import Id
 from domogate.domain.states import Report
-from domogate.ports import Holdings
+from domogate.ports import Holdings, OrderFilter
 from domogate.stores.batch import END_ORDER, AddOrders, MarkSent, order_from_row
 from domogate.stores.codec import NUL, decode_command, storable, to_json
 from domogate.stores.engine import Transaction
@@ -87,26 +87,12 @@ def find_order(connection: Connection, order_id: str) -> OrderRecord | None:
     return None if row is None else order_from_row(row)
 
 
-def list_orders(
-    connection: Connection,
-    plant_id: Id | None,
-    module_id: Id | None,
-    state: OrderState | None,
-    before: float | None,
-    limit: int,
-    *,
-    only_open: bool = False,
-) -> Sequence[OrderRecord]:
-    """Return a page of orders, newest first.
-
-    If more orders were queued at the same time as the last order of the page, these orders are also on the page. So paging
-    skips no order.
-    """
-    given = {orders.c.plant_id: plant_id, orders.c.module_id: module_id, orders.c.state: state}
-    wanted = [column == value for column, value in given.items() if value is not None]
-    if only_open:
-        wanted.append(orders.c.ended_at.is_(None))
-    matching = select(orders).where(*wanted).order_by(orders.c.queued_at.desc(), orders.c.id.desc())
+def list_orders(connection: Connection, wanted: OrderFilter, limit: int, before: float | None = None) -> Sequence[OrderRecord]:
+    given = {orders.c.plant_id: wanted.plant_id, orders.c.module_id: wanted.module_id, orders.c.state: wanted.state}
+    conditions = [column == value for column, value in given.items() if value is not None]
+    if wanted.only_open:
+        conditions.append(orders.c.ended_at.is_(None))
+    matching = select(orders).where(*conditions).order_by(orders.c.queued_at.desc(), orders.c.id.desc())
     page = matching if before is None else matching.where(orders.c.queued_at < before)
     rows = list(connection.execute(page.limit(limit)))
     if rows and len(rows) == limit:

@@ -11,6 +11,7 @@ from domogate.domain.estate import FirstState
 from domogate.domain.logbook import LogbookKind
 from domogate.domain.safety import EmergencyTestKind, FailureType
 from domogate.domain.states import EmergencyState, Report
+from domogate.ports import LogbookFilter
 from domogate.services.audit import AuditLog
 from domogate.services.refusals import Invalid, NotFound
 from domogate.services.safety import SafetyLogbook, StatusCounts, TestCounts, TestStanding
@@ -101,7 +102,7 @@ class TestTheOrderList:
 class TestWriting:
     async def test_an_entry_is_kept_and_noted_in_the_audit_log_without_the_name(self, bench: Bench) -> None:
         number = await bench.log(LogbookKind.SERVICE, by="  Elena ", words=" cleaned\nall ", module_id=unit_id(2))
-        (one,) = await bench.desk.list_entries(SITE.id, since=0.0, until=None, limit=10)
+        (one,) = await bench.desk.list_entries(SITE.id, LogbookFilter(), 10)
         entry = one.entry
         assert (one.number, entry.at, entry.kind) == (number, NOW, LogbookKind.SERVICE)
         assert (entry.by, entry.words, entry.module) == ("Elena", "cleaned\nall", "Unit 2")
@@ -133,7 +134,7 @@ class TestWriting:
         for how in wrong:
             with pytest.raises(Invalid):
                 await bench.log(**how)
-            assert await bench.desk.list_entries(SITE.id, since=0.0, until=None, limit=10) == [], how
+            assert await bench.desk.list_entries(SITE.id, LogbookFilter(), 10) == [], how
 
     async def test_a_module_of_another_plant_is_not_found(self, bench: Bench) -> None:
         with pytest.raises(NotFound):
@@ -176,7 +177,7 @@ class TestAPlantThatIsNoSite:
             for asked in (
                 desk.read_site(HOUSE.id),
                 desk.make_report(HOUSE.id),
-                desk.list_entries(HOUSE.id, since=0.0, until=None, limit=1),
+                desk.list_entries(HOUSE.id, LogbookFilter(), 1),
                 desk.write(HOUSE.id, LogbookKind.NOTE, by="Anna", words="x"),
             ):
                 with pytest.raises(NotFound, match="not a site of emergency lighting"):

@@ -14,6 +14,7 @@ from domogate.domain.injections import InjectedFault
 from domogate.domain.people import Scope, Standing
 from domogate.domain.plants import Module, PlantStatus
 from domogate.domain.states import CameraState, LockState
+from domogate.ports import OrderFilter
 from domogate.services.tickets.permits import TicketAction
 from support.ticket_setup import APP, DOOR, GATE, GUEST, HOUSE, LAMP, OWNER, PANEL, STRANGER, TicketSetup, problem_type
 
@@ -52,7 +53,7 @@ class TestATicketForALock:
     async def test_is_an_order_like_any_other_under_the_tickets_id(self, setup: TicketSetup) -> None:
         ticket = await setup.mint()
         await setup.redeem(ticket)
-        orders = await setup.store.list_orders(HOUSE.id, GATE.id, None, None, 10)
+        orders = await setup.store.list_orders(OrderFilter(HOUSE.id, GATE.id), 10)
         assert [order.state for order in orders] == [OrderState.CONFIRMED]
         entry = (await setup.entries())[-1]
         assert orders[0].order.id == f"ticket-{entry.detail['permit']}"
@@ -87,7 +88,7 @@ class TestTheSecondUse:
         ticket = await setup.mint()
         answers = await asyncio.gather(*(setup.redeem(ticket) for _ in range(50)))
         assert Counter(answer.status_code for answer in answers) == {200: 1, 409: 49}
-        assert len(await setup.store.list_orders(HOUSE.id, GATE.id, None, None, 100)) == 1
+        assert len(await setup.store.list_orders(OrderFilter(HOUSE.id, GATE.id), 100)) == 1
         await setup.audit.stop()
         noted: Counter[tuple[str, str, str]] = Counter()
         for entry in await setup.entries():
@@ -170,7 +171,7 @@ class TestWhatIsWithdrawnBeforeItIsRedeemed:
         pseudonym = await setup.audit.find_pseudonym(GUEST.id)
         await withdraw(setup, guest.grant_id)
         assert problem_type(await setup.redeem(ticket), status) == reason
-        assert await setup.store.list_orders(HOUSE.id, None, None, None, 10) == []
+        assert await setup.store.list_orders(OrderFilter(HOUSE.id), 10) == []
         entry = (await setup.entries())[-1]
         assert (entry.who, entry.result, entry.detail["why"]) == (f"user:{pseudonym}", "refused", reason)
 

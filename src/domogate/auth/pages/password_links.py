@@ -3,6 +3,8 @@
 Opening the page does not use up the link, because mail programs open links too.
 """
 
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -25,30 +27,12 @@ class SetPasswordPages(PageGroup):
     """The form to set a password by a link, and the page for a link that does not work."""
 
     def _form(
-        self,
-        request: Request,
-        action: str,
-        token: str,
-        purpose: str,
-        status: int,
-        problems: dict[str, str] | None,
-        *,
-        email: str,
-        asks_email: bool = False,
-        has_webhooks: bool = False,
+        self, request: Request, problems: dict[str, str] | None, *, has_webhooks: bool = False, **values: Any
     ) -> Response:
+        """Show the form. `values` has the other values of the template: `status`, `action`, `token`, `purpose` and `email`."""
+        shortest = PASSWORD_LENGTH[0]
         return self._context.render(
-            request,
-            "password_link.html",
-            status=status,
-            action=action,
-            token=token,
-            purpose=purpose,
-            email=email,
-            asks_email=asks_email,
-            problems=problems or {},
-            shortest=PASSWORD_LENGTH[0],
-            has_webhooks=has_webhooks,
+            request, "password_link.html", problems=problems or {}, shortest=shortest, has_webhooks=has_webhooks, **values
         )
 
     def _dead_page(
@@ -107,4 +91,5 @@ class PasswordLinkPages(SetPasswordPages):
     ) -> Response:
         purpose = "operator" if link.purpose is LinkPurpose.OPERATOR else "renew" if user.active else "first"
         has_webhooks = bool(await self._context.webhooks.list_active_of(user.id))
-        return self._form(request, LINK_PATH, token, purpose, status, problems, email=user.email, has_webhooks=has_webhooks)
+        values = {"action": LINK_PATH, "token": token, "purpose": purpose, "email": user.email}
+        return self._form(request, problems, status=status, has_webhooks=has_webhooks, **values)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+import msgspec
+
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
@@ -52,6 +54,15 @@ class ReadingStore(Protocol):
         ...
 
 
+class OrderFilter(msgspec.Struct, frozen=True):
+    """The orders that a list contains. With `only_open`, it contains only orders that have not ended."""
+
+    plant_id: Id | None = None
+    module_id: Id | None = None
+    state: OrderState | None = None
+    only_open: bool = False
+
+
 class OrderStore(Protocol):
     """The journal of commands to devices.
 
@@ -83,19 +94,11 @@ class OrderStore(Protocol):
         ...
 
     async def find_order(self, order_id: str) -> OrderRecord | None: ...
-    async def list_orders(
-        self,
-        plant_id: Id | None,
-        module_id: Id | None,
-        state: OrderState | None,
-        before: float | None,
-        limit: int,
-        *,
-        only_open: bool = False,
-    ) -> Sequence[OrderRecord]:
-        """Return the orders that were queued before the time `before`, newest first.
+    async def list_orders(self, wanted: OrderFilter, limit: int, before: float | None = None) -> Sequence[OrderRecord]:
+        """Return a page of orders, newest first. With `before`, return only orders that were queued before this time.
 
-        With `only_open`, return only orders that have not ended.
+        If more orders were queued at the same time as the last order of the page, these orders are also on the page. So paging
+        skips no order.
         """
         ...
 

@@ -17,6 +17,17 @@ class StoredEntry(msgspec.Struct, frozen=True):
     entry: LogbookEntry
 
 
+class LogbookFilter(msgspec.Struct, frozen=True):
+    """The period and the kinds of the entries. Without `kinds`, entries of all kinds are wanted.
+
+    `since` is included and `until` is not, so consecutive periods share no entry.
+    """
+
+    since: float = 0.0
+    until: float | None = None
+    kinds: Collection[LogbookKind] = ()
+
+
 class LogbookStore(Protocol):
     """The logbooks. When the store writes a report of a unit, it adds the logbook entries in the same commit."""
 
@@ -24,17 +35,8 @@ class LogbookStore(Protocol):
         """Add the entry and return its number. Raise ValueError if the plant does not exist or does not have the module."""
         ...
 
-    async def list_logbook(
-        self,
-        plant_id: Id,
-        *,
-        since: float = 0.0,
-        until: float | None = None,
-        kinds: Collection[LogbookKind] = (),
-        after: int = 0,
-        limit: int,
-    ) -> Sequence[StoredEntry]:
-        """Return the entries ordered by number."""
+    async def list_logbook(self, plant_id: Id, wanted: LogbookFilter, limit: int, after: int = 0) -> Sequence[StoredEntry]:
+        """Return the entries with a higher number than `after`, ordered by number."""
         ...
 
 

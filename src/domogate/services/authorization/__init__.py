@@ -6,6 +6,6 @@ The implementation is our own (Decision 0026), so that one call of the store con
 from domogate.services.authorization.authorization import Authorization
 from domogate.services.authorization.faults import ClientThrottled, OAuthError, OAuthFault
 from domogate.services.authorization.hints import Hint
-from domogate.services.authorization.tokens import TokenSet
+from domogate.services.authorization.tokens import Lifetimes, TokenSet
 
-__all__ = ["Authorization", "ClientThrottled", "Hint", "OAuthError", "OAuthFault", "TokenSet"]
+__all__ = ["Authorization", "ClientThrottled", "Hint", "Lifetimes", "OAuthError", "OAuthFault", "TokenSet"]

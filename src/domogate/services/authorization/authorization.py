@@ -30,20 +30,9 @@ class Authorization:
         clock: Clock,
         *,
         issuer: str,
+        lifetimes: Lifetimes,
         audit: Audit | None = None,
-        access_lifetime: float = 3600.0,
-        id_lifetime: float = 3600.0,
-        code_lifetime: float = 60.0,
-        refresh_lifetime: float = 90 * 86_400.0,
-        refresh_grace: float = 10.0,
     ) -> None:
-        lifetimes = Lifetimes(
-            access=access_lifetime,
-            id=id_lifetime,
-            code=code_lifetime,
-            refresh=refresh_lifetime,
-            refresh_grace=refresh_grace,
-        )
         notes = AuditNotes(audit)
         mint = TokenMint(signer, clock, lifetimes)
         self.clock = clock

@@ -21,7 +21,7 @@ from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState, e
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, Internal, OrderKeyTaken
 from domogate.domain.ids import Id
 from domogate.domain.states import Report, State
-from domogate.ports import Clock, Fenced, OrderStore, StateStore, StoredState
+from domogate.ports import Clock, Fenced, OrderFilter, OrderStore, StateStore, StoredState
 
 _log = structlog.get_logger(__name__)
 
@@ -262,7 +262,7 @@ class Orders:
 
         The steps of a scene are queued at the same time. Later steps have later deadlines.
         """
-        records = await self._store.list_orders(None, None, OrderState.QUEUED, None, _MOST_RESUMED)
+        records = await self._store.list_orders(OrderFilter(state=OrderState.QUEUED), _MOST_RESUMED)
         now = self._clock.now()
         in_order = sorted(records, key=lambda record: (record.queued_at, record.order.deadline, record.order.id))
         return [record.order for record in in_order if record.order.deadline > now]

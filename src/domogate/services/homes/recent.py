@@ -10,7 +10,7 @@ from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.notices import NoticeKind
 from domogate.domain.states import EmergencyState, State, ThermostatState, without_readings
-from domogate.ports import FeedStore, OrderStore
+from domogate.ports import FeedStore, OrderFilter, OrderStore
 from domogate.services.events.notices import find_notice
 from domogate.services.homes.homes import Home
 from domogate.services.homes.joining import find_joined_at
@@ -61,7 +61,7 @@ class RecentEvents:
 
     async def _list_orders(self, home: Home) -> Sequence[OrderRecord]:
         since = await find_joined_at(self._store, home.access)
-        found = await self._store.list_orders(home.plant.id, None, None, None, _ORDERS)
+        found = await self._store.list_orders(OrderFilter(home.plant.id), _ORDERS)
         return [record for record in found if record.queued_at >= since and record.order.module_id in home.view.modules]
 
 

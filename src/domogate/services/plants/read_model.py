@@ -121,10 +121,7 @@ class ReadModel:
             capacity=max_modules,
             weigh=lambda view: 1 + len(view.modules),
             cursor_of=lambda view: view.cursor,
-            invalidated_by={
-                PlantChanged: lambda event: (event.plant_id,),
-                ChangesLost: lambda _: None,
-            },
+            invalidated_by={PlantChanged: lambda event: (event.plant_id,), ChangesLost: lambda _: None},
         )
         self._people: FeedCache[Id, PersonView] = FeedCache(
             self._fetch_person,

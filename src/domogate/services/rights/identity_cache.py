@@ -1,9 +1,9 @@
 """A cache of users, clients and grants in memory (Decision 0006)."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from typing import Protocol, TypeVar
 
-from domogate.common.feed_cache import FeedCache
+from domogate.common.feed_cache import FeedCache, InvalidatedBy
 from domogate.domain.events import Change, ChangesLost, ClientChanged, GrantRevoked, UserChanged
 from domogate.domain.ids import Id
 from domogate.domain.people import Client, Grant, User
@@ -13,39 +13,30 @@ _CLIENTS = 1_000
 _USERS = 20_000
 _GRANTS = 20_000
 
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+E = TypeVar("E")
+
 
 class IdentityStore(PeopleStore, ClientStore, GrantStore, Protocol):
     """The parts of the store with users, clients and grants."""
+
+
+def _cache(
+    fetch: Callable[[K], Awaitable[V | None]], capacity: int, event: type[E], key_of: Callable[[E], K]
+) -> FeedCache[K, V]:
+    """Return a cache in which each event makes one value stale: the value with the key `key_of(event)`."""
+    invalidated_by: InvalidatedBy = {event: lambda happened: (key_of(happened),), ChangesLost: lambda _: None}
+    return FeedCache(fetch, capacity=capacity, invalidated_by=invalidated_by)
 
 
 class IdentityCache:
     """Users, clients and grants as they are in the store now. `apply` must be a listener of the store."""
 
     def __init__(self, store: IdentityStore) -> None:
-        self._users: FeedCache[Id, User] = FeedCache(
-            store.find_user,
-            capacity=_USERS,
-            invalidated_by={
-                UserChanged: lambda event: (event.user_id,),
-                ChangesLost: lambda _: None,
-            },
-        )
-        self._clients: FeedCache[str, Client] = FeedCache(
-            store.find_client,
-            capacity=_CLIENTS,
-            invalidated_by={
-                ClientChanged: lambda event: (event.client_id,),
-                ChangesLost: lambda _: None,
-            },
-        )
-        self._grants: FeedCache[Id, Grant] = FeedCache(
-            store.find_grant,
-            capacity=_GRANTS,
-            invalidated_by={
-                GrantRevoked: lambda event: (event.grant_id,),
-                ChangesLost: lambda _: None,
-            },
-        )
+        self._users = _cache(store.find_user, _USERS, UserChanged, lambda event: event.user_id)
+        self._clients = _cache(store.find_client, _CLIENTS, ClientChanged, lambda event: event.client_id)
+        self._grants = _cache(store.find_grant, _GRANTS, GrantRevoked, lambda event: event.grant_id)
 
     async def find_user(self, user_id: Id) -> User | None:
         return await self._users.get(user_id)

@@ -3,14 +3,14 @@
 This module uses only the store, so the command line needs no running gateway.
 """
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 import msgspec
 
 from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookEntry, LogbookKind
-from domogate.ports import Clock, LogbookStore, PlantStore, SparePartStore, StoredEntry
+from domogate.ports import Clock, LogbookFilter, LogbookStore, PlantStore, SparePartStore, StoredEntry
 from domogate.services.audit import COMMAND_LINE, AuditAction, AuditLog, AuditResult
 from domogate.services.plants.read_model import PlantView
 from domogate.services.refusals import Invalid, NotFound
@@ -58,19 +58,10 @@ class SafetyLogbook:
         references = sorted({need.reference for need in needs})
         return order(needs, {reference: await self._store.find_spare_parts(reference) for reference in references})
 
-    async def list_entries(
-        self,
-        plant_id: Id,
-        *,
-        since: float,
-        until: float | None,
-        kinds: Collection[LogbookKind] = (),
-        after: int = 0,
-        limit: int,
-    ) -> Sequence[StoredEntry]:
-        """Return one page of entries from the period that starts at `since` and ends before `until`. Raises NotFound."""
+    async def list_entries(self, plant_id: Id, wanted: LogbookFilter, limit: int, after: int = 0) -> Sequence[StoredEntry]:
+        """Return one page of entries, from the first number after `after`. Raises NotFound."""
         await self._find(plant_id)
-        return await self._store.list_logbook(plant_id, since=since, until=until, kinds=kinds, after=after, limit=limit)
+        return await self._store.list_logbook(plant_id, wanted, limit, after)
 
     async def make_report(self, plant_id: Id, since: float | None = None, until: float | None = None) -> SafetyReport:
         """Make a report. The default period is the last month. Raises NotFound; Invalid if the period ends before it begins."""
@@ -81,7 +72,7 @@ class SafetyLogbook:
             raise Invalid("the period ends before it begins.")
         site = await self.read_site(plant_id)
         # Without `until` there is no upper limit, so that entries of this second are included.
-        entries = [one async for one in self._read_entries(plant_id, begin, None if until is None else end)]
+        entries = [one async for one in self._read_entries(plant_id, LogbookFilter(begin, None if until is None else end))]
         entries.sort(key=lambda one: (one.entry.at, one.number))
         return SafetyReport(site, begin, end, await self.list_orders(site), tuple(entries))
 
@@ -133,15 +124,13 @@ class SafetyLogbook:
     async def _list_commissioned(self, plant_id: Id) -> dict[Id | None, float]:
         """Return when the site (key None) and each unit were put into service, from their last logbook entries."""
         found: dict[Id | None, float] = {}
-        async for one in self._read_entries(plant_id, 0.0, None, (LogbookKind.COMMISSIONING,)):
+        async for one in self._read_entries(plant_id, LogbookFilter(kinds=(LogbookKind.COMMISSIONING,))):
             found[one.entry.module_id] = max(one.entry.at, found.get(one.entry.module_id, 0.0))
         return found
 
-    async def _read_entries(
-        self, plant_id: Id, since: float, until: float | None, kinds: Collection[LogbookKind] = ()
-    ) -> AsyncIterator[StoredEntry]:
+    async def _read_entries(self, plant_id: Id, wanted: LogbookFilter) -> AsyncIterator[StoredEntry]:
         after = 0
-        while page := await self._store.list_logbook(plant_id, since=since, until=until, kinds=kinds, after=after, limit=_PAGE):
+        while page := await self._store.list_logbook(plant_id, wanted, _PAGE, after):
             for one in page:
                 yield one
             after = page[-1].number

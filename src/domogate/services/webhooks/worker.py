@@ -284,15 +284,8 @@ class WebhookWorker:
     def _new_pending(
         self, delivery: Delivery, *, attempts: int, next_at: float, problem: str, dead_at: float | None = None
     ) -> PendingDelivery:
-        return PendingDelivery(
-            webhook_id=self.webhook.id,
-            change=delivery.change,
-            module_id=delivery.module_id,
-            attempts=attempts,
-            next_at=next_at,
-            problem=problem,
-            dead_at=dead_at,
-        )
+        change, module_id = delivery.change, delivery.module_id
+        return PendingDelivery(self.webhook.id, change, module_id, attempts, next_at, problem, dead_at)
 
     # one event
 

@@ -1,0 +1,17 @@
+"""Subscription keys, as developers and operators see them."""
+
+from datetime import datetime
+
+from domogate.wire import OutputModel
+
+
+class KeyOut(OutputModel, frozen=True):
+    """The fields that every description of a subscription key has."""
+
+    id: str
+    name: str
+    hint: str
+    rate: str | None
+    daily_quota: int | None
+    used_today: int
+    created_at: datetime
