@@ -100,7 +100,7 @@ class Cluster:
         self._rates = RateSharing(windows, self._clock, self._nats.publish_usage)
 
     async def prepare(self) -> None:
-        """Set the clock to the time of the database. This must be done before the clock is used."""
+        """Set the clock to the time of the database. Call this method before the clock is used."""
         await self._clock.set_by(self._leases.read_time)
 
     async def start(self, work: ShardDriver) -> None:

@@ -27,7 +27,7 @@ from domogate.services.refusals import Conflict, Invalid
 AT_ONCE = 2_000
 """A file with at most this number of modules is imported in one transaction.
 
-With pruning, this is done only if the store also has at most this number of modules.
+With pruning, the file is imported in one transaction only if the store also has at most this number of modules.
 """
 _MOST_PREVIEWED = 50_000
 """A preview with pruning lists the removed records in memory, so the store may have at most this number of modules."""

@@ -61,7 +61,7 @@ async def new_estate(settings: Settings, plant: PlantFlags, file: OutputFile = N
 
 @command(commands, "check", flags=())
 async def check_estate(settings: Settings, file: File, as_json: AsJson = False) -> None:
-    """List all mistakes of an estate file, each with its line and the allowed values. This needs no store."""
+    """List all mistakes of an estate file, each with its line and the allowed values. The command needs no store."""
     try:
         _scan(file, settings, lambda _: None)
     except EstateMistakes as found:

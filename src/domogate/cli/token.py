@@ -97,7 +97,7 @@ async def _find_client(tools: Tools, wanted: str | None) -> Client:
 
 
 def _scopes(asked: Sequence[str] | None, client: Client) -> tuple[str, ...]:
-    """Return the scopes. They are in several flags, or in one flag with spaces between them, as OAuth writes them."""
+    """Return the scopes. Each text of `asked` is the value of a flag: one scope, or several scopes with spaces between them."""
     scopes = tuple(dict.fromkeys(word for text in asked or () for word in text.split()))
     if beyond := [scope for scope in scopes if scope not in client.scopes]:
         raise Mistake(f"the client {client.id} may not have {', '.join(beyond)}; it may have: {', '.join(client.scopes)}.")

@@ -70,7 +70,8 @@ class SigningKeysChanged(_Event, tag="signing keys", frozen=True, gc=False):
 class WebhookChanged(_Event, tag="webhook", frozen=True, gc=False):
     """A webhook was registered, ended or removed, got a new secret, or its dead letters are tried again.
 
-    This is not an event of the plant. The field `of_plant` is not named `plant_id`, so that streams do not read this event.
+    The change is not an event of the plant. The field `of_plant` is not named `plant_id`, so that streams do not read this
+    event.
     """
 
     webhook_id: Id

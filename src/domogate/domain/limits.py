@@ -13,7 +13,8 @@ Places = tuple[tuple[Id, ...], tuple[Id, ...], tuple[Id, ...]]
 class Limits(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The limits of a guest.
 
-    The guest sees only the named floors, ambients and modules. If the limits name none, the guest sees the whole plant.
+    The guest sees only the named floors, ambients and modules. If the limits name no floor, ambient or module, the guest sees
+    the whole plant.
     """
 
     floors: tuple[Id, ...] = ()

@@ -47,7 +47,7 @@ class User(msgspec.Struct, frozen=True):
     terms_version: str | None = None
     """The version of the terms of use that the person accepted last."""
     has_passkey: bool = False
-    """Whether the user has a passkey. This is computed from the stored passkeys, and is not stored with the user."""
+    """Whether the user has a passkey. The value is computed from the stored passkeys, and is not stored with the user."""
 
     @property
     def active(self) -> bool:

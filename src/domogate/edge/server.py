@@ -242,7 +242,7 @@ async def _stop_when(stop: asyncio.Event, server: DrainingServer) -> None:
 
 @contextlib.contextmanager
 def _stopped_by_signals(server: DrainingServer) -> Iterator[None]:
-    """The first SIGTERM or SIGINT drains, the second aborts. Only the main thread receives signals."""
+    """The first SIGTERM or SIGINT drains the server. The second signal aborts it. Only the main thread receives signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""The contract: nine families, each declared in one file. This is the only list of families."""
+"""The contract: nine families, each declared in one file. This file has the only list of families."""
 
 from domogate.families import (
     doorentry_a,

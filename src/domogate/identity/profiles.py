@@ -95,7 +95,7 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """The URL of the issuer's metadata. None means {url}/.well-known/openid-configuration."""
     algorithms: tuple[str, ...] = ("ES256", "RS256", "PS256")
     audiences: tuple[str, ...] = ()
-    """An access token must name at least one of these audiences. If this is empty, access tokens are not accepted."""
+    """An access token must name at least one of these audiences. If there are no audiences, access tokens are not accepted."""
     clients: dict[str, str] = {}
     """Maps client ids of the issuer to ids of our clients. An id token must be for one of these clients."""
     any_client: str | None = None

@@ -39,7 +39,7 @@ def parse_rate(text: str) -> Rate:
 class _Slice:
     """Requests that came within a thousandth of the window.
 
-    All of them count until the newest of them is older than the window.
+    All these requests count until the newest request of the slice is older than the window.
     """
 
     __slots__ = ("count", "newest", "oldest")
@@ -118,7 +118,10 @@ class RateWindows:
         return True
 
     def add(self, key: str, rate: Rate, now: float, number: int) -> None:
-        """Count requests that another gateway has admitted. They are ignored if the key has another rate here."""
+        """Count requests that another gateway has admitted.
+
+        If the key has another rate at this gateway, these requests are ignored.
+        """
         window = self._windows.get(key)
         if window is None:
             if len(self._windows) >= _MOST_KEYS:

@@ -1,6 +1,6 @@
 """The host name and origin of this gateway for passkeys.
 
-This is not in `passkeys.py`, because that file imports a large library.
+The code is not in `passkeys.py`, because that file imports a large library.
 """
 
 from ipaddress import ip_address

@@ -81,7 +81,7 @@ async def _find(
 ) -> list[ReadingSummary]:
     """Return the readings of the page, the oldest first.
 
-    If there is a next page, the result also has at least one of its readings.
+    If there is a next page, the result also has at least one reading of the next page.
     """
     found: list[ReadingSummary] = []
     async for page in history.export((module_id,), since, until, resolution):

@@ -50,7 +50,7 @@ class ConnectionHealth(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class HasConnections(Protocol):
-    """A driver that keeps connections."""
+    """A driver that has connections, for example to MQTT brokers."""
 
     def list_connections(self) -> Sequence[ConnectionHealth]: ...
 
@@ -77,11 +77,11 @@ class Driver(Protocol):
 
     async def stop(self) -> None: ...
     async def wait_failed(self) -> Exception:
-        """Wait until the whole driver has failed. For a driver that cannot fail, this never returns."""
+        """Wait until the whole driver has failed. For a driver that cannot fail, this method never returns."""
         ...
 
     async def attach(self, plant_id: Id, modules: Sequence[AttachedModule]) -> None:
-        """Drive exactly these modules of the plant from now on. This is called again when the plant has changed.
+        """Drive exactly these modules of the plant from now on. The gateway calls this method again when the plant has changed.
 
         Return at once; connect in the background. Report a module with wrong options as absent (AbsenceReason.MISCONFIGURED),
         and drive the other modules.

@@ -1,4 +1,4 @@
-"""The last time that a gateway stored while its clock was right: one row."""
+"""The last time of a clock that was right. The table has one row."""
 
 from sqlalchemy import Connection, select
 

@@ -155,7 +155,7 @@ class Database(ABC):
 
     @abstractmethod
     def prepare_writer(self, connection: Connection) -> None:
-        """Set up a new connection of the writer. This is called once for each connection."""
+        """Set up a new connection of the writer. The method is called once for each connection."""
 
     @abstractmethod
     def is_busy(self, error: Exception) -> bool:

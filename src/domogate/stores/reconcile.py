@@ -87,7 +87,7 @@ def write(tx: Transaction, table: Table, difference: Difference) -> None:
 def insert_rows(tx: Transaction, table: Table, rows: Sequence[RowValues]) -> None:
     """Insert new rows. The table must not yet have rows with these keys.
 
-    This is faster than an upsert: in a table with foreign keys, SQLite needs more time for an upsert.
+    An insert is faster than an upsert in a table with foreign keys.
     """
     _write_rows(tx, table, _insert(table), rows)
 

@@ -89,7 +89,7 @@ def _check_reachable(module: DrivenModule) -> None:
 
 
 async def _wait_until_known(session: BrokerSession, module: DrivenModule, deadline: float) -> None:
-    """Wait until it is known whether the broker can be reached. This takes a short time after the start."""
+    """Wait until it is known whether the broker can be reached. Only a call just after the start waits."""
     while module.subscribed_since is None and module.absence is None and not module.removed:
         await _in_time(session, session.reachability.wait(), deadline, "the broker was not reached in time")
     if module.removed:

@@ -21,9 +21,9 @@ def types_of(kind: DeviceKind) -> tuple[FailureType, ...]:
 
 
 def emergency_state(kind: DeviceKind, properties: Properties) -> EmergencyState | None:
-    """Return the state, or None until the device has reported for at least one failure type whether the failure is present.
+    """Return the state. Return None as long as the device has not reported on any failure type.
 
-    Before that, the device must not be shown as working.
+    Such a device must not be shown as working.
     """
     known = properties.get("failures")
     if not known:

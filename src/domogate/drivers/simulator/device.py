@@ -116,7 +116,7 @@ class Device(ABC, Generic[S]):
         return False
 
     def evolve(self, now: float) -> None:
-        """Let time pass until `now`. This may be much later than the last call, or earlier if the clock was set back."""
+        """Let time pass until `now`. `now` may be much later than the last call, or earlier if the clock was set back."""
 
     def execute(self, command: Command, _now: float) -> None:
         """Change the state as the command says. Raises CommandNotSupported if the device can never execute it."""

@@ -36,7 +36,7 @@ class FeedStore(Protocol):
         ...
 
     async def newest_cursor(self) -> int:
-        """Return the highest cursor for which this holds: no change with a lower cursor can become visible later."""
+        """Return the newest cursor up to which the feed is complete: no change with a lower cursor can become visible later."""
         ...
 
     async def feed_span(self) -> tuple[int, int]:

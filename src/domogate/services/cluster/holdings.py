@@ -1,6 +1,6 @@
 """The shards that this gateway holds, and the time until which it holds them.
 
-This is a time of the monotonic clock, which nobody can set.
+The end time is a time of the monotonic clock. Nobody can set this clock.
 """
 
 import asyncio

@@ -75,7 +75,7 @@ class ShardMessenger(Protocol):
         ...
 
     def publish_shards(self) -> None:
-        """Tell the other members that a member has joined or has released shards, so that they renew at once."""
+        """Tell the other members that a member has joined or has released shards. Then they renew their leases at once."""
         ...
 
 

@@ -115,7 +115,10 @@ class Recorder:
                 self._remember(batch)
 
     async def record_answer(self, report: Report) -> None:
-        """Record the report, and return when it is on disk. It is written even if the caller is cancelled. Raises Internal."""
+        """Record the report, and return when it is on disk.
+
+        The report is written even if the caller is cancelled. Raises Internal.
+        """
         await self._record_newest(report, self._store.record((report,)))
 
     async def confirm(self, end: OrderEnd, report: Report) -> None:
@@ -239,7 +242,7 @@ class Orders:
             raise Internal("the order could not be written, and was not sent") from error
 
     async def end(self, order: Order, fault: Fault) -> None:
-        """End an order that was not confirmed. If the write fails, this is logged, and the order is settled later."""
+        """End an order that was not confirmed. If the write fails, the failure is logged, and the order is settled later."""
         try:
             await self._store.end_order(order.plant_id, OrderEnd(order.id, end_after(fault), self._clock.now(), fault.message))
         except Exception as error:
@@ -268,7 +271,7 @@ class Orders:
         return [record.order for record in in_order if record.order.deadline > now]
 
     async def settle(self) -> int:
-        """Give a final state to each order that has none although its deadline has passed.
+        """Give a final state to each order whose deadline has passed and which has no final state yet.
 
         Return the number of these orders.
         """

@@ -306,7 +306,7 @@ class Hub:
                 await asyncio.sleep(0)
 
     async def _send_heartbeats(self) -> None:
-        """Send heartbeats. This also wakes streams whose rights have expired because the clock was changed."""
+        """Send heartbeats. Also wake the streams whose rights have expired because the clock was changed."""
         loop, pause = asyncio.get_running_loop(), min(1.0, self._heartbeat / 2)
         while True:
             await asyncio.sleep(pause)

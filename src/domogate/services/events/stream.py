@@ -203,7 +203,7 @@ class Stream:
                     yield frame
 
     async def _get_access(self, plant_id: Id) -> Access:
-        """Return the access to a plant under checked rights. Raises Ended."""
+        """Check the rights of the stream, and return its access to a plant. Raises Ended."""
         while True:
             await self._check_rights()
             try:

@@ -286,8 +286,8 @@ class Accounts:
     async def unbind_external_accounts(self, user_id: Id, *, by: Actor = COMMAND_LINE) -> int:
         """Unbind the accounts of other issuers from the user.
 
-        This is for a user who has a new account at an issuer: the next token of the issuer binds the new account by e-mail
-        address.
+        A user needs this method after getting a new account at an issuer: the next token of the issuer binds the new account by
+        e-mail address.
         """
         await self.get_user(user_id)
         unbound = await self._store.unbind_external_accounts(user_id)

@@ -139,7 +139,7 @@ class LoginQueue:
     def enter(self, address: str) -> Iterator[bool]:
         """Yield True if the login may continue.
 
-        Yield False if there is no place: then the caller must not check the password.
+        Yield False if too many logins are running: then the caller must not check the password.
         """
         network = network_of(address)
         if self._by_network.total() >= self._most or self._by_network[network] >= self._most // 2:

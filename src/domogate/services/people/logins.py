@@ -15,7 +15,7 @@ class _Login(msgspec.Struct, frozen=True):
 
 
 class LoggedIn(_Login, frozen=True):
-    """A person who is logged in in a browser.
+    """A person who has logged in with a browser.
 
     `form_token` is derived from the cookie. Other web sites cannot read or guess this token.
     """

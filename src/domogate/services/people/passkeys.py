@@ -64,7 +64,7 @@ class Passkeys:
         return self._verifier.request_options((), await self._challenges.new(form_token))
 
     async def ask_for_one_of(self, pending: PendingLogin) -> dict[str, Any]:
-        """Return the options with which the browser proves a passkey of this person, in the step after the password."""
+        """Return the WebAuthn options for the step after the password: the browser must use a passkey of this person."""
         known = await self._store.list_passkeys(pending.user.id)
         return self._verifier.request_options(known, await self._challenges.new(pending.form_token))
 

@@ -172,7 +172,7 @@ class People(EmailChanges, FirstOperator):
         self.note(AuditAction.ALLOWED, by, plant_ref(plant_id), user=user_ref(user_id), limits=yes_or_no(limits is not None))
 
     async def withdraw_user(self, plant_id: Id, user_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """Remove the user's rights on the plant. This takes effect with the next request."""
+        """Remove the user's rights on the plant. The removal takes effect with the next request."""
         plant = await self.get_plant(plant_id)
         if user_id == plant.owner.user_id:
             raise Conflict(
@@ -241,14 +241,14 @@ class People(EmailChanges, FirstOperator):
         await self.withdraw_user(plant_id, user_id, by=Actor(user_id, address))
 
     async def remove_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """Mark the plant as removed. The owner or an operator may do this.
+        """Mark the plant as removed. The owner or an operator may call this method.
 
         For some time E6 lists the plant as removed; other operations hide it (Decision 0009).
         """
         await self._set_status(plant_id, PlantStatus.REMOVED, by)
 
     async def restore_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """Make a removed plant active again. The owner or an operator may do this.
+        """Make a removed plant active again. The owner or an operator may call this method.
 
         Everything in the plant is as it was before the removal.
         """

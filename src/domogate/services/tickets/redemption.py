@@ -138,7 +138,7 @@ class Redemption:
             raise from_device(fault) from fault
 
     async def _is_off(self, view: ModuleView) -> bool:
-        """Ask the camera whether it is off. This is called after the camera refused a picture."""
+        """Ask the camera whether it is off. Call this method after the camera refused a picture."""
         try:
             await self._control.refresh(view)
         except _DEVICE_FAULTS:

@@ -66,7 +66,7 @@ class DeliveryResult(msgspec.Struct, frozen=True):
     is_transient: bool = False
     """Whether the receiver failed for a reason that may pass soon.
 
-    This is False for an answer with a status 3xx or 4xx other than 429, because the event causes such an answer.
+    The value is False for an answer with a status 3xx or 4xx other than 429, because the event causes such an answer.
     """
 
 

@@ -212,7 +212,7 @@ class WebhookWorker:
     async def _retry_pending(self) -> float | None:
         """Retry the pending deliveries that are due, and then the deliveries that waited for them.
 
-        If the worker must pause after this, return the time of the next attempt, otherwise None.
+        If the worker must pause after these deliveries, return the time of the next attempt, otherwise None.
         """
         store = self._context.store
         due_at = find_due_time(self.webhook.next_at, self._context.clock.now())
@@ -263,7 +263,7 @@ class WebhookWorker:
     def _is_too_old(self, delivery: Delivery) -> bool:
         """Whether the delivery becomes a dead letter at once if it is refused.
 
-        This is so for old events, and therefore for replayed dead letters.
+        Old events become dead letters at once. So do replayed dead letters, because they are old.
         """
         return self._context.clock.now() - delivery.change.at >= self._context.given_up
 

@@ -1,6 +1,4 @@
-"""The change feed, the running gateways, the URL of the gateway, and the last time that a gateway stored while its clock was
-right.
-"""
+"""The change feed, the running gateways, the URL of the gateway, and the last right time (the table `clock`)."""
 
 from sqlalchemy import Column, Index
 
