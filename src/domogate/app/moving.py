@@ -3,10 +3,11 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
+from domogate.app.compared_answers import DifferentAnswers, TwoDatabases
 from domogate.app.parts import SystemClock, find_database_file, open_store
 from domogate.app.single_gateway import GatewayRuns, only_gateway
 from domogate.domain.ids import Id
@@ -21,9 +22,11 @@ _SAMPLE = 25
 _MOST = 1_000
 _EVER, _DAY = 4e9, 86_400.0
 
+T = TypeVar("T")
+
 
 class Comparison(msgspec.Struct, frozen=True):
-    """What was compared: the number of answers of the two stores, and the number of entries in the audit chain."""
+    """What was compared: the number of answers, and the number of entries in the audit chain."""
 
     answers: int
     audit_entries: int
@@ -65,7 +68,7 @@ async def _compare(before: Settings, after: Settings) -> Comparison:
     try:
         await new.start()
         try:
-            answers = await _compare_answers(old, new)
+            answers = await _compare_answers(old, new) + await _compare_reads(old, new, clock.now())
             chain, copied = await AuditTrail(old).verify(), await AuditTrail(new).verify()
             if chain != copied:
                 raise MoveRefused(_differs("the audit chain"))
@@ -83,16 +86,29 @@ async def _compare_answers(old: Store, new: Store) -> int:
         answers += await _compare_one(name, ask, old, new)
     users = await old.list_users()
     plants = await old.list_plants(None, _MOST)
-    choose = random.SystemRandom().sample
-    for user in choose(users, min(_SAMPLE, len(users))):
+    for user in _choose(users):
         for name, ask in _about_user(user.id).items():
             answers += await _compare_one(name, ask, old, new)
-    for plant in choose(plants, min(_SAMPLE, len(plants))):
+    for plant in _choose(plants):
         stored = await old.find_plant(plant.id)
         modules = [] if stored is None else [module.id for module in stored.topology.every_module()]
-        for name, ask in _about_plant(plant.id, choose(modules, min(_SAMPLE, len(modules)))).items():
+        for name, ask in _about_plant(plant.id, _choose(modules)).items():
             answers += await _compare_one(name, ask, old, new)
     return answers
+
+
+async def _compare_reads(old: Store, new: Store, now: float) -> int:
+    """Compare the answers of the contract's read operations, for a sample of people. Raises MoveRefused."""
+    databases = TwoDatabases(old, new, now)
+    try:
+        return sum([await databases.compare_person(user.id, _choose) for user in _choose(await old.list_users())])
+    except DifferentAnswers as error:
+        raise MoveRefused(_differs(str(error))) from None
+
+
+def _choose(all_items: Sequence[T]) -> Sequence[T]:
+    """Return a sample, chosen at random."""
+    return random.SystemRandom().sample(all_items, min(_SAMPLE, len(all_items)))
 
 
 _Ask = Callable[[Store], Awaitable[Any]]

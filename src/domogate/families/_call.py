@@ -16,19 +16,24 @@ from domogate.services.tickets.issuing import Tickets
 from domogate.services.webhooks.registration import Webhooks
 
 
-class Services(msgspec.Struct, frozen=True):
-    """The services that the families use."""
+class ReadServices(msgspec.Struct, frozen=True, kw_only=True):
+    """The services that operations use if they only read."""
 
     read_model: ReadModel
     control: Control
+    clock: Clock
+    removed_plants_kept: float
+    """The seconds for which E6 still lists a removed plant."""
+
+
+class Services(ReadServices, frozen=True, kw_only=True):
+    """The services that the families use."""
+
     scenes: Scenes
     tickets: Tickets
     webhooks: Webhooks
     echo: EchoBackend
-    clock: Clock
     audit: Audit
-    removed_plants_kept: float
-    """The seconds for which E6 still lists a removed plant."""
 
 
 class Call:

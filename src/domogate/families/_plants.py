@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from domogate.domain.people import Scope
 from domogate.domain.plants import Plant
-from domogate.families._call import Call, Services
+from domogate.families._call import Call, ReadServices
 from domogate.families._family import Handler, Operation, any_of
 from domogate.families._wire import Answer, Uuid, cached_answer, nothing_found
 from domogate.services.rights.access import list_own_plants
@@ -56,7 +56,7 @@ topology_operation = partial(_cached_operation, summary="Get plant topology", pa
 
 
 async def answer_plants(
-    services: Services,
+    services: ReadServices,
     call: Call,
     cache_key: str,
     to_wire: Callable[[Sequence[Plant]], object],
@@ -75,7 +75,7 @@ async def answer_plants(
     return cached_answer(person.encodings, f"{cache_key} {own.left_out}", lambda: to_wire(plants))
 
 
-async def list_plants(services: Services, call: Call) -> Answer:
+async def list_plants(services: ReadServices, call: Call) -> Answer:
     def to_wire(plants: Sequence[Plant]) -> Plants:
         return Plants([PlantSummary(plant.id, plant.name, plant.type) for plant in plants])
 

@@ -6,7 +6,7 @@ import msgspec
 
 from domogate.domain.devices import Capability, DeviceKind
 from domogate.domain.plants import Module
-from domogate.families._call import Call, Services
+from domogate.families._call import Call, ReadServices
 from domogate.families._family import Family
 from domogate.families._plants import topology_operation
 from domogate.families._wire import Answer, Uuid, cached_answer
@@ -55,7 +55,7 @@ class PlantTopology(msgspec.Struct):
     plant: WirePlant
 
 
-async def read_topology(_: Services, call: Call) -> Answer:
+async def read_topology(_: ReadServices, call: Call) -> Answer:
     return cached_answer(call.plant.encodings, "E9", lambda: PlantTopology(_plant_to_wire(call.plant)))
 
 

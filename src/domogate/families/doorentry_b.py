@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from domogate.domain.devices import DeviceKind
 from domogate.domain.people import Scope
 from domogate.domain.plants import Plant, PlantType
-from domogate.families._call import Call, Services
+from domogate.families._call import Call, ReadServices, Services
 from domogate.families._family import DEPRECATED, Family, Operation, any_of
 from domogate.families._plants import (
     AllowedUser,
@@ -77,7 +77,7 @@ class LockTicket(msgspec.Struct):
     locks: list[Lock]
 
 
-async def list_plants(services: Services, call: Call) -> Answer:
+async def list_plants(services: ReadServices, call: Call) -> Answer:
     return await answer_plants(services, call, "E10", lambda plants: [_plant_to_wire(plant) for plant in plants])
 
 

@@ -10,7 +10,7 @@ from domogate.domain.faults import NotASite, UnknownReference
 from domogate.domain.people import Scope, TokenKind
 from domogate.domain.plants import Plant
 from domogate.domain.safety import Failure, FailureType, SparePartType
-from domogate.families._call import Call, Services
+from domogate.families._call import Call, ReadServices
 from domogate.families._family import Family, Operation, any_of
 from domogate.families._plants import answer_plants, plants_operation
 from domogate.families._wire import Answer, Uuid, json_answer, nothing_found, print_date_time
@@ -67,14 +67,14 @@ class WirePart(msgspec.Struct):
     quantity: str
 
 
-async def list_sites(services: Services, call: Call) -> Answer:
+async def list_sites(services: ReadServices, call: Call) -> Answer:
     def to_wire(sites: Sequence[Plant]) -> list[Site]:
         return [_site_to_wire(plant) for plant in sites]
 
     return await answer_plants(services, call, "E17", to_wire, is_listed=lambda plant: plant.emergency_lighting)
 
 
-async def list_modules(_: Services, call: Call) -> Answer:
+async def list_modules(_: ReadServices, call: Call) -> Answer:
     """List the last known states. An offline module has the status 2 and a communication failure (Decision 0008)."""
     if not call.plant.plant.emergency_lighting:
         raise NotASite("siteId names a plant that is not an emergency lighting site")
@@ -84,7 +84,7 @@ async def list_modules(_: Services, call: Call) -> Answer:
     return json_answer([_controller_to_wire(controller) for controller in controllers])
 
 
-async def list_spare_parts(services: Services, call: Call) -> Answer:
+async def list_spare_parts(services: ReadServices, call: Call) -> Answer:
     known = await services.read_model.get_spare_parts(call.reference)
     if known is None:
         raise UnknownReference("reference is not a known module reference")

@@ -11,7 +11,7 @@ from domogate.domain.faults import ValueOutOfRange
 from domogate.domain.people import Scope
 from domogate.domain.plants import Ambient, Floor, Module, Plant, PlantStatus, PlantType
 from domogate.domain.states import LightState
-from domogate.families._call import Call, Services
+from domogate.families._call import Call, ReadServices, Services
 from domogate.families._family import POST, Family, Operation, any_of
 from domogate.families._orders import LIGHT_BODY, light_command
 from domogate.families._plants import (
@@ -178,7 +178,7 @@ async def run_scene(services: Services, call: Call) -> Answer:
     return EMPTY_ANSWER
 
 
-async def list_plants(services: Services, call: Call) -> Answer:
+async def list_plants(services: ReadServices, call: Call) -> Answer:
     person = await services.read_model.get_person(call.principal.user_id)
     now = services.clock.now()
     own = list_own_plants(
@@ -192,11 +192,11 @@ async def list_plants(services: Services, call: Call) -> Answer:
     )
 
 
-async def read_topology(_: Services, call: Call) -> Answer:
+async def read_topology(_: ReadServices, call: Call) -> Answer:
     return cached_answer(call.plant.encodings, "E7", lambda: PlantTopology(_topology_to_wire(call.plant)))
 
 
-async def read_light(services: Services, call: Call) -> Answer:
+async def read_light(services: ReadServices, call: Call) -> Answer:
     state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     assert isinstance(state, LightState)
     return state_answer(call.module.encodings, "E8", state, lambda: Lights([_light_to_wire(state, call)]))

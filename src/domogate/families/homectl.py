@@ -12,7 +12,7 @@ from domogate.domain.ids import HEX32
 from domogate.domain.people import GrantType, Scope, TokenKind
 from domogate.domain.plants import Ambient, Module, Plant
 from domogate.domain.states import Battery, PlugState, Reading, RemoteState, Unit
-from domogate.families._call import Call, Services
+from domogate.families._call import Call, ReadServices, Services
 from domogate.families._errors import shape_a
 from domogate.families._family import DEPRECATED, POST, Family, Operation, any_of
 from domogate.families._plants import answer_plants, plants_operation, topology_operation
@@ -137,7 +137,7 @@ async def switch_plugs(services: Services, call: Call) -> Answer:
     return EMPTY_ANSWER
 
 
-async def read_remote(services: Services, call: Call) -> Answer:
+async def read_remote(services: ReadServices, call: Call) -> Answer:
     view = call.module
     if services.control.find_fresh(view) is None:
         await services.control.refresh(view)
@@ -157,18 +157,18 @@ async def read_remote(services: Services, call: Call) -> Answer:
     )
 
 
-async def read_topology(_: Services, call: Call) -> Answer:
+async def read_topology(_: ReadServices, call: Call) -> Answer:
     return cached_answer(call.plant.encodings, "E3", lambda: PlantTopology(_plant_to_wire(call.plant)))
 
 
-async def list_plants(services: Services, call: Call) -> Answer:
+async def list_plants(services: ReadServices, call: Call) -> Answer:
     def to_wire(plants: Sequence[Plant]) -> Plants:
         return Plants([PlantSummary(print_id(plant.id), plant.name, plant.type, plant.country or "") for plant in plants])
 
     return await answer_plants(services, call, "X5", to_wire)
 
 
-async def read_consumptions(services: Services, call: Call) -> Answer:
+async def read_consumptions(services: ReadServices, call: Call) -> Answer:
     state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     assert isinstance(state, PlugState)
     readings = [reading for reading in (state.power, state.energy) if reading is not None]

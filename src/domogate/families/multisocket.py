@@ -6,7 +6,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import NoPlug
 from domogate.domain.people import Scope
 from domogate.domain.states import MultisocketState, PlugState, State
-from domogate.families._call import Call, Services
+from domogate.families._call import Call, ReadServices
 from domogate.families._family import Family, Operation, any_of
 from domogate.families._wire import Answer, json_answer
 
@@ -27,7 +27,7 @@ class Plugs(msgspec.Struct):
     plugs: list[WirePlug]
 
 
-async def list_plugs(_: Services, call: Call) -> Answer:
+async def list_plugs(_: ReadServices, call: Call) -> Answer:
     """List the last known states. Offline plugs are also in the list (Decision 0008)."""
     plugs = [
         WirePlug(view.module.id, view.module.name, _sockets(view.state))

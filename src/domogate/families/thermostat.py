@@ -14,7 +14,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.people import Scope
 from domogate.domain.plants import Program, ThermostatDetail
 from domogate.domain.states import ThermostatState
-from domogate.families._call import Call, Services
+from domogate.families._call import Call, ReadServices, Services
 from domogate.families._chronothermostats import (
     ChronothermostatStatus,
     Measures,
@@ -73,7 +73,7 @@ class PlantTopology(msgspec.Struct):
     plant: WirePlant
 
 
-async def read_chronothermostat(services: Services, call: Call) -> Answer:
+async def read_chronothermostat(services: ReadServices, call: Call) -> Answer:
     state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     assert isinstance(state, ThermostatState)
     wire = cached_wire(state, call.module)
@@ -81,13 +81,13 @@ async def read_chronothermostat(services: Services, call: Call) -> Answer:
     return json_answer(ChronothermostatStatus([wire]))
 
 
-async def read_measures(services: Services, call: Call) -> Answer:
+async def read_measures(services: ReadServices, call: Call) -> Answer:
     state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     assert isinstance(state, ThermostatState)
     return state_answer(call.module.encodings, "X9", state, lambda: measures_to_wire(state, call.module))
 
 
-async def list_programs(services: Services, call: Call) -> Answer:
+async def list_programs(services: ReadServices, call: Call) -> Answer:
     """List the programs. For an offline thermostat the answer is 404, as in E12, although the gateway knows its programs."""
     await services.control.check_reachable(call.module)
     listed = [WireProgram(program.number, program.name) for program in _programs_of(call.module)]
@@ -107,7 +107,7 @@ async def set_chronothermostat(services: Services, call: Call) -> Answer:
     return EMPTY_ANSWER
 
 
-async def read_topology(_: Services, call: Call) -> Answer:
+async def read_topology(_: ReadServices, call: Call) -> Answer:
     return cached_answer(call.plant.encodings, "X4", lambda: PlantTopology(_plant_to_wire(call.plant)))
 
 

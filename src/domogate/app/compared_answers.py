@@ -1,0 +1,90 @@
+"""Compares what people read from two databases: the answers of the contract's read operations, encoded as clients get them."""
+
+from math import inf
+
+from domogate.domain.ids import Id
+from domogate.domain.people import GrantType, Principal, Scope, Standing, TokenKind
+from domogate.domain.states import Report
+from domogate.fabric.in_process import InProcessFabric
+from domogate.families._call import ReadServices
+from domogate.families.reading import Choose, Reader, Reads
+from domogate.ports import Store
+from domogate.services.plants.control import Control
+from domogate.services.plants.read_model import ReadModel
+
+_MODULES = 10_000
+
+
+class _StoppedClock:
+    """Shows the same time to both databases, because some answers contain the time."""
+
+    def __init__(self, now: float) -> None:
+        self._now = now
+
+    def now(self) -> float:
+        return self._now
+
+
+class _NoDevices(InProcessFabric):
+    """Asks no device: the stored state of each module stays as it is."""
+
+    async def read(self, plant_id: Id, module_id: Id, _deadline: float) -> Report:
+        return Report(plant_id, module_id, -1.0)
+
+
+def _open(store: Store, now: float) -> ReadServices:
+    clock = _StoppedClock(now)
+    control = Control(_NoDevices(clock), store, clock, deadline=1.0, max_age=inf, max_ages={})
+    return ReadServices(
+        read_model=ReadModel(store, max_modules=_MODULES), control=control, clock=clock, removed_plants_kept=inf
+    )
+
+
+def _person(user_id: Id) -> Principal:
+    return Principal(
+        user_id,
+        "",
+        Id(""),
+        TokenKind.ACCESS,
+        frozenset(Scope),
+        inf,
+        GrantType.AUTHORIZATION_CODE,
+        access_token_everywhere=True,
+        standing=Standing.GOOD,
+    )
+
+
+class DifferentAnswers(Exception):
+    """An operation answers differently. The message names the operation."""
+
+
+class TwoDatabases:
+    """Asks two databases the same questions."""
+
+    def __init__(self, old: Store, new: Store, now: float) -> None:
+        self._services = _open(old, now), _open(new, now)
+
+    async def compare_person(self, user_id: Id, choose: Choose) -> int:
+        """Compare what this person can read: the lists of plants, and a sample of the plants and of their modules.
+
+        Return the number of compared answers. Raises DifferentAnswers.
+        """
+        old, new = (Reader(services, _person(user_id)) for services in self._services)
+        answers = await _compare(old.list_own_reads(), new.list_own_reads())
+        person = await self._services[0].read_model.get_person(user_id)
+        for plant_id in choose([plant.id for plant in person.plants]):
+            before, after = await old.find_plant(plant_id), await new.find_plant(plant_id)
+            if before is not None and after is not None:
+                sample = choose(list(before.modules))
+                answers += await _compare(old.list_reads(before, sample), new.list_reads(after, sample))
+            elif before is not after:
+                raise DifferentAnswers(f"plant {plant_id}")
+        return answers
+
+
+async def _compare(old: Reads, new: Reads) -> int:
+    """Return the number of compared answers. Raises DifferentAnswers."""
+    for name, read in old.items():
+        if name not in new or await read() != await new[name]():
+            raise DifferentAnswers(name)
+    return len(old)
