@@ -16,7 +16,8 @@ from domogate.domain.estate import FirstState
 from domogate.domain.ids import Id, new_id
 from domogate.domain.plants import Module
 from domogate.domain.states import LightState, Report
-from domogate.drivers.mqtt import Mqtt, MqttBroker
+from domogate.drivers.mqtt import MqttBroker
+from domogate.drivers.mqtt.driver import Mqtt
 from domogate.ports import AttachedModule
 
 # The broker and the sender come from the tests.

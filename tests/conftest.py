@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import structlog
 from hypothesis import HealthCheck, settings
 
 from support import processes
@@ -51,9 +50,6 @@ def _is_in_slow_folder(path: Path) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # The default renderer prints logged exceptions with all variables, which takes longer than most tests.
-    plain = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
-    structlog.configure(processors=[*structlog.get_config()["processors"][:-1], plain])
     config.add_cleanup(processes.use_fork_server().close)
     config.add_cleanup(make_tables_at_once())
     config.add_cleanup(compile_statements_once())

@@ -124,9 +124,11 @@ class TestValues:
 
     def test_sunsets_of_known_names(self) -> None:
         known = frozenset({"touchpanel", "E11"})
-        assert load_settings({"sunset": "E11=2027-01-01"}, {}, None, sunset_names=known).sunset == {"E11": "2027-01-01"}
+        assert load_settings({"sunset": "E11=2027-01-01"}, {}, None, list_sunset_names=lambda: known).sunset == {
+            "E11": "2027-01-01"
+        }
         with pytest.raises(BadSettings, match=r"'touchpanle' is neither an operation.*did you mean touchpanel"):
-            load_settings({"sunset": "touchpanle=2027-01-01"}, {}, None, sunset_names=known)
+            load_settings({"sunset": "touchpanle=2027-01-01"}, {}, None, list_sunset_names=lambda: known)
 
     def test_every_operation_can_have_a_sunset(self) -> None:
         for operation in (operation for family in FAMILIES for operation in family.operations):

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domogate.backends.mail import PrintedMail, SmtpMail
+from domogate.backends.mail import SmtpMail
 from domogate.backends.mail_texts import TEXTS
+from domogate.backends.printed_mail import PrintedMail
 from domogate.domain.languages import LANGUAGES
 from domogate.ports import MailKind, OutgoingMail
 from support.smtp_sink import SmtpSink, certified, smtp_sink

@@ -93,7 +93,7 @@ class TestHelp:
         root: Any = get_command(cli)
         pages: list[tuple[str, ...]] = [()]
         pages += [(name,) for name in root.commands]
-        pages += [(name, verb) for name, command in root.commands.items() for verb in getattr(command, "commands", ())]
+        pages += [(name, verb) for name, command in root.commands.items() for verb in getattr(command.loaded, "commands", ())]
         return [domogate.bare(*page, "--help").stdout for page in pages]
 
     @pytest.mark.slow
@@ -112,6 +112,15 @@ class TestHelp:
         summaries = " ".join(domogate.bare("--help").stdout.replace("│", " ").split())
         assert "Applications (OAuth clients): add, list, show, change, rotate-secret, delete." in summaries
         assert "Plants and who may use them: list, show, invite, withdraw, allow, limit, remove, restore." in summaries
+
+    def test_the_list_of_commands_agrees_with_the_commands(self) -> None:
+        root: Any = get_command(cli)
+        for listed in root.commands.values():
+            verbs = list(getattr(listed.loaded, "commands", ()))
+            if verbs:
+                assert listed.help.endswith(f": {', '.join(verbs)}.")
+            else:
+                assert " ".join(listed.loaded.help.split()).startswith(listed.help)
 
     def test_a_setting_shows_its_default(self, domogate: CommandLine) -> None:
         page = " ".join(re.sub(r"[│╭╮╰╯─]", " ", domogate.bare("serve", "--help").stdout).split())

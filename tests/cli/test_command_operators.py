@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from domogate.app import Gateway
-from domogate.backends.mail import PrintedMail
+from domogate.backends.printed_mail import PrintedMail
 from domogate.domain.authorization import Session
 from domogate.domain.ids import new_id
 from domogate.domain.passkeys import UsedChallenge

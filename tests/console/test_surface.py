@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import httpx
 import pytest
-from structlog.testing import capture_logs
 
 from domogate.app import pages
 from domogate.app.pages import FirstStart, build_pages
@@ -18,6 +17,7 @@ from domogate.console.shell import NO_DEMO, Demo, DemoUser, Identity, Logo, read
 from domogate.console.surface import PagesApp
 from domogate.edge.stack import nothing_here
 from domogate.settings import Settings
+from support.log_lines import capture_logs
 
 SCRIPT = b"export const hello = 1;"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)

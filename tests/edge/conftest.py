@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Iterator
 
 import pytest
-import structlog
 import uvloop
 
 from domogate.edge.logs import setup_logs
@@ -27,4 +26,3 @@ def json_log() -> Iterator[io.StringIO]:
     yield stream
     root.handlers = handlers
     root.setLevel(level)
-    structlog.reset_defaults()

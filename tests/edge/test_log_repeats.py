@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import structlog
 
+from domogate.common.log import get_logger
 from domogate.edge import log_repeats
 from domogate.edge.log_repeats import LogRepeats
 from domogate.edge.logs import setup_logs
@@ -44,7 +44,6 @@ def stream(repeats: LogRepeats) -> Iterator[io.StringIO]:
     yield stream
     repeats.flush(everything=True)
     logging.getLogger().handlers = before
-    structlog.reset_defaults()
 
 
 def lines(stream: io.StringIO) -> list[dict[str, Any]]:
@@ -55,7 +54,7 @@ def fail(number: int, event: str = "order not written", reason: str = "disk full
     try:
         raise OSError(f"{reason} at page {number}")
     except OSError as error:
-        structlog.get_logger("test.orders").error(event, order_id=f"order-{number}", exc_info=error, **fields)
+        get_logger("test.orders").error(event, order_id=f"order-{number}", exc_info=error, **fields)
 
 
 class TestOneCause:
@@ -114,8 +113,8 @@ class TestDifferentCauses:
 
     def test_lines_that_are_no_failures_all_pass(self, stream: io.StringIO) -> None:
         for _ in range(10):
-            structlog.get_logger("test").warning("orders without an end settled", orders=1)
-            structlog.get_logger("test").info("started")
+            get_logger("test").warning("orders without an end settled", orders=1)
+            get_logger("test").info("started")
         assert len(lines(stream)) == 20
 
     def test_the_number_of_causes_is_bounded_and_no_count_is_lost(self, stream: io.StringIO, repeats: LogRepeats) -> None:
@@ -137,7 +136,6 @@ def test_counts_appear_without_another_line(monkeypatch: pytest.MonkeyPatch) -> 
         said = _wait_for(stream)
     finally:
         logging.getLogger().handlers = before
-        structlog.reset_defaults()
     assert said["times"] == 1
 
 

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
+from domogate.common.log import get_logger
 from domogate.edge.logs import REDACTED, recent_lines, redact, redact_text, setup_logs
 from domogate.ports import StoreTimeout
 
@@ -23,7 +23,6 @@ def restored() -> Iterator[None]:
     yield
     root.handlers = handlers
     root.setLevel(level)
-    structlog.reset_defaults()
 
 
 class TestRedaction:
@@ -62,13 +61,13 @@ class TestRedaction:
         ["password", "new_password", "client_secret", "access_token", "Authorization", "subscription_key", "ticket", "token"],
     )
     def test_a_field_named_like_a_secret_is_blotted_out_whatever_it_holds(self, name: str) -> None:
-        event = redact(None, "info", {"event": "x", name: "hidden", "deep": {name: ["hidden"]}, "list": [{name: b"hidden"}]})
+        event = redact({"event": "x", name: "hidden", "deep": {name: ["hidden"]}, "list": [{name: b"hidden"}]})
         assert "hidden" not in repr(event)
         assert event["event"] == "x"
 
     def test_harmless_fields_keep_their_types(self) -> None:
         event = {"event": "x", "port": 8080, "ok": True, "nothing": None, "items": [1, "a"], "token": None}
-        assert redact(None, "info", dict(event)) == event
+        assert redact(dict(event)) == event
 
     @given(st.text())
     def test_no_text_breaks_it_and_twice_is_once(self, text: str) -> None:
@@ -77,7 +76,7 @@ class TestRedaction:
     def test_a_structure_without_end_ends(self) -> None:
         endless: list[object] = []
         endless.append(endless)
-        assert redact(None, "info", {"event": "x", "endless": endless})["event"] == "x"
+        assert redact({"event": "x", "endless": endless})["event"] == "x"
 
 
 class TestSetup:
@@ -85,7 +84,7 @@ class TestSetup:
     def test_everything_goes_to_one_stream_in_one_format(self, format: str) -> None:
         stream = io.StringIO()
         setup_logs("info", format, stream)
-        structlog.get_logger("domogate.x").info("ours", plant="p1")
+        get_logger("domogate.x").info("ours", plant="p1")
         logging.getLogger("uvicorn.error").warning("theirs %s", f"Bearer {JWT}")
         logging.getLogger("aiohttp.client").info("another")
         lines = stream.getvalue().splitlines()
@@ -103,9 +102,9 @@ class TestSetup:
     def test_the_level_holds_for_all(self) -> None:
         stream = io.StringIO()
         setup_logs("warning", "text", stream)
-        structlog.get_logger("domogate").info("no")
+        get_logger("domogate").info("no")
         logging.getLogger("asyncio").info("no")
-        structlog.get_logger("domogate").warning("yes")
+        get_logger("domogate").warning("yes")
         assert len(stream.getvalue().splitlines()) == 1
 
     def test_uvicorn_does_not_tell_its_life(self) -> None:
@@ -130,7 +129,7 @@ class TestSetup:
         try:
             raise ValueError(f"bad token {JWT}, password=hidden")
         except ValueError:
-            structlog.get_logger("domogate").exception("failed")
+            get_logger("domogate").exception("failed")
         assert "ValueError" in stream.getvalue()
         assert "test_logs.py" in stream.getvalue()
         assert "hidden" not in stream.getvalue()
@@ -144,8 +143,8 @@ class TestSetup:
         try:
             raise error
         except StoreTimeout:
-            structlog.get_logger("domogate").exception("the webhooks could not be read; trying again")
-        structlog.get_logger("domogate").error("the figures could not be read", exc_info=error)
+            get_logger("domogate").exception("the webhooks could not be read; trying again")
+        get_logger("domogate").error("the figures could not be read", exc_info=error)
         logging.getLogger("of a library").error("failed", exc_info=error)
         assert stream.getvalue().count("the database did not answer within 4 s") == 3
         assert "test_logs.py" not in stream.getvalue()

@@ -52,7 +52,9 @@ def narrow_token(gateway: Gateway, email: str, scopes: tuple[str, ...]) -> str:
         client = (await tools.store.list_clients())[0]
         grant = Grant(new_id(), user.id, client.id, client.scopes, created_at=tools.clock.now())
         await tools.store.add_grant(grant)
-        return await tools.signer.mint_token(TokenKind.ID, user, client, msgspec.structs.replace(grant, scopes=scopes))
+        return await (await tools.open_signer()).mint_token(
+            TokenKind.ID, user, client, msgspec.structs.replace(grant, scopes=scopes)
+        )
 
     return run_with_tools(gateway, mint)
 

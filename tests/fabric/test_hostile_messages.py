@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from structlog.testing import capture_logs
 
 from domogate.domain.commands import SetLight, SwitchPlug
 from domogate.domain.faults import DeviceTimeout, Internal
@@ -40,6 +39,7 @@ from domogate.identity.rates import RateWindows, parse_rate
 from support.clocks import ManualClock
 from support.devices import make_id
 from support.fabric_setup import LARGE, PLANT, PLUG, REPORT, SHARD, Side, connected, order_within
+from support.log_lines import capture_logs
 from support.nats_server import NatsServer
 
 SUBJECT = f"test.shard.{SHARD}"

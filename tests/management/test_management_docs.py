@@ -17,7 +17,7 @@ def every_command() -> set[str]:
     root = typer.main.get_command(cli)
     found = set()
     for name, command in root.commands.items():  # type: ignore[attr-defined]  # the root is a group
-        below = getattr(command, "commands", None)
+        below = getattr(command.loaded, "commands", None)
         found |= {f"domogate {name} {verb}" for verb in below} if below else {f"domogate {name}"}
     return found
 
@@ -42,7 +42,7 @@ class TestTheCommandLinePage:
                 named = re.match(r"`domogate ([a-z-]+)(?: ([a-z-]+))?", row.get("command", ""))
                 if named is None:
                     continue
-                command = root.commands[named[1]]  # type: ignore[attr-defined]  # the root is a group
+                command = root.commands[named[1]].loaded  # type: ignore[attr-defined]  # the root is a group
                 command = getattr(command, "commands", {}).get(named[2], command)
                 options = {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
                 flags = set(re.findall(r"`(--[a-z-]+)", row["meaning"]))

@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from structlog.testing import capture_logs
 
 from domogate.services.clock_check import TOLERANCE, ClockCheck
 from domogate.services.plants import history
 from domogate.services.plants.history import History
 from domogate.stores import SqlStore, sqlite_url
 from support.clocks import NOW, ManualClock
+from support.log_lines import capture_logs
 from support.stores import ANNA
 
 DAY = 86_400.0

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-import structlog
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -24,6 +23,7 @@ from domogate.stores.subject import writes
 from domogate.stores.tables import metadata
 from support import tables
 from support.clocks import NOW, ManualClock
+from support.log_lines import capture_logs
 from support.stores import ANNA, GRANT, HOUSE, KEY, LAMP, LAMP_IS_ON, PLUG, SMALL, OpenStore, a_code, a_grant, an_id
 
 
@@ -177,7 +177,7 @@ class TestUpgrade:
         self, open_store: OpenStore, empty_database_url: str, tmp_path: Path
     ) -> None:
         make_first_database(empty_database_url)
-        with structlog.testing.capture_logs() as lines:
+        with capture_logs() as lines:
             await open_store(empty_database_url)
             await open_store(sqlite_url(tmp_path / "new.sqlite3"))
         upgraded = [line for line in lines if line["event"] == "upgraded the database"]

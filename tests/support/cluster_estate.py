@@ -59,7 +59,8 @@ async def issue_rights(settings: Settings, count: int) -> Owner:
         async def issue(tools: Tools, *kinds: TokenKind) -> list[str]:
             grant = Grant(new_id(), user.id, client.id, client.scopes, created_at=tools.clock.now())
             await tools.store.add_grant(grant)
-            return [await tools.signer.mint_token(kind, user, client, grant) for kind in kinds]
+            signer = await tools.open_signer()
+            return [await signer.mint_token(kind, user, client, grant) for kind in kinds]
 
         access, identity = await issue(tools, TokenKind.ACCESS, TokenKind.ID)
         rights = [Right(f"right {number}", (await issue(tools, TokenKind.ACCESS))[0]) for number in range(count)]

@@ -89,11 +89,15 @@ def prepare_the_demo() -> None:
 
 
 if __name__ == "__main__":
+    from typer.main import get_command
     from typer.testing import CliRunner
 
     from domogate.cli import main
     from domogate.cli.commands import cli
 
+    built: Any = get_command(cli)
+    for listed in built.commands.values():
+        import_module(listed.module)
     for name in _IMPORTED_LATER:
         import_module(name)
     import_module("domogate.auth.pages.rendering").compile_templates()

@@ -14,7 +14,7 @@ from pathlib import Path
 from domogate.cli import main
 from domogate.domain.commands import Order
 from domogate.domain.states import Report
-from domogate.drivers.simulator import Simulator
+from domogate.drivers.simulator.simulator import Simulator
 
 JOURNAL = "ORDERS_JOURNAL"
 """The environment variable that names the file."""

@@ -8,7 +8,8 @@ from domogate import management
 from domogate.app.backups import make_backup
 from domogate.app.driver_catalogue import DriverCatalogue
 from domogate.app.estate_files import EstateFiles
-from domogate.app.parts import SigningKeyAdministration, new_subscription
+from domogate.app.parts import new_subscription
+from domogate.app.services import SigningKeyAdministration
 from domogate.app.settings_in_force import list_settings
 from domogate.domain.ids import new_id
 from domogate.domain.people import MANAGE_SCOPE, Client, User

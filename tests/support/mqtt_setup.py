@@ -12,7 +12,8 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import FirstState
 from domogate.domain.ids import Id, new_id
 from domogate.domain.plants import Module
-from domogate.drivers.mqtt import Mqtt, MqttBroker
+from domogate.drivers.mqtt import MqttBroker
+from domogate.drivers.mqtt.driver import Mqtt
 from domogate.ports import AttachedModule, Clock
 from support.driver_bench import PATIENCE, PLANT, ReportRecorder
 

@@ -9,7 +9,8 @@ from domogate.domain.commands import Command, Order
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id, new_id
 from domogate.domain.states import Report
-from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway
+from domogate.drivers.openwebnet import OpenWebNetGateway
+from domogate.drivers.openwebnet.driver import OpenWebNet
 from domogate.ports import AttachedModule
 from support.clocks import LoopClock
 from support.devices import make_attached

@@ -59,7 +59,7 @@ class SdkDemo:
         async def mint(user: User) -> str:
             grant = Grant(new_id(), user.id, _CONSOLE.id, _CONSOLE.scopes, created_at=now)
             await tools.store.add_grant(grant)
-            return await tools.signer.mint_token(TokenKind.ACCESS, user, _CONSOLE, grant)
+            return await (await tools.open_signer()).mint_token(TokenKind.ACCESS, user, _CONSOLE, grant)
 
         return {user.email: await mint(user) for user in (elena, anna, bruno)}
 

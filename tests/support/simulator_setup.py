@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from domogate.domain.commands import Command
 from domogate.domain.states import Reading, Report, State
-from domogate.drivers.simulator import Simulator
+from domogate.drivers.simulator.simulator import Simulator
 from domogate.ports import AttachedModule
 from support.clocks import NOON, ManualClock
 from support.devices import make_id, make_order

@@ -42,13 +42,13 @@ def add_credentials(gateway: Gateway, key: str) -> Gateway:
     """Add the key and the tokens of all active users to the ready file of a gateway that is not a demo."""
 
     async def mint(tools: Tools) -> list[dict[str, str]]:
-        client = (await tools.store.list_clients())[0]
+        client, signer = (await tools.store.list_clients())[0], await tools.open_signer()
         users = []
         for user in await tools.store.list_users():
             if user.active:
                 grant = Grant(new_id(), user.id, client.id, client.scopes, created_at=tools.clock.now())
                 await tools.store.add_grant(grant)
-                tokens = {name: await tools.signer.mint_token(kind, user, client, grant) for name, kind in _KINDS.items()}
+                tokens = {name: await signer.mint_token(kind, user, client, grant) for name, kind in _KINDS.items()}
                 users.append({"email": user.email, "password": "", **tokens})
         return users
 
@@ -73,7 +73,7 @@ def issue_token(
         client = next(client for client in clients if client.access_token_everywhere is access_token_everywhere)
         grant = Grant(new_id(), user.id, client.id, scopes, flow=flow, created_at=tools.clock.now())
         await tools.store.add_grant(grant)
-        return await tools.signer.mint_token(TokenKind(kind), user, client, grant)
+        return await (await tools.open_signer()).mint_token(TokenKind(kind), user, client, grant)
 
     arguments = (email, kind, flow, str(access_token_everywhere), *scopes)
     if arguments not in gateway.minted:

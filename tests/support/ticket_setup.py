@@ -23,7 +23,7 @@ from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.people import Client, Grant, GrantType, Principal, Scope, Standing, TokenKind, User
 from domogate.domain.plants import Member, Module, Plant, PlantType, Topology
 from domogate.domain.states import State
-from domogate.drivers.simulator import Simulator
+from domogate.drivers.simulator.simulator import Simulator
 from domogate.fabric.in_process import InProcessFabric
 from domogate.http_api.app import SurfaceApp
 from domogate.identity.signing import KeyRing, TokenSigner

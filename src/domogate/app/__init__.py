@@ -1,25 +1,26 @@
 """Composition root: the only folder that imports everything. It chooses the implementation of each port.
 
-`Gateway` and `serve` are imported only when they are used. So commands that only open the store start half a second faster.
+The names of this package are imported from their modules when they are first used (Decision 0098). So a command does not load
+the server, and `domogate --help` does not load the database.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from domogate.app.parts import UnnamedDriversError, new_subscription
-from domogate.app.tools import (
-    Tools,
-    back_up_unwritable,
-    find_missing_file,
-    is_store_writable,
-    open_tools,
-    read_shard_map,
-    restore_backup,
-    rotate_signing_keys,
-)
 
 if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
+    from domogate.app.parts import UnnamedDriversError, new_subscription
     from domogate.app.serving import serve
+    from domogate.app.tools import (
+        Tools,
+        back_up_unwritable,
+        find_missing_file,
+        is_store_writable,
+        open_tools,
+        read_shard_map,
+        restore_backup,
+        rotate_signing_keys,
+    )
 
 __all__ = [
     "Gateway",
@@ -36,14 +37,11 @@ __all__ = [
     "serve",
 ]
 
+_MODULES = {"Gateway": "gateway", "serve": "serving", "UnnamedDriversError": "parts", "new_subscription": "parts"}
+"""The modules of the names that are not in `tools`."""
+
 
 def __getattr__(name: str) -> Any:
-    if name == "Gateway":
-        from domogate.app.gateway import Gateway
-
-        return Gateway
-    if name == "serve":
-        from domogate.app.serving import serve
-
-        return serve
-    raise AttributeError(name)
+    if name not in __all__:
+        raise AttributeError(name)
+    return getattr(import_module(f"domogate.app.{_MODULES.get(name, 'tools')}"), name)

@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
 from domogate.domain.devices import DeviceKind
 from domogate.domain.discovery import Discovery
@@ -17,7 +16,7 @@ from domogate.management import DriverConnectionOut, DriverFactsOut
 from domogate.ports import Clock, ConnectionStore, Driver, DriverConnection
 from domogate.services.refusals import Conflict, Invalid, NotFound, Reason
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 _TEST = 0.1
 """Seconds. To test a connection, the gateway searches for devices for this time."""

@@ -9,9 +9,9 @@ from domogate.app.driver_catalogue import DriverCatalogue
 from domogate.app.gateway_metrics import build_monitor, register_metrics
 from domogate.app.own_apis import build_own_apis
 from domogate.app.pages import build_pages, register_client
-from domogate.app.parts import (
-    DAY,
-    UnnamedDriversError,
+from domogate.app.parts import DAY, UnnamedDriversError, open_store
+from domogate.app.placement import build_clock, build_placement
+from domogate.app.services import (
     build_history,
     build_keyring,
     build_knowledge,
@@ -19,9 +19,7 @@ from domogate.app.parts import (
     build_people,
     build_signer,
     build_terms,
-    open_store,
 )
-from domogate.app.placement import build_clock, build_placement
 from domogate.app.webhooks import build_webhooks
 from domogate.auth.pages import Pages
 from domogate.backends.echo import EmbeddedEcho, HttpEchoBackend
@@ -190,7 +188,7 @@ class Gateway:
         await register_client(self.settings, self.store)
         await self.keyring.start()
         await self._fetcher.start()
-        await self.audit.start()
+        self.audit.start()
         if self.terms is not None:
             await self.people.ask_for_changed_terms(self.terms.version)
         await self.admission.start()

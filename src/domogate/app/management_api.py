@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from domogate import __version__, management
 from domogate.app.backups import make_backup
 from domogate.app.estate_files import EstateFiles
-from domogate.app.parts import SigningKeyAdministration, new_subscription
+from domogate.app.parts import new_subscription
+from domogate.app.services import SigningKeyAdministration
 from domogate.app.settings_in_force import list_settings
 from domogate.drivers import check_options
 from domogate.edge.logs import recent_lines

@@ -2,9 +2,8 @@
 
 import time
 
-import structlog
-
 from domogate import __version__
+from domogate.common.log import get_logger
 from domogate.console.files import load_build
 from domogate.console.shell import Demo, Identity, read_logo
 from domogate.console.surface import PATHS, PagesApp
@@ -15,7 +14,7 @@ from domogate.settings import Settings
 
 _CHECK_SECONDS = 1.0
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class FirstStart:

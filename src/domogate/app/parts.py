@@ -1,27 +1,13 @@
-"""Builds parts from the settings, for the gateway and for the command line."""
+"""The clock and the store, built from the settings. Every command needs them, so this module imports little."""
 
 import time
-from collections.abc import Sequence
-from math import inf
 from pathlib import Path
 
-import msgspec
-
-from domogate.backends.mail import PrintedMail, SmtpMail
 from domogate.domain.people import Subscription
-from domogate.domain.terms import Terms, terms_at, terms_from_text
-from domogate.identity.knowledge import KnowledgeBound
-from domogate.identity.relying_party import find_relying_party
-from domogate.identity.rotation import list_key_places, rotate_keys
 from domogate.identity.secret_keys import SecretKeys
-from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as _new_subscription
-from domogate.ports import Clock, Hasher, KeyPlace, Mail, Sealer, Signer, Store, UnnamedDrivers
-from domogate.services.audit import AuditLog
-from domogate.services.clock_check import ClockCheck
-from domogate.services.people import Passkeys, People, Sessions
-from domogate.services.plants.history import History
+from domogate.ports import Clock, Sealer, UnnamedDrivers
 from domogate.settings import Settings
 from domogate.stores import SqlStore, find_sqlite_file, sqlite_url
 
@@ -70,89 +56,6 @@ def build_sealer(settings: Settings) -> Sealer:
     return SecretKeys(settings.data, given=settings.secret_key, file=settings.secret_key_file)
 
 
-def build_knowledge(settings: Settings, store: Store) -> KnowledgeBound:
-    """Return the limit on the time for which changes of other members of the cluster may be unknown to this gateway.
-
-    A gateway that is alone knows all changes, so its limit is infinite.
-    """
-    return KnowledgeBound(store.knowledge_age, inf if settings.cluster is None else settings.knowledge_bound)
-
-
-def build_keyring(settings: Settings, store: Store, clock: Clock, knowledge: KnowledgeBound | None = None) -> KeyRing:
-    # A retired key must be kept until all tokens that it signed have expired.
-    retired_kept = max(DAY, settings.access_token_lifetime, settings.id_token_lifetime)
-    if settings.cluster is None:
-        knowledge = None  # A single gateway knows all changes, so tokens are verified without a check of its knowledge.
-    return KeyRing(store, clock, algorithm=settings.signing_algorithm, retired_kept=retired_kept, knowledge=knowledge)
-
-
-def build_signer(settings: Settings, keyring: KeyRing, clock: Clock) -> TokenSigner:
-    return TokenSigner(
-        keyring, clock, settings.auth_url, settings.base_url, settings.access_token_lifetime, settings.id_token_lifetime
-    )
-
-
-def build_people(settings: Settings, store: Store, hasher: Hasher, clock: Clock, audit: AuditLog) -> People:
-    return People(
-        store,
-        hasher,
-        clock,
-        _build_mail(settings),
-        base_url=settings.base_url,
-        homes_url=f"{settings.base_url}/homes" if settings.serves_pages else "",
-        link_lifetime=settings.link_lifetime,
-        audit=audit,
-    )
-
-
-def build_passkeys(settings: Settings, store: Store, sessions: Sessions, signer: Signer, clock: Clock) -> Passkeys | None:
-    """Build the service for passkeys. Return None if browsers do not offer passkeys at the URL of this gateway."""
-    relying_party = find_relying_party(settings.base_url)
-    if relying_party is None:
-        return None
-    # Imported here, because the library for passkeys takes a fifth of a second to load.
-    from domogate.identity.passkeys import WebAuthnVerifier
-
-    return Passkeys(store, sessions, WebAuthnVerifier(relying_party), signer, clock)
-
-
-def build_terms(settings: Settings) -> Terms | None:
-    """Return the terms of use as they are at the start of the gateway, or None if neither a file nor a URL is set."""
-    if settings.terms_file is not None:
-        return terms_from_text(settings.terms_file.read_text(encoding="utf-8"))
-    return None if settings.terms_url is None else terms_at(settings.terms_url)
-
-
-def _build_mail(settings: Settings) -> Mail:
-    if settings.smtp_host is None:
-        return PrintedMail()
-    return SmtpMail(
-        settings.smtp_host,
-        settings.smtp_port,
-        settings.smtp_sender or f"domogate@{settings.smtp_host}",
-        settings.smtp_user,
-        settings.smtp_password,
-        settings.smtp_security,
-        operator_name=settings.operator_name,
-        default_language=settings.default_language,
-    )
-
-
-def build_history(settings: Settings, store: Store, clock: Clock, clock_check: ClockCheck | None) -> History:
-    return History(
-        store,
-        clock,
-        clock_check,
-        changes_kept=settings.changes_kept_days * DAY,
-        readings_raw=settings.readings_raw_days * DAY,
-        readings_kept=settings.readings_kept_days * DAY,
-        orders_kept=settings.orders_kept_days * DAY,
-        most_readings=settings.readings_most,
-        audit_kept=None if settings.audit_kept_days is None else settings.audit_kept_days * DAY,
-        token_lifetime=max(settings.access_token_lifetime, settings.id_token_lifetime),
-    )
-
-
 def new_subscription(
     name: str, rate: str | None, daily_quota: int | None, expires_at: float | None, now: float
 ) -> tuple[str, Subscription]:
@@ -162,17 +65,3 @@ def new_subscription(
     """
     key = new_key()
     return key, _new_subscription(name, key, now, rate=rate, daily_quota=daily_quota, expires_at=expires_at)
-
-
-class SigningKeyAdministration(msgspec.Struct, frozen=True):
-    """Lists and rotates signing keys, for operators."""
-
-    store: Store
-    clock: Clock
-    algorithm: str
-
-    async def list_places(self) -> Sequence[KeyPlace]:
-        return await list_key_places(self.store, self.clock)
-
-    async def rotate(self, *, now: bool) -> str:
-        return (await rotate_keys(self.store, self.clock, algorithm=self.algorithm, now=now)).kid

@@ -15,13 +15,12 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.edge import server
 from domogate.edge.logs import setup_logs
 from domogate.settings import BadSettings, Mistake, Settings
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 PROCESS = "DOMOGATE_PROCESS"
 """The environment variable with the number of a process and the file descriptor of its socket."""

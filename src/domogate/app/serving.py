@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import msgspec
-import structlog
 
 from domogate.app.gateway import Gateway
 from domogate.app.processes import GatewayProcess
 from domogate.app.single_gateway import only_gateway
+from domogate.common.log import get_logger
 from domogate.console.shell import NO_DEMO, Demo
 from domogate.drivers import separate_settings
 from domogate.edge import server
@@ -17,7 +17,7 @@ from domogate.edge.logs import setup_logs
 from domogate.ports import OtherCluster
 from domogate.settings import BadSettings, Mistake, Settings
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 async def serve(

@@ -1,51 +1,92 @@
-"""The parts that the command line needs, without a server."""
+"""The parts that the command line needs, without a server.
+
+Imports take most of the time of a short command. So a part is built, and its modules are imported, when a command first uses
+the part (Decision 0098).
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from domogate.app.parts import (
-    SigningKeyAdministration,
-    SystemClock,
-    build_history,
-    build_keyring,
-    build_people,
-    build_sealer,
-    build_signer,
-    find_database_file,
-    open_store,
-    sqlite_file,
-)
-from domogate.identity.hashing import PasswordHasher
-from domogate.identity.rotation import KeyRotation, rotate_keys
+from domogate.app.parts import SystemClock, build_sealer, find_database_file, open_store, sqlite_file
 from domogate.ports import Clock, Hasher, LeaseStore, ShardMap, Signer, Store
-from domogate.services.audit import AuditLog
-from domogate.services.people import People
-from domogate.services.plants.fault_injection import FaultInjector
-from domogate.services.plants.history import History
 from domogate.settings import Settings
 from domogate.stores import UsedDatabases, back_up, find_key_of_backup, inspect_header, is_writable, restore
 
+if TYPE_CHECKING:
+    from domogate.app.services import SigningKeyAdministration
+    from domogate.identity.rotation import KeyRotation
+    from domogate.services.audit import AuditLog
+    from domogate.services.people import People
+    from domogate.services.plants.fault_injection import FaultInjector
+    from domogate.services.plants.history import History
 
-class Tools(msgspec.Struct, frozen=True):
+
+class Tools:
     """The store and the services that work on it. A gateway may run on the same store at the same time."""
 
-    settings: Settings
-    """The settings, with the URL of the gateway in `public_url`."""
-    address_is_known: bool
-    """False if no gateway has started on this store yet, and the settings have no `public_url`."""
-    clock: Clock
-    store: Store
-    signer: Signer
-    hasher: Hasher
-    people: People
-    audit: AuditLog
-    signing_keys: SigningKeyAdministration
-    fault_injector: FaultInjector
-    history: History
+    def __init__(self, settings: Settings, address: str | None, clock: Clock, store: Store, at_end: AsyncExitStack) -> None:
+        self.settings = msgspec.structs.replace(settings, public_url=address)
+        """The settings, with the URL of the gateway in `public_url`."""
+        self.address_is_known = address is not None
+        """False if no gateway has started on this store yet, and the settings have no `public_url`."""
+        self.clock = clock
+        self.store = store
+        self._at_end = at_end
+
+    @cached_property
+    def hasher(self) -> Hasher:
+        from domogate.identity.hashing import PasswordHasher
+
+        hasher = PasswordHasher()
+        self._at_end.callback(hasher.close)
+        return hasher
+
+    @cached_property
+    def audit(self) -> "AuditLog":
+        from domogate.services.audit import AuditLog
+
+        audit = AuditLog(self.store, self.clock)
+        audit.start()
+        self._at_end.push_async_callback(audit.stop)
+        return audit
+
+    @cached_property
+    def people(self) -> "People":
+        from domogate.app.services import build_people
+
+        return build_people(self.settings, self.store, self.hasher, self.clock, self.audit)
+
+    @cached_property
+    def signing_keys(self) -> "SigningKeyAdministration":
+        from domogate.app.services import SigningKeyAdministration
+
+        return SigningKeyAdministration(self.store, self.clock, self.settings.signing_algorithm)
+
+    @cached_property
+    def fault_injector(self) -> "FaultInjector":
+        from domogate.services.plants.fault_injection import FaultInjector
+
+        return FaultInjector(self.store, self.clock, self.audit)
+
+    @cached_property
+    def history(self) -> "History":
+        from domogate.app.services import build_history
+
+        return build_history(self.settings, self.store, self.clock, clock_check=None)
+
+    async def open_signer(self) -> Signer:
+        """Return the object that signs tokens. If the store has no signing key yet, add the first key."""
+        from domogate.app.services import build_keyring, build_signer
+
+        keyring = build_keyring(self.settings, self.store, self.clock)
+        await keyring.start()
+        return build_signer(self.settings, keyring, self.clock)
 
 
 @asynccontextmanager
@@ -57,39 +98,19 @@ async def open_tools(settings: Settings, *, create: bool = True) -> AsyncIterato
     """
     clock, set_clock = _open_clock(settings)
     store = open_store(settings, clock, gateway=False, create=create)
-    hasher = PasswordHasher()
     await store.start()
-    try:
+    async with AsyncExitStack() as at_end:
+        at_end.push_async_callback(store.stop)
         await set_clock()
         address = settings.public_url or await store.find_address()
-        settings = msgspec.structs.replace(settings, public_url=address)
-        keyring = build_keyring(settings, store, clock)
-        await keyring.start()
-        audit = AuditLog(store, clock)
-        await audit.start()
-        try:
-            yield Tools(
-                settings,
-                address is not None,
-                clock,
-                store,
-                build_signer(settings, keyring, clock),
-                hasher,
-                build_people(settings, store, hasher, clock, audit),
-                audit,
-                SigningKeyAdministration(store, clock, settings.signing_algorithm),
-                FaultInjector(store, clock, audit),
-                build_history(settings, store, clock, clock_check=None),
-            )
-        finally:
-            await audit.stop()
-    finally:
-        hasher.close()
-        await store.stop()
+        yield Tools(settings, address, clock, store, at_end)
 
 
-async def rotate_signing_keys(tools: Tools, *, now: bool = False) -> KeyRotation:
+async def rotate_signing_keys(tools: Tools, *, now: bool = False) -> "KeyRotation":
     """Add a new signing key, as `rotate_keys` in `identity/rotation.py` describes."""
+    from domogate.identity.rotation import rotate_keys
+
+    await tools.open_signer()  # The rotation replaces a key, so there must be one.
     return await rotate_keys(tools.store, tools.clock, algorithm=tools.settings.signing_algorithm, now=now)
 
 

@@ -21,13 +21,6 @@ SECURITY: Final = ("starttls", "tls", "none")
 _POLICY: Final = SMTP.clone(max_line_length=998)
 
 
-class PrintedMail:
-    """Implements Mail for a gateway without a mail server. Nothing is sent, so the caller shows the link."""
-
-    async def send(self, _mail: OutgoingMail) -> bool:
-        return False
-
-
 class SmtpMail:
     """Sends each mail on a separate connection, in a thread. `security` is starttls, tls or none.
 

@@ -16,13 +16,11 @@ from typing import Annotated, Any, NoReturn, get_type_hints
 
 import msgspec
 import typer
-from sqlalchemy.exc import DBAPIError
 
 from domogate.app import Tools, find_missing_file, open_tools
 from domogate.cli._flags import WHERE, flag_parameters
 from domogate.cli._help import PlainCommand, PlainGroup
 from domogate.cli._output import note
-from domogate.families import FAMILIES
 from domogate.ports import Store
 from domogate.services.refusals import Refused
 from domogate.settings import BadSettings, Settings, load_settings
@@ -51,14 +49,9 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")
 Body = Callable[..., Awaitable[None]]
 
 
-def group(name: str, about: str, cls: type[PlainGroup] = PlainGroup) -> typer.Typer:
-    """The commands of one noun: `domogate NAME …`. `summarize` adds their names to the text about the noun."""
-    return typer.Typer(name=name, help=about, cls=cls, no_args_is_help=True)
-
-
-def summarize(group: typer.Typer) -> str:
-    """The text about the noun, and the names of its commands."""
-    return f"{group.info.help}: {', '.join(str(one.name) for one in group.registered_commands)}."
+def group(name: str, cls: type[PlainGroup] = PlainGroup) -> typer.Typer:
+    """The commands of one noun: `domogate NAME …`. The text about the noun is in `commands.py`."""
+    return typer.Typer(name=name, cls=cls, no_args_is_help=True)
 
 
 class FlagGroup(msgspec.Struct, frozen=True):
@@ -115,8 +108,13 @@ def _settings(chosen: dict[str, Any], environ: Mapping[str, str], *, serving: bo
     """Return the settings. A flag overrides an environment variable, and an environment variable overrides the file."""
     flags = {name: text for name, text in chosen.items() if name != "config"}
     config = None if chosen["config"] is None else Path(chosen["config"])
-    names = {family.slug for family in FAMILIES} | {operation.id for family in FAMILIES for operation in family.operations}
-    return load_settings(flags, environ, config, sunset_names=names, serving=serving)
+    return load_settings(flags, environ, config, list_sunset_names=_list_sunset_names, serving=serving)
+
+
+def _list_sunset_names() -> set[str]:
+    from domogate.families import FAMILIES  # Only the setting `sunset` needs them.
+
+    return {family.slug for family in FAMILIES} | {operation.id for family in FAMILIES for operation in family.operations}
 
 
 def _given(chosen: dict[str, Any], environ: Mapping[str, str]) -> frozenset[str]:
@@ -173,6 +171,8 @@ def _output_is_closed() -> bool:
 
 
 def _explain(error: Exception) -> str:
+    from sqlalchemy.exc import DBAPIError
+
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename} cannot be used: {error.strerror}." if error.filename else f"{error.strerror}."
     if isinstance(error, DBAPIError):

@@ -5,7 +5,7 @@ from html import escape
 from itertools import groupby
 from math import ceil, floor
 
-from domogate.drivers.simulator import DaySample
+from domogate.drivers.simulator.day import DaySample
 
 _WIDTH, _HEIGHT = 960, 560
 _LEFT, _RIGHT = 64, 936

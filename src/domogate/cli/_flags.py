@@ -4,11 +4,11 @@ In this module a flag is only text, like an environment variable. `settings/` pa
 """
 
 import inspect
+import re
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from domogate.settings.declared import DECLARED, FILES, print_default
 
@@ -23,9 +23,14 @@ def flag_help(name: str) -> str:
     if name in FILES:
         about = f" {DECLARED[FILES[name]].setting.help}" if DECLARED[FILES[name]].setting.metavar == "JSON" else ""
         flag = FILES[name].replace("_", "-")
-        return escape(f"File with the value of --{flag}. Use it if the value contains a password or key.{about}")
+        return _escape(f"File with the value of --{flag}. Use it if the value contains a password or key.{about}")
     setting = DECLARED[name]
-    return escape(f"{setting.setting.help} Default: {print_default(setting.default)}.")
+    return _escape(f"{setting.setting.help} Default: {print_default(setting.default)}.")
+
+
+def _escape(text: str) -> str:
+    """Return the text so that the help prints its square brackets. Otherwise rich would read them as markup."""
+    return re.sub(r"(\[[a-z#/@][^\[]*?\])", r"\\\1", text)
 
 
 def flag_parameters(names: Sequence[str]) -> list[inspect.Parameter]:

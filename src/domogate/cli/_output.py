@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
+
+from domogate.cli._table import print_table
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 
@@ -31,19 +31,6 @@ def progress_bar(label: str, length: int) -> Iterator[Callable[[int], None]]:
 
 def print_json(value: Any) -> None:
     typer.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
-
-
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> None:
-    """Print the rows under their columns. None is printed as a dash."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, no_wrap=True)
-    for row in rows:
-        table.add_row(*("-" if cell is None else cell for cell in row))
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console.width = 10_000  # Do not cut lines in a pipe or file.
-    console.print(table)
 
 
 def print_list(as_json: bool, shown: Any, columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> None:

@@ -16,7 +16,7 @@ from domogate.cli._words import optional_duration
 from domogate.services.audit import NEWEST
 from domogate.settings import Settings
 
-commands = group("audit", "The audit log")
+commands = group("audit")
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){4}[0-9a-f]{8}")
 """An id with dashes, or a pseudonym."""

@@ -13,7 +13,7 @@ from domogate.domain.people import KNOWN_SCOPES, Client, GrantType
 from domogate.ports import Store
 from domogate.settings import Settings
 
-commands = group("client", "Applications (OAuth clients)")
+commands = group("client")
 
 ClientId = Annotated[str, argument("ID", "Id of the application.")]
 RedirectUris = Annotated[

@@ -9,7 +9,7 @@ from domogate.services.clock_check import TOLERANCE, describe
 from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 
-commands = group("clock", "The clock, and the time that the gateway last saw")
+commands = group("clock")
 
 
 @command(commands, "show")

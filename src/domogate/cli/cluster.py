@@ -8,7 +8,7 @@ from domogate.cli._output import AsJson, iso, note, print_records
 from domogate.domain.shards import SHARDS
 from domogate.settings import Settings
 
-commands = group("cluster", "Gateways that share a database")
+commands = group("cluster")
 
 
 @command(commands, "show")

@@ -24,7 +24,7 @@ from domogate.estate import EstateMistakes, read_estate
 from domogate.services.plants.placing import parse_pattern
 from domogate.settings import Settings
 
-commands = group("discover", "Devices that are found, as lines for the estate file")
+commands = group("discover")
 
 
 @command(commands, "mqtt")

@@ -34,7 +34,7 @@ from domogate.services.audit import AuditAction
 from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 
-commands = group("estate", "The estate file")
+commands = group("estate")
 
 File = Annotated[Path, argument("FILE", "The estate file. - means standard input.")]
 OutputFile = Annotated[Path | None, argument("FILE", "File to write. - means standard output, which is the default.")]

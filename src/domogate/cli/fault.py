@@ -14,7 +14,7 @@ from domogate.domain.injections import InjectedFault
 from domogate.management.faults import faults_out
 from domogate.settings import Settings
 
-commands = group("fault", "Faults on demand in a plant or module")
+commands = group("fault")
 
 
 @command(commands, "inject")

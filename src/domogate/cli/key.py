@@ -15,7 +15,7 @@ from domogate.services.audit import AuditAction, key_ref
 from domogate.services.people import COMMAND_LINE, check_name
 from domogate.settings import Settings
 
-commands = group("key", "Subscription keys")
+commands = group("key")
 
 
 @command(commands, "issue")

@@ -17,7 +17,7 @@ from domogate.management.modules import module_out
 from domogate.services.plants.read_model import ModuleView, PlantView
 from domogate.settings import Settings
 
-commands = group("module", "Modules, their last states, and why a module cannot be reached")
+commands = group("module")
 
 
 @command(commands, "list")

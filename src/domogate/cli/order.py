@@ -17,7 +17,7 @@ from domogate.ports import OrderFilter
 from domogate.settings import Settings
 from domogate.wire.commands import word_of
 
-commands = group("order", "Commands that were sent to devices, and their outcomes")
+commands = group("order")
 
 
 @command(commands, "list")

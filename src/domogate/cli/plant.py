@@ -12,7 +12,7 @@ from domogate.cli._output import AsJson, iso, note, print_fields, print_json, pr
 from domogate.domain.plants import Invitation, Member, Plant, Topology
 from domogate.settings import Settings
 
-commands = group("plant", "Plants and who may use them")
+commands = group("plant")
 
 
 @command(commands, "list")

@@ -18,7 +18,7 @@ from domogate.domain.plants import Module
 from domogate.domain.states import ReadingSummary
 from domogate.settings import Settings
 
-commands = group("readings", "Measured values")
+commands = group("readings")
 
 _DAY = 86_400.0
 _WHAT = ("module", "name", "measure", "unit", "at")

@@ -16,7 +16,8 @@ from domogate.cli._command import Mistake, WrongUsage, command, group, opened
 from domogate.cli._files import Force, check_free, open_output
 from domogate.cli._names import choose, find_plant, parse_either_id
 from domogate.cli._options import argument, option
-from domogate.cli._output import AsJson, as_printed, note, print_json, print_list, print_table
+from domogate.cli._output import AsJson, as_printed, note, print_json, print_list
+from domogate.cli._table import print_table
 from domogate.cli._words import TIME_HELP, optional_moment
 from domogate.common.times import parse_time_zone
 from domogate.domain.ids import Id
@@ -28,7 +29,7 @@ from domogate.reports.labels import KINDS, STATUSES, print_due, print_entry, pri
 from domogate.services.safety import PlannedTest, SafetyLogbook, SafetySite
 from domogate.settings import Settings
 
-commands = group("safety", "Emergency lighting")
+commands = group("safety")
 
 _PAGE = 1000
 

@@ -8,7 +8,7 @@ from domogate.services.audit import AuditAction
 from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 
-commands = group("secret-key", "The key that encrypts secrets in the database")
+commands = group("secret-key")
 
 
 @command(commands, "show-id")

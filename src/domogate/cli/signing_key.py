@@ -12,13 +12,14 @@ from domogate.services.audit import AuditAction
 from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 
-commands = group("signing-key", "Signing keys")
+commands = group("signing-key")
 
 
 @command(commands, "list")
 async def list_keys(settings: Settings, as_json: AsJson = False) -> None:
     """List the signing keys and their state in the rotation, without private parts."""
     async with opened(settings) as tools:
+        await tools.open_signer()
         places = await tools.signing_keys.list_places()
     shown: list[dict[str, Any]] = [
         {

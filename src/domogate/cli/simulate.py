@@ -16,8 +16,9 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.plants import Module
 from domogate.domain.states import ThermostatMode, ThermostatState
-from domogate.drivers import simulator
+from domogate.drivers.simulator import DRIVER as SIMULATOR
 from domogate.drivers.simulator.behaviour import Behaviour
+from domogate.drivers.simulator.day import simulate_day_of
 from domogate.estate import demo_text, read_estate
 from domogate.ports import AttachedModule
 from domogate.settings import Settings
@@ -35,11 +36,7 @@ class _ModuleByDefault(PlainGroup):
         return super().resolve_command(ctx, args)
 
 
-commands = group(
-    "simulate",
-    "Behaviour of simulated devices, and a plot of a day",
-    _ModuleByDefault,
-)
+commands = group("simulate", _ModuleByDefault)
 
 
 @command(commands, "module")
@@ -79,11 +76,11 @@ async def simulate_day(
     except ValueError:
         raise WrongUsage(f"--date {day!r} is not a date; write it as {WINTER_DAY}.") from None
     house, thermostat = _find_thermostat(read_estate(demo_text(), "demo.yaml").estate)
-    moments = simulator.simulate_day_of(
+    moments = simulate_day_of(
         house.plant.id,
         _placed(house),
         thermostat.id,
-        seed=simulator.DRIVER.settings_in(settings.drivers).seed if seed is None else seed,
+        seed=SIMULATOR.settings_in(settings.drivers).seed if seed is None else seed,
         midnight=begins.timestamp(),
     )
     title = f"{thermostat.name}, {house.plant.name}, {begins:%A} {day}"

@@ -21,7 +21,7 @@ from domogate.settings import Settings
 
 DEMO_CLIENT = "demo-app"
 
-commands = group("token", "Tokens")
+commands = group("token")
 
 
 @command(commands, "issue", flags=LINK_FLAGS)
@@ -52,7 +52,7 @@ async def issue_token(
         owner = await find_user(tools, wanted)
         grant = await add_grant(tools.store, owner, holder, _scopes(scope, holder), tools.clock.now())
         tools.people.note(AuditAction.GRANT, COMMAND_LINE, user_ref(owner.id), client=holder.id, grant=grant.id)
-        token = await tools.signer.mint_token(kind, owner, holder, grant, seconds)
+        token = await (await tools.open_signer()).mint_token(kind, owner, holder, grant, seconds)
         if as_json:
             print_json({"token": token, "kind": kind, "grant": grant.id, "client": grant.client_id, "scopes": grant.scopes})
         else:

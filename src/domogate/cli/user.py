@@ -15,7 +15,7 @@ from domogate.domain.ids import DASHED_UUID
 from domogate.domain.people import Standing, User
 from domogate.settings import Settings
 
-commands = group("user", "Users")
+commands = group("user")
 
 
 class StandingWord(StrEnum):

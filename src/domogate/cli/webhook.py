@@ -15,7 +15,7 @@ from domogate.services.webhooks.administration import WebhookAdministration
 from domogate.settings import Settings
 from domogate.wire.webhooks import dead_letter_out, webhook_out
 
-commands = group("webhook", "Webhooks and their dead letters")
+commands = group("webhook")
 
 WebhookId = Annotated[str, argument("ID", "Id of the webhook; `domogate webhook list` shows all.")]
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
-import structlog
+
+from domogate.common.log import get_logger
 
 STATIC = Path(__file__).parent / "static"
 ASSETS = "/assets/"
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class Manifest(msgspec.Struct, frozen=True):

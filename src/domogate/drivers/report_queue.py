@@ -5,13 +5,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.domain.ids import Id
 from domogate.domain.states import Report
 from domogate.ports import Clock, ReportSink
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 CHECK_EVERY = 0.05
 """Seconds between two checks for modules that are due."""

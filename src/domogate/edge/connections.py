@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_address, ip_network
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.common.networks import network_of
 
 RESERVE = 32
@@ -20,7 +19,7 @@ _LOG_INTERVAL = 60.0
 _SYSTEM = "system"
 """Label for connections that the system did not accept, usually because of too many open files."""
 
-_log = structlog.stdlib.get_logger("domogate.edge")
+_log = get_logger("domogate.edge")
 
 
 class Place:

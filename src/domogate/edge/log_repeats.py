@@ -7,14 +7,13 @@ the periods become longer.
 
 import logging
 import re
-import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import structlog
+from domogate.common.log import values_of
 
 _PERIODS = (10.0, 60.0, 600.0)
 """In seconds: how long failures of one cause are counted before a line says how many there were.
@@ -24,8 +23,8 @@ The three values are for the first line, the second line, and every later line.
 _MOST_CAUSES = 200
 _LONGEST_REASON = 200
 _NUMBERS = re.compile(r"\d+")
-
-EventDict = MutableMapping[str, Any]
+_IS_COUNT = "is_count"
+"""The attribute of a log record that is a line with a count."""
 
 
 class _Cause(NamedTuple):
@@ -59,27 +58,13 @@ class LogRepeats:
         self._causes: OrderedDict[_Cause, _Repeated] = OrderedDict()
         self._timer: threading.Timer | None = None
 
-    def limit(self, _logger: Any, _method: str, event: EventDict) -> EventDict:
-        """A structlog processor. It must run after the level and the logger are added, and before the traceback is formatted.
-
-        Raises DropEvent for a line that must not be logged.
-        """
-        if event.pop("_counted", False):
-            return event
-        driver, error = str(event.get("driver", "")), _error_of(event.get("exc_info"))
-        cause = _Cause(event["logger"], str(event.get("event", "")), driver, error)
-        if self._is_repeated(getattr(logging, event["level"].upper()), cause):
-            raise structlog.DropEvent
-        return event
-
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return False for a line that must not be logged.
-
-        The module `logging` calls this method for each line. Only lines that do not come from structlog are counted here.
-        """
-        if isinstance(record.msg, dict):  # From structlog: `limit` has already seen this line.
+        """Return False for a line that must not be logged. The module `logging` calls this method for each line."""
+        if vars(record).get(_IS_COUNT):
             return True
-        return not self._is_repeated(record.levelno, _Cause(record.name, str(record.msg), "", _error_of(record.exc_info)))
+        driver = str(values_of(record).get("driver", ""))
+        cause = _Cause(record.name, str(record.msg), driver, _error_of(record.exc_info))
+        return not self._is_repeated(record.levelno, cause)
 
     def _is_repeated(self, level: int, cause: _Cause) -> bool:
         """Return False if the line must be logged. Otherwise count the line and return True."""
@@ -131,17 +116,15 @@ class LogRepeats:
         for cause, known in due:
             if known.count:
                 given = {name: text for name, text in (("driver", cause.driver), ("error", cause.error)) if text}
-                seconds = round(self._now() - known.since, 1)
-                log = structlog.stdlib.get_logger(cause.logger)
-                log.log(known.level, f"{cause.event} (repeated)", times=known.count, seconds=seconds, _counted=True, **given)
+                values = {"times": known.count, "seconds": round(self._now() - known.since, 1), **given}
+                logger = logging.getLogger(cause.logger)
+                logger.log(known.level, f"{cause.event} (repeated)", extra={"values": values, _IS_COUNT: True})
 
 
 def _error_of(exc_info: Any) -> str:
     """Return the type and the first line of the error. Numbers are replaced by N, because they differ from case to case."""
-    if exc_info is True:
-        exc_info = sys.exc_info()
-    error = exc_info[1] if isinstance(exc_info, tuple) else exc_info
-    if not isinstance(error, BaseException):
+    error = exc_info[1] if exc_info else None
+    if error is None:
         return ""
     first_line = str(error).split("\n", 1)[0][:_LONGEST_REASON]
     return f"{type(error).__name__}: {_NUMBERS.sub('N', first_line)}"

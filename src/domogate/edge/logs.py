@@ -1,20 +1,22 @@
-"""The log: lines of structlog and of the standard library's loggers, as text or as JSON.
+"""The log: the lines of all loggers of the process, as text or as JSON.
 
 Texts that look like a token, a key or a password are redacted. No code should log a secret; redaction is a second safeguard.
 Repeated failures with the same cause are one line with a count.
 """
 
 import atexit
+import json
 import logging
 import re
 import sys
 import threading
+import traceback
 from collections import deque
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple, TextIO
 
-import structlog
-
+from domogate.common.log import values_of
 from domogate.edge.log_repeats import LogRepeats
 from domogate.edge.request_ids import current_request_id
 from domogate.ports import StoreTimeout
@@ -45,7 +47,9 @@ _SECRET_TEXT = (
 _TERMINAL = re.compile(r"\x1b\[[0-9;]*m")
 """The colours that a terminal shows."""
 
-EventDict = MutableMapping[str, Any]
+_COLOURS = {"debug": "\x1b[32m", "info": "\x1b[32m", "warning": "\x1b[33m", "error": "\x1b[31m", "critical": "\x1b[31m"}
+_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_NEEDS_QUOTES = re.compile(r"[\s='\"]")
 
 
 def redact_text(text: str) -> str:
@@ -76,41 +80,48 @@ def _is_secret(name: object) -> bool:
     return isinstance(name, str) and _SECRET_NAME.fullmatch(name) is not None
 
 
-def redact(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    """A structlog processor. It runs last, so it sees the whole line, including tracebacks."""
-    for name, value in event.items():
-        if not name.startswith("_"):
-            event[name] = REDACTED if _is_secret(name) and value is not None else redact_value(value)
-    return event
+def redact(line: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a line without secrets. This is the last step, so that it sees the whole line and its traceback."""
+    return {name: REDACTED if _is_secret(name) and value is not None else redact_value(value) for name, value in line.items()}
 
 
-def add_request_id(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    request_id = current_request_id.get()
-    if request_id is not None:
-        event.setdefault("request_id", request_id)
-    return event
-
-
-def _name_process(process: str | int | None) -> Callable[[Any, str, EventDict], EventDict]:
-    def add(_logger: Any, _method: str, event: EventDict) -> EventDict:
-        if process is not None:
-            event["process"] = process
-        return event
-
-    return add
-
-
-def explain_timeouts(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    """Replace the traceback of a database timeout by a sentence.
-
-    The traceback would look like the traceback of a bug, and would show only the code that waited for the database.
-    """
-    given = event.get("exc_info")
-    error = sys.exc_info()[1] if given is True else given[1] if isinstance(given, tuple) else given
+def _describe(record: logging.LogRecord, process: str | int | None) -> dict[str, Any]:
+    """Return all values of a line. The text of the line has the name `event`."""
+    line = {**values_of(record), "event": record.getMessage()}
+    if process is not None:
+        line["process"] = process
+    if (request_id := current_request_id.get()) is not None:
+        line.setdefault("request_id", request_id)
+    line["level"] = record.levelname.lower()
+    line["logger"] = record.name
+    line["timestamp"] = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, StoreTimeout):
-        del event["exc_info"]
-        event["reason"] = str(error)
-    return event
+        # A traceback would look like a bug, and would show only the code that waited for the database.
+        line["reason"] = str(error)
+    elif error is not None:
+        line["exception"] = "".join(traceback.format_exception(error)).rstrip("\n")
+    return line
+
+
+def _print_json(line: dict[str, Any]) -> str:
+    return json.dumps(line, default=str)
+
+
+def _print_text(line: dict[str, Any], colours: bool) -> str:
+    timestamp, level, event, logger = (line.pop(name) for name in ("timestamp", "level", "event", "logger"))
+    exception = line.pop("exception", None)
+    shown = f"[{level:<9}]"
+    if colours:
+        timestamp, event = f"{_DIM}{timestamp}{_PLAIN}", f"{_BOLD}{event}{_PLAIN}"
+        shown = f"[{_COLOURS.get(level, '')}{level:<9}{_PLAIN}]"
+    values = [f"{name}={_print_value(line[name])}" for name in sorted(line)]
+    text = " ".join([timestamp, shown, event, f"[{logger}]", *values])
+    return text if exception is None else f"{text}\n{exception}"
+
+
+def _print_value(value: Any) -> str:
+    return value if isinstance(value, str) and not _NEEDS_QUOTES.search(value) else repr(value)
 
 
 class LogLine(NamedTuple):
@@ -149,10 +160,15 @@ recent_lines = RecentLines()
 
 
 class _KeepingHandler(logging.StreamHandler[TextIO]):
-    """Writes each line to a stream, and adds it to `recent_lines`. The line is formatted only once."""
+    """Writes each line to a stream, and adds it to `recent_lines`."""
+
+    def __init__(self, stream: TextIO, format: str, process: str | int | None) -> None:
+        super().__init__(stream)
+        self._is_json, self._colours, self._process = format == "json", stream.isatty(), process
 
     def format(self, record: logging.LogRecord) -> str:
-        text = super().format(record)
+        line = redact(_describe(record, self._process))
+        text = _print_json(line) if self._is_json else _print_text(line, self._colours)
         recent_lines.add(record, text)
         return text
 
@@ -165,33 +181,9 @@ def setup_logs(
     Lines below `level` are not written. If several processes write to the same stream, `process` is given, and every line
     contains it.
     """
-    stream = stream or sys.stderr
     repeats = LogRepeats()
     atexit.register(repeats.flush, everything=True)
-    origin: list[Any] = [
-        _name_process(process),
-        add_request_id,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-    ]
-    content: list[Any] = [
-        explain_timeouts,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.StackInfoRenderer(),
-        structlog.processors.format_exc_info,
-    ]
-    renderer: Any = (
-        structlog.processors.JSONRenderer(sort_keys=False)
-        if format == "json"
-        else structlog.dev.ConsoleRenderer(colors=stream.isatty(), pad_event_to=0)
-    )
-    handler = _KeepingHandler(stream)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[*origin, *content],
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, redact, renderer],
-        )
-    )
+    handler = _KeepingHandler(stream or sys.stderr, format, process)
     handler.addFilter(repeats.filter)
     root = logging.getLogger()
     root.handlers = [handler]
@@ -203,16 +195,3 @@ def setup_logs(
     # uvicorn and alembic log details at level info that operators do not need. Their warnings are logged.
     for name in ("uvicorn.error", "alembic"):
         logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
-    structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            structlog.stdlib.PositionalArgumentsFormatter(),
-            *origin,
-            repeats.limit,
-            *content,
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-        ],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=True,
-    )

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import structlog
 import uvicorn
 
+from domogate.common.log import get_logger
 from domogate.edge.accepting import Acceptor
 from domogate.edge.connections import Connections, Place
 from domogate.edge.guards import Guards, Limits
@@ -39,7 +39,7 @@ _COMMON: dict[str, Any] = {
     "date_header": True,
 }
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 def _is_not_cancelled(record: logging.LogRecord) -> bool:

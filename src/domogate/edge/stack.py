@@ -9,9 +9,9 @@ from time import perf_counter
 from typing import Any
 
 import msgspec
-import structlog
 
 from domogate.common.browsers import asks_for_html
+from domogate.common.log import get_logger
 from domogate.edge.metrics import Metrics
 from domogate.edge.protocol import STREAM
 from domogate.edge.request_ids import current_request_id, find_safe, next_request_id
@@ -53,8 +53,8 @@ _JSON: Header = (b"content-type", b"application/json")
 _NO_STORE: Header = (b"cache-control", b"no-store")
 _BROKEN = b'{"statusCode":500,"message":"The gateway failed on this request. The log has the reason under its X-Request-Id."}'
 
-log = structlog.stdlib.get_logger("domogate.edge")
-access = structlog.stdlib.get_logger("domogate.access")
+log = get_logger("domogate.edge")
+access = get_logger("domogate.access")
 
 
 class Edge:

@@ -16,15 +16,15 @@ from urllib.parse import urlsplit
 
 import msgspec
 import nats
-import structlog
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error, NoRespondersError
 
+from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 _CONNECT_SECONDS = 2
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0

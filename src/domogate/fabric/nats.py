@@ -9,11 +9,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import NoReturn, TypeVar
 
-import structlog
 from nats.aio.msg import Msg
 from nats.errors import NoRespondersError
 
 from domogate.common.limited_log import LimitedLog
+from domogate.common.log import get_logger
 from domogate.common.stalls import StallMeter
 from domogate.common.tasks import cancel
 from domogate.domain.commands import Order
@@ -43,7 +43,7 @@ from domogate.fabric.messages import (
 from domogate.fabric.pictures import join_picture, split_picture
 from domogate.ports import Clock, DeviceHost, NotHeld, Picture
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 _MOST_ANSWERING = 10_000
 """The number of questions of other gateways that are answered at the same time."""

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import Annotated
 
 import msgspec
-import structlog
 from nats.aio.msg import Msg
 
 from domogate.common.limited_log import LimitedLog
+from domogate.common.log import get_logger
 from domogate.domain.ids import Id
 from domogate.fabric.connection import NatsConnection
 from domogate.fabric.messages import NotAMessage, decode
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 _MOST_SENDING = 1_000
 _LARGEST = 1_024

@@ -6,9 +6,9 @@ from email.utils import format_datetime
 from typing import Any, TypeVar
 
 import msgspec
-import structlog
 
 from domogate.common import strict_json
+from domogate.common.log import get_logger
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import (
     BodyTooLarge,
@@ -36,7 +36,7 @@ from domogate.ports import Admission, Verifier
 from domogate.services.audit import note_refusal
 from domogate.services.rights.access import check_standing, find_token, get_access, read_headers
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

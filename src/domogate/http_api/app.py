@@ -7,10 +7,10 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import unquote_to_bytes
 
 import msgspec
-import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
+from domogate.common.log import get_logger
 from domogate.domain.faults import Fault
 from domogate.http_api.credentials import OPERATION, Credentials
 from domogate.http_api.openapi import describe_surface
@@ -26,7 +26,7 @@ METRICS_LABEL = "domogate.operation"
 """The key in the ASGI scope for the name of the operation in the metrics and in the access log."""
 _NO_STORE = {"cache-control": "no-store"}
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class SurfaceApp(Generic[S, C]):

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from typing import Annotated
 
 import msgspec
-import structlog
 
 from domogate.common.limited_log import LimitedLog
+from domogate.common.log import get_logger
 from domogate.domain.ids import new_id
 from domogate.identity.rates import Rate, RateWindow, RateWindows, parse_rate
 from domogate.ports import Clock
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 INTERVAL = 0.1
 """In seconds. A message has the number of requests in this time."""

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-import structlog
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
+from domogate.common.log import get_logger
 from domogate.identity.fetching import FetchFailed, JsonSource
 from domogate.identity.profiles import ALGORITHMS, IssuerProfile, find_problem_of_url, is_loopback
 from domogate.ports import Clock
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 PublicKey = ECKey | RSAKey | OKPKey
 

@@ -8,11 +8,12 @@ import re
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from typing import TYPE_CHECKING
 
 from domogate.ports import SealBroken, SecretKeyMissing
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 KEY_FILE = "secret-key"
 """The name of the key file in the data folder."""
@@ -71,21 +72,21 @@ class SecretKeys:
         self._given = given
         self._file = file or data / KEY_FILE
         self._may_create = given is None and file is None
-        self._ciphers: dict[str, AESGCM] = {}
+        self._keys: dict[str, bytes] = {}
 
     def choose_key(self, stored: str | None) -> str:
         self._load()
-        if stored is None and not self._ciphers and self._may_create:
+        if stored is None and not self._keys and self._may_create:
             self._write(_COMMENT + _new_key())
-        found = next(iter(self._ciphers), None) if stored is None else stored
+        found = next(iter(self._keys), None) if stored is None else stored
         if found is None:
             raise SecretKeyMissing(f"there is no secret key in {self._source()}.\n{_EXPLAINED}.")
-        self._cipher(found)
+        self._find_key(found)
         return found
 
     def choose_next_key(self, current: str) -> str:
         self._load()
-        first = next(iter(self._ciphers), current)
+        first = next(iter(self._keys), current)
         if first != current:
             return first
         if self._given is not None:
@@ -100,7 +101,7 @@ class SecretKeys:
                 f"a new secret key cannot be written to {self._file}: {error.strerror}. Write a new key as its first line, "
                 f"restart all gateways, and repeat this command: {_EXPLAINED}."
             ) from None
-        return next(iter(self._ciphers))
+        return next(iter(self._keys))
 
     def seal(self, key_id: str, place: str, secret: str) -> str:
         nonce = os.urandom(_NONCE_BYTES)
@@ -108,6 +109,8 @@ class SecretKeys:
         return f"{_PREFIX}{key_id}:{base64.b64encode(sealed).decode()}"
 
     def unseal(self, place: str, sealed: str) -> str:
+        from cryptography.exceptions import InvalidTag
+
         if not sealed.startswith(_PREFIX):
             raise SealBroken(f"a secret in the database is not encrypted: {_words(place)}")
         key_id, _, text = sealed.removeprefix(_PREFIX).partition(":")
@@ -118,18 +121,24 @@ class SecretKeys:
         except (InvalidTag, ValueError):
             raise SealBroken(f"a secret in the database was changed, or moved from another row: {_words(place)}") from None
 
-    def _cipher(self, key_id: str) -> AESGCM:
-        if key_id not in self._ciphers:
+    def _cipher(self, key_id: str) -> "AESGCM":
+        # Imported here, because the library is large and most commands use no secret.
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        return AESGCM(self._find_key(key_id))
+
+    def _find_key(self, key_id: str) -> bytes:
+        if key_id not in self._keys:
             self._load()  # The command line may have rotated the key in the meantime.
-        cipher = self._ciphers.get(key_id)
-        if cipher is None:
+        key = self._keys.get(key_id)
+        if key is None:
             raise SecretKeyMissing(
                 f"the secrets in this database are encrypted under the secret key {key_id}, which was not found. Looked in "
-                f"{self._source()}: found {', '.join(self._ciphers) or 'no key'}.\n"
+                f"{self._source()}: found {', '.join(self._keys) or 'no key'}.\n"
                 f"Give this key with --secret-key-file FILE, as the systemd credential {CREDENTIAL}, as the variable "
                 f"DOMOGATE_SECRET_KEY, or as the file {KEY_FILE} in the data folder."
             )
-        return cipher
+        return key
 
     def _source(self) -> str:
         if self._given is not None:
@@ -140,14 +149,13 @@ class SecretKeys:
 
     def _load(self) -> None:
         try:
-            keys = parse_keys(_read(self._file) if self._given is None else self._given)
+            self._keys = parse_keys(_read(self._file) if self._given is None else self._given)
         except FileNotFoundError:
-            keys = {}
+            self._keys = {}
         except OSError as error:
             raise SecretKeyMissing(f"the secret key file {self._file} cannot be read: {error.strerror}.") from None
         except ValueError as error:
             raise SecretKeyMissing(f"{self._source()} has a wrong secret key: {error}.") from None
-        self._ciphers = {key_id: AESGCM(key) for key_id, key in keys.items()}
 
     def _write(self, text: str) -> None:
         """Write the file with mode 0600. The file gets its name only when it is complete and on disk."""

@@ -7,14 +7,13 @@ are also far apart. So in both cases an operator must confirm the clock (Decisio
 
 from datetime import UTC, datetime
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.ports import Clock, ClockStore
 
 TOLERANCE = 7 * 86_400.0
 """In seconds. After a gateway was off for up to a week, no operator needs to confirm the clock."""
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class ClockCheck:

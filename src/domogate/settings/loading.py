@@ -54,7 +54,7 @@ def load_settings(
     environ: Mapping[str, str],
     file: Path | None = None,
     *,
-    sunset_names: Collection[str] | None = None,
+    list_sunset_names: Callable[[], Collection[str]] | None = None,
     serving: bool = True,
 ) -> Settings:
     """Return the settings. A flag overrides a DOMOGATE_* variable, a variable overrides the TOML file, and the TOML file
@@ -81,7 +81,7 @@ def load_settings(
             check = setting.check if serving or not setting.only_served else None
             values[name] = converted if check is None else check(converted)
             if name == "sunset":
-                _check_sunset_names(values[name], sunset_names)
+                _check_sunset_names(values[name], None if list_sunset_names is None else list_sunset_names())
         except ValueError as wrong:
             shown = "" if DECLARED[name].setting.secret else f"{_shorten(value)} was given; "
             mistakes.append(Mistake(name, source, f"{shown}{wrong}."))

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 import msgspec
 
 from domogate.common.urls import split_url
-from domogate.console.shell import read_logo
 from domogate.domain.devices import DeviceKind
 from domogate.domain.formats import NAME_LENGTH, is_name
 from domogate.drivers import SETTINGS
@@ -115,6 +114,8 @@ def check_ages(value: dict[DeviceKind, float]) -> dict[DeviceKind, float]:
 
 
 def check_logo(value: Path) -> Path:
+    from domogate.console.shell import read_logo  # Few gateways have a logo.
+
     read_logo(value)
     return value
 

@@ -14,11 +14,11 @@ from itertools import islice
 from math import inf
 from typing import Any, TypeVar
 
-import structlog
 from sqlalchemy import ColumnElement, Connection, Dialect, Engine, Insert, Table, event, func, insert, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.dml import UpdateBase
 
+from domogate.common.log import get_logger
 from domogate.domain.events import Change, Event
 from domogate.stores.codec import to_json
 from domogate.stores.cursors import FeedRead, TransactionStart
@@ -34,7 +34,7 @@ ENGINE_OPTIONS: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
 _INSERT_CHANGES = insert(changes)
 _NEWEST = select(func.max(changes.c.cursor))
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class WriteLock(IntEnum):

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from math import inf
 from typing import NamedTuple
 
-import structlog
 from sqlalchemy import Connection
 
+from domogate.common.log import get_logger
 from domogate.domain.events import Change, ChangesLost
 from domogate.stores.codec import decode_event
 from domogate.stores.cursors import CHANGES_BETWEEN, Rows, changes_from_rows, complete_cursor
@@ -15,7 +15,7 @@ from domogate.stores.engine import Database
 
 PAGE = 1_000
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class FeedPage(NamedTuple):

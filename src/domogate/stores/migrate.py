@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-import structlog
 from sqlalchemy import Connection, inspect, text
 
+from domogate.common.log import get_logger
 from domogate.stores.engine import Database
 from domogate.stores.presence import ALIVE
 
@@ -16,7 +16,7 @@ OLDEST_BESIDE = "0024"
 The migrations after this revision only add tables and columns.
 """
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 # Only the clock of the database is used here: the clock of this machine may be wrong (Decision 0096).
 _COUNT_RUNNING = text("SELECT count(*) FROM gateways WHERE seen_at > extract(epoch FROM clock_timestamp()) - :alive")

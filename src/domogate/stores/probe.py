@@ -2,9 +2,9 @@
 
 import threading
 
-import structlog
 from sqlalchemy import Connection
 
+from domogate.common.log import get_logger
 from domogate.stores.cursors import complete_cursor
 from domogate.stores.engine import Database, time_limit
 
@@ -15,7 +15,7 @@ The sum is below the 2 seconds that docs/operations.md promises.
 """
 _STOP_SECONDS = 0.5
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class Probe:

@@ -7,13 +7,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
-import structlog
 from sqlalchemy import JSON, ColumnElement, Connection, Engine, Table, bindparam, create_engine, event, func, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
+from domogate.common.log import get_logger
 from domogate.stores.cursors import CHANGES_BETWEEN, FeedRead, Rows, complete_cursor
 from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, begin_with, time_is_up
 from domogate.stores.inspection import explain_damage
@@ -27,7 +27,7 @@ _WRITER_BUSY_SECONDS = 1.0
 After this time the writer tries again, if a caller still waits.
 """
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 def database_file(url: URL) -> Path:

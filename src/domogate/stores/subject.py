@@ -14,10 +14,10 @@ from math import inf
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-import structlog
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, OperationalError
 
+from domogate.common.log import get_logger
 from domogate.domain.states import Report
 from domogate.ports import Clock, Holdings, Listener, Sealer, StoreTimeout
 from domogate.stores.batch import OrderChange
@@ -42,7 +42,7 @@ LONG = 3600.0
 """The seconds that a read or write of a large part of the database may take, such as an import."""
 _CLOSE_SECONDS = 1.0
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -17,9 +17,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import structlog
 from sqlalchemy import Connection
 
+from domogate.common.log import get_logger
 from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.states import Report
 from domogate.ports import Clock, Listener, StoreTimeout
@@ -42,7 +42,7 @@ from domogate.stores.writer_limits import (
     WriterLimits,
 )
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class Writer:

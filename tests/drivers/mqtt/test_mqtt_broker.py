@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 import pytest
-from structlog.testing import capture_logs
 
 from domogate.domain.commands import SetLight
 from domogate.domain.devices import DeviceKind
@@ -18,6 +17,7 @@ from domogate.drivers.mqtt.module import DrivenModule
 from domogate.ports import AttachedModule
 from support.clocks import NOON, ManualClock
 from support.driver_bench import PATIENCE, PLANT, is_absent, is_off, is_on
+from support.log_lines import capture_logs
 from support.mosquitto import DeviceClient, Mosquitto, flood, mosquitto
 from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
 from support.mqtt_setup import MqttSetup, attached_module, running_driver, zigbee_lamp

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from domogate.app.parts import SystemClock
-from domogate.drivers.mqtt import Mqtt, MqttBroker
+from domogate.drivers.mqtt import MqttBroker
+from domogate.drivers.mqtt.driver import Mqtt
 
 
 class TestMqttBroker:

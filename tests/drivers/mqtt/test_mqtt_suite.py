@@ -9,7 +9,8 @@ import pytest
 from domogate.app.parts import SystemClock
 from domogate.domain.commands import Command, SetLight
 from domogate.domain.devices import DeviceKind
-from domogate.drivers.mqtt import Mqtt, MqttBroker
+from domogate.drivers.mqtt import MqttBroker
+from domogate.drivers.mqtt.driver import Mqtt
 from domogate.ports import AttachedModule
 from support.driver_bench import Bench
 from support.driver_suite import DriverSuite

@@ -4,7 +4,7 @@ import pytest
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused
-from domogate.drivers.openwebnet import OpenWebNet
+from domogate.drivers.openwebnet.driver import OpenWebNet
 from support.clocks import NOON, ManualClock
 from support.devices import make_attached, make_id
 

@@ -10,7 +10,8 @@ from domogate.domain.estate import FirstState
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
 from domogate.drivers import report_queue
-from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, event_session
+from domogate.drivers.openwebnet import OpenWebNetGateway, event_session
+from domogate.drivers.openwebnet.driver import OpenWebNet
 from domogate.ports import AttachedModule
 from support.clocks import LoopClock
 from support.driver_bench import Bench

@@ -4,7 +4,6 @@ import asyncio
 import math
 
 import pytest
-from structlog.testing import capture_logs
 
 from domogate.domain.commands import Activate, SetLight
 from domogate.domain.devices import DeviceKind
@@ -15,6 +14,7 @@ from domogate.domain.states import (
 )
 from domogate.drivers.openwebnet import command_session, poller
 from domogate.drivers.report_queue import BATCH
+from support.log_lines import capture_logs
 from support.openwebnet_bus import BusLight, BusScenarios
 from support.openwebnet_setup import PLANT, attached_module, open_setup
 

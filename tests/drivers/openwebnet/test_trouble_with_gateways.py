@@ -10,7 +10,8 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceTimeout
 from domogate.domain.reachability import AbsenceReason
 from domogate.domain.states import LightState
-from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, command_session, event_session
+from domogate.drivers.openwebnet import OpenWebNetGateway, command_session, event_session
+from domogate.drivers.openwebnet.driver import OpenWebNet
 from support.clocks import LoopClock
 from support.devices import make_attached
 from support.openwebnet_bus import BusLight

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from structlog.testing import capture_logs
 
 from domogate.domain.commands import (
     SetLight,
@@ -21,11 +20,12 @@ from domogate.domain.states import (
     RemoteState,
     Report,
 )
-from domogate.drivers.simulator import Simulator
 from domogate.drivers.simulator.plant import DEVICES
+from domogate.drivers.simulator.simulator import Simulator
 from domogate.ports import AttachedModule
 from support.clocks import NOON, ManualClock
 from support.devices import make_attached, make_id, make_module, make_order
+from support.log_lines import capture_logs
 from support.simulator_setup import PLANT, SimulatorSetup
 
 

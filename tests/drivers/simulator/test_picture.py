@@ -12,9 +12,9 @@ from domogate.domain.commands import SwitchCamera
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.states import CameraState
-from domogate.drivers.simulator import Simulator
 from domogate.drivers.simulator.picture import HEIGHT, WIDTH, draw_entrance
 from domogate.drivers.simulator.seeded_random import SeededRandom
+from domogate.drivers.simulator.simulator import Simulator
 from domogate.drivers.simulator.weather import Weather
 from domogate.ports import AttachedModule
 from support.clocks import NOON, ManualClock

@@ -1,7 +1,6 @@
 """The simulator: attaching, orders, and changes by itself."""
 
 import pytest
-from structlog.testing import capture_logs
 
 from domogate.domain.commands import (
     Activate,
@@ -45,6 +44,7 @@ from domogate.drivers.simulator.plant import DEVICES
 from domogate.ports import AttachedModule
 from support.clocks import NOON
 from support.devices import make_attached, make_id, make_module, make_order
+from support.log_lines import capture_logs
 from support.simulator_setup import PLANT, SimulatorSetup, state_of, value_of
 
 

@@ -27,7 +27,7 @@ from domogate.domain.states import (
     ThermostatState,
     Unit,
 )
-from domogate.drivers.simulator import Simulator
+from domogate.drivers.simulator.simulator import Simulator
 from domogate.services.driving.calls import find_breach
 from support.clocks import NOON, ManualClock
 from support.devices import make_attached, make_id, make_order

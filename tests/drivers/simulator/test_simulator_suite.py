@@ -9,8 +9,8 @@ from domogate.domain.commands import Command, SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.states import LightState
-from domogate.drivers.simulator import Simulator
 from domogate.drivers.simulator.comfort import Light
+from domogate.drivers.simulator.simulator import Simulator
 from domogate.ports import AttachedModule
 from support.clocks import NOON, ManualClock
 from support.devices import make_attached, make_id, make_module

@@ -15,6 +15,6 @@ def store() -> MemoryAuditStore:
 @pytest.fixture
 async def log(store: MemoryAuditStore) -> AsyncIterator[AuditLog]:
     log = AuditLog(store, ManualClock(), gather=0.0, retry=0.0)
-    await log.start()
+    log.start()
     yield log
     await log.stop()

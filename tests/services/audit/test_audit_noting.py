@@ -52,7 +52,7 @@ class TestNoting:
 
     async def test_an_orderly_stop_loses_nothing_that_was_noted_before(self, store: MemoryAuditStore) -> None:
         log = AuditLog(store, ManualClock(), gather=3600.0)
-        await log.start()
+        log.start()
         for number in range(1000):
             note(log, str(number))
         await log.stop()
@@ -60,7 +60,7 @@ class TestNoting:
 
     async def test_a_stop_in_the_middle_of_a_write_writes_nothing_twice(self, store: MemoryAuditStore) -> None:
         log = AuditLog(store, ManualClock(), gather=0.0)
-        await log.start()
+        log.start()
         store.held = asyncio.Event()
         note(log, "first")
         await asyncio.sleep(0.01)

@@ -2,7 +2,6 @@ import asyncio
 from typing import Any, cast
 
 import pytest
-from structlog.testing import capture_logs
 
 from domogate.domain.commands import OrderState, SetLight
 from domogate.domain.devices import DeviceKind
@@ -15,6 +14,7 @@ from support.clocks import NOON, ManualClock
 from support.device_store import FakeStore
 from support.devices import FakeDriver, make_id, make_module, make_order
 from support.driving_setup import running_driving
+from support.log_lines import capture_logs
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
 

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
-from structlog.testing import capture_logs
 
 from domogate.domain.commands import Order, OrderState, SetLight
 from domogate.domain.devices import DeviceKind
@@ -21,6 +20,7 @@ from domogate.services.driving.recorder import Recorder, ReportQueue, TooManyRep
 from support.clocks import NOON, LoopClock, ManualClock
 from support.device_store import FakeStore
 from support.devices import FakeDriver, make_id, make_module, make_order
+from support.log_lines import capture_logs
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
 

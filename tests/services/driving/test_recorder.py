@@ -1,7 +1,6 @@
 import asyncio
 
 import pytest
-from structlog.testing import capture_logs
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import Internal
@@ -12,6 +11,7 @@ from domogate.services.driving.recorder import Recorder
 from support.clocks import NOON
 from support.device_store import FakeStore
 from support.devices import make_id, make_module
+from support.log_lines import capture_logs
 
 PLANT, LAMP = make_id(1), make_id(2)
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import pytest
-from structlog.testing import capture_logs
 
 from domogate.domain.commands import SetLight
 from domogate.domain.devices import DeviceKind
@@ -18,6 +17,7 @@ from support.clocks import NOON, ManualClock
 from support.device_store import FakeStore
 from support.devices import FakeDriver, make_id, make_module, make_order
 from support.driving_setup import running_driving
+from support.log_lines import capture_logs
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
 

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from structlog.testing import capture_logs
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
@@ -21,6 +20,7 @@ from domogate.services.plants.read_model import ModuleView
 from support.clocks import NOON, ManualClock
 from support.device_store import FakeStore
 from support.devices import FakeDriver, make_id, make_module
+from support.log_lines import capture_logs
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
 

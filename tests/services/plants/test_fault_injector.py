@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from domogate.domain.faults import DeviceRefused, NoSuchModule, NoSuchPlant, ValueOutOfRange
 from domogate.domain.ids import Id
@@ -25,6 +24,7 @@ from support.injection_setup import (
     RecordedAudit,
     running,
 )
+from support.log_lines import capture_logs
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from structlog.testing import capture_logs
 
 from domogate.domain.ids import Id
 from domogate.domain.states import Reading, ReadingSummary, Report, Unit
@@ -12,6 +11,7 @@ from domogate.services.plants import history
 from domogate.services.plants.history import History
 from domogate.stores import SqlStore, sqlite_url
 from support.clocks import NOW, ManualClock
+from support.log_lines import capture_logs
 from support.stores import HOUSE, LAMP, PLUG, SMALL
 
 pytestmark = pytest.mark.slow

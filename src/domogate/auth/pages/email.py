@@ -6,7 +6,6 @@ looked up.
 
 import math
 
-import structlog
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,6 +16,7 @@ from domogate.auth.pages.context import ACCOUNT_PATH, PageContext
 from domogate.auth.pages.logged_in import FormRefused, LoggedInPages, PasswordAgain, Visit, done
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import route_by_method
+from domogate.common.log import get_logger
 from domogate.domain.formats import is_email
 from domogate.domain.people import User
 from domogate.ports import MailKind
@@ -27,7 +27,7 @@ from domogate.services.refusals import Conflict, MailFailed, NotFound
 EMAIL_PATH = f"{ACCOUNT_PATH}/email"
 CONFIRM_PATH = f"{EMAIL_PATH}/confirm"
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class EmailPages(LoggedInPages):

@@ -8,7 +8,6 @@ import asyncio
 import math
 from typing import Any
 
-import structlog
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,6 +17,7 @@ from domogate.auth.forms import address_of
 from domogate.auth.pages.browser import LONGEST_EMAIL, is_own_form, parse_return_to, read_form, visit_token
 from domogate.auth.pages.context import LOGIN_PATH, PageContext, PageGroup
 from domogate.auth.routing import route_by_method
+from domogate.common.log import get_logger
 from domogate.domain.ids import Id
 from domogate.services.audit import NOBODY, AuditAction, AuditResult, user_ref
 from domogate.services.people import Actor
@@ -26,7 +26,7 @@ from domogate.services.refusals import MailFailed, NotFound
 FORGOTTEN_PATH = f"{LOGIN_PATH}/forgotten"
 _MAILS_AT_ONCE = 4
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class ForgottenPasswordPages(PageGroup):

@@ -1,14 +1,26 @@
-"""Modules that use MQTT: Zigbee2MQTT, Tasmota, and other devices that topics and templates can describe (docs/mqtt.md)."""
+"""Modules that use MQTT: Zigbee2MQTT, Tasmota, and other devices that topics and templates can describe (docs/mqtt.md).
 
-from typing import Annotated
+The code of the driver is imported when it is used (Decision 0098).
+"""
 
-from domogate.drivers.declaration import Connections, DriverDeclaration, DriverSettings, Setting, unique_names
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.discovery import Discovery
+from domogate.drivers.declaration import (
+    Connections,
+    DriverDeclaration,
+    DriverSettings,
+    OptionProblem,
+    OptionSchema,
+    Setting,
+    unique_names,
+)
 from domogate.drivers.mqtt.broker import MqttBroker
-from domogate.drivers.mqtt.discovery import discover
-from domogate.drivers.mqtt.driver import Mqtt
-from domogate.drivers.mqtt.options import describe_options, find_option_problems
+from domogate.ports import Clock, Driver
 
-__all__ = ["DRIVER", "Mqtt", "MqttBroker", "MqttSettings"]
+__all__ = ["DRIVER", "MqttBroker", "MqttSettings"]
 
 
 class MqttSettings(DriverSettings, frozen=True):
@@ -23,17 +35,41 @@ class MqttSettings(DriverSettings, frozen=True):
     ] = ()
 
 
+def _build(clock: Clock, settings: MqttSettings) -> Driver:
+    from domogate.drivers.mqtt.driver import Mqtt
+
+    return Mqtt(clock, settings.brokers)
+
+
+def _find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
+    from domogate.drivers.mqtt.options import find_option_problems
+
+    return find_option_problems(kind, options)
+
+
+def _describe_options(kind: DeviceKind) -> OptionSchema | None:
+    from domogate.drivers.mqtt.options import describe_options
+
+    return describe_options(kind)
+
+
+async def _discover(settings: MqttSettings, name: str | None, seconds: float, base: str | None) -> Discovery:
+    from domogate.drivers.mqtt.discovery import discover
+
+    return await discover(settings.brokers, name, seconds, base)
+
+
 DRIVER = DriverDeclaration(
-    Mqtt.name,
+    "mqtt",
     MqttSettings,
-    lambda clock, settings: Mqtt(clock, settings.brokers),
-    find_option_problems,
+    _build,
+    _find_option_problems,
     Connections(
         "broker",
         lambda settings: [broker.name for broker in settings.brokers],
         lambda url, username, password: MqttSettings(brokers=(MqttBroker(url=url, username=username, password=password),)),
     ),
-    describe_options,
-    lambda settings, name, seconds, base: discover(settings.brokers, name, seconds, base),
+    _describe_options,
+    _discover,
     separate=lambda settings: MqttSettings(brokers=tuple(broker.with_unique_id() for broker in settings.brokers)),
 )

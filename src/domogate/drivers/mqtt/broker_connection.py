@@ -8,15 +8,14 @@ import ssl
 import uuid
 from collections.abc import Awaitable, Callable
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.domain.reachability import AbsenceReason
 from domogate.drivers.backoff import Backoff
 from domogate.drivers.mqtt.broker import MqttBroker
 from domogate.drivers.mqtt.connection import BrokerRefused, Connection, ConnectionLost, Deliver
 from domogate.drivers.mqtt.packets import V5, V311
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 LARGEST_PACKET = 262_144
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0

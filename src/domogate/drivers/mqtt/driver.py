@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.domain.commands import Order
 from domogate.domain.faults import DeviceOffline
 from domogate.domain.ids import Id
@@ -18,7 +17,7 @@ from domogate.drivers.mqtt.options import find_option_problems, read_options
 from domogate.drivers.report_queue import ReportQueues
 from domogate.ports import AttachedModule, Clock, ConnectionHealth, Picture, ReportSink
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 REPORT_PAUSE = 1.0
 """Seconds between two reports of measured values of the same module."""

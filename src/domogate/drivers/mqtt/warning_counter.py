@@ -1,8 +1,8 @@
 """Counts unreadable messages and logs them from time to time. A faulty device must not fill the log."""
 
-import structlog
+from domogate.common.log import get_logger
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 _SHOWN = 80
 

@@ -1,13 +1,25 @@
-"""MyHome buses, reached through gateways that use OpenWebNet (docs/openwebnet.md)."""
+"""MyHome buses, reached through gateways that use OpenWebNet (docs/openwebnet.md).
 
-from typing import Annotated
+The code of the driver is imported when it is used (Decision 0098).
+"""
 
-from domogate.drivers.declaration import Connections, DriverDeclaration, DriverSettings, Setting, unique_names
-from domogate.drivers.openwebnet.driver import OpenWebNet
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+from domogate.domain.devices import DeviceKind
+from domogate.drivers.declaration import (
+    Connections,
+    DriverDeclaration,
+    DriverSettings,
+    OptionProblem,
+    OptionSchema,
+    Setting,
+    unique_names,
+)
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
-from domogate.drivers.openwebnet.kinds import describe_options, find_option_problems
+from domogate.ports import Clock, Driver
 
-__all__ = ["DRIVER", "OpenWebNet", "OpenWebNetGateway", "OpenWebNetSettings"]
+__all__ = ["DRIVER", "OpenWebNetGateway", "OpenWebNetSettings"]
 
 
 class OpenWebNetSettings(DriverSettings, frozen=True):
@@ -19,11 +31,29 @@ class OpenWebNetSettings(DriverSettings, frozen=True):
     ] = ()
 
 
+def _build(clock: Clock, settings: OpenWebNetSettings) -> Driver:
+    from domogate.drivers.openwebnet.driver import OpenWebNet
+
+    return OpenWebNet(clock, settings.gateways)
+
+
+def _find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
+    from domogate.drivers.openwebnet.kinds import find_option_problems
+
+    return find_option_problems(kind, options)
+
+
+def _describe_options(kind: DeviceKind) -> OptionSchema | None:
+    from domogate.drivers.openwebnet.kinds import describe_options
+
+    return describe_options(kind)
+
+
 DRIVER = DriverDeclaration(
-    OpenWebNet.name,
+    "openwebnet",
     OpenWebNetSettings,
-    lambda clock, settings: OpenWebNet(clock, settings.gateways),
-    find_option_problems,
+    _build,
+    _find_option_problems,
     Connections("gateway", lambda settings: [gateway.name for gateway in settings.gateways]),
-    describe_options,
+    _describe_options,
 )

@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.domain.commands import Order
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.reachability import Absence, AbsenceReason
@@ -19,7 +18,7 @@ from domogate.drivers.openwebnet.module import DrivenModule, OnChange
 from domogate.drivers.openwebnet.poller import NackReceived, Poller
 from domogate.ports import Clock, ConnectionHealth
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 FIRST_CHECK = 0.3
 """In seconds. If no event has confirmed a command after this time, the device is read."""

@@ -3,15 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.domain.reachability import AbsenceReason
 from domogate.drivers.backoff import Backoff
 from domogate.drivers.openwebnet.frames import ACK, OnFrame
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
 from domogate.drivers.openwebnet.session import Session, SessionKind, SessionLost, SessionRefused, open_session
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 SILENCE_LIMIT = 60.0
 """In seconds. If no frame arrives for this time, the gateway is checked."""

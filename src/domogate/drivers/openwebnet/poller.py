@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.drivers.openwebnet.command_session import CommandSession, NoAnswer, NotSent
 from domogate.drivers.openwebnet.energy import UPDATED_FOR
@@ -12,7 +11,7 @@ from domogate.drivers.openwebnet.frames import OnFrame, Request, StatusRequest
 from domogate.drivers.openwebnet.module import DrivenModule, OnChange
 from domogate.ports import Clock
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 EVENT_GRACE = 1.5
 """In seconds. Some answers arrive in the event session, after the ACK."""

@@ -1,15 +1,18 @@
-"""Simulated plants. They need no hardware, change over time, and behave in the same way for the same seed, clock and orders."""
+"""Simulated plants. They need no hardware, change over time, and behave in the same way for the same seed, clock and orders.
 
-from typing import Annotated
+The code of the driver is imported when it is used (Decision 0098).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 from domogate.common.checks import between, positive
-from domogate.drivers.declaration import DriverDeclaration, DriverSettings, Setting
-from domogate.drivers.simulator.day import DaySample, simulate_day_of
-from domogate.drivers.simulator.found import discover
-from domogate.drivers.simulator.options import describe_options, find_option_problems
-from domogate.drivers.simulator.simulator import Simulator
+from domogate.domain.devices import DeviceKind
+from domogate.domain.discovery import Discovery
+from domogate.drivers.declaration import DriverDeclaration, DriverSettings, OptionProblem, OptionSchema, Setting
+from domogate.ports import Clock, Driver
 
-__all__ = ["DRIVER", "DaySample", "Simulator", "SimulatorSettings", "simulate_day_of"]
+__all__ = ["DRIVER", "SimulatorSettings"]
 
 
 class SimulatorSettings(DriverSettings, frozen=True):
@@ -23,12 +26,36 @@ class SimulatorSettings(DriverSettings, frozen=True):
     ] = 1.0
 
 
+def _build(clock: Clock, settings: SimulatorSettings) -> Driver:
+    from domogate.drivers.simulator.simulator import Simulator
+
+    return Simulator(clock, seed=settings.seed, tick=settings.tick, speed=settings.speed)
+
+
+def _find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
+    from domogate.drivers.simulator.options import find_option_problems
+
+    return find_option_problems(kind, options)
+
+
+def _describe_options(kind: DeviceKind) -> OptionSchema | None:
+    from domogate.drivers.simulator.options import describe_options
+
+    return describe_options(kind)
+
+
+async def _discover(_settings: SimulatorSettings, _name: str | None, _seconds: float, _base: str | None) -> Discovery:
+    from domogate.drivers.simulator.found import discover
+
+    return await discover()
+
+
 DRIVER = DriverDeclaration(
-    Simulator.name,
+    "simulator",
     SimulatorSettings,
-    lambda clock, settings: Simulator(clock, seed=settings.seed, tick=settings.tick, speed=settings.speed),
-    find_option_problems,
-    describe_options=describe_options,
-    discover=lambda _settings, _name, _seconds, _base: discover(),
+    _build,
+    _find_option_problems,
+    describe_options=_describe_options,
+    discover=_discover,
     simulated=True,
 )

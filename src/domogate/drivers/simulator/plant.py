@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
-import structlog
 
+from domogate.common.log import get_logger
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import FirstState
 from domogate.domain.faults import DeviceOffline, DeviceRefused
@@ -120,7 +120,7 @@ def _new_readings(before: State | None, state: State) -> Iterator[tuple[str, Rea
             yield what, reading
 
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 DEVICES: dict[DeviceKind, type[Device[Any]]] = {
     DeviceKind.LIGHT: Light,

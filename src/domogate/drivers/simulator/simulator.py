@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.domain.commands import Order
 from domogate.domain.faults import CommandNotSupported, DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.ids import Id
@@ -16,7 +15,7 @@ from domogate.drivers.simulator.plant import SimulatedModule, SimulatedPlant
 from domogate.drivers.simulator.weather import Weather
 from domogate.ports import AttachedModule, Clock, Picture, ReportSink
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 MOTION_TICK = 0.5
 """Seconds of real time between two computations of moving devices (a shutter, a fading lamp)."""

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Mapping
 
 import msgspec
-import structlog
 
+from domogate.common.log import get_logger
 from domogate.domain.audit import AuditEntry
 from domogate.domain.faults import NotYourPlant, ScopeMissing
 from domogate.domain.ids import DASHED_UUID, Id
@@ -21,7 +21,7 @@ from domogate.services.audit.actions import GATEWAY, GONE, AuditAction, AuditRes
 from domogate.services.audit.refusal_counts import RefusalCounts
 from domogate.services.audit.trail import AuditTrail
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 _USER = re.compile(r"user:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.IGNORECASE | re.ASCII)
@@ -91,7 +91,7 @@ class AuditLog(AuditTrail):
         self._flushing = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
-    async def start(self) -> None:
+    def start(self) -> None:
         self._task = asyncio.create_task(self._write_regularly(), name="audit log")
 
     async def stop(self) -> None:

@@ -4,9 +4,6 @@ import json
 from typing import Any
 
 import msgspec
-from joserfc import jws
-from joserfc.errors import JoseError
-from joserfc.jwk import KeySet
 
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.ports import Signer
@@ -36,6 +33,11 @@ class IdTokenHints:
         """
         if len(unverified_token) > _MAX_HINT or not unverified_token.isascii() or unverified_token.count(".") != 2:
             return None
+        # Imported here, because commands import this module and do not read hints.
+        from joserfc import jws
+        from joserfc.errors import JoseError
+        from joserfc.jwk import KeySet
+
         keys = KeySet.import_key_set({"keys": (await self._signer.jwks())["keys"]})
         try:
             signed = jws.deserialize_compact(unverified_token, keys, algorithms=_ALGORITHMS)

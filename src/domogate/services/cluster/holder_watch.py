@@ -5,15 +5,14 @@ import time
 from collections.abc import Callable
 from math import inf
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.domain.ids import Id
 from domogate.domain.shards import choose_member
 from domogate.ports import LeaseStore, MessageLink, ShardMap
 from domogate.services.cluster.links import list_sharing
 from domogate.services.cluster.membership import LeaseTimes
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 _FRESH = 0.1
 """In seconds. All requests that ask within this time share one query of the database."""

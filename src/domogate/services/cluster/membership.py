@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import Protocol
 
 import msgspec
-import structlog
 
+from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
 from domogate.domain.ids import Id, new_id
 from domogate.domain.shards import share_of
@@ -23,7 +23,7 @@ from domogate.services.cluster.clock import ClusterClock
 from domogate.services.cluster.holdings import HeldShards
 from domogate.services.cluster.links import LinkWatch, list_sharing
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class LeaseTimes(msgspec.Struct, frozen=True):

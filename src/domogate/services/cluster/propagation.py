@@ -9,12 +9,11 @@ import asyncio
 from collections.abc import Callable, Collection
 from typing import Protocol
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
 from domogate.domain.ids import Id
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 _ASK_AGAIN = 0.25
 """In seconds. If an answer is missing after this time, the question is sent again, because messages may be lost."""

@@ -5,8 +5,7 @@ import itertools
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import FirstState
 from domogate.domain.faults import DeviceOffline, Fault, Internal
@@ -19,7 +18,7 @@ from domogate.services.driving.slots import PlantSlots
 from domogate.services.driving.supervisor import absence_after
 from domogate.services.plants.fault_overlay import is_injected, overlay_of
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 _ATTACH_DEADLINE = 5.0
 _DETACH_DEADLINE = 5.0

@@ -9,8 +9,7 @@ import math
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any, TypeAlias, TypeVar
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, Internal
 from domogate.domain.ids import Id
 from domogate.domain.states import (
@@ -25,7 +24,7 @@ from domogate.domain.states import (
 )
 from domogate.ports import Clock, Driver, Picture
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 MOST_IN_A_PLANT = 4096
 """The number of calls that a plant may have at the same time, including stuck calls."""

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, Protocol
 
 import msgspec
-import structlog
 
+from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
 from domogate.domain.commands import Order
 from domogate.domain.events import Change, ChangesLost, PlantChanged
@@ -25,7 +25,7 @@ from domogate.services.driving.recorder import Orders, Recorder, RecorderStore, 
 from domogate.services.driving.slots import PlantSlots
 from domogate.services.driving.supervisor import DriverHealth, Supervisor
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 _ALL_PLANTS = 1_000_000
 _RETRY_LISTING = 5.0

@@ -14,8 +14,8 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
-import structlog
 
+from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState, end_after
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, Internal, OrderKeyTaken
@@ -23,7 +23,7 @@ from domogate.domain.ids import Id
 from domogate.domain.states import Report, State
 from domogate.ports import Clock, Fenced, OrderFilter, OrderStore, StateStore, StoredState
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 _BATCH = 250
 """The number of reports in one write. More reports would delay other tasks, because encoding takes time."""

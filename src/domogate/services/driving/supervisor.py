@@ -11,14 +11,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
 
 import msgspec
-import structlog
 
+from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.ports import Clock, ConnectionHealth, Driver, HasConnections, ReportSink
 from domogate.services.driving.calls import bounded
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 _START_DEADLINE = 30.0
 _STOP_DEADLINE = 10.0

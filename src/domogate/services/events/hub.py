@@ -7,8 +7,7 @@ import asyncio
 from collections import deque
 from collections.abc import Collection, Sequence
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
 from domogate.domain.events import Change, ChangesLost, PlantChanged, SigningKeysChanged, StateChanged
 from domogate.domain.faults import NoSuchPlant, NotYourPlant, ScopeMissing
@@ -41,7 +40,7 @@ RETRY_AFTER = 5
 _MOST_WAITING = 10_000
 """The number of changes that may wait to be distributed while an operator listens to all plants."""
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class Unavailable(Exception):

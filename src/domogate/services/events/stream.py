@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from itertools import islice
 
 import msgspec
-import structlog
 
+from domogate.common.log import get_logger
 from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.faults import NoSuchPlant, NotYourPlant
 from domogate.domain.ids import Id
@@ -36,7 +36,7 @@ PRESENT_AT_ONCE = 100
 """The number of modules that are encoded in one group. After each group, other requests can run."""
 _LONGEST_TIMER = 86_400.0
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 _CURSOR = re.compile(rb"[0-9]{1,18}", re.ASCII).fullmatch
 

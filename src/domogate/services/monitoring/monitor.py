@@ -9,8 +9,8 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import msgspec
-import structlog
 
+from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
 from domogate.domain.figures import StoreFigures
 from domogate.ports import Clock, FigureStore
@@ -25,7 +25,7 @@ _FRESH = 5.0
 Counts of the store that are not older than this are used again. Therefore, the work does not grow with the number of viewers.
 """
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class Sample(msgspec.Struct, frozen=True):

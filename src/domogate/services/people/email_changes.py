@@ -1,8 +1,8 @@
 """Changes of a user's e-mail address, by the user or by an operator (Decision 0078)."""
 
 import msgspec
-import structlog
 
+from domogate.common.log import get_logger
 from domogate.domain.authorization import LinkPurpose
 from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
@@ -16,7 +16,7 @@ from domogate.services.people.mails import mail_to
 from domogate.services.people.rules import check_email
 from domogate.services.refusals import Conflict, NotFound, Reason
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 _PURPOSE = (LinkPurpose.EMAIL,)
 
 

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.domain.commands import Command, Order, OrderRecord, OrderState, SceneStep, SwitchPlug, end_after
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import (
@@ -28,7 +27,7 @@ from domogate.domain.states import Report, State
 from domogate.ports import Clock, Fabric, OrderStore, Picture
 from domogate.services.plants.read_model import ModuleView
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 T = TypeVar("T")
 

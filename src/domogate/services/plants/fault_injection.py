@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
 from domogate.domain.devices import DeviceKind
 from domogate.domain.events import Change, ChangesLost, PlantChanged
@@ -19,7 +18,7 @@ from domogate.ports import Audit, Clock, FaultStore, PlantStore, StoredPlant
 from domogate.services.audit import COMMAND_LINE, GATEWAY, AuditAction, AuditResult
 from domogate.services.plants.fault_overlay import COVERED_KINDS
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 _CHECK_EVERY = 60.0
 """The longest time in seconds between two searches for ended faults."""

@@ -5,15 +5,14 @@ import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Protocol
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
 from domogate.domain.ids import Id
 from domogate.domain.states import Reading, ReadingSummary
 from domogate.ports import AuditStore, Clock, FeedStore, OrderStore, ReadingStore, TicketStore, TokenStore
 from domogate.services.clock_check import ClockCheck
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 _FIRST_PRUNE = 60.0
 _PRUNE_EVERY = 3600.0

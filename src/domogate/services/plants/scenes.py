@@ -3,15 +3,14 @@
 import asyncio
 from collections.abc import Sequence
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.domain.commands import Order
 from domogate.domain.faults import Fault
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module, SceneDetail
 from domogate.services.plants.control import Control
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class Scenes:

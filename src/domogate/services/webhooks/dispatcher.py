@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from functools import partial
 from typing import Any
 
-import structlog
-
+from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
 from domogate.domain.events import Change, ChangesLost, GrantRevoked, PlantChanged, StateChanged, UserChanged, WebhookChanged
 from domogate.domain.ids import Id
@@ -42,7 +41,7 @@ _GRACE = 2.0
 _HAND_OVER = 0.5
 """The seconds that running deliveries have to finish before another gateway of the cluster gets the plant."""
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 class Dispatcher:

@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from domogate.domain.commands import Order, OrderEnd, OrderState, SceneStep
 from domogate.domain.devices import DeviceKind
@@ -16,6 +15,7 @@ from domogate.services.plants.read_model import ReadModel
 from support.clocks import NOON, LoopClock, ManualClock
 from support.device_store import FakeStore
 from support.devices import FakeDriver, make_module, make_order
+from support.log_lines import capture_logs
 from support.order_setup import LAMP, ON, OrderSetup
 
 pytestmark = pytest.mark.usefixtures("virtual_time")

@@ -3,7 +3,6 @@
 import asyncio
 
 import pytest
-from structlog.testing import capture_logs
 
 from domogate.domain.commands import OrderState, SceneStep, SetLight
 from domogate.domain.devices import DeviceKind
@@ -12,6 +11,7 @@ from domogate.domain.plants import Module, SceneDetail
 from support.clocks import NOON, LoopClock, ManualClock
 from support.device_store import FakeStore
 from support.devices import FakeDriver, make_id, make_module, make_order
+from support.log_lines import capture_logs
 from support.order_setup import LAMP, OFF, ON, OTHER, OrderSetup
 
 pytestmark = pytest.mark.usefixtures("virtual_time")

@@ -3,15 +3,15 @@
 import unicodedata
 
 import sqlalchemy as sa
-import structlog
 from alembic import op
 
+from domogate.common.log import get_logger
 from domogate.stores import columns as col
 
 revision = "0011"
 down_revision = "0010"
 
-_log = structlog.get_logger(__name__)
+_log = get_logger(__name__)
 
 
 def upgrade() -> None:
