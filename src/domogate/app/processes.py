@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from domogate.common.log import get_logger
+from domogate.common.tasks import wait_for_event
 from domogate.edge import server
 from domogate.edge.logs import setup_logs
 from domogate.settings import BadSettings, Mistake, Settings
@@ -144,7 +145,7 @@ class Supervisor:
             if time.monotonic() - started_at >= _HEALTHY:
                 pause = _FIRST_PAUSE
             _log.error("a process has ended; it is started again", number=number, code=code, pause=pause)
-            await _wait(self._stopping, pause)
+            await wait_for_event(self._stopping, pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _run_once(self, number: int, port: int) -> int:
@@ -208,14 +209,6 @@ async def _receive(control: socket.socket) -> bytes:
         return await asyncio.get_running_loop().sock_recv(control, 1)
     except ConnectionError:
         return b""
-
-
-async def _wait(event: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return
 
 
 def this_command() -> list[str]:

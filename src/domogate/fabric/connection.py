@@ -22,7 +22,7 @@ from nats.aio.subscription import Subscription
 from nats.errors import Error, NoRespondersError
 
 from domogate.common.log import get_logger
-from domogate.common.tasks import cancel
+from domogate.common.tasks import cancel, wait_for_event
 
 _log = get_logger(__name__)
 
@@ -128,14 +128,7 @@ class NatsConnection:
 
     async def wait_connected(self, seconds: float) -> bool:
         """Wait for a connection. Return False if there is no connection after this number of seconds."""
-        if self.is_connected:
-            return True
-        try:
-            async with asyncio.timeout(seconds):
-                await self._connected.wait()
-        except TimeoutError:
-            return False
-        return True
+        return self.is_connected or await wait_for_event(self._connected, seconds)
 
     # subscriptions and messages
 

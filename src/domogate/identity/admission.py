@@ -7,13 +7,13 @@ of these fields. A refused request does not count.
 """
 
 import asyncio
-import contextlib
 import logging
 import math
 from collections.abc import Sequence
 
 from domogate.common.feed_cache import FeedCache
 from domogate.common.secrets import digest_secret
+from domogate.common.tasks import wait_for_event
 from domogate.domain.events import Change, ChangesLost, SubscriptionChanged
 from domogate.domain.faults import KeyRefused, TooManyRequests
 from domogate.domain.people import Subscription
@@ -161,8 +161,7 @@ class KeyAdmission:
 
     async def _write_regularly(self) -> None:
         while not self._stopping.is_set():
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), self._write_every)
+            await wait_for_event(self._stopping, self._write_every)
             try:
                 await self._usages.write(day_of(self._now()))
                 self.rates.sweep(self._now())

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from domogate.common.log import get_logger
+from domogate.common.tasks import wait_for_event
 from domogate.domain.commands import Order
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.reachability import Absence, AbsenceReason
@@ -292,8 +293,8 @@ class Bus:
         try:
             if await self._poller.read(module, deadline):
                 return
-        except (NackReceived, NotSent, NoAnswer):
-            pass
+        except (NackReceived, NotSent, NoAnswer) as error:
+            _log.debug("still absent", module_id=module.module.id, words=str(error))
         if module.absence is not None:
             raise DeviceOffline(f"the device is offline ({module.absence.why}): {module.absence.evidence}")
 
@@ -319,11 +320,8 @@ class Bus:
             raise DeviceTimeout(problem)
 
     async def _wait_gateway(self, deadline: float) -> None:
-        try:
-            async with asyncio.timeout(self._remaining(deadline)):
-                await self._gateway_known.wait()
-        except TimeoutError:
-            raise DeviceTimeout(f"the gateway {self.gateway.name} has not been reached yet") from None
+        if not await wait_for_event(self._gateway_known, self._remaining(deadline)):
+            raise DeviceTimeout(f"the gateway {self.gateway.name} has not been reached yet")
         if self._absence is not None:
             raise DeviceOffline(f"the gateway {self.gateway.name} cannot be reached: {self._absence.evidence}")
 

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 
 from domogate.common.log import get_logger
+from domogate.common.tasks import wait_for_event
 from domogate.domain.commands import Order
 from domogate.domain.faults import CommandNotSupported, DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.ids import Id
@@ -127,10 +127,7 @@ class Simulator:
             await asyncio.sleep(max(0.0, min(until_tick, MOTION_TICK)))
             return
         self._motion.clear()
-        # Not asyncio.wait_for: before Python 3.12 it may lose a cancellation.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(max(0.0, until_tick)):
-                await self._motion.wait()
+        await wait_for_event(self._motion, until_tick)
 
     # orders and reads
 
@@ -174,8 +171,6 @@ class Simulator:
         return plant, plant.find(module_id)
 
     async def _wait_until_deadline(self, deadline: float) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(max(0.0, deadline - self._clock.now())):
-                await self._stopped.wait()
+        if await wait_for_event(self._stopped, deadline - self._clock.now()):
             raise DeviceOffline("the simulator has been stopped")
         raise DeviceTimeout("the device did not answer in time")

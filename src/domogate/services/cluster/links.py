@@ -21,16 +21,16 @@ def list_sharing(members: Iterable[LiveMember]) -> frozenset[Id]:
 class LinkWatch:
     """Decides whether this member is cut off from the others.
 
-    A member that has lost its connection is cut off only if another member is still connected, and this lasts for `patience`
-    seconds. If the servers that carry the messages are gone, no member is connected, so no member gives its shards away. A
-    member that has never been connected counts as cut off, so that it takes no shards that it would soon give away.
+    A member that has lost its connection is cut off if another member stays connected for the next `cut_off_after` seconds. If
+    the servers that carry the messages are gone, no member is connected, so no member gives its shards away. A member that has
+    never been connected counts as cut off, so that it takes no shards that it would soon give away.
     """
 
     def __init__(
-        self, is_connected: Callable[[], bool], patience: float, monotonic: Callable[[], float] = time.monotonic
+        self, is_connected: Callable[[], bool], cut_off_after: float, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._is_connected = is_connected
-        self._patience = patience
+        self._cut_off_after = cut_off_after
         self._monotonic = monotonic
         self._alone_since: float | None = None
         self.state = MessageLink.CUT_OFF
@@ -45,6 +45,6 @@ class LinkWatch:
                 self._alone_since = None
             elif self._alone_since is None:
                 self._alone_since = now
-            is_cut_off = self._alone_since is not None and now - self._alone_since >= self._patience
+            is_cut_off = self._alone_since is not None and now - self._alone_since >= self._cut_off_after
             self.state = MessageLink.CUT_OFF if is_cut_off else MessageLink.LOST
         return self.state

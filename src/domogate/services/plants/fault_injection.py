@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from domogate.common.log import get_logger
-from domogate.common.tasks import cancel
+from domogate.common.tasks import cancel, wait_for_event
 from domogate.domain.devices import DeviceKind
 from domogate.domain.events import Change, ChangesLost, PlantChanged
 from domogate.domain.faults import NoSuchModule, NoSuchPlant, ValueOutOfRange
@@ -176,8 +176,4 @@ class FaultExpiry:
             except Exception as error:
                 _log.error("injected faults not cleared; will retry", exc_info=error)
                 pause = _RETRY
-            try:
-                async with asyncio.timeout(pause):
-                    await self._changed.wait()
-            except TimeoutError:
-                pass
+            await wait_for_event(self._changed, pause)

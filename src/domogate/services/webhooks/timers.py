@@ -2,8 +2,8 @@
 
 import asyncio
 import heapq
-from contextlib import suppress
 
+from domogate.common.tasks import wait_for_event
 from domogate.domain.ids import Id
 
 
@@ -52,6 +52,4 @@ class Timers:
         """Wait until the next time has come or a new time is set, but at most `most` seconds."""
         self._changed.clear()
         left = self._heap[0][0] - now if self._heap else most
-        with suppress(TimeoutError):
-            async with asyncio.timeout(min(most, max(0.0, left))):
-                await self._changed.wait()
+        await wait_for_event(self._changed, min(most, left))
