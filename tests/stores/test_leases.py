@@ -191,3 +191,21 @@ class TestConnection:
         with pytest.raises(DBAPIError):
             await leases.renew(member.id, LONG)
         await leases.renew(member.id, LONG)
+
+
+class TestTheBeginningOfTheCluster:
+    async def test_is_the_same_for_all_gateways_until_the_last_has_stopped(
+        self, leases: PostgresLeases, postgres_url: str
+    ) -> None:
+        def let_pass(seconds: float) -> None:
+            with psycopg.connect(postgres_url.replace("+psycopg", "")) as connection:
+                connection.execute("UPDATE clock SET seen_at = seen_at - %s", (seconds,))
+
+        first = await leases.find_beginning()
+        assert abs(first - await leases.read_time()) < 60
+        assert await leases.find_beginning() == first, "a second gateway that starts together with the first"
+        one = await joined(leases, "one")
+        let_pass(3600)
+        assert await leases.find_beginning() == pytest.approx(first - 3600)
+        await leases.leave(one.id)
+        assert await leases.find_beginning() >= first

@@ -68,6 +68,9 @@ class FakeLeases:
     async def read_time(self) -> float:
         return NOON + loop_time()
 
+    async def find_beginning(self) -> float:
+        return NOON
+
     async def leave(self, member_id: Id) -> None:
         await self.release(member_id, range(SHARDS))
         self.leases.pop(member_id, None)
@@ -109,6 +112,10 @@ class LeaseLink:
     async def read_time(self) -> float:
         self._check("read_time")
         return await self._leases.read_time()
+
+    async def find_beginning(self) -> float:
+        self._check("find_beginning")
+        return await self._leases.find_beginning()
 
     async def leave(self, member_id: Id) -> None:
         self._check("leave")

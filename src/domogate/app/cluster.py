@@ -102,6 +102,7 @@ class Cluster:
     async def prepare(self) -> None:
         """Set the clock to the time of the database. Call this method before the clock is used."""
         await self._clock.set_by(self._leases.read_time)
+        self._clock.began_at = await self._leases.find_beginning()
 
     async def start(self, work: ShardDriver) -> None:
         """Join the cluster. From now on this gateway drives its share of the plants. Raises OtherCluster."""

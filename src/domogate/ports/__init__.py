@@ -4,7 +4,7 @@ All methods of a port are called on the event loop's thread.
 """
 
 from domogate.ports.backends import Delivered, EchoBackend, Undelivered, WebhookSender
-from domogate.ports.clock import Clock
+from domogate.ports.clock import Clock, SharedClock
 from domogate.ports.devices import (
     AttachedModule,
     ConnectionHealth,
@@ -156,6 +156,7 @@ __all__ = [
     "SecretKeyStore",
     "SessionStore",
     "ShardMap",
+    "SharedClock",
     "Signer",
     "SigningKey",
     "SigningKeyStore",

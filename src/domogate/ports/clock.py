@@ -1,6 +1,6 @@
 """The port for the current time."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 class Clock(Protocol):
@@ -9,3 +9,11 @@ class Clock(Protocol):
     def now(self) -> float:
         """Return the seconds since the epoch."""
         ...
+
+
+@runtime_checkable
+class SharedClock(Clock, Protocol):
+    """A clock that shows the same time in several gateways."""
+
+    began_at: float
+    """The time at which the first of these gateways started. It is the same in all these gateways."""

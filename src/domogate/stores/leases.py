@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 _CALL_SECONDS = 2.0
 """A call fails after this number of seconds, so that the member can try again before its lease ends."""
+_START_SECONDS = 120.0
+"""A gateway joins the cluster within this number of seconds after its start."""
 _DEAD_KEPT = 3600.0
 """The number of seconds for which the row of a stopped member is kept, so that operators can see it.
 
@@ -54,6 +56,17 @@ _RENEW = text(
     """
 )
 _TIME = text("SELECT extract(epoch FROM clock_timestamp())")
+# A gateway joins some seconds after it has asked for the beginning. So gateways that start together get the same beginning.
+_FIND_BEGINNING = text(
+    """
+    INSERT INTO clock (id, seen_at) VALUES ('beginning of the cluster', extract(epoch FROM clock_timestamp()))
+    ON CONFLICT (id) DO UPDATE SET seen_at = CASE
+        WHEN clock.seen_at > EXCLUDED.seen_at - :start
+            OR EXISTS (SELECT 1 FROM leases WHERE lease_until > EXCLUDED.seen_at) THEN clock.seen_at
+        ELSE EXCLUDED.seen_at END
+    RETURNING seen_at
+    """
+)
 _LIST_LIVING = text(
     """
     SELECT id, name, url, version, started_at, coalesce(cluster, '') AS cluster, is_leaving,
@@ -171,6 +184,12 @@ class PostgresLeases:
 
     async def read_time(self) -> float:
         return await self._run(lambda connection: float(connection.execute(_TIME).scalar_one()))
+
+    async def find_beginning(self) -> float:
+        def work(connection: Connection) -> float:
+            return float(connection.execute(_FIND_BEGINNING, {"start": _START_SECONDS}).scalar_one())
+
+        return await self._run(work)
 
     async def _run(self, work: Callable[[Connection], T]) -> T:
         def run() -> T:

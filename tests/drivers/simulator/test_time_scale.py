@@ -1,14 +1,17 @@
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from domogate.domain.commands import SetThermostat, SwitchPlug
 from domogate.domain.devices import DeviceKind
-from domogate.domain.states import PlugState, Reading, ThermostatFunction, ThermostatMode, ThermostatState, Unit
+from domogate.domain.states import PlugState, Reading, Report, ThermostatFunction, ThermostatMode, ThermostatState, Unit
 from domogate.drivers.simulator.device import TimeScale
-from support.clocks import NOON
+from domogate.drivers.simulator.simulator import Simulator
+from support.clocks import NOON, ManualClock
 from support.devices import make_attached
-from support.simulator_setup import SimulatorSetup, state_of, value_of
+from support.simulator_setup import PLANT, SimulatorSetup, state_of, value_of
 
 
 class TestTimeScale:
@@ -42,6 +45,17 @@ THERMOSTAT = ThermostatState(
     temperature=Reading(18.5, Unit.CELSIUS, NOON),
     humidity=Reading(50.0, Unit.PERCENT, NOON),
 )
+
+
+class ManualSharedClock:
+    """The clock of a cluster that began at `began_at`."""
+
+    def __init__(self, clock: ManualClock, began_at: float) -> None:
+        self.now = clock.now
+        self.began_at = began_at
+
+
+async def ignore(_reports: Sequence[Report]) -> None: ...
 
 
 class TestSixtyTimesAsFast:
@@ -95,3 +109,25 @@ class TestSixtyTimesAsFast:
             assert state_of(boost, ThermostatState).activation_time == pytest.approx(setup.clock.now() + 30)
             await setup.advance(31, every=5)
             assert (await setup.state(ThermostatState)).mode is ThermostatMode.AUTOMATIC
+
+
+class TestSeveralGateways:
+    async def test_a_plant_that_moves_to_a_later_gateway_keeps_its_simulated_time(self) -> None:
+        thermostat = make_attached(DeviceKind.CHRONOTHERMOSTAT, THERMOSTAT)
+        clock = ManualClock(NOON)
+
+        async def read_set_point(*, shared: bool) -> float:
+            used = ManualSharedClock(clock, NOON) if shared else clock
+            simulator = Simulator(used, seed=1, tick=3600.0, speed=3600.0)
+            await simulator.start(ignore)
+            await simulator.attach(PLANT, (thermostat,))
+            clock.advance(1)
+            await simulator.step()
+            report = await simulator.read(PLANT, thermostat.module.id, clock.now() + 5)
+            await simulator.stop()
+            return state_of(report, ThermostatState).set_point
+
+        clock.advance(12)
+        assert await read_set_point(shared=False) == 18.5, "a gateway that is alone begins at noon: no period has begun since"
+        # In the cluster, 12 hours of simulated time have passed: it is night, and the program has lowered the set point.
+        assert [await read_set_point(shared=True) for _ in range(2)] == [16.5] * 2

@@ -13,7 +13,7 @@ from domogate.drivers.simulator.behaviour import Behaviour
 from domogate.drivers.simulator.device import TimeScale
 from domogate.drivers.simulator.plant import SimulatedModule, SimulatedPlant
 from domogate.drivers.simulator.weather import Weather
-from domogate.ports import AttachedModule, Clock, Picture, ReportSink
+from domogate.ports import AttachedModule, Clock, Picture, ReportSink, SharedClock
 
 _log = get_logger(__name__)
 
@@ -28,7 +28,8 @@ async def _ignore_reports(reports: Sequence[Report]) -> None:
 class Simulator:
     """Simulated plants. Everything in them depends only on the seed, the clock and the orders.
 
-    If `speed` is not 1, simulated time differs from the clock after the simulator was created (Decision 0036).
+    If `speed` is not 1, simulated time differs from the clock after the simulator was created (Decision 0036). In a cluster, it
+    differs after the first gateway started, so that a plant that moves to another gateway keeps its simulated time.
     """
 
     name = "simulator"
@@ -47,6 +48,8 @@ class Simulator:
 
     async def start(self, report: ReportSink) -> None:
         self._report = report
+        if isinstance(self._clock, SharedClock):
+            self._time_scale = TimeScale(self._time_scale.speed, origin=self._clock.began_at)
         self._stopped.clear()
         self._ticking = asyncio.create_task(self._keep_ticking(), name="ticking of the simulator")
 

@@ -71,7 +71,11 @@ class TokenInspection:
         }
 
     async def revoke(self, client: Client, unverified_token: str, address: str = "") -> None:
-        """Revoke a token (RFC 7009): its grant ends with all its tokens. An unknown or invalid token is ignored."""
+        """Revoke a token (RFC 7009): its grant ends with all its tokens.
+
+        An unknown or invalid token is ignored, and the answer is 200 (RFC 7009 §2.2). A token that is not valid yet is also
+        invalid: all gateways use one clock, so no gateway issues such a token.
+        """
         found = await self._find(unverified_token)
         if found is None:
             return

@@ -9,7 +9,7 @@ _QUESTIONS = 5
 
 
 class ClusterClock:
-    """Implements Clock. Begins at the time of the database, and counts on with the monotonic clock of this machine.
+    """Implements SharedClock. Begins at the time of the database, and counts on with the monotonic clock of this machine.
 
     Before the first answer of the database, it shows the time of this machine. Later changes of the machine's clock have no
     effect.
@@ -18,6 +18,7 @@ class ClusterClock:
     def __init__(self, machine: Clock, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._offset = machine.now() - monotonic()
+        self.began_at = machine.now()
 
     def now(self) -> float:
         return self._monotonic() + self._offset
