@@ -81,6 +81,12 @@ async def test_a_webhook_shows_its_dead_letters_and_is_deleted(chromium: Browser
         assert await walk.shows("1 event is delivered again.")
         assert await walk.shows("No event was given up.")
         assert sent == [{"ids": ["7"]}]
+        await walk.page.route(re.compile("/manage/v1/plants/"), lambda route: route.fulfill(status=404, json={}))
+        await walk.page.reload()
+        await expect(walk.page.locator(".facts")).to_contain_text(f"Deleted plant {plant.id[:8]}")
+        await expect(walk.page.locator(".facts").get_by_role("link", name="Casa Bianchi")).to_have_count(0)
+        assert all("404" in complaint for complaint in walk.complaints)
+        walk.complaints.clear()
         await walk.page.get_by_role("button", name="Delete").click()
         await walk.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
         await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Webhooks")
@@ -108,6 +114,21 @@ async def test_the_report_of_a_site_is_downloaded(chromium: Browser, demo: Gatew
         file = tmp_path / "report.pdf"
         await (await waiting.value).save_as(file)
         assert file.read_bytes().startswith(b"%PDF-")
+
+        await walk.page.get_by_role("button", name="Tables as CSV").click()
+        await form.get_by_label("First day").fill("2026-10-31")
+        await form.get_by_label("Last day").fill("2026-10-01")
+        await form.get_by_role("button", name="Tables as CSV").click()
+        await expect(form.get_by_role("alert")).to_contain_text("The period ends before it begins.")
+        await form.get_by_label("Last day").fill("")
+        async with walk.page.expect_download() as waiting:
+            await form.get_by_role("button", name="Tables as CSV").click()
+        table = await waiting.value
+        assert table.suggested_filename == f"{SITE}-units.csv"
+        await table.save_as(file)
+        assert file.read_text().startswith("kind,name,place,")
+        assert all("422" in complaint for complaint in walk.complaints)
+        walk.complaints.clear()
 
 
 async def test_a_person_writes_into_the_logbook(chromium: Browser, workshop: Gateway) -> None:

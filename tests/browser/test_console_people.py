@@ -86,7 +86,7 @@ async def test_only_operators_get_in(chromium: Browser, demo: Gateway) -> None:
 async def test_a_person_is_added_changed_and_deleted(chromium: Browser, workshop: Gateway) -> None:
     async with visit(chromium, workshop, who=LUCIA) as walk:
         await open_list(walk, "people")
-        await send_form(walk, "Add a person", {"E-mail": "nora@example.com", "Name": "Nora Neri"})
+        await send_form(walk, "Add a person", {"E-mail": "nora@example.com", "Name": "Nora Neri"}, "Show the link here")
         assert f"{workshop.auth_url}/" in await take_secret(walk)
         await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Nora Neri")
         assert await walk.shows("No password yet")
@@ -101,6 +101,36 @@ async def test_a_person_is_added_changed_and_deleted(chromium: Browser, workshop
         await confirm(walk, "New password link")
         assert f"{workshop.auth_url}/" in await take_secret(walk)
         await delete(walk, "People", "nora@example.com")
+
+
+async def test_a_refusal_has_a_link_to_the_page_that_solves_it(chromium: Browser, demo: Gateway) -> None:
+    async with visit(chromium, demo, who=LUCIA) as walk:
+        await open_list(walk, "people")
+        await walk.page.get_by_role("link", name="Lucia Orsini").click()
+        await walk.page.get_by_role("button", name="Change", exact=True).click()
+        form = walk.page.get_by_role("dialog")
+        await form.get_by_role("switch", name="Operator").click()
+        await form.get_by_role("button", name="Save").click()
+        await expect(form.get_by_role("alert")).to_contain_text("is the last operator")
+        await form.get_by_role("link", name="Open the list of people").click()
+        await expect(walk.page.get_by_role("heading", level=1)).to_have_text("People")
+        await expect(walk.page.get_by_role("dialog")).to_have_count(0)
+
+        refused = {"title": "Terms Acceptance Required", "status": 470, "detail": "There are new terms."}
+        await walk.open("/console/plants?state=removed")
+        await walk.page.get_by_role("table").get_by_role("link").first.click()
+        await walk.page.route(
+            re.compile("/manage/v1/plants/"),
+            lambda route: route.fulfill(status=470, json=refused) if route.request.method == "PATCH" else route.continue_(),
+        )
+        await walk.page.get_by_role("button", name="Bring the plant back").click()
+        toast = walk.page.locator(".toast")
+        await expect(toast).to_contain_text("There are new terms.")
+        assert await walk.find_problems_everywhere("console-toast", ((320, "light"), (1440, "dark"))) == []
+        await toast.get_by_role("link", name="Read and accept the terms").click()
+        await walk.page.wait_for_url("**/auth/account/terms")
+        assert all(re.search("409|470", complaint) for complaint in walk.complaints)
+        walk.complaints.clear()
 
 
 async def test_a_refusal_is_shown_in_the_form_and_keeps_the_entries(chromium: Browser, demo: Gateway) -> None:
@@ -118,7 +148,7 @@ async def test_the_sessions_of_a_person_are_ended(chromium: Browser, workshop: G
     async with visit(chromium, workshop, who=LUCIA) as walk, visit(chromium, workshop, who=ANNA):
         await open_list(walk, "people")
         await walk.page.get_by_role("link", name="Anna Bianchi").click()
-        await walk.page.get_by_role("table", name="Logged in").wait_for()
+        await expect(walk.page.get_by_role("table", name="Logged in")).to_contain_text("Chrome on Linux")
         await confirm(walk, "Log out everywhere")
         assert await walk.shows("Not logged in in any browser.")
 

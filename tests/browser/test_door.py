@@ -77,6 +77,11 @@ async def test_people_of_the_demo_get_to_their_homes_or_to_what_they_must_do_fir
         await walk.open(f"/homes/{NO_HOME}")  # The page of a home has the same link.
         await walk.page.get_by_role("link", name="Read and accept the terms").click()
         await expect(title).to_have_text("Terms of use")
+        await choose("Ines Neri")  # must do both: the password comes first
+        await expect(walk.page.get_by_role("alert")).to_contain_text("Your password has expired.")
+        await expect(walk.page.get_by_role("link", name="Read and accept the terms")).to_have_count(0)
+        await walk.page.get_by_role("link", name="Choose a new password").click()
+        await expect(title).to_have_text("Change your password")
         assert [complaint for complaint in walk.complaints if not re.search("status of (469|470)", complaint)] == []
         walk.complaints.clear()  # A refused request is an error in the console of the browser.
 

@@ -18,12 +18,6 @@ HOUSE_ID = "ca5a0001-0000-4000-8000-000000000000"
 MANY = 1_000
 LEAST_TARGET = 44
 """In pixels."""
-SMALL_TARGETS = """least => [...document.querySelectorAll('a, button, input, select, summary')].flatMap(element => {
-    const { width, height } = (element.closest('label') ?? element).getBoundingClientRect();
-    const isShown = width > 0 && element.checkVisibility({ visibilityProperty: true }) && !element.closest('.hidden, .skip');
-    return isShown && Math.min(width, height) < least - 0.5 ? [`${width} x ${height}: ${element.outerHTML}`] : [];
-})"""
-"""A check box or radio button is as large as its label."""
 
 
 async def test_the_pages_can_be_installed(chromium: Browser, demo: Gateway) -> None:
@@ -68,27 +62,21 @@ async def test_rooms_of_no_one_and_many_devices_in_a_home_of_a_thousand(chromium
 
 async def test_controls_are_large_enough_for_a_finger(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, who=ANNA, width=320) as walk:
-
-        async def find_small_targets() -> list[str]:
-            await expect(walk.page.locator(".loading")).to_have_count(0)
-            found: list[str] = await walk.page.evaluate(SMALL_TARGETS, LEAST_TARGET)
-            return found
-
         await walk.open(f"/homes/{HOUSE_ID}")
         await expect(walk.page.get_by_role("article").nth(20)).to_be_attached()
-        assert await find_small_targets() == []
+        assert await walk.find_small_targets(LEAST_TARGET) == []
         for name in ("Thermostat ground floor", "Floor lamp", "Kitchen shutter", "Front door lock"):
             await walk.open(f"/homes/{HOUSE_ID}")
             await walk.page.get_by_role("link", name=name).first.click()
             await expect(walk.page.get_by_role("heading", level=1)).to_have_text(name)
-            assert await find_small_targets() == []
+            assert await walk.find_small_targets(LEAST_TARGET) == []
         await walk.open(f"/homes/{HOUSE_ID}")
         await walk.page.get_by_role("link", name="Energy meter").click()
         await expect(walk.page.get_by_role("button", name="Zoom in").first).to_be_visible()
-        assert await find_small_targets() == []
+        assert await walk.find_small_targets(LEAST_TARGET) == []
         for page in ("energy", "events", "people"):
             await walk.open(f"/homes/{HOUSE_ID}/{page}")
-            assert await find_small_targets() == []
+            assert await walk.find_small_targets(LEAST_TARGET) == []
         await walk.page.get_by_role("button", name="Invite").click()
         await walk.page.get_by_role("dialog").get_by_label("Only these rooms").check()
-        assert await find_small_targets() == []
+        assert await walk.find_small_targets(LEAST_TARGET) == []

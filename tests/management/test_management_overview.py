@@ -167,6 +167,14 @@ class TestTheCluster:
         }  # fmt: skip
         assert (answering["shards"], answering["messages"], answering["answering"]) == (24, "cut off", True)
 
+    async def test_what_only_one_gateway_knows_has_its_name(self, api: ManagementApi) -> None:
+        paths = ("/overview", "/logs", "/drivers")
+        assert [(await api.ok("GET", path))["gateway"] for path in paths] == [None] * 3
+        api.cluster = a_status()
+        assert [(await api.ok("GET", path))["gateway"] for path in paths] == ["gate2:8080"] * 3
+        api.cluster = a_status(own_id=None)  # without a lease
+        assert [(await api.ok("GET", path))["gateway"] for path in paths] == [None] * 3
+
     async def test_a_gateway_without_nats_is_a_problem(self, driven: ManagementApi) -> None:
         driven.cluster = a_status()
         (problem,) = (await driven.ok("GET", "/overview"))["problems"]

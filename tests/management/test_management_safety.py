@@ -1,4 +1,6 @@
-"""Emergency lighting over the management API: state, schedule, logbook, order list, and a PDF."""
+"""Emergency lighting over the management API: state, schedule, logbook, order list, and the report as PDF and CSV."""
+
+import csv
 
 import pytest
 
@@ -114,13 +116,34 @@ class TestReport:
         assert "looked at every sign" in text
         assert "Name Elena" in text
 
-    @pytest.mark.parametrize(
-        "query", ["timezone=Mars", "since=x", "since=2026-02-01&until=2026-01-01", "since=2999-01-01", "format=csv"]
-    )
+    @pytest.mark.parametrize("query", ["timezone=Mars", "since=x", "since=2999-01-01", "format=csv", "table=party"])
     async def test_a_query_that_cannot_be_read(self, site: ManagementApi, query: str) -> None:
         answer = await site.send("GET", f"{OF_SITE}/safety/report?{query}")
         assert answer.status_code in (400, 422)
         assert answer.headers["content-type"] == "application/problem+json"
+
+    async def test_its_tables_are_csv_of_the_same_period_that_a_spreadsheet_does_not_execute(self, site: ManagementApi) -> None:
+        for words, at in (("=HYPERLINK(1)", "2026-12-24T18:00:00Z"), ("@late", "2027-01-10T08:00:00Z")):
+            await site.ok("POST", LOGBOOK, {**NOTE, "words": words, "at": at}, status=201)
+
+        async def read(query: str) -> list[dict[str, str]]:
+            answer = await site.send("GET", f"{OF_SITE}/safety/report?{query}")
+            assert (answer.status_code, answer.headers["content-type"]) == (200, "text/csv; charset=utf-8")
+            assert answer.headers["cache-control"] == "no-store"
+            return list(csv.DictReader(answer.text.splitlines()))
+
+        entries = await read("table=logbook&timezone=Europe/Rome&since=2026-12-24&until=2026-12-25")
+        assert [(entry["at"], entry["what"]) for entry in entries] == [("2026-12-24T19:00:00+01:00", "'=HYPERLINK(1)")]
+        assert len(await read("table=logbook")) == 2
+        assert len(await read("table=units")) == 4  # a controller and three units
+        assert [line["part"] for line in await read("table=order-list")] == ["061089"]
+        summary = {row["figure"]: row["value"] for row in await read("table=summary&since=2026-12-24")}
+        assert summary["since"].startswith("2026-12-24")
+
+    @pytest.mark.parametrize("query", ["", "&table=logbook"])
+    async def test_a_period_that_ends_before_it_begins_has_a_reason(self, site: ManagementApi, query: str) -> None:
+        answer = await site.send("GET", f"{OF_SITE}/safety/report?since=2026-02-01&until=2026-01-01{query}")
+        assert (answer.status_code, answer.json()["reason"]) == (422, "reversed_period")
 
 
 def test_people_can_write_five_kinds_of_entries() -> None:

@@ -196,10 +196,11 @@ class TestDeleting:
 
 class TestTheirSessionsGrantsAndPlants:
     async def test_sessions_are_listed_and_ended(self, api: ManagementApi) -> None:
-        session = await api.env.open_session(ANNA.id)
+        session = await api.env.open_session(ANNA.id, "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
         listed = await api.ok("GET", f"/users/{ANNA.id}/sessions")
         assert [one["id"] for one in listed["items"]] == [session.id]
         assert session.token_hash not in str(listed)
+        assert (listed["items"][0]["browser"], listed["items"][0]["system"]) == ("Firefox", "Linux")
         await api.ok("DELETE", f"/users/{ANNA.id}/sessions", status=204)
         assert (await api.ok("GET", f"/users/{ANNA.id}/sessions"))["items"] == []
 

@@ -110,7 +110,9 @@ class TestDeliveries:
         api.env.clock.at += 1
         refused = await api.ok("POST", f"{webhook}/test")
         assert (refused["taken"], refused["status"], refused["problem"]) == (False, None, "The receiver did not answer.")
-        found = (await api.ok("GET", f"{webhook}/deliveries"))["items"]
+        listed = await api.ok("GET", f"{webhook}/deliveries")
+        assert listed["gateway"] is None  # not in a cluster
+        found = listed["items"]
         assert [(one["status"], one["problem"], one["attempt"]) for one in found] == [
             (None, "The receiver did not answer.", 1), (200, "", 1),
         ]  # fmt: skip

@@ -33,6 +33,19 @@ _STOP_TRANSITIONS = """() => {
     document.adoptedStyleSheets = [sheet];
 }"""
 """Otherwise elements would have the former colours for some frames, and for longer outside of the window."""
+_SMALL_TARGETS = """([least, ignoresText]) => {
+    const targets = [...document.querySelectorAll('a, button, input, select, textarea, summary')];
+    const isInText = ({ textContent, parentElement }) => parentElement.textContent.trim() !== textContent.trim();
+    return targets.flatMap(element => {
+        const { width, height } = (element.closest('label') ?? element).getBoundingClientRect();
+        const { display } = getComputedStyle(element);
+        const isIgnored = element.closest('.hidden, .skip') || (ignoresText && display === 'inline' && isInText(element));
+        const isShown = width > 0 && element.checkVisibility({ visibilityProperty: true });
+        const isSmall = isShown && !isIgnored && Math.min(width, height) < least - 0.5;
+        return isSmall ? [`${location.pathname}: ${width} x ${height}: ${element.outerHTML}`] : [];
+    });
+}"""
+"""A check box or radio button is as large as its label."""
 _WHEN_DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 _NOT_BUILT = "the pages are not built: run ./dev web"
 
@@ -115,6 +128,12 @@ class Walk:
         assert size is not None
         await self.page.set_viewport_size(size)
         self._look = look
+        return found
+
+    async def find_small_targets(self, least: int, *, ignores_text: bool = False) -> list[str]:
+        """Controls that are smaller than `least` pixels in one direction. `ignores_text` leaves out links in a line of text."""
+        await expect(self.page.locator(".loading")).to_have_count(0)
+        found: list[str] = await self.page.evaluate(_SMALL_TARGETS, [least, ignores_text])
         return found
 
     async def shows(self, words: str) -> bool:

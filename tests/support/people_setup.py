@@ -83,9 +83,9 @@ class PeopleSetup:
         await self.store.save_user(user)
         return user
 
-    async def open_session(self, user_id: Id) -> Session:
+    async def open_session(self, user_id: Id, agent: str = "") -> Session:
         now = self.clock.now()
-        session = Session(new_id(), f"hash {new_id()}", user_id, now, now, now, now + 1000)
+        session = Session(new_id(), f"hash {new_id()}", user_id, now, now, now, now + 1000, agent=agent)
         await self.store.add_session(session)
         return session
 

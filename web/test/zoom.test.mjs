@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isSame, move, narrowestOf, resize, wholeOf } from "../src/parts/zoom";
+import { isSame, move, narrowestOf, resize, shownPart, wholeOf } from "../src/parts/zoom";
 
 const WHOLE = [100, 124];
 
@@ -41,4 +41,15 @@ test("the whole has the last bar, and the end of a line is its last value", () =
   assert.deepEqual(wholeOf([0, 10, 20], false), [0, 20]);
   assert.deepEqual(wholeOf([], true), [0, 0]);
   assert.equal(narrowestOf([0, 30], 3), 20);
+});
+
+test("a zoomed part is kept for the same period, and for a period that only goes on", () => {
+  const part = { of: WHOLE, shown: [110, 114] };
+  const later = [112, 136];
+  assert.deepEqual(shownPart(null, WHOLE, true), WHOLE);
+  assert.deepEqual(shownPart(part, WHOLE, false), [110, 114]);
+  assert.deepEqual(shownPart(part, later, false), later);
+  assert.deepEqual(shownPart(part, [102, 126], true), [110, 114]);
+  assert.deepEqual(shownPart(part, later, true), [112, 116]);
+  assert.deepEqual(shownPart({ of: WHOLE, shown: WHOLE }, later, true), later);
 });

@@ -10,9 +10,9 @@ from starlette.responses import Response
 from domogate.domain.devices import DeviceKind
 from domogate.domain.discovery import DiscoveryFailed
 from domogate.http_api.operations import OperationTable
-from domogate.http_api.paging import Listing
 from domogate.http_api.problems import Problem
 from domogate.management.services import DriverFactsOut, ManagementServices, OperatorCall
+from domogate.management.status import OwnListing
 from domogate.ports import ConnectionState, DriverConnection
 from domogate.services.audit import AuditAction
 from domogate.services.driving.supervisor import DriverCondition, DriverHealth
@@ -74,8 +74,8 @@ class OptionsQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @OPERATIONS.add("GET", "/drivers", "Health of the drivers of the gateway that answers")
-async def list_drivers(services: ManagementServices, _call: OperatorCall) -> Listing[DriverOut]:
-    return Listing([driver_out(health) for health in services.devices.list_drivers()])
+async def list_drivers(services: ManagementServices, _call: OperatorCall) -> OwnListing[DriverOut]:
+    return services.status.own_list([driver_out(health) for health in services.devices.list_drivers()])
 
 
 @OPERATIONS.add("GET", "/drivers/{driver}", "The kinds of modules and the connections of a driver")

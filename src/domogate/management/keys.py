@@ -12,7 +12,7 @@ from domogate.http_api.requests import read_time
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.audit import AuditAction, key_ref
 from domogate.services.people import check_name
-from domogate.services.refusals import Invalid, NotFound
+from domogate.services.refusals import Invalid, NotFound, Reason
 from domogate.wire import InputModel, OutputModel, to_datetime
 from domogate.wire.keys import KeyOut
 
@@ -86,11 +86,11 @@ async def create_subscription(
     now = services.clock.now()
     expires_at = read_time("expiresAt", body.expires_at)
     if expires_at is not None and expires_at <= now:
-        raise Invalid("expiresAt is in the past.")
+        raise Invalid("expiresAt is in the past.", Reason.TIME_IN_PAST)
     try:
         key, subscription = services.new_subscription(body.name, body.rate, body.daily_quota, expires_at, now)
     except ValueError as error:
-        raise Invalid(f"{error}.") from None
+        raise Invalid(f"{error}.", Reason.BAD_KEY_LIMIT) from None
     await services.store.add_subscription(subscription)
     services.people.note(AuditAction.KEY_ISSUED, call.caller, key_ref(subscription.id))
     return CreatedSubscriptionOut(_subscription_out(subscription, 0), key)

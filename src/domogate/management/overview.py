@@ -134,11 +134,13 @@ class OverviewOut(OutputModel, frozen=True):
     """The state of the gateway that answers. `problems` is empty if all is well.
 
     `now` is the present minute; `minutes` are the minutes before it, at most 60, the oldest first. The counts of requests,
-    streams, events, deliveries and logins are the counts of this process. All other counts come from the database.
+    streams, events, deliveries and logins are the counts of this process. All other counts come from the database. `gateway` is
+    the name of this gateway in its cluster, or null if it is not a member of a cluster.
     """
 
     at: datetime
     version: str
+    gateway: str | None
     problems: tuple[ProblemOut, ...]
     drivers: tuple[DriverOut, ...]
     database: DatabaseOut
@@ -166,6 +168,7 @@ async def get_overview(services: ManagementServices, _call: OperatorCall) -> Ove
     return OverviewOut(
         at=to_datetime(services.clock.now()),
         version=status.version,
+        gateway=status.gateway_name,
         problems=tuple(ProblemOut.of(problem) for problem in problems),
         drivers=tuple(map(driver_out, drivers)),
         database=DatabaseOut(figures.database, figures.size, reachable),

@@ -10,7 +10,7 @@ from msgspec import Meta
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing
 from domogate.management.services import ManagementServices, OperatorCall
-from domogate.management.status import SettingOut
+from domogate.management.status import OwnListing, SettingOut
 from domogate.wire import OutputModel, to_datetime
 
 SETTINGS, LOGS = OperationTable("settings"), OperationTable("logs")
@@ -42,11 +42,12 @@ async def list_settings(services: ManagementServices, _call: OperatorCall) -> Li
 
 
 @LOGS.add("GET", "/logs", "The last lines of the log of the gateway that answers; the oldest is first")
-async def list_logs(services: ManagementServices, _call: OperatorCall, query: LogQuery) -> Listing[LogLineOut]:
+async def list_logs(services: ManagementServices, _call: OperatorCall, query: LogQuery) -> OwnListing[LogLineOut]:
     levels = list(LogLevel)
     wanted = levels[levels.index(query.level) :]
     lines = services.status.list_log_lines()
-    return Listing([LogLineOut(to_datetime(at), level, text) for at, level, text in lines if level in wanted])
+    found = [LogLineOut(to_datetime(at), level, text) for at, level, text in lines if level in wanted]
+    return services.status.own_list(found)
 
 
 OPERATIONS = (*SETTINGS, *LOGS)

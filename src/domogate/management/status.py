@@ -1,10 +1,11 @@
 """The state of the gateway that answers, as the composition root gives it to the management API."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 import msgspec
 
+from domogate.http_api.paging import Listing
 from domogate.services.clock_check import ClockCheck
 from domogate.services.cluster import ClusterStatus
 from domogate.services.monitoring.monitor import Monitor
@@ -15,6 +16,15 @@ SettingSource = Literal["default", "file", "environment", "command line", "gatew
 
 LogLine = tuple[float, str, str]
 """The time, the level and the text of one line of the log, after redaction."""
+
+
+T = TypeVar("T")
+
+
+class OwnListing(Listing[T], Generic[T], frozen=True):
+    """A list of things that only the gateway that answers knows. `gateway` is its name in the cluster, or null."""
+
+    gateway: str | None = None
 
 
 class SettingOut(OutputModel, frozen=True):
@@ -44,3 +54,13 @@ class Status(msgspec.Struct, frozen=True):
     list_settings: Callable[[], Sequence[SettingOut]]
     list_log_lines: Callable[[], Sequence[LogLine]]
     """Returns the last lines of the log, the oldest first."""
+
+    @property
+    def gateway_name(self) -> str | None:
+        """The name of this gateway in its cluster, or None if it is not a member of a cluster."""
+        cluster = self.read_cluster()
+        return None if cluster is None else cluster.own_name
+
+    def own_list(self, items: Sequence[T]) -> OwnListing[T]:
+        """Return a list of things that only this gateway knows."""
+        return OwnListing(items, gateway=self.gateway_name)

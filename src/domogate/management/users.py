@@ -6,6 +6,8 @@ from typing import Annotated, TypeVar
 
 from msgspec import UNSET, Meta, UnsetType
 
+from domogate.common.user_agents import describe_agent
+from domogate.domain.authorization import Session
 from domogate.domain.ids import Id
 from domogate.domain.people import Grant, GrantType, Standing, User
 from domogate.http_api.operations import OperationTable
@@ -73,7 +75,16 @@ class SessionOut(OutputModel, frozen=True):
     expires_at: datetime
     address: str
     agent: str
+    """The User-Agent header of the browser."""
+    browser: str
+    """The browser that the header names, or empty."""
+    system: str
+    """The operating system that the header names, or empty."""
     factors: tuple[str, ...]
+
+
+def _session_out(session: Session) -> SessionOut:
+    return SessionOut.of(session, describe_agent(session.agent))
 
 
 class PasskeyOut(OutputModel, frozen=True):
@@ -228,7 +239,7 @@ async def unbind_external_accounts(services: ManagementServices, call: OperatorC
 
 @OPERATIONS.add("GET", "/users/{userId}/sessions", "The browsers in which the user is logged in")
 async def list_sessions(services: ManagementServices, call: OperatorCall) -> Listing[SessionOut]:
-    return await _list_of_user(services, call, services.store.list_sessions, SessionOut.of)
+    return await _list_of_user(services, call, services.store.list_sessions, _session_out)
 
 
 @OPERATIONS.add("DELETE", "/users/{userId}/sessions", "Log the user out of every browser")

@@ -10,6 +10,7 @@ from domogate.http_api.paging import Listing, Page, first_page, page_of
 from domogate.http_api.requests import read_optional_id
 from domogate.management.names import NamedPage, find_names, name_of
 from domogate.management.services import ManagementServices, OperatorCall
+from domogate.management.status import OwnListing
 from domogate.services.webhooks.administration import WebhookAdministration
 from domogate.wire import OutputModel
 from domogate.wire.webhooks import (
@@ -78,9 +79,10 @@ async def remove_webhook(services: ManagementServices, call: OperatorCall) -> No
 @OPERATIONS.add(
     "GET", "/webhooks/{webhookId}/deliveries", "The last attempts to deliver, of the gateway that answers; the newest is first"
 )
-async def list_deliveries(services: ManagementServices, call: OperatorCall) -> Listing[DeliveryOut]:
+async def list_deliveries(services: ManagementServices, call: OperatorCall) -> OwnListing[DeliveryOut]:
     found = await services.webhooks.list_attempts(call.id_of("webhookId"))
-    return Listing([DeliveryOut.of(attempt, milliseconds=round(attempt.seconds * 1000, 1)) for attempt in found])
+    deliveries = [DeliveryOut.of(attempt, milliseconds=round(attempt.seconds * 1000, 1)) for attempt in found]
+    return services.status.own_list(deliveries)
 
 
 @OPERATIONS.add(

@@ -60,7 +60,14 @@ from domogate.ports.stores.leases import (
     OtherCluster,
     ShardMap,
 )
-from domogate.ports.stores.people import ClientStore, ExternalAccountStore, OperatorStore, PasskeyStore, PeopleStore
+from domogate.ports.stores.people import (
+    ClientStore,
+    ExternalAccountStore,
+    LastOperator,
+    OperatorStore,
+    PasskeyStore,
+    PeopleStore,
+)
 from domogate.ports.stores.plants import (
     NO_STATE_YET,
     FavouriteStore,
@@ -116,6 +123,7 @@ __all__ = [
     "ImportSummary",
     "KeyPlace",
     "KeyState",
+    "LastOperator",
     "LeaseEnded",
     "LeaseStore",
     "Listener",

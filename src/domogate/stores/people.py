@@ -10,6 +10,7 @@ from domogate.domain.events import UserChanged
 from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
 from domogate.domain.people import Standing, User
+from domogate.ports import LastOperator
 from domogate.stores.codec import NUL, from_row, to_row
 from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.estate_history import drop_documents_of
@@ -100,7 +101,7 @@ def claim_operator(tx: Transaction, user: User) -> User | None:
 
 def _require_another_operator(tx: Transaction, user: User) -> None:
     if user.operator and tx.connection.execute(_OPERATORS, {"but": user.id}).first() is None:
-        raise ValueError(f"{user.email} is the last operator: make another user an operator first")
+        raise LastOperator(f"{user.email} is the last operator: make another user an operator first")
 
 
 def _write_user(tx: Transaction, former: User | None, user: User) -> User:

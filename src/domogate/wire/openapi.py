@@ -15,7 +15,7 @@ KEY_SCHEME = {"type": "apiKey", "in": "header", "name": "Ocp-Apim-Subscription-K
 
 _REF = "#/components/schemas/{name}"
 _REFS = re.compile(rb'"#/components/schemas/(\w+)"')
-_LISTING = re.compile(r"Listing_(\w+)_")
+_LISTING = re.compile(r"(?:Own)?Listing_(\w+)_")
 
 
 def operation_id_of(handler: Callable[..., Any]) -> str:

@@ -9,7 +9,6 @@ from starlette.requests import Request
 
 from domogate.auth.pages.browser import Form, is_own_form, parse_return_to, read_form
 from domogate.auth.pages.rendering import form_target
-from domogate.auth.pages.user_agents import describe_agent
 
 
 class TestReturnTo:
@@ -133,24 +132,3 @@ class TestForms:
     @given(st.binary(max_size=200))
     async def test_of_any_bytes_are_read_without_failing(self, body: bytes) -> None:
         await read_form(posting(body))
-
-
-class TestAgents:
-    @pytest.mark.parametrize(
-        ("agent", "browser", "system"),
-        [
-            ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox", "Linux"),
-            (
-                "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Version/18.0 Mobile Safari/604.1",
-                "Safari",
-                "iPhone",
-            ),
-            ("Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36", "Chrome", "Android"),
-            ("Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/140.0 Safari/537.36 Edg/140.0", "Edge", "Windows"),
-            ("curl/8.0", "", ""),
-            ("", "", ""),
-        ],
-    )
-    def test_are_recognised(self, agent: str, browser: str, system: str) -> None:
-        found = describe_agent(agent)
-        assert (found.browser, found.system) == (browser, system)

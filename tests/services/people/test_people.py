@@ -11,7 +11,7 @@ import pytest
 from domogate.domain.ids import new_id
 from domogate.domain.people import Grant, Standing
 from domogate.services.people import Actor, DeadLink, People, check_email, check_name
-from domogate.services.refusals import Conflict, Invalid, MailFailed, NotFound, Refused
+from domogate.services.refusals import Conflict, Invalid, MailFailed, NotFound, Reason, Refused
 from domogate.stores import SqlStore, sqlite_url
 from support.people_setup import BASE_URL, GOOD_PASSWORD, LINK_LIFETIME, NOBODY, PeopleSetup, token_of
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE
@@ -216,10 +216,12 @@ class TestFromWhere:
 class TestTheLastOperator:
     async def test_they_can_neither_step_down_nor_be_deleted(self, env: PeopleSetup) -> None:
         olga = await env.add_operator()
-        with pytest.raises(Conflict, match="last operator"):
+        with pytest.raises(Conflict, match="last operator") as refused:
             await env.people.set_operator(olga.id, False)
-        with pytest.raises(Conflict, match="last operator"):
+        assert refused.value.reason is Reason.LAST_OPERATOR
+        with pytest.raises(Conflict, match="last operator") as refused:
             await env.people.delete_user(olga.id)
+        assert refused.value.reason is Reason.LAST_OPERATOR
         assert (await env.user(olga.id)).operator
 
     async def test_of_two_who_step_down_at_once_one_stays(self, env: PeopleSetup) -> None:

@@ -6,6 +6,7 @@ import { accessToken, checkOperator, renew } from "./session";
 
 const TIMEOUT = 15_000;
 const PAUSES = [300, 1_000, 3_000];
+const MANAGEMENT = "/manage/";
 
 /** RFC 9457. */
 interface Problem {
@@ -19,8 +20,23 @@ interface Problem {
 /** The address of a page, and the words of the link to it. */
 export type PageLink = readonly [href: string, words: string];
 
+/** What a person reads about an error: a sentence, and the page on which the person can solve it, if there is one. */
+export interface Failure {
+  readonly words: string;
+  readonly solution: PageLink | null;
+}
+
 /** Operators and developers get the detail of the API, which is in English. Residents get a sentence in their language. */
 const FOR_EXPERTS = /^\/(?:manage|developer)\//;
+
+/** Where an operator solves a refusal of the management API, by its reason: a page, and the key of the words for it. */
+const PAGES_FOR_OPERATORS: Readonly<Record<string, PageLink>> = {
+  last_operator: ["/console/people", "error.open_people"],
+  mail_failed: ["/console/settings", "error.open_settings"],
+  no_such_user: ["/console/people", "error.open_people"],
+  owns_plants: ["/console/plants", "error.open_plants"],
+  set_in_settings: ["/console/settings", "error.open_settings"],
+};
 
 /** A request that failed. `words` is a sentence for the person. Status 0: the gateway could not be reached. */
 export class ApiError extends Error {
@@ -39,22 +55,26 @@ export class ApiError extends Error {
     const { detail, reason = "" } = this.problem;
     const known = `error.reason.${reason}`;
     const forExperts = this.status !== 500 && FOR_EXPERTS.test(this.path);
-    if (detail && forExperts && (language.value === "en" || !hasText(known))) return detail;
+    if (detail && forExperts && language.value === "en") return detail;
     if (hasText(known)) return t(known);
     if (this.status === 403) return t("error.forbidden");
     if (this.status === 404) return t("error.not_found");
     if (this.status === 429) return t("error.too_many");
     if (this.status === 469) return t("error.password_expired");
     if (this.status === 470) return t("error.terms_expired");
+    if (detail && forExperts) return t("error.refused_details", { detail });
     if (this.status >= 500) return t("error.broken", { id: this.requestId ?? "" });
     return detail ? t("error.refused_details", { detail }) : t("error.refused");
   }
 
-  /** The page of the account on which the person can do what the gateway asks for. */
+  /** The page on which the person can do what the gateway asks for. */
   get solution(): PageLink | null {
     if (this.status === 469) return ["/auth/account/password", t("error.choose_password")];
     if (this.status === 470) return ["/auth/account/terms", t("error.accept_terms")];
-    return null;
+    if (!this.path.startsWith(MANAGEMENT)) return null;
+    if (this.status === 403) return ["/", t("common.to_door")];
+    const page = PAGES_FOR_OPERATORS[this.problem.reason ?? ""];
+    return page ? [page[0], t(page[1])] : null;
   }
 }
 
@@ -117,7 +137,7 @@ export async function request(method: string, path: string, options: Options = {
     }
     reachable.value = true;
     if (response.ok) return response;
-    if (response.status === 403 && path.startsWith("/manage/")) void checkOperator().catch(() => undefined);
+    if (response.status === 403 && path.startsWith(MANAGEMENT)) void checkOperator().catch(() => undefined);
     throw new ApiError(response.status, await problemOf(response), response.headers.get("x-request-id"), path);
   }
 }
@@ -139,7 +159,12 @@ export const api = {
   },
 };
 
+/** What the person reads about any error. */
+export function failureOf(error: unknown): Failure {
+  return error instanceof ApiError ? { words: error.words, solution: error.solution } : { words: t("error.page"), solution: null };
+}
+
 /** The sentence for the person about any error. */
 export function wordsFor(error: unknown): string {
-  return error instanceof ApiError ? error.words : t("error.page");
+  return failureOf(error).words;
 }

@@ -9,6 +9,7 @@ import { Table } from "../kit/table";
 import { Button } from "../parts/button";
 import { useLoad } from "../parts/loaded";
 import { BrokerForm, CONNECTION } from "./broker_form";
+import { answeredBy } from "./gateways";
 import type { Driver, DriverFacts } from "./model";
 import { Tag, valueWords } from "./values";
 
@@ -18,7 +19,7 @@ export function Drivers() {
   const connections = list.data?.flatMap(({ name, connections: own }) => own.map((one) => ({ ...one, driver: name })));
   return (
     <>
-      <Head title={t("console.drivers.title")} about={t("console.drivers.about")} />
+      <Head title={t("console.drivers.title")} about={[t("console.drivers.about"), answeredBy(list.gateway)].filter(Boolean).join(" ")} />
       <Table
         label={t("console.drivers.title")}
         list={list}

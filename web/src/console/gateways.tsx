@@ -58,6 +58,11 @@ export function Gateways() {
   );
 }
 
+/** Which gateway of the cluster the shown data belongs to. Each request can be answered by another gateway. */
+export function answeredBy(gateway: string | null | undefined): string {
+  return gateway ? t("console.gateways.answered_by", { name: gateway }) : "";
+}
+
 const KINDS: Readonly<Record<string, "warn" | "alarm">> = { leaving: "warn", lost: "warn", "cut off": "alarm" };
 
 function stateOf({ leaving, messages }: Gateway): string {

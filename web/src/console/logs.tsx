@@ -5,6 +5,7 @@ import { query } from "../app/router";
 import { useList } from "../kit/load";
 import { Head, useRepeat, when } from "../kit/parts";
 import { Table } from "../kit/table";
+import { answeredBy } from "./gateways";
 import { LOG_LEVELS, type LogLine } from "./model";
 import { Tag } from "./values";
 
@@ -17,7 +18,7 @@ export function Logs() {
   const lines = list.data && list.data.map((line, number) => ({ ...line, number })).reverse();
   return (
     <>
-      <Head title={t("console.logs.title")} about={t("console.logs.about")} />
+      <Head title={t("console.logs.title")} about={[t("console.logs.about"), answeredBy(list.gateway)].filter(Boolean).join(" ")} />
       <Table
         label={t("console.logs.title")}
         list={{ ...list, data: lines }}

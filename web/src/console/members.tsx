@@ -12,12 +12,14 @@ import { MANAGE, readAll } from "../kit/load";
 import { ConfirmButton, FormButton, SecretDialog, Section, type Secret } from "../kit/parts";
 import { Table } from "../kit/table";
 import type { Link, Module, Plant } from "./model";
-import { linkSecret } from "./people";
+import { linkSecret, showLinkField } from "./people";
 import { readContent, roomsOf, type Content } from "./rooms";
 import { valueWords } from "./values";
 
 interface Person {
   readonly email: string;
+  /** Null if the invited person has no account yet. */
+  readonly userId: string | null;
   readonly role: "owner" | "member" | "invited";
   readonly path: string;
   readonly limits: Limits | null;
@@ -25,9 +27,9 @@ interface Person {
 
 function peopleOf({ owner, allowed, invitations }: Plant): readonly Person[] {
   return [
-    { email: owner.email, role: "owner", path: "", limits: null },
-    ...allowed.map(({ userId, email, limits }) => ({ email, role: "member" as const, path: `allowed/${userId}`, limits })),
-    ...invitations.map(({ email, limits }) => ({ email, role: "invited" as const, path: `invitations/${encodeURIComponent(email)}`, limits })),
+    { email: owner.email, userId: owner.userId, role: "owner", path: "", limits: null },
+    ...allowed.map(({ userId, email, limits }) => ({ email, userId, role: "member" as const, path: `allowed/${userId}`, limits })),
+    ...invitations.map(({ email, limits }) => ({ email, userId: null, role: "invited" as const, path: `invitations/${encodeURIComponent(email)}`, limits })),
   ];
 }
 
@@ -36,6 +38,9 @@ interface Places {
   readonly content: Content;
   readonly modules: readonly Module[];
 }
+
+/** The id of this section in the page. */
+export const PEOPLE = "people";
 
 const NO_PLACES: Places = { content: { floors: [], ambients: [] }, modules: [] };
 /** The lists of places in the limits. */
@@ -88,7 +93,7 @@ export function Members({ plant, onChanged }: { plant: Plant; onChanged: () => P
   const path = `${MANAGE}/plants/${plant.id}`;
   const invite = async (values: Values): Promise<void> => {
     const email = text(values, "email");
-    const { link } = await api.post<{ link: Link | null }>(`${path}/invitations`, { email, limits: limitsOf(values, zone) });
+    const { link } = await api.post<{ link: Link | null }>(`${path}/invitations`, { email, limits: limitsOf(values, zone), showLink: values.showLink === true });
     setSecret(link && linkSecret(link));
     if (link?.mailed) toast(t("console.people.link_mailed", { email }));
     await onChanged();
@@ -109,13 +114,14 @@ export function Members({ plant, onChanged }: { plant: Plant; onChanged: () => P
     );
   return (
     <Section
+      id={PEOPLE}
       title={t("console.people.title")}
       actions={
         <FormButton
           label={t("console.plants.invite")}
           about={t("console.plants.invite_about")}
           icon="add"
-          fields={(values) => [{ kind: "text", name: "email", label: t("console.email"), type: "email", required: true }, ...limitFields(places, zone, null, values)]}
+          fields={(values) => [{ kind: "text", name: "email", label: t("console.email"), type: "email", required: true }, ...limitFields(places, zone, null, values), showLinkField()]}
           onSubmit={invite}
         />
       }
@@ -125,7 +131,7 @@ export function Members({ plant, onChanged }: { plant: Plant; onChanged: () => P
         list={{ data: peopleOf(plant) }}
         id={({ email, role }) => `${role} ${email}`}
         columns={[
-          { title: t("console.email"), value: ({ email }) => email },
+          { title: t("console.email"), value: ({ email }) => email, cell: ({ email, userId }) => (userId ? <a href={`/console/people/${userId}`}>{email}</a> : email) },
           { title: t("console.plants.role"), value: ({ role }) => valueWords("role", role) },
           { title: t("console.plants.access"), value: ({ limits }) => placeWords(places, limits) },
           { title: t("console.plants.from"), value: ({ limits }) => limits?.validFrom ?? null, cell: ({ limits }) => time(limits?.validFrom) },

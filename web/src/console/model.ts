@@ -27,7 +27,11 @@ export interface Session {
   readonly createdAt: string;
   readonly seenAt: string;
   readonly address: string;
+  /** The User-Agent header. */
   readonly agent: string;
+  /** The browser and the operating system that the header names. Both may be empty. */
+  readonly browser: string;
+  readonly system: string;
 }
 
 export interface Passkey {

@@ -105,7 +105,7 @@ function Curve({ measure, all }: { measure: string; all: readonly Measurement[] 
   return (
     <>
       <p class="chart-title">{`${valueName(measure)} (${unit})`}</p>
-      <LazyChart label={valueName(measure)} unit={unit} times={times} lines={lines} />
+      <LazyChart label={valueName(measure)} unit={unit} times={times} lines={lines} zoom />
     </>
   );
 }

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { api } from "../app/api";
-import { formatAgo, formatDate, formatNumber, formatTime, t } from "../app/i18n";
+import { count, formatAgo, formatDate, formatNumber, formatTime, hasText, language, t } from "../app/i18n";
 import { go } from "../app/router";
 import { MANAGE } from "../kit/load";
 import { ConfirmButton, Head, Section, useRepeat } from "../kit/parts";
@@ -12,7 +12,7 @@ import type { Line } from "../parts/chart";
 import { LazyChart } from "../parts/lazy_chart";
 import { Show, useLoad } from "../parts/loaded";
 import { Notice } from "../parts/notice";
-import { Gateways } from "./gateways";
+import { answeredBy, Gateways } from "./gateways";
 import { LOGINS } from "./model";
 import { countRequests, sum, type ApiCounts, type Minute, type OverviewData, type ProblemKind } from "./overview_model";
 import { valueWords } from "./values";
@@ -44,7 +44,7 @@ export function Overview() {
   }, [isEmpty]);
   return (
     <>
-      <Head title={t("console.overview.title")} about={loaded.data && t("console.overview.about", { version: loaded.data.version, time: formatTime(new Date(loaded.data.at)) })} />
+      <Head title={t("console.overview.title")} about={loaded.data && [t("console.overview.about", { version: loaded.data.version, time: formatTime(new Date(loaded.data.at)) }), answeredBy(loaded.data.gateway)].filter(Boolean).join(" ")} />
       <Show of={loaded}>
         {(overview) => (
           <>
@@ -71,16 +71,23 @@ function Problems({ of: { problems }, onChanged }: { of: OverviewData; onChanged
   if (!problems.length) return <Notice title={t("console.overview.well")} />;
   return (
     <>
-      {problems.map(({ kind, name, detail }) => (
+      {problems.map(({ kind, name, detail, count: number }) => (
         <Notice key={`${kind} ${name}`} kind="warn" title={[valueWords("problem", kind), name].filter(Boolean).join(": ")}>
           <p>
-            {detail} <a href={PLACES[kind]}>{t("console.overview.look")}</a>
+            {sentenceOf(kind, number) || <code>{detail}</code>} <a href={PLACES[kind]}>{t("console.overview.look")}</a>
           </p>
           {kind === "clock" && <ConfirmButton look="plain" label={t("console.overview.clock_right")} question={t("console.overview.clock_about")} onConfirm={() => api.post(`${MANAGE}/clock/confirmation`).then(onChanged)} />}
         </Notice>
       ))}
     </>
   );
+}
+
+/** The sentence about a problem. It is empty if the cause is known only in the words of a broker, a bus gateway or the machine. */
+function sentenceOf(kind: ProblemKind, number: number | null): string {
+  const key = `console.trouble.${kind.replaceAll(" ", "_")}`;
+  if (number !== null) return count(key, number);
+  return hasText(key) ? t(key) : "";
 }
 
 function Tiles({ of: { at, problems, drivers, database, plants, modules, webhooks, openStreams, openOrders, lastHour } }: { of: OverviewData }) {
@@ -182,8 +189,10 @@ function TileLink({ href, words, number }: { href: string; words: string; number
 }
 
 function LastHour({ minutes }: { minutes: readonly Minute[] }) {
-  const times = useMemo(() => minutes.map(({ until }) => new Date(until)), [minutes]);
-  const charts = useMemo(() => chartsOf(minutes), [minutes]);
+  // The overview is read every few seconds, but its minutes change only once in a minute. Until then the charts are not drawn again.
+  const drawnFor = [minutes.at(-1)?.until, minutes.length, language.value];
+  const times = useMemo(() => minutes.map(({ until }) => new Date(until)), drawnFor);
+  const charts = useMemo(() => chartsOf(minutes), drawnFor);
   return (
     <Section title={t("console.overview.hour")} about={t(minutes.length ? "console.overview.hour_about" : "console.overview.hour_later")}>
       {minutes.length > 0 && (
@@ -191,7 +200,7 @@ function LastHour({ minutes }: { minutes: readonly Minute[] }) {
           {charts.map(({ name, unit, lines }) => (
             <div key={name} class="chart-box">
               <h3>{t(`console.overview.chart.${name}`)}</h3>
-              <LazyChart label={t(`console.overview.chart.${name}`)} unit={unit} times={times} lines={lines} height={160} tick={clockTime} />
+              <LazyChart label={t(`console.overview.chart.${name}`)} unit={unit} times={times} lines={lines} height={160} tick={clockTime} zoom goesOn />
             </div>
           ))}
         </div>

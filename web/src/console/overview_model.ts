@@ -31,7 +31,9 @@ export interface Minute extends Sums {
 export interface OverviewData {
   readonly at: string;
   readonly version: string;
-  readonly problems: readonly { readonly kind: ProblemKind; readonly detail: string; readonly name: string | null }[];
+  /** The name of the gateway that answered; null if it is not a member of a cluster. */
+  readonly gateway: string | null;
+  readonly problems: readonly { readonly kind: ProblemKind; readonly detail: string; readonly name: string | null; readonly count: number | null }[];
   readonly drivers: readonly Driver[];
   readonly database: { readonly kind: string; readonly bytes: number; readonly reachable: boolean };
   readonly plants: { readonly active: number; readonly removed: number };

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { t } from "../app/i18n";
 import { go } from "../app/router";
-import { text, type Values } from "../kit/form";
+import { text, type FormField, type Values } from "../kit/form";
 import { MANAGE, useList } from "../kit/load";
 import { FormButton, Head, SecretDialog, type Secret } from "../kit/parts";
 import { Table } from "../kit/table";
@@ -15,7 +15,7 @@ export function People() {
   const list = useList<User>("/users");
   const [created, setCreated] = useState<{ user: User; secret: Secret } | null>(null);
   const create = async (values: Values): Promise<void> => {
-    const body = { email: text(values, "email"), name: text(values, "name"), operator: values.operator === true };
+    const body = { email: text(values, "email"), name: text(values, "name"), operator: values.operator === true, showLink: values.showLink === true };
     const { user, link } = await api.post<{ user: User; link: Link }>(`${MANAGE}/users`, body);
     const secret = linkSecret(link);
     if (secret) setCreated({ user, secret });
@@ -33,6 +33,7 @@ export function People() {
             { kind: "text", name: "email", label: t("console.email"), type: "email", required: true },
             { kind: "text", name: "name", label: t("console.name") },
             { kind: "switch", name: "operator", label: t("console.people.operator"), hint: t("console.people.operator_about"), value: false },
+            showLinkField(),
           ]}
           onSubmit={create}
         />
@@ -70,6 +71,11 @@ export function UserTags({ user }: { user: User }) {
       {user.secondFactor && <Tag group="people" value="second_factor" />}
     </span>
   );
+}
+
+/** Whether the operator wants to see a link that the gateway would mail. Without a mail server, the operator always sees it. */
+export function showLinkField(): FormField {
+  return { kind: "switch", name: "showLink", label: t("console.people.show_link"), hint: t("console.people.show_link_about"), value: false };
 }
 
 /** The link that sets a password, if the gateway did not mail it. */

@@ -13,7 +13,7 @@ import { Table } from "../kit/table";
 import { Show, useLoad } from "../parts/loaded";
 import { grantColumns } from "./grants";
 import { type ExternalAccount, type Grant, type Link, type Passkey, type Plant, type Session, STANDINGS, type User } from "./model";
-import { linkSecret, UserTags } from "./people";
+import { linkSecret, showLinkField, UserTags } from "./people";
 import { valueWords } from "./values";
 
 export function PersonPage({ id }: { id: string }) {
@@ -75,14 +75,14 @@ function Change({ user, onChanged }: { user: User; onChanged: () => Promise<void
 
 function PasswordLink({ user }: { user: User }) {
   const [secret, setSecret] = useState<Secret | null>(null);
-  const issue = async (): Promise<void> => {
-    const link = await api.post<Link>(`${MANAGE}/users/${user.id}/password-link`, {});
+  const issue = async (values: Values): Promise<void> => {
+    const link = await api.post<Link>(`${MANAGE}/users/${user.id}/password-link`, { showLink: values.showLink === true });
     setSecret(linkSecret(link));
     if (link.mailed) toast(t("console.people.link_mailed", { email: user.email }));
   };
   return (
     <>
-      <ConfirmButton look="plain" label={t("console.people.new_link")} question={t("console.people.new_link_about")} onConfirm={issue} />
+      <FormButton label={t("console.people.new_link")} about={t("console.people.new_link_about")} fields={[showLinkField()]} onSubmit={issue} />
       {secret && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
     </>
   );
@@ -112,7 +112,7 @@ function WaysIn({ user, onChanged }: { user: User; onChanged: () => Promise<void
           list={sessions}
           id={({ id }) => id}
           columns={[
-            { title: t("console.people.browser"), value: ({ agent }) => agent },
+            { title: t("console.people.browser"), value: browserOf, cell: (session) => <span title={session.agent}>{browserOf(session)}</span> },
             { title: t("console.address"), value: ({ address }) => address },
             { title: t("console.people.since"), value: ({ createdAt }) => createdAt, cell: ({ createdAt }) => when(createdAt) },
             { title: t("console.people.last_used"), value: ({ seenAt }) => seenAt, cell: ({ seenAt }) => when(seenAt) },
@@ -157,6 +157,10 @@ function WaysIn({ user, onChanged }: { user: User; onChanged: () => Promise<void
       )}
     </>
   );
+}
+
+function browserOf({ browser, system }: Session): string {
+  return browser && system ? t("console.people.browser_on", { browser, system }) : browser || system || t("console.people.unknown_browser");
 }
 
 function Grants({ path }: { path: string }) {

@@ -7,7 +7,7 @@ import { Faults } from "./faults";
 import { MANAGE } from "../kit/load";
 import { ConfirmButton, FormButton, Head } from "../kit/parts";
 import { Show, useLoad } from "../parts/loaded";
-import { Members } from "./members";
+import { Members, PEOPLE } from "./members";
 import type { Plant } from "./model";
 import { ModulesOfPlant } from "./modules";
 import { addressOf, plantBody, plantFields } from "./plants";
@@ -33,6 +33,9 @@ export function PlantPage({ id }: { id: string }) {
           >
             <a class="button" href={`/console/plants/${id}/rooms`}>
               {t("console.rooms.title")}
+            </a>
+            <a class="button" href={`#${PEOPLE}`}>
+              {t("console.people.title")}
             </a>
             <FormButton label={t("console.change")} title={t("console.plants.change")} submit={t("console.save")} fields={plantFields(plant)} onSubmit={(values) => api.patch(`${MANAGE}/plants/${id}`, plantBody(values)).then(loaded.reload)} />
             {plant.status === "active" ? (

@@ -1,7 +1,7 @@
 /** The floors and rooms of a plant with their modules and states. A module is moved by drag, or with the list of rooms beside it. */
 
 import { useState } from "preact/hooks";
-import { api, wordsFor } from "../app/api";
+import { api, failureOf } from "../app/api";
 import { t } from "../app/i18n";
 import { Filters, find } from "../kit/filters";
 import { text, type Values } from "../kit/form";
@@ -9,7 +9,7 @@ import { MANAGE, readAll } from "../kit/load";
 import { ConfirmButton, FormButton, Head, Section, useRepeat } from "../kit/parts";
 import { Show, useLoad } from "../parts/loaded";
 import { Empty } from "../parts/notice";
-import { toast } from "../parts/toast";
+import { toastFailure } from "../parts/toast";
 import type { Module, Plant } from "./model";
 import { DropRoom, MODULE, RoomSelect } from "./drop_room";
 import { moduleFilters, moduleTexts, Reach, REFRESH, SHOWN_VALUES } from "./modules";
@@ -98,7 +98,7 @@ function Tree({ content, modules, words, onWords, tools }: TreeProps) {
     try {
       await tools.undo.change(`${tools.path}/modules/${id}`, { ambientId }, t("console.rooms.moved", { name: module.name }));
     } catch (error) {
-      toast(wordsFor(error), "failed");
+      toastFailure(failureOf(error));
     }
   };
   const show = (rooms: readonly (Room | null)[]) => (

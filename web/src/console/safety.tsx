@@ -4,8 +4,9 @@ import { useState } from "preact/hooks";
 import { api, request } from "../app/api";
 import { formatNumber, t } from "../app/i18n";
 import { instantOf, OWN_ZONE } from "../app/local_time";
+import { saveFile } from "../app/save_file";
 import { Notice } from "../parts/notice";
-import { text, time, type Values } from "../kit/form";
+import { text, time, type FormField, type Values } from "../kit/form";
 import { MANAGE, readAll, useList } from "../kit/load";
 import { Facts, FormButton, Head, Section, when } from "../kit/parts";
 import { Table } from "../kit/table";
@@ -16,6 +17,8 @@ import type { LogbookEntry, PlannedTest, SafetySite, SafetyUnit, SpareParts } fr
 import { Tag, valueWords } from "./values";
 
 const BY_HAND = ["commissioning", "inspection", "service", "alteration", "note"] as const;
+/** The kinds of entries in the logbook. The gateway writes the first ones. */
+const ENTRIES = ["test", "failure", "repair", "silence", "contact", "alert", "alert ended", ...BY_HAND] as const;
 
 export function Safety() {
   const sites = useLoad("sites", async () => (await readAll<Plant>("/plants")).filter(({ emergencyLighting, status }) => emergencyLighting && status === "active"));
@@ -175,6 +178,8 @@ function Logbook({ id, site }: { id: string; site: SafetySite }) {
         label={t("console.safety.logbook")}
         list={entries}
         id={({ number }) => String(number)}
+        search
+        filters={[{ name: "entry", label: t("console.modules.kind"), options: ENTRIES.map((kind) => [kind, valueWords("entry", kind)] as const), holds: (entry, chosen) => entry.kind === chosen }]}
         columns={[
           { title: t("console.orders.queued"), value: ({ at }) => at, cell: ({ at }) => when(at) },
           { title: t("console.modules.kind"), value: ({ kind }) => valueWords("entry", kind) },
@@ -196,26 +201,44 @@ function midnight(day: string, later = 0): string | undefined {
   return instantOf(shown.getTime(), OWN_ZONE).toISOString();
 }
 
-/** The report is made by the gateway. The browser shows it, or stores it as a file. */
+const TABLES = ["units", "logbook", "order-list", "summary"] as const;
+
+function periodFields(): readonly FormField[] {
+  return [
+    { kind: "text", name: "since", label: t("console.safety.since"), hint: t("console.safety.since_about"), type: "date" },
+    { kind: "text", name: "until", label: t("console.safety.until"), hint: t("console.safety.until_about"), type: "date" },
+  ];
+}
+
+/** The report is made by the gateway. The browser shows the PDF, or stores it as a file. A table of the report is stored at once. */
 function Report({ id, name }: { id: string; name: string }) {
   const [address, setAddress] = useState("");
+  const ask = async (values: Values, more: Readonly<Record<string, string>>): Promise<Blob> => {
+    const query = { timezone: OWN_ZONE, since: midnight(text(values, "since")), until: midnight(text(values, "until"), 1), ...more };
+    return (await request("GET", `${MANAGE}/plants/${id}/safety/report`, { query, timeout: 60_000 })).blob();
+  };
   const make = async (values: Values): Promise<void> => {
-    const query = { timezone: OWN_ZONE, since: midnight(text(values, "since")), until: midnight(text(values, "until"), 1), responsible: text(values, "responsible") };
-    const answer = await request("GET", `${MANAGE}/plants/${id}/safety/report`, { query, timeout: 60_000 });
+    const report = await ask(values, { responsible: text(values, "responsible") });
     if (address) URL.revokeObjectURL(address);
-    setAddress(URL.createObjectURL(await answer.blob()));
+    setAddress(URL.createObjectURL(report));
+  };
+  const makeTable = async (values: Values): Promise<void> => {
+    const table = text(values, "table");
+    saveFile(`${name}-${table}.csv`, await ask(values, { table }));
   };
   return (
     <>
       <FormButton
         label={t("console.safety.report")}
         look="primary"
-        fields={[
-          { kind: "text", name: "since", label: t("console.safety.since"), hint: t("console.safety.since_about"), type: "date" },
-          { kind: "text", name: "until", label: t("console.safety.until"), hint: t("console.safety.until_about"), type: "date" },
-          { kind: "text", name: "responsible", label: t("console.safety.responsible"), hint: t("console.safety.responsible_about") },
-        ]}
+        fields={[...periodFields(), { kind: "text", name: "responsible", label: t("console.safety.responsible"), hint: t("console.safety.responsible_about") }]}
         onSubmit={make}
+      />
+      <FormButton
+        label={t("console.safety.csv")}
+        about={t("console.safety.csv_about")}
+        fields={[{ kind: "choice", name: "table", label: t("console.safety.table"), value: TABLES[0], options: TABLES.map((one) => [one, valueWords("reporttable", one)] as const) }, ...periodFields()]}
+        onSubmit={makeTable}
       />
       {address && (
         <>

@@ -10,8 +10,9 @@ import { MANAGE, readAll, useList } from "../kit/load";
 import { ConfirmButton, Facts, Head, Section, useRepeat, when } from "../kit/parts";
 import { Table } from "../kit/table";
 import { Show, useLoad } from "../parts/loaded";
+import { answeredBy } from "./gateways";
 import type { Client, DeadLetter, Delivery, Plant, User, Webhook } from "./model";
-import { ModuleLink, placeText, type Place } from "./module_link";
+import { ModuleLink, Named, placeText, type Place } from "./module_link";
 import { Tag, valueWords } from "./values";
 
 const STATES = ["healthy", "failing", "ended"] as const;
@@ -46,7 +47,7 @@ export function Webhooks() {
         columns={[
           { title: "URL", value: ({ url }) => url, cell: ({ url }) => <code>{url}</code> },
           { title: t("console.application"), value: ({ clientId }) => names.get(clientId) || clientId },
-          { title: t("console.webhooks.kinds"), value: ({ kinds }) => kinds.join(", ") },
+          { title: t("console.webhooks.kinds"), value: kindWords },
           { title: t("console.created"), value: ({ createdAt }) => createdAt, cell: ({ createdAt }) => when(createdAt) },
           { title: t("console.webhooks.health"), value: (webhook) => valueWords("health", healthOf(webhook)), cell: (webhook) => <Health webhook={webhook} /> },
         ]}
@@ -76,10 +77,10 @@ export function WebhookPage({ id }: { id: string }) {
           <Facts
             facts={[
               ["URL", <code>{webhook.url}</code>],
-              [t("console.application"), <a href={`/console/applications/${encodeURIComponent(webhook.clientId)}`}>{names.client}</a>],
-              [t("console.orders.person"), <a href={`/console/people/${webhook.userId}`}>{names.person}</a>],
-              [t("console.plants.one"), <a href={`/console/plants/${webhook.plantId}`}>{names.plant}</a>],
-              [t("console.webhooks.kinds"), webhook.kinds.join(", ")],
+              [t("console.application"), names && <Named kind="application" id={webhook.clientId} name={names.client} href={`/console/applications/${encodeURIComponent(webhook.clientId)}`} />],
+              [t("console.orders.person"), names && <Named kind="person" id={webhook.userId} name={names.person} href={`/console/people/${webhook.userId}`} />],
+              [t("console.plants.one"), names && <Named kind="plant" id={webhook.plantId} name={names.plant} href={`/console/plants/${webhook.plantId}`} />],
+              [t("console.webhooks.kinds"), kindWords(webhook)],
               [t("console.webhooks.form"), webhook.form],
               [t("console.created"), when(webhook.createdAt)],
               [t("console.webhooks.failing"), webhook.failingSince && `${when(webhook.failingSince)} (${count("console.webhooks.attempts", webhook.failures)})`],
@@ -88,7 +89,7 @@ export function WebhookPage({ id }: { id: string }) {
             ]}
           />
           <Deliveries id={id} ended={webhook.endedAt !== null} />
-          <DeadLetters webhook={webhook} plantName={names.plant} />
+          <DeadLetters webhook={webhook} plantName={names?.plant} />
         </>
       )}
     </Show>
@@ -101,19 +102,22 @@ interface Names {
   readonly plant: string;
 }
 
-/** The names of the application, the person and the plant of a webhook. What was deleted has only its id. */
-function useNames(webhook: Webhook | null): Names {
-  const ids = { client: webhook?.clientId ?? "", person: webhook?.userId ?? "", plant: webhook?.plantId ?? "" };
+/** The names of the application, the person and the plant of a webhook; null while they are loaded. What was deleted has no name. */
+function useNames(webhook: Webhook | null): Names | null {
   const found = useLoad(`names ${webhook?.id ?? ""}`, async (): Promise<Names | null> => {
     if (!webhook) return null;
     const [client, person, plant] = await Promise.all([
-      readName<Client>(`clients/${encodeURIComponent(ids.client)}`, ({ name }) => name),
-      readName<User>(`users/${ids.person}`, ({ name, email }) => name || email),
-      readName<Plant>(`plants/${ids.plant}`, ({ name }) => name),
+      readName<Client>(`clients/${encodeURIComponent(webhook.clientId)}`, ({ name }) => name),
+      readName<User>(`users/${webhook.userId}`, ({ name, email }) => name || email),
+      readName<Plant>(`plants/${webhook.plantId}`, ({ name }) => name),
     ]);
-    return { client: client || ids.client, person: person || ids.person, plant: plant || ids.plant };
+    return { client, person, plant };
   });
-  return found.data ?? ids;
+  return found.data;
+}
+
+function kindWords({ kinds }: Webhook): string {
+  return kinds.map((kind) => valueWords("eventkind", kind)).join(", ");
 }
 
 async function readName<T>(path: string, nameOf: (found: T) => string): Promise<string> {
@@ -135,7 +139,7 @@ function Deliveries({ id, ended }: { id: string; ended: boolean }) {
     await deliveries.reload();
   };
   return (
-    <Section title={t("console.webhooks.deliveries")} about={t("console.webhooks.deliveries_about")} actions={!ended && <Button onClick={test}>{t("console.webhooks.test")}</Button>}>
+    <Section title={t("console.webhooks.deliveries")} about={[t("console.webhooks.deliveries_about"), answeredBy(deliveries.gateway)].filter(Boolean).join(" ")} actions={!ended && <Button onClick={test}>{t("console.webhooks.test")}</Button>}>
       <Table
         label={t("console.webhooks.deliveries")}
         list={deliveries}
@@ -161,7 +165,7 @@ function answerOf({ status, problem }: Delivery): string {
   return [status, problem].filter(Boolean).join(" ");
 }
 
-function DeadLetters({ webhook: { id, plantId, endedAt }, plantName }: { webhook: Webhook; plantName: string }) {
+function DeadLetters({ webhook: { id, plantId, endedAt }, plantName }: { webhook: Webhook; plantName: string | undefined }) {
   const ended = endedAt !== null;
   const letters = useList<DeadLetter>(`/webhooks/${id}/dead-letters`, { names: true });
   const placeOf = ({ moduleId, moduleName }: DeadLetter): Place => ({ plantId, plantName, moduleId, moduleName });

@@ -1,7 +1,7 @@
 /** A form in a dialog, from declared fields. A refusal of the gateway is shown in the dialog, and the entries stay. */
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { wordsFor } from "../app/api";
+import { failureOf, type Failure } from "../app/api";
 import { t } from "../app/i18n";
 import { toInstant } from "../app/local_time";
 import { Dialog, DialogButtons } from "../parts/dialog";
@@ -32,16 +32,16 @@ export type Fields = readonly FormField[] | ((values: Values) => readonly FormFi
 
 /** Submits a form. A refusal of the gateway becomes the `problem`, and the entries stay. */
 export function useSubmit(submit: () => Promise<unknown>) {
-  const [problem, setProblem] = useState("");
+  const [problem, setProblem] = useState<Failure | null>(null);
   const [busy, setBusy] = useState(false);
   const send = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
-    setProblem("");
+    setProblem(null);
     setBusy(true);
     try {
       await submit();
     } catch (error) {
-      setProblem(wordsFor(error));
+      setProblem(failureOf(error));
     } finally {
       setBusy(false);
     }

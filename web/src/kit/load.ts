@@ -9,6 +9,8 @@ export const MANAGE = "/manage/v1";
 export interface Listing<T> {
   readonly items: readonly T[];
   readonly next: string | null;
+  /** The name of the gateway that answered, if the list has things that only this gateway of the cluster knows. */
+  readonly gateway?: string | null;
 }
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -30,12 +32,14 @@ const MOST_AGAIN = 10_000;
 export async function readList<T>(path: string, query: Query = {}, { after = null, most = () => MOST, signal }: Part = {}): Promise<Listing<T>> {
   const items: T[] = [];
   let next = after;
+  let gateway: string | null = null;
   do {
     const page: Listing<T> = await api.get<Listing<T>>(MANAGE + path, { query: { limit: PAGE, ...query, after: next ?? undefined }, ...(signal ? { signal } : {}) });
     items.push(...page.items);
     next = page.next;
+    gateway = page.gateway ?? null;
   } while (next && items.length < most());
-  return { items, next };
+  return { items, next, gateway };
 }
 
 /** Read a whole list, also if it is long. */
@@ -46,6 +50,8 @@ export async function readAll<T>(path: string): Promise<readonly T[]> {
 export interface LoadedList<T> extends Loaded<readonly T[]> {
   /** Loads the entries after the shown ones; null at the end of the list. */
   readonly more: (() => Promise<void>) | null;
+  /** See `Listing`. */
+  readonly gateway: string | null;
 }
 
 /** A list of the management API. If it is read again, it has as many entries as were shown before. */
@@ -65,5 +71,5 @@ export function useList<T>(path: string, query: Query = {}): LoadedList<T> {
     const { items, next } = await readList<T>(path, query, { after: shown.next });
     setLonger({ from, list: { items: [...shown.items, ...items], next } });
   };
-  return { ...read, data: shown?.items ?? null, more: shown?.next ? more : null };
+  return { ...read, data: shown?.items ?? null, more: shown?.next ? more : null, gateway: shown?.gateway ?? null };
 }

@@ -39,9 +39,18 @@ export function Head({ title, about, above = [], children }: HeadProps) {
   );
 }
 
-export function Section({ title, about, actions, children }: { title: string; about?: string; actions?: ComponentChildren; children: ComponentChildren }) {
+interface SectionProps {
+  /** For links to this section. */
+  readonly id?: string;
+  readonly title: string;
+  readonly about?: string;
+  readonly actions?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+export function Section({ id, title, about, actions, children }: SectionProps) {
   return (
-    <section class="section" aria-label={title}>
+    <section class="section" id={id} aria-label={title}>
       <header>
         <div>
           <h2>{title}</h2>

@@ -1,8 +1,8 @@
 import { createContext, type ComponentChildren } from "preact";
 import { useContext, useState } from "preact/hooks";
-import { wordsFor } from "../app/api";
+import { failureOf } from "../app/api";
 import { Icon, type IconName } from "./icons";
-import { toast } from "./toast";
+import { toastFailure } from "./toast";
 
 interface ButtonProps {
   readonly children: ComponentChildren;
@@ -17,7 +17,7 @@ interface ButtonProps {
 }
 
 /** Says why the promise of a button failed. A dialog shows it inside: a toast would be behind the dialog. */
-export const Failures = createContext((words: string) => toast(words, "failed"));
+export const Failures = createContext(toastFailure);
 
 /** A button. While its promise runs it is disabled. */
 export function Button({ children, onClick, look = "plain", icon, disabled = false, label, pressed }: ButtonProps) {
@@ -28,7 +28,7 @@ export function Button({ children, onClick, look = "plain", icon, disabled = fal
     try {
       await onClick();
     } catch (error) {
-      report(wordsFor(error));
+      report(failureOf(error));
     } finally {
       setBusy(false);
     }

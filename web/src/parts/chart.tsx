@@ -6,7 +6,7 @@ import { formatNumber, formatTime, language, t } from "../app/i18n";
 import { OWN_ZONE } from "../app/local_time";
 import { colour, scheme } from "../app/theme";
 import { selectWithFinger, ZoomButtons } from "./chart_zoom";
-import { isSame, wholeOf, type Span } from "./zoom";
+import { isSame, shownPart, wholeOf, type Part, type Span } from "./zoom";
 
 export interface Line {
   readonly label: string;
@@ -29,9 +29,11 @@ export interface ChartProps {
   readonly tick?: (at: Date) => string;
   /** Zoom with buttons and with a finger, not only with a mouse. */
   readonly zoom?: boolean;
+  /** The last values come while the chart is shown. Then a zoomed part stays where it is. */
+  readonly goesOn?: boolean;
 }
 
-export function Chart({ label, unit, times, lines, height, zone = OWN_ZONE, tick, zoom = false }: ChartProps) {
+export function Chart({ label, unit, times, lines, height, zone = OWN_ZONE, tick, zoom = false, goesOn = false }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const drawn = useRef<uPlot | null>(null);
   const now = new Date();
@@ -39,9 +41,8 @@ export function Chart({ label, unit, times, lines, height, zone = OWN_ZONE, tick
   const values = data(times, lines);
   const whole = wholeOf(values[0] as number[], lines.some((line) => line.bars));
   const hasZoom = zoom && times.length > 2;
-  const [part, setPart] = useState<{ readonly of: Span; readonly shown: Span } | null>(null);
-  // Values of the same period that are loaded again keep the zoom; another period is shown whole.
-  const shown = part && isSame(part.of, whole) ? part.shown : whole;
+  const [part, setPart] = useState<Part | null>(null);
+  const shown = shownPart(part, whole, goesOn);
   const show = ([min, max]: Span): void => drawn.current?.setScale("x", { min, max });
   // Drawn together with the table, so that both always have the same numbers.
   useLayoutEffect(() => {

@@ -2,9 +2,10 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { Failure } from "../app/api";
 import { t } from "../app/i18n";
 import { Failures, IconButton } from "./button";
-import { Notice } from "./notice";
+import { FailureNotice } from "./notice";
 
 interface DialogProps {
   readonly title: string;
@@ -47,13 +48,12 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 }
 
 /** The buttons at the end of a dialog. They stay visible while its content scrolls. If one of them fails, the reason is above them. */
-export function DialogButtons({ problem = "", children }: { problem?: string; children: ComponentChildren }) {
-  const [failure, setFailure] = useState("");
-  const words = problem || failure;
+export function DialogButtons({ problem = null, children }: { problem?: Failure | null; children: ComponentChildren }) {
+  const [failure, setFailure] = useState<Failure | null>(null);
   return (
     <Failures.Provider value={setFailure}>
-      <div class="dialog-foot" onClickCapture={() => setFailure("")}>
-        {words && <Notice kind="alarm" title={words} />}
+      <div class="dialog-foot" onClickCapture={() => setFailure(null)}>
+        <FailureNotice of={problem ?? failure} />
         <div class="buttons">{children}</div>
       </div>
     </Failures.Provider>

@@ -2,11 +2,11 @@
 
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, wordsFor, type PageLink } from "../app/api";
+import { failureOf, type PageLink } from "../app/api";
 import { formatTime, t } from "../app/i18n";
 import { reachable } from "../app/reachable";
 import { Button } from "./button";
-import { Loading, Notice } from "./notice";
+import { Loading, Notice, Solution } from "./notice";
 
 export interface Loaded<T> {
   readonly data: T | null;
@@ -45,8 +45,8 @@ export function useLoad<T>(key: string, load: (closing: AbortSignal) => Promise<
       if (!signal.aborted) setState({ key, data, problem: "", solution: null, at: new Date() });
     } catch (error) {
       const empty = { key, data: null, at: null };
-      const solution = error instanceof ApiError ? error.solution : null;
-      if (!signal.aborted) setState((last) => ({ ...(last.key === key ? last : empty), problem: wordsFor(error), solution }));
+      const { words: problem, solution } = failureOf(error);
+      if (!signal.aborted) setState((last) => ({ ...(last.key === key ? last : empty), problem, solution }));
     }
   }, [key, ...inputs]);
   useEffect(() => {
@@ -66,13 +66,7 @@ export function Problem({ of }: { of: Partial<Loaded<unknown>> }) {
   return (
     <Notice kind="alarm" title={of.problem}>
       {of.data && of.at && <p>{t("common.as_of", { time: formatTime(of.at) })}</p>}
-      {of.solution && (
-        <p>
-          <a class="button primary" href={of.solution[0]}>
-            {of.solution[1]}
-          </a>
-        </p>
-      )}
+      <Solution of={of.solution} />
       {of.reload && (
         <Button look="quiet" icon="refresh" onClick={of.reload}>
           {t("common.again")}

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { Failure, PageLink } from "../app/api";
 import { t } from "../app/i18n";
 import { Icon } from "./icons";
 
@@ -20,6 +21,28 @@ export function Notice({ kind = "info", title, children }: NoticeProps) {
         {children}
       </div>
     </div>
+  );
+}
+
+/** A link to the page on which the person can solve a problem. */
+export function Solution({ of }: { of: PageLink | null | undefined }) {
+  if (!of) return null;
+  return (
+    <p>
+      <a class="button primary" href={of[0]}>
+        {of[1]}
+      </a>
+    </p>
+  );
+}
+
+/** Why something failed. Without a failure it shows nothing. */
+export function FailureNotice({ of }: { of: Failure | null }) {
+  if (!of) return null;
+  return (
+    <Notice kind="alarm" title={of.words}>
+      <Solution of={of.solution} />
+    </Notice>
   );
 }
 

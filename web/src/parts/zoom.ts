@@ -36,4 +36,20 @@ export function narrowestOf(whole: Span, values: number): number {
   return (widthOf(whole) / Math.max(values, 2)) * 2;
 }
 
+/** The part of a chart that a person chose, and the whole of which it is a part. */
+export interface Part {
+  readonly of: Span;
+  readonly shown: Span;
+}
+
+/**
+ * The part that is shown after the values were loaded again. Values of the same period keep the zoom. Another period is shown whole, but if
+ * the period only goes on, a part stays at its times.
+ */
+export function shownPart(part: Part | null, whole: Span, goesOn: boolean): Span {
+  if (!part || isSame(part.shown, part.of)) return whole;
+  if (isSame(part.of, whole)) return part.shown;
+  return goesOn ? inside(whole, part.shown) : whole;
+}
+
 export const isSame = (one: Span, other: Span): boolean => one[0] === other[0] && one[1] === other[1];

@@ -13,9 +13,9 @@ from domogate.auth.pages.language import Language
 from domogate.auth.pages.logged_in import FormRefused, LoggedInPages, Visit, done
 from domogate.auth.pages.profile import LANGUAGE_NAMES
 from domogate.auth.pages.rendering import host_of
-from domogate.auth.pages.user_agents import Agent, describe_agent
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import route_by_method
+from domogate.common.user_agents import Agent, describe_agent
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.people import Grant, User
 from domogate.domain.plants import Plant

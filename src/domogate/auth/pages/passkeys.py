@@ -6,8 +6,8 @@ from starlette.routing import Route
 from domogate.auth.pages.browser import agent_of
 from domogate.auth.pages.context import ACCOUNT_PATH
 from domogate.auth.pages.logged_in import FormRefused, LoggedInPages, PasswordAgain, Visit, done
-from domogate.auth.pages.user_agents import describe_agent
 from domogate.auth.redirects import see_other
+from domogate.common.user_agents import describe_agent
 from domogate.domain.formats import NAME_LENGTH
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.passkeys import MOST_PASSKEYS, Passkey

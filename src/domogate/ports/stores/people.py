@@ -8,6 +8,10 @@ from domogate.domain.passkeys import Passkey, UsedChallenge
 from domogate.domain.people import Client, ExternalAccount, User
 
 
+class LastOperator(ValueError):
+    """The gateway would have no operator any more."""
+
+
 class PeopleStore(Protocol):
     """Users."""
 
@@ -30,7 +34,7 @@ class PeopleStore(Protocol):
         """Replace the user by `change(user)`, atomically. Return None if the user does not exist.
 
         An exception of `change` is raised here, and nothing is written. `change` runs on the store's thread and must not block.
-        Raise ValueError if the last operator would lose that role.
+        Raise LastOperator if the last operator would lose that role.
         """
         ...
 
@@ -51,7 +55,7 @@ class PeopleStore(Protocol):
     async def delete_user(self, user_id: Id) -> bool:
         """Delete the user. Return False if the user does not exist.
 
-        Raise ValueError if the user owns plants or is the last operator.
+        Raise ValueError if the user owns plants, and LastOperator if the user is the last operator.
         """
         ...
 

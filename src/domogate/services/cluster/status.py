@@ -24,3 +24,8 @@ class ClusterStatus(msgspec.Struct, frozen=True):
     """The address of the NATS server, without credentials. Empty before the first connection."""
     nats_problem: str
     """The reason why there is no connection to NATS. Empty while there is a connection."""
+
+    @property
+    def own_name(self) -> str | None:
+        """The name of this gateway. None while this gateway has no lease."""
+        return next((live.member.name for live in self.members if live.member.id == self.own_id), None)

@@ -17,6 +17,7 @@ from domogate.ports import (
     ExternalAccountStore,
     GrantStore,
     Hasher,
+    LastOperator,
     Mail,
     MailKind,
     MemberStore,
@@ -200,7 +201,7 @@ class Accounts:
         try:
             changed = await self._store.change_user(user_id, change)
         except ValueError as error:
-            raise Conflict(f"{error}.") from None
+            raise Conflict(f"{error}.", Reason.LAST_OPERATOR if isinstance(error, LastOperator) else None) from None
         return _existing(user_id, changed)
 
     async def set_name(self, user_id: Id, name: str, *, by: Actor = COMMAND_LINE) -> User:
@@ -331,7 +332,7 @@ class Accounts:
         if owned := await self.list_owned_plants(user_id):
             raise Conflict(
                 f"{user.email} owns {', '.join(owned)}: every plant has an owner. "
-                "Give these plants another owner first: change the estate file and run `domogate estate import`.",
+                "Give these plants another owner first: in the console, or with `domogate estate import`.",
                 Reason.OWNS_PLANTS,
             )
         if self._audit is not None:
@@ -339,7 +340,7 @@ class Accounts:
         try:
             await self._store.delete_user(user_id)
         except ValueError as error:  # the user is the last operator, or got a plant since the check
-            raise Conflict(f"{error}.") from error
+            raise Conflict(f"{error}.", Reason.LAST_OPERATOR if isinstance(error, LastOperator) else None) from error
         self.note(AuditAction.USER_DELETED, by, user_ref(user_id))
 
 

@@ -15,7 +15,7 @@ def check_email(email: str) -> str:
 
 def check_name(name: str) -> str:
     if not is_name(name):
-        raise Invalid(f"A name has at most {NAME_LENGTH} characters, all on one line.")
+        raise Invalid(f"A name has at most {NAME_LENGTH} characters, all on one line.", Reason.BAD_NAME)
     return name
 
 

@@ -13,7 +13,7 @@ from domogate.domain.logbook import LogbookEntry, LogbookKind
 from domogate.ports import Clock, LogbookFilter, LogbookStore, PlantStore, SparePartStore, StoredEntry
 from domogate.services.audit import COMMAND_LINE, AuditAction, AuditLog, AuditResult
 from domogate.services.plants.read_model import PlantView
-from domogate.services.refusals import Invalid, NotFound
+from domogate.services.refusals import Invalid, NotFound, Reason
 from domogate.services.safety.order_list import OrderList, list_needs, order
 from domogate.services.safety.schedule import add_months, clamp
 from domogate.services.safety.site import SafetySite, read_site
@@ -69,7 +69,7 @@ class SafetyLogbook:
         end = now if until is None else clamp(until)
         begin = add_months(end, -1) if since is None else clamp(since)
         if begin > end:
-            raise Invalid("the period ends before it begins.")
+            raise Invalid("The period ends before it begins.", Reason.REVERSED_PERIOD)
         site = await self.read_site(plant_id)
         # Without `until` there is no upper limit, so that entries of this second are included.
         entries = [one async for one in self._read_entries(plant_id, LogbookFilter(begin, None if until is None else end))]
@@ -99,7 +99,7 @@ class SafetyLogbook:
         now = self._clock.now()
         done_at = now if at is None else at
         if not 0.0 <= done_at <= now:
-            raise Invalid("at: the time must not be in the future.")
+            raise Invalid("at: the time must not be in the future.", Reason.TIME_IN_FUTURE)
         name = "" if module_id is None else plant.modules[module_id].module.name
         entry = LogbookEntry(plant_id=plant_id, at=done_at, kind=kind, module_id=module_id, module=name, words=words, by=by)
         number = await self._store.add_logbook_entry(entry)

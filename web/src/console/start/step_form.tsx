@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useSubmit } from "../../kit/form";
-import { Notice } from "../../parts/notice";
+import { FailureNotice } from "../../parts/notice";
 
 interface StepFormProps {
   readonly submit: string;
@@ -16,7 +16,7 @@ export function StepForm({ submit, disabled = false, onSubmit, children }: StepF
   return (
     <form onSubmit={send}>
       {children}
-      {problem && <Notice kind="alarm" title={problem} />}
+      <FailureNotice of={problem} />
       <button type="submit" class="primary" disabled={disabled || busy} aria-busy={busy}>
         {submit}
       </button>
