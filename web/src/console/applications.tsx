@@ -7,6 +7,7 @@ import { go } from "../app/router";
 import { lines, text, type FormField, type Values } from "../kit/form";
 import { MANAGE, useList } from "../kit/load";
 import { ConfirmButton, Facts, FormButton, Head, SecretDialog, Section, type Secret } from "../kit/parts";
+import { Fold } from "../kit/fold";
 import { Table } from "../kit/table";
 import { Button } from "../parts/button";
 import { Show, useLoad } from "../parts/loaded";
@@ -83,7 +84,7 @@ export function Applications() {
           { title: t("console.name"), value: ({ name }) => name },
           { title: t("console.applications.id"), value: ({ id }) => id, cell: ({ id }) => <code>{id}</code> },
           { title: t("console.applications.type"), value: typeOf },
-          { title: t("console.scopes"), value: ({ scopes }) => scopes.join(" ") },
+          { title: t("console.scopes"), value: ({ scopes }) => scopes.join(" "), cell: ({ scopes }) => <Fold words={scopes.join(" ")} /> },
         ]}
         empty={t("console.applications.none")}
       />

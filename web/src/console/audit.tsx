@@ -6,6 +6,7 @@ import { count, t } from "../app/i18n";
 import { toLocal } from "../app/local_time";
 import { query, setQuery } from "../app/router";
 import { Download } from "../kit/download";
+import { Fold } from "../kit/fold";
 import { text, time, type Values } from "../kit/form";
 import { MANAGE, useList } from "../kit/load";
 import { FormButton, Head, when } from "../kit/parts";
@@ -157,7 +158,9 @@ function Linked({ record, text }: { record: AuditRecord; text: string }) {
             {words}
           </a>
         ) : (
-          <code key={index}>{words}</code>
+          <code key={index}>
+            <Fold words={words} />
+          </code>
         ),
       )}
     </>

@@ -1,4 +1,4 @@
-/** A table with declared columns: search, filters, sorting, and links to details. On a phone each row is a card. */
+/** A table with declared columns: search, filters, sorting, and links to details. Where the window is too narrow, each row is a card. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -10,6 +10,7 @@ import { Problem, type Loaded } from "../parts/loaded";
 import { Empty, Loading } from "../parts/notice";
 import { Filters, find, type Filter } from "./filters";
 import type { LoadedList } from "./load";
+import { useMedia } from "./media";
 
 export interface Column<T> {
   readonly title: string;
@@ -39,6 +40,8 @@ interface Order {
   readonly down: boolean;
 }
 
+/** A table with this number of columns needs the window of a desktop. */
+const MANY_COLUMNS = 6;
 const SEARCH_FROM = 8;
 /** The API searches when the person stops typing for this time. */
 const PAUSE = 300;
@@ -52,6 +55,7 @@ export function Table<T>({ label, list, columns, id, href, filters = [], actions
     return () => clearTimeout(timer);
   }, [searched, words]);
   const [order, setOrder] = useState<Order | null>(sorted ? { column: 0, down: false } : null);
+  const cards = useMedia(`(max-width: ${columns.length + (actions ? 1 : 0) >= MANY_COLUMNS ? 62 : 45}rem)`);
   const all = list.data ?? [];
   const found = find(all, filters, searched ? "" : words, (row) => columns.map(({ value }) => value(row)));
   const rows = sort(found, columns, order);
@@ -63,7 +67,7 @@ export function Table<T>({ label, list, columns, id, href, filters = [], actions
       {!list.data ? (
         !list.problem && <Loading />
       ) : rows.length ? (
-        <table class="table" role="table" aria-label={label}>
+        <table class={cards ? "table row-cards" : "table"} role="table" aria-label={label}>
           <thead role="rowgroup">
             <tr role="row">
               {columns.map(({ title }, index) => (
