@@ -9,6 +9,7 @@ import sys
 import traceback
 from pathlib import Path
 
+from benchmarks.busy import BUSY
 from benchmarks.cluster import CLUSTER
 from benchmarks.cluster_requests import CLUSTER_REQUESTS
 from benchmarks.identity import IDENTITY
@@ -25,7 +26,7 @@ from benchmarks.webhooks import WEBHOOKS
 from domogate.edge.server import loop_factory
 
 SCENARIOS = READS_AND_COMMANDS | IDENTITY | MQTT | READINGS | STREAMS | WEBHOOKS | TICKETS | IMPORTS | PAGES | CLUSTER
-SCENARIOS |= CLUSTER_REQUESTS | MILLION
+SCENARIOS |= CLUSTER_REQUESTS | MILLION | BUSY
 _PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 from benchmarks.estates import USER, build_plant, module_id, plant_id
 from benchmarks.scenarios import Row, Scenario
@@ -19,10 +18,6 @@ from domogate.domain.estate import Estate
 from domogate.domain.ids import new_id
 from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore
-
-# The server and the proxy come from the tests.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-
 from support.postgres import postgres_server
 from support.tcp_proxy import TcpProxy
 

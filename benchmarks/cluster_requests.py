@@ -1,7 +1,6 @@
 """Requests to a cluster of two gateways: through the gateway that drives the plant, and through the other one."""
 
 import statistics
-import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -19,10 +18,6 @@ from benchmarks.scenarios import ROUNDS, Row, Scenario, at_most, light_path, mea
 from benchmarks.servers import Running, fill, running
 from domogate.domain.people import TokenKind
 from domogate.domain.shards import SHARDS, shard_of
-
-# The servers come from the tests.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-
 from support.nats_server import NatsServer
 from support.postgres import PostgresServer, postgres_server
 

@@ -46,8 +46,9 @@ def request(method: str, path: str, headers: dict[str, str], body: bytes = b"") 
 
 
 class _Connection(asyncio.Protocol):
-    def __init__(self, requests: "itertools.cycle[bytes]", share: int, done: asyncio.Future[None]) -> None:
+    def __init__(self, requests: "itertools.cycle[bytes]", share: int, done: asyncio.Future[None], pause: float) -> None:
         self._requests = requests
+        self._pause = pause
         self._left = share
         self._done = done
         self._buffer = b""
@@ -79,10 +80,12 @@ class _Connection(asyncio.Protocol):
         self.statuses[status] = self.statuses.get(status, 0) + 1
         self._buffer, self._expected = b"", -1
         self._left -= 1
-        if self._left > 0:
-            self._send()
-        else:
+        if self._left <= 0:
             self._transport.close()
+        elif self._pause:
+            asyncio.get_running_loop().call_later(self._pause, self._send)
+        else:
+            self._send()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self._done.done():
@@ -102,8 +105,11 @@ def resident_megabytes(pid: int) -> float:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-async def run_load(port: int, pid: int, requests: Sequence[bytes], *, total: int, connections: int) -> Load:
-    """Send `total` requests, taken from `requests` in turn, over `connections` connections."""
+async def run_load(port: int, pid: int, requests: Sequence[bytes], *, total: int, connections: int, pause: float = 0.0) -> Load:
+    """Send `total` requests, taken from `requests` in turn, over `connections` connections.
+
+    `pause` is the number of seconds between an answer and the next request of the same connection.
+    """
     loop = asyncio.get_running_loop()
     cycle = itertools.cycle(requests)
     share = total // connections
@@ -111,7 +117,7 @@ async def run_load(port: int, pid: int, requests: Sequence[bytes], *, total: int
     cpu, started = cpu_seconds(pid), time.perf_counter()
     for _ in range(connections):
         done: asyncio.Future[None] = loop.create_future()
-        _, protocol = await loop.create_connection(partial(_Connection, cycle, share, done), "127.0.0.1", port)
+        _, protocol = await loop.create_connection(partial(_Connection, cycle, share, done, pause), "127.0.0.1", port)
         protocols.append(protocol)
         waiting.append(done)
     await asyncio.gather(*waiting)

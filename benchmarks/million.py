@@ -3,7 +3,6 @@
 A hundred plants are imported. The database then copies them, because an import of a million modules takes minutes.
 """
 
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,10 +21,6 @@ from domogate.settings import Settings
 from domogate.stores import sqlite_url
 from domogate.stores.opening import open_database
 from domogate.stores.tables import metadata
-
-# The server comes from the tests.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-
 from support.postgres import postgres_server
 
 _PLANTS, _COPIES = 100, 100

@@ -3,7 +3,6 @@
 import asyncio
 import multiprocessing
 import random
-import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -19,10 +18,6 @@ from domogate.domain.states import LightState, Report
 from domogate.drivers.mqtt import MqttBroker
 from domogate.drivers.mqtt.driver import Mqtt
 from domogate.ports import AttachedModule
-
-# The broker and the sender come from the tests.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-
 from support.mosquitto import flood, mosquitto
 from support.mqtt_flood import BASE, messages_for
 

@@ -1,7 +1,6 @@
 """The pages in a real browser: how soon a home is drawn, and how soon a change is."""
 
 import asyncio
-import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,10 +11,6 @@ from tempfile import TemporaryDirectory
 from playwright.async_api import Browser, CDPSession
 
 from benchmarks.scenarios import Row, Scenario
-
-# The browser, the gateway and the broker come from the tests.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-
 from support.browser_tab import open_chromium
 from support.gateway import Gateway
 from support.mosquitto import DeviceClient, Mosquitto

@@ -146,7 +146,8 @@ async def _run_gateway(
         _write(ready, msgspec.json.encode(running))
         while True:
             await asyncio.sleep(0.1)
-            _write(commits_file, b"%d" % gateway.store.commits)
+            # In a thread: while the database commits, the rename of a file can take some milliseconds.
+            await asyncio.to_thread(_write, commits_file, b"%d" % gateway.store.commits)
 
     await serve(settings, tell, named_drivers=named_drivers)
 

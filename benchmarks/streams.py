@@ -1,11 +1,9 @@
 """Server-sent events: the events sent per second, their CPU cost and their delay."""
 
 import asyncio
-import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 from benchmarks.scenarios import Row, Scenario
@@ -18,10 +16,6 @@ from domogate.edge import server
 from domogate.edge.stack import Edge
 from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import KeyAndToken
-
-# The wiring and the listeners come from the tests.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-
 from support.clocks import ManualClock
 from support.listener_pool import ListenerPool, allow_files, listener_pool
 from support.mqtt_flood import percentile

@@ -3,7 +3,6 @@
 import asyncio
 import multiprocessing
 import socket
-import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -22,10 +21,6 @@ from domogate.domain.estate import Estate
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
 from domogate.domain.states import PlugState, Reading, Report, Unit
-
-# The wiring comes from the tests.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-
 from support.clocks import ManualClock
 from support.delivery_setup import APP, GUEST, OWNER, DeliverySetup, a_plant, open_delivery_setup
 from support.mqtt_flood import percentile

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from domogate.identity.rotation import rotate_keys
+from domogate.services.authorization.exchange import UNKNOWN_TOKENS
 from domogate.services.authorization.secrets import derive_successor
 from support.oauth import CLASSIC, NATIVE, SECRET, WEB, Browser, Provider, credentials
 
@@ -200,6 +201,19 @@ class TestRetry:
             again = await http.post("/auth/token", data=form)
         other.hasher.close()
         assert again.json()["refresh_token"] == second["refresh_token"]
+
+
+class TestAFlood:
+    async def test_many_values_that_are_no_refresh_tokens_cost_no_writes(self, browser: Browser, provider: Provider) -> None:
+        token = (await browser.get_tokens())["refresh_token"]
+        for number in range(UNKNOWN_TOKENS):
+            await browser.refresh(f"nonsense {number}")
+        before = provider.store.commits
+        for number in range(5):
+            assert (await browser.refresh(f"more nonsense {number}")).json()["error"] == "invalid_grant"
+        assert provider.store.commits == before
+        assert (await browser.refresh(token)).status_code == 200, "people refresh as before"
+        assert provider.store.commits == before + 1
 
 
 class TestAtRest:

@@ -217,7 +217,7 @@ class TestRefreshTokens:
         recorded = record_changes(authorized_store)
         at = NOW + 1 + GRACE + 0.001
         again = await authorized_store.rotate_refresh_token(FIRST.token_hash, APP.id, SECOND, at, GRACE)
-        assert again == Rotation(RotationOutcome.REUSED)
+        assert again.outcome is RotationOutcome.REUSED
         assert recorded.events == [REVOKED]
         assert await revoked_at(authorized_store) == at
         newest = await authorized_store.rotate_refresh_token(SECOND.token_hash, APP.id, THIRD, at, GRACE)

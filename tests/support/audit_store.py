@@ -48,6 +48,10 @@ class MemoryAuditStore:
     async def prune_audit(self, before: float) -> None:
         raise NotImplementedError  # the tests of the store prune
 
+    async def find_pseudonyms(self, user_ids: Collection[Id]) -> dict[Id, str]:
+        self.questions += 1
+        return {user_id: self.pseudonyms[user_id] for user_id in user_ids if user_id in self.pseudonyms}
+
     async def find_pseudonym(self, user_id: Id) -> str:
         self.questions += 1
         if user_id not in self.pseudonyms:

@@ -76,7 +76,7 @@ class RotationOutcome(StrEnum):
 
 
 class Rotation(msgspec.Struct, frozen=True):
-    """The result of presenting a refresh token. It has a grant if the outcome is ROTATED or REPEATED."""
+    """The result of presenting a refresh token. It has a grant if the outcome is ROTATED, REPEATED or REUSED."""
 
     outcome: RotationOutcome
     grant: Grant | None = None

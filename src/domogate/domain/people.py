@@ -122,6 +122,8 @@ class IdentityScope(StrEnum):
     OFFLINE_ACCESS = "offline_access"
 
 
+IDENTITY_SCOPES = frozenset(map(str, IdentityScope))
+
 KNOWN_SCOPES = (*map(str, Scope), *map(str, IdentityScope), HOME_SCOPE, DEVELOPER_SCOPE, MANAGE_SCOPE)
 """All scopes that a client can be registered for, as written on the wire."""
 
@@ -162,7 +164,7 @@ class Client(msgspec.Struct, frozen=True):
         """Whether the client may have this scope. The scopes of OpenID Connect need no registration."""
         if scope == IdentityScope.OFFLINE_ACCESS:
             return GrantType.REFRESH_TOKEN in self.grants
-        return scope in tuple(IdentityScope) or scope in self.scopes
+        return scope in IDENTITY_SCOPES or scope in self.scopes
 
     def limit_scopes(self, scopes: Iterable[str]) -> tuple[str, ...]:
         """Return the scopes that the client may have now.

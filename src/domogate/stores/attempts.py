@@ -1,8 +1,10 @@
 """Login attempts. The database counts them for all processes together."""
 
+from collections.abc import Sequence
+
 from sqlalchemy import Connection, bindparam, delete, func, select
 
-from domogate.domain.attempts import Attempt, Count, Wait
+from domogate.domain.attempts import Attempt, Count, Limit, Wait
 from domogate.stores.engine import Transaction
 from domogate.stores.tables import attempts
 
@@ -18,17 +20,20 @@ _SOME_EXPIRED = delete(attempts).where(
 
 
 class _Counts:
-    """The stored counts for the account and the IP address of one attempt."""
+    """The stored counts of some attempts. The changed counts are written together at the end, by `write`."""
 
-    def __init__(self, tx: Transaction, attempt: Attempt, at: float) -> None:
+    def __init__(self, tx: Transaction, given: Sequence[Attempt], at: float) -> None:
         self._tx = tx
-        self._at = at
-        self._attempt = attempt
-        keys = [attempt.account, attempt.address, attempt.familiar]
+        keys = [key for attempt in given for key in (attempt.account, attempt.address, attempt.familiar)]
         rows = tx.connection.execute(_COUNTS, {"keys": keys, "at": at})
         self._known = {row.key: (Count(row.number, row.at), row.expires_at) for row in rows}
-        self.account = attempt.familiar if attempt.familiar in self._known else attempt.account
-        self.limits = ((self.account, attempt.account_limit), (attempt.address, attempt.address_limit))
+        self._removed: list[str] = []
+        self._saved: list[dict[str, str | float]] = []
+
+    def limits_of(self, attempt: Attempt) -> tuple[tuple[str, Limit], tuple[str, Limit]]:
+        """Return the key and the limit of the account, and the key and the limit of the IP address."""
+        account = attempt.familiar if attempt.familiar in self._known else attempt.account
+        return (account, attempt.account_limit), (attempt.address, attempt.address_limit)
 
     def find(self, key: str) -> Count | None:
         found = self._known.get(key)
@@ -37,37 +42,47 @@ class _Counts:
     def save(self, key: str, count: Count, until: float) -> None:
         # A failed attempt does not shorten the time for which the store knows a familiar address.
         known = self._known.get(key, (None, until))[1]
-        row = {"key": key, "number": count.number, "at": count.at, "expires_at": max(until, known)}
-        self._tx.connection.execute(self._tx.upsert(attempts), row)
+        self._saved.append({"key": key, "number": count.number, "at": count.at, "expires_at": max(until, known)})
 
-    def take_back(self, key: str) -> None:
+    def remove(self, key: str) -> None:
+        if key in self._known:
+            self._removed.append(key)
+
+    def take_back(self, key: str, attempt: Attempt) -> None:
         count = self.find(key)
         if count is None:
             return
         left = Count(max(0.0, count.number - 1), count.at)
-        if left.number or key == self._attempt.familiar:
+        if left.number or key == attempt.familiar:
             self.save(key, left, self._known[key][1])
         else:
-            self._tx.connection.execute(_REMOVE, {"gone": key})
+            self.remove(key)
+
+    def write(self) -> None:
+        self._tx.execute_bulk(_REMOVE, [{"gone": key} for key in self._removed])
+        self._tx.execute_bulk(self._tx.upsert(attempts), self._saved)
 
 
 def admit(tx: Transaction, attempt: Attempt, at: float) -> Wait:
-    counts = _Counts(tx, attempt, at)
-    wait = Wait(*(limit.wait(counts.find(key), at) for key, limit in counts.limits))
+    counts = _Counts(tx, (attempt,), at)
+    limits = counts.limits_of(attempt)
+    wait = Wait(*(limit.wait(counts.find(key), at) for key, limit in limits))
     if wait.seconds > 0:
         return wait
-    for key, limit in counts.limits:
+    for key, limit in limits:
         count = limit.one_more(counts.find(key), at)
         counts.save(key, count, limit.forgotten_at(count))
+    counts.write()
     # Each attempt removes more rows than it adds, so that the table stays small between two prunings.
     tx.connection.execute(_SOME_EXPIRED, {"at": at})
     return wait
 
 
 def take_back(tx: Transaction, attempt: Attempt, at: float) -> None:
-    counts = _Counts(tx, attempt, at)
-    for key, _ in counts.limits:
-        counts.take_back(key)
+    counts = _Counts(tx, (attempt,), at)
+    for key, _ in counts.limits_of(attempt):
+        counts.take_back(key, attempt)
+    counts.write()
 
 
 def succeed(tx: Transaction, attempt: Attempt, at: float) -> None:
@@ -75,10 +90,17 @@ def succeed(tx: Transaction, attempt: Attempt, at: float) -> None:
 
     Otherwise an attacker could reset the count of the IP address by logging in to their own account.
     """
-    counts = _Counts(tx, attempt, at)
-    counts.take_back(attempt.address)
-    tx.connection.execute(_REMOVE, {"gone": attempt.account})
-    counts.save(attempt.familiar, Count(0.0, at), at + attempt.familiar_kept)
+    succeed_all(tx, (attempt,), at)
+
+
+def succeed_all(tx: Transaction, succeeded: Sequence[Attempt], at: float) -> None:
+    """Do the same as `succeed` for attempts with different keys, with three statements for all of them."""
+    counts = _Counts(tx, succeeded, at)
+    for attempt in succeeded:
+        counts.take_back(attempt.address, attempt)
+        counts.remove(attempt.account)
+        counts.save(attempt.familiar, Count(0.0, at), at + attempt.familiar_kept)
+    counts.write()
 
 
 def prune_surplus(tx: Transaction, most: int) -> bool:

@@ -11,16 +11,17 @@ from domogate.domain.audit import GENESIS, AuditEntry, AuditRecord, Removal, Unr
 from domogate.domain.ids import Id
 from domogate.stores.codec import to_json
 from domogate.stores.engine import Transaction, WriteLock, chunked, execute_many
-from domogate.stores.grants import require_user
 from domogate.stores.subject import SqlSubject, reads, repeats, writes
-from domogate.stores.tables import audit, pseudonyms
+from domogate.stores.tables import audit, pseudonyms, users
 
 _decode_entry = msgspec.json.Decoder(AuditEntry).decode
 _LAST = select(audit.c.number, audit.c.hash).order_by(audit.c.number.desc()).limit(1)
 _RECORDS = select(audit).where(audit.c.number > bindparam("after")).order_by(audit.c.number).limit(bindparam("limit"))
 _NEWEST = select(audit).where(audit.c.number < bindparam("before")).order_by(audit.c.number.desc()).limit(bindparam("limit"))
-_PSEUDONYM = select(pseudonyms.c.pseudonym).where(pseudonyms.c.user_id == bindparam("user_id"))
+_PSEUDONYMS = select(pseudonyms).where(pseudonyms.c.user_id.in_(bindparam("user_ids", expanding=True)))
+_USERS = select(users.c.id).where(users.c.id.in_(bindparam("user_ids", expanding=True)))
 _INSERT = insert(audit)
+_INSERT_PSEUDONYM = insert(pseudonyms)
 _ENDS = select(func.min(audit.c.number), func.max(audit.c.number))
 
 PRUNE_CHUNK = 5_000
@@ -100,20 +101,21 @@ def _find_last_before(connection: Connection, first: int, last: int, before: flo
     return found
 
 
-def find_pseudonym(connection: Connection, user_id: Id) -> str | None:
-    pseudonym: str | None = connection.execute(_PSEUDONYM, {"user_id": user_id}).scalar()
-    return pseudonym
+def find_pseudonyms(connection: Connection, user_ids: Collection[Id]) -> dict[Id, str]:
+    found: dict[Id, str] = {}
+    for some in chunked(user_ids):
+        found |= {row.user_id: row.pseudonym for row in connection.execute(_PSEUDONYMS, {"user_ids": some})}
+    return found
 
 
-def make_pseudonym(tx: Transaction, user_id: Id) -> str:
-    """Return the pseudonym of the user. If the user has no pseudonym yet, make a random one."""
-    known = find_pseudonym(tx.connection, user_id)
-    if known is not None:
-        return known
-    require_user(tx, user_id)
-    pseudonym = secrets.token_hex(16)
-    tx.connection.execute(insert(pseudonyms), {"user_id": user_id, "pseudonym": pseudonym})
-    return pseudonym
+def make_pseudonyms(tx: Transaction, user_ids: Collection[Id]) -> dict[Id, str]:
+    """Return the pseudonyms of these users. A user without a pseudonym gets a random one. Unknown users are left out."""
+    known = find_pseudonyms(tx.connection, user_ids)
+    for some in chunked(user_id for user_id in user_ids if user_id not in known):
+        new = {user_id: secrets.token_hex(16) for user_id in tx.connection.execute(_USERS, {"user_ids": some}).scalars()}
+        tx.execute_bulk(_INSERT_PSEUDONYM, [{"user_id": user_id, "pseudonym": name} for user_id, name in new.items()])
+        known |= new
+    return known
 
 
 class SqlAudit(SqlSubject):
@@ -125,6 +127,13 @@ class SqlAudit(SqlSubject):
     list_pseudonyms = reads(list_pseudonyms)
     prune_audit = repeats(prune_audit)
 
+    async def find_pseudonyms(self, user_ids: Collection[Id]) -> dict[Id, str]:
+        known = await self._read(find_pseudonyms, user_ids)
+        missing = [user_id for user_id in user_ids if user_id not in known]
+        return known | await self._write(make_pseudonyms, missing) if missing else known
+
     async def find_pseudonym(self, user_id: Id) -> str:
-        known = await self._read(find_pseudonym, user_id)
-        return known if known is not None else await self._write(make_pseudonym, user_id)
+        found = await self.find_pseudonyms((user_id,))
+        if not found:
+            raise ValueError(f"there is no user {user_id}")
+        return found[user_id]

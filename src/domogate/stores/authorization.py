@@ -3,7 +3,7 @@
 Only one process writes at a time, so only one of several concurrent callers can consume a code or token.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,8 +13,9 @@ from domogate.domain.authorization import AuthorizationCode, RedeemedCode, Refre
 from domogate.domain.people import Grant
 from domogate.stores import attempts as counted
 from domogate.stores.codec import decode_text, from_row, to_json_or_none, to_row
+from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction
-from domogate.stores.grants import SqlGrants, add_grant, find_grant, grant_from_row, revoke_grant
+from domogate.stores.grants import SqlGrants, add_grant, find_grant, grant_from_columns, revoke_grant
 from domogate.stores.subject import reads, writes
 from domogate.stores.tables import attempts, grants, links, refresh_tokens, sessions, usages, webhooks
 from domogate.stores.tables import authorization_codes as codes
@@ -35,7 +36,7 @@ _successors = refresh_tokens.alias("successors")
 _REFRESH_TOKEN = (
     select(refresh_tokens, grants.c.client_id).join(grants).where(refresh_tokens.c.token_hash == bindparam("token_hash"))
 )
-_PRESENTED = (
+_PRESENTED = DirectStatement(
     select(
         grants,
         refresh_tokens.c.expires_at,
@@ -48,12 +49,12 @@ _PRESENTED = (
     .outerjoin(_successors, _successors.c.token_hash == refresh_tokens.c.successor_hash)
     .where(refresh_tokens.c.token_hash == bindparam("token_hash"))
 )
-_REPLACE = (
+_REPLACE = DirectStatement(
     update(refresh_tokens)
     .where(refresh_tokens.c.token_hash == bindparam("of_hash"), refresh_tokens.c.replaced_at.is_(None))
     .values(replaced_at=bindparam("at"), successor_hash=bindparam("successor"))
 )
-_INSERT_REFRESH_TOKEN = insert(refresh_tokens)
+_INSERT_REFRESH_TOKEN = DirectStatement(insert(refresh_tokens))
 
 
 # --- Codes ------------------------------------------------------------------------------------------------------------
@@ -104,9 +105,9 @@ def add_refresh_token(tx: Transaction, token: RefreshToken) -> None:
 
 
 def _insert_refresh_token(tx: Transaction, token: RefreshToken, grant: Grant) -> None:
-    row = to_row(token, grant_id=grant.id)
+    row = to_row(token, grant_id=grant.id, successor_hash=None)
     del row["client_id"]
-    tx.connection.execute(_INSERT_REFRESH_TOKEN, row)
+    _INSERT_REFRESH_TOKEN.execute(tx.connection, row)
 
 
 def find_refresh_token(connection: Connection, token_hash: str) -> RefreshToken | None:
@@ -121,26 +122,26 @@ def rotate_refresh_token(
 
     The grant and client in `successor` are ignored.
     """
-    row = tx.connection.execute(_PRESENTED, {"token_hash": token_hash}).first()
-    if row is None or row.client_id != client_id or row.revoked_at is not None:
+    row = _PRESENTED.first(tx.connection, {"token_hash": token_hash})
+    if row is None or row["client_id"] != client_id or row["revoked_at"] is not None:
         return Rotation(RotationOutcome.UNKNOWN)
-    grant = grant_from_row(row)
+    grant, replaced_at = grant_from_columns(row), row["replaced_at"]
     # A repeated token may have expired: a client that lost the answer just before the expiry still gets the new token.
-    if row.replaced_at is not None and at - row.replaced_at <= grace and _is_newest(row):
+    if replaced_at is not None and at - replaced_at <= grace and _is_newest(row):
         return Rotation(RotationOutcome.REPEATED, grant)
-    if row.expires_at <= at:
+    if row["expires_at"] <= at:
         return Rotation(RotationOutcome.EXPIRED)
-    if row.replaced_at is not None:
+    if replaced_at is not None:
         revoke_grant(tx, grant.id, at)
-        return Rotation(RotationOutcome.REUSED)
-    tx.connection.execute(_REPLACE, {"of_hash": token_hash, "at": at, "successor": successor.token_hash})
+        return Rotation(RotationOutcome.REUSED, grant)
+    _REPLACE.execute(tx.connection, {"of_hash": token_hash, "at": at, "successor": successor.token_hash})
     _insert_refresh_token(tx, successor, grant)
     return Rotation(RotationOutcome.ROTATED, grant)
 
 
-def _is_newest(row: Row[Any]) -> bool:
+def _is_newest(row: Mapping[str, Any]) -> bool:
     """Return whether the token has a successor that was not replaced itself."""
-    return bool(row.has_successor) and row.successor_replaced_at is None
+    return bool(row["has_successor"]) and row["successor_replaced_at"] is None
 
 
 # --- Pruning ----------------------------------------------------------------------------------------------------------

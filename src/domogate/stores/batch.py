@@ -20,6 +20,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, insert, select
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.states import Report
 from domogate.stores.codec import NUL, decode_command
+from domogate.stores.direct import execute_text
 from domogate.stores.engine import Transaction, WriteLock, chunked
 from domogate.stores.fencing import Fence, refuse_fenced
 from domogate.stores.recorder import Prepared, Recorder, prepare
@@ -316,18 +317,19 @@ class Batch:
         If other callers share the transaction, `run` is called in a savepoint, so that an error makes only this caller fail.
         """
         before = len(tx.events)
-        savepoint = tx.connection.begin_nested() if guarded else None
+        if guarded:
+            execute_text(tx.connection, "SAVEPOINT unit")
         try:
             run()
         except Exception as error:
             del tx.events[before:]
             self._recorder.forget()
-            if savepoint is not None:
+            if guarded:
                 try:
-                    savepoint.rollback()
+                    execute_text(tx.connection, "ROLLBACK TO SAVEPOINT unit")
                 except Exception:  # The database has ended the whole transaction, as SQLite does when the disk is full.
                     raise error from None
             return error
-        if savepoint is not None:
-            savepoint.commit()
+        if guarded:
+            execute_text(tx.connection, "RELEASE SAVEPOINT unit")
         return None

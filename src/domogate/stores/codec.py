@@ -1,6 +1,6 @@
 """Encodes values as JSON text for columns, and e-mail addresses as keys."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -76,7 +76,11 @@ def from_row(kind: type[S], row: Row[Any], /, **read: Any) -> S:
 
     `read` has values that are used instead of columns.
     """
-    columns = row._mapping
+    return from_columns(kind, row._mapping, **read)
+
+
+def from_columns(kind: type[S], columns: Mapping[Any, Any], /, **read: Any) -> S:
+    """Do the same as `from_row` for a row that is a mapping."""
     return kind(**{name: columns[name] for name in kind.__struct_fields__ if name not in read}, **read)
 
 

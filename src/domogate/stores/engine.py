@@ -22,6 +22,7 @@ from domogate.common.log import get_logger
 from domogate.domain.events import Change, Event
 from domogate.stores.codec import to_json
 from domogate.stores.cursors import FeedRead, TransactionStart
+from domogate.stores.direct import DirectStatement, execute_text
 from domogate.stores.tables import changes
 
 T = TypeVar("T")
@@ -32,7 +33,7 @@ MOST_EVENTS = 0xFFFF
 # Errors are logged. They must not show the parameters, which contain hashes and keys.
 ENGINE_OPTIONS: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
 _INSERT_CHANGES = insert(changes)
-_NEWEST = select(func.max(changes.c.cursor))
+_NEWEST = DirectStatement(select(func.max(changes.c.cursor)))
 
 _log = get_logger(__name__)
 
@@ -85,7 +86,7 @@ def begin_with(engine: Engine, statement: str) -> None:
 
     @event.listens_for(engine, "begin")
     def begin_transaction(connection: Connection) -> None:
-        connection.exec_driver_sql(statement)
+        execute_text(connection, statement)
 
 
 class Bulk:
@@ -150,7 +151,9 @@ class Database(ABC):
 
         `_long` is True if the transaction may change a large part of the database.
         """
-        newest = connection.execute(_NEWEST).scalar() or 0
+        if not connection.in_transaction():
+            connection.begin()
+        newest = _NEWEST.scalar(connection, {}) or 0
         return TransactionStart(newest, newest)
 
     @abstractmethod

@@ -3,7 +3,7 @@
 A grant that has a code is valid only after the code is redeemed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert
 from domogate.domain.events import GrantRevoked
 from domogate.domain.ids import Id
 from domogate.domain.people import PAGES_CLIENT, Grant, GrantType
-from domogate.stores.codec import NUL, decode_texts, from_row, to_json, to_json_or_none, to_row
+from domogate.stores.codec import NUL, decode_texts, from_columns, to_json, to_json_or_none, to_row
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import authorization_codes as codes
@@ -38,13 +38,17 @@ _OF_CLIENT = (
 
 
 def grant_from_row(row: Row[Any]) -> Grant:
-    return from_row(
+    return grant_from_columns(row._mapping)
+
+
+def grant_from_columns(columns: Mapping[Any, Any]) -> Grant:
+    return from_columns(
         Grant,
-        row,
-        scopes=decode_texts(row.scopes),
-        flow=GrantType(row.flow),
-        factors=decode_texts(row.factors),
-        plants=None if row.plants is None else _decode_plants(row.plants),
+        columns,
+        scopes=decode_texts(columns["scopes"]),
+        flow=GrantType(columns["flow"]),
+        factors=decode_texts(columns["factors"]),
+        plants=None if columns["plants"] is None else _decode_plants(columns["plants"]),
     )
 
 

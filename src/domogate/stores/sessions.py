@@ -55,8 +55,8 @@ def add_session(
     if passkey is not None and not use_passkey(tx, passkey, session.created_at):
         return False
     tx.connection.execute(insert(sessions), _to_row(session))
-    for attempt in succeeded:
-        attempts.succeed(tx, attempt, session.created_at)
+    if succeeded:
+        attempts.succeed_all(tx, succeeded, session.created_at)
     if taken_back is not None:
         attempts.take_back(tx, taken_back, session.created_at)
     return True

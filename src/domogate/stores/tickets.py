@@ -1,16 +1,22 @@
 """Used tickets. Each used ticket has one row until the ticket has expired."""
 
-from sqlalchemy import delete
+from sqlalchemy import bindparam, delete, insert, select
 
+from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, writes
 from domogate.stores.tables import used_tickets
 
+_USED = DirectStatement(select(used_tickets.c.id).where(used_tickets.c.id == bindparam("ticket_id")))
+_ADD = DirectStatement(insert(used_tickets))
+
 
 def use_ticket(tx: Transaction, ticket_id: str, expires_at: float) -> bool:
-    adding = tx.database.insert(used_tickets).values(id=ticket_id, expires_at=expires_at).on_conflict_do_nothing()
-    # Uses the returned row, because the row count is not reliable here in every database.
-    return tx.connection.execute(adding.returning(used_tickets.c.id)).first() is not None
+    """Return False if the ticket was used before. The caller's write has the exclusive lock, so no other process adds it."""
+    if _USED.scalar(tx.connection, {"ticket_id": ticket_id}) is not None:
+        return False
+    _ADD.execute(tx.connection, {"id": ticket_id, "expires_at": expires_at})
+    return True
 
 
 def prune_tickets(tx: Transaction, before: float) -> None:

@@ -156,6 +156,16 @@ class TestPseudonyms:
             await log.flush()
         assert store.questions == 1
 
+    async def test_the_pseudonyms_of_many_users_are_one_question(self) -> None:
+        users = [an_id(number) for number in range(5)]
+        store = MemoryAuditStore(*users)
+        log = AuditLog(store, ManualClock())
+        for user in users:
+            note(log, who=user)
+        await log.flush()
+        assert store.questions == 1
+        assert [record.entry.who for record in store.records] == [f"user:{store.pseudonyms[user]}" for user in users]
+
     async def test_no_more_users_are_remembered_than_is_allowed(self) -> None:
         users = [an_id(number) for number in range(5)]
         store = MemoryAuditStore(*users)

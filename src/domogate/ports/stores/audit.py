@@ -33,6 +33,10 @@ class AuditStore(Protocol):
         """Remove the records older than `before`. Add a record of the removal, so that the chain stays verifiable."""
         ...
 
+    async def find_pseudonyms(self, user_ids: Collection[Id]) -> dict[Id, str]:
+        """Do the same as `find_pseudonym` for several users. Unknown users are left out."""
+        ...
+
     async def find_pseudonym(self, user_id: Id) -> str:
         """Return the user's pseudonym in the audit log. It is created at first use and deleted with the user."""
         ...

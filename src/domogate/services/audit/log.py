@@ -7,7 +7,7 @@ So the data of a person can be erased, and every hash of the chain stays valid.
 import asyncio
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
@@ -139,17 +139,25 @@ class AuditLog(AuditTrail):
         self._noted.set()
 
     async def find_pseudonym(self, user_id: Id) -> str:
-        """Return the user's pseudonym and cache it.
+        """Return the user's pseudonym and cache it. Raises ValueError if there is no such user.
 
         Call this before you delete a user: the deletion is recorded after it, and then only the cache has the pseudonym.
         """
-        pseudonym = self._pseudonyms.get(user_id)
-        if pseudonym is None:
-            pseudonym = await self._store.find_pseudonym(user_id)
-            if len(self._pseudonyms) >= self._cached_users:
-                del self._pseudonyms[next(iter(self._pseudonyms))]
-            self._pseudonyms[user_id] = pseudonym
-        return pseudonym
+        found = await self._find_pseudonyms((user_id,))
+        if user_id not in found:
+            raise ValueError(f"there is no user {user_id}")
+        return found[user_id]
+
+    async def _find_pseudonyms(self, user_ids: Collection[Id]) -> dict[Id, str]:
+        known = {user_id: self._pseudonyms[user_id] for user_id in user_ids if user_id in self._pseudonyms}
+        missing = [user_id for user_id in user_ids if user_id not in known]
+        if not missing:
+            return known
+        found = await self._store.find_pseudonyms(missing)
+        self._pseudonyms |= found
+        while len(self._pseudonyms) > self._cached_users:
+            del self._pseudonyms[next(iter(self._pseudonyms))]
+        return known | found
 
     async def flush(self) -> None:
         """Return when all earlier entries are on disk.
@@ -165,7 +173,9 @@ class AuditLog(AuditTrail):
                 if not self._buffer:
                     self._note_dropped()
                 taken = [self._buffer[place] for place in range(min(self._batch, len(self._buffer)))]
-                await self._store.append_audit([await self._pseudonymise(entry) for entry in taken])
+                user_ids = dict.fromkeys(user_id for entry in taken for user_id in _list_users(entry))
+                pseudonyms = await self._find_pseudonyms(user_ids)
+                await self._store.append_audit([_pseudonymise(entry, pseudonyms) for entry in taken])
                 for _ in taken:
                     self._buffer.popleft()
 
@@ -189,28 +199,27 @@ class AuditLog(AuditTrail):
                 self._noted.set()
                 await asyncio.sleep(self._retry)
 
-    async def _pseudonymise(self, entry: AuditEntry) -> AuditEntry:
-        texts = (entry.who, entry.what, *entry.detail.values())
-        names: dict[str, str] = {}
-        for text in texts:
-            for user_id in _USER.findall(text):
-                names[user_id] = await self._reference(Id(user_id.lower()))
 
-        def replace(text: str) -> str:
-            return _EMAIL.sub("(an e-mail)", _USER.sub(lambda found: names[found[1]], text))
+def _list_users(entry: AuditEntry) -> Iterator[Id]:
+    for text in (entry.who, entry.what, *entry.detail.values()):
+        for user_id in _USER.findall(text):
+            yield Id(user_id.lower())
 
-        return msgspec.structs.replace(
-            entry,
-            who=replace(entry.who),
-            what=replace(entry.what),
-            detail={name: replace(text) for name, text in entry.detail.items()},
-        )
 
-    async def _reference(self, user_id: Id) -> str:
-        try:
-            return user_ref(Id(await self.find_pseudonym(user_id)))
-        except ValueError:  # there is no such user
-            return GONE
+def _pseudonymise(entry: AuditEntry, pseudonyms: Mapping[Id, str]) -> AuditEntry:
+    def name(found: re.Match[str]) -> str:
+        pseudonym = pseudonyms.get(Id(found[1].lower()))
+        return GONE if pseudonym is None else user_ref(Id(pseudonym))
+
+    def replace(text: str) -> str:
+        return _EMAIL.sub("(an e-mail)", _USER.sub(name, text))
+
+    return msgspec.structs.replace(
+        entry,
+        who=replace(entry.who),
+        what=replace(entry.what),
+        detail={key: replace(text) for key, text in entry.detail.items()},
+    )
 
 
 def _clean(text: str) -> str:

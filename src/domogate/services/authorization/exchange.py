@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from domogate.common.secrets import hash_secret, new_secret
+from domogate.common.window_limiter import WindowLimiter
 from domogate.domain.authorization import AuthorizationCode, RotationOutcome
 from domogate.domain.people import Client, Grant, GrantType, User
 from domogate.ports import Clock, PeopleStore, Signer, TokenStore
@@ -22,6 +23,14 @@ def _refuse(description: str) -> OAuthFault:
 
 _NO_CODE = "The code is not valid: unknown, expired, redeemed before, or not made for this client."
 _NO_REFRESH_TOKEN = "The refresh token is not valid: unknown, expired, revoked, replaced, or of another client."
+
+
+UNKNOWN_TOKENS, _SPAN, _ALL = 100, 60.0, "all clients"
+"""Anybody can send values that are not refresh tokens.
+
+After this number of such values in a span of time (in seconds), the gateway reads each token before it begins a write, until
+the span ends. So such values do not delay the writes of other people.
+"""
 
 
 class ExchangeStore(TokenStore, PeopleStore, Protocol):
@@ -48,6 +57,7 @@ class Exchange:
         self._lifetimes = lifetimes
         self._notes = notes
         self._signer = signer
+        self._unknown = WindowLimiter(UNKNOWN_TOKENS, _SPAN)
 
     async def issue(self, user: User, client: Client, grant: Grant, *, nonce: str | None = None) -> TokenSet:
         """Issue the first tokens of a grant (Decision 0026).
@@ -116,33 +126,36 @@ class Exchange:
         0023).
         """
         require_grant(client, GrantType.REFRESH_TOKEN)
-        # The token is read first, so that a value that is not a refresh token of this client does not cost a write.
-        presented = await self._store.find_refresh_token(hash_secret(refresh_token))
-        if presented is None or presented.client_id != client.id:
-            raise _refuse(_NO_REFRESH_TOKEN)
+        presented_hash, now = hash_secret(refresh_token), self._clock.now()
         scopes = None
-        if scope is not None:
-            scopes = _reduce_scopes(await self._store.find_grant(presented.grant_id), scope)
+        if scope is not None or self._unknown.wait(_ALL, now) > 0:
+            presented = await self._store.find_refresh_token(presented_hash)
+            if presented is None or presented.client_id != client.id:
+                raise self._refuse_unknown(now)
+            if scope is not None:
+                scopes = _reduce_scopes(await self._store.find_grant(presented.grant_id), scope)
         successor = derive_successor(refresh_token, await self._signer.find_server_secret())
         rotation = await self._store.rotate_refresh_token(
-            presented.token_hash,
-            client.id,
-            self._mint.successor_of(presented.grant_id, client.id, successor),
-            self._clock.now(),
-            self._lifetimes.refresh_grace,
+            presented_hash, client.id, self._mint.successor_of(client.id, successor), now, self._lifetimes.refresh_grace
         )
+        grant = rotation.grant
+        if grant is None:
+            raise self._refuse_unknown(now)
         if rotation.outcome is RotationOutcome.REUSED:
-            self._notes.reused(client.id, presented.grant_id, address)
+            self._notes.reused(client.id, grant.id, address)
+            raise _refuse(_NO_REFRESH_TOKEN)
         repeated = rotation.outcome is RotationOutcome.REPEATED
         if repeated and await self._store.find_refresh_token(hash_secret(successor)) is None:
             # Since the first answer, an emergency rotation of the signing keys has replaced the server secret.
             raise _refuse(_NO_REFRESH_TOKEN)
-        if rotation.grant is None:
-            raise _refuse(_NO_REFRESH_TOKEN)
-        user = await self._identities.find_user(rotation.grant.user_id)
+        user = await self._identities.find_user(grant.user_id)
         if user is None or not user.active:
             raise _refuse("The person who gave this grant no longer has an account.")
-        return await self._mint.mint(user, client, rotation.grant, scopes=scopes, refresh_token=successor)
+        return await self._mint.mint(user, client, grant, scopes=scopes, refresh_token=successor)
+
+    def _refuse_unknown(self, now: float) -> OAuthFault:
+        self._unknown.count(_ALL, now)
+        return _refuse(_NO_REFRESH_TOKEN)
 
 
 def _reduce_scopes(grant: Grant | None, scope: str) -> tuple[str, ...]:

@@ -79,11 +79,12 @@ class TokenMint:
         return await self._signer.mint_token(TokenKind.ID, user, client, _limit(grant, client), self._lifetimes.id, extra)
 
     def refresh_token_of(self, grant: Grant, value: str) -> RefreshToken:
-        return self.successor_of(grant.id, grant.client_id, value)
+        return msgspec.structs.replace(self.successor_of(grant.client_id, value), grant_id=grant.id)
 
-    def successor_of(self, grant_id: Id, client_id: str, value: str) -> RefreshToken:
+    def successor_of(self, client_id: str, value: str) -> RefreshToken:
+        """Return the refresh token that replaces another one. It has no grant: the store gives it the grant of the other."""
         now = self._clock.now()
-        return RefreshToken(hash_secret(value), grant_id, client_id, now, now + self._lifetimes.refresh)
+        return RefreshToken(hash_secret(value), Id(""), client_id, now, now + self._lifetimes.refresh)
 
     def _login_claims(self, grant: Grant, nonce: str | None) -> Mapping[str, Any]:
         """Return the claims about the login (OpenID Connect Core §2). After a refresh they are the same as before (§12.2)."""

@@ -1,0 +1,68 @@
+"""E8 while 32 clients command, a thousand listeners get events and people log in, compared with E8 alone."""
+
+import asyncio
+import multiprocessing
+import os
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.estates import plant_id
+from benchmarks.identity import idle_and_busy
+from benchmarks.load import request, run_load
+from benchmarks.scenarios import Row, Scenario, plugs_path
+from benchmarks.servers import Running, fill, running
+from domogate.domain.people import TokenKind
+from support.listener_pool import allow_files, listener_pool
+
+_PLANTS, _LISTENERS = 100, 1_000
+_CLIENTS, _PEOPLE = 32, 20
+_PAUSE = 0.1
+"""The seconds between an answer and the next command of the same client."""
+
+
+async def everything() -> AsyncIterator[Row]:
+    allow_files(2 * _LISTENERS)
+    with TemporaryDirectory() as folder:
+        await fill(Path(folder), plants=_PLANTS, modules=100)
+        most = {"streams_most_per_user": _LISTENERS, "connections_most_per_address": 2 * _LISTENERS}
+        with running("gateway", data=folder, **most) as gateway:
+            yield await idle_and_busy(
+                f"p99 of E8 while {_CLIENTS} clients command, {_LISTENERS:,} listeners get events and {_PEOPLE} people log in"
+                " / alone",
+                gateway,
+                _PEOPLE,
+                lambda: _commanding_and_listening(gateway),
+            )
+
+
+@contextmanager
+def _commanding_and_listening(gateway: Running) -> Iterator[None]:
+    headers = gateway.headers(TokenKind.ACCESS)
+    orders = [
+        request("POST", plugs_path(plant, room), headers, b'{"status":"%s"}' % status)
+        for status in (b"on", b"off")
+        for room in range(10)
+        for plant in range(_PLANTS)
+    ]
+    commanding = multiprocessing.get_context("spawn").Process(
+        target=_command, args=(gateway.port, gateway.pid, orders), daemon=True
+    )
+    plants = [plant_id(number) for number in range(_PLANTS)]
+    with listener_pool(gateway.port, gateway.headers(), plants, _LISTENERS):
+        commanding.start()
+        try:
+            yield
+        finally:
+            commanding.terminate()
+            commanding.join(10)
+
+
+def _command(port: int, pid: int, orders: Sequence[bytes]) -> None:
+    """Command until the process is ended."""
+    os.nice(19)  # Real clients run on other machines and use no CPU time of this one.
+    asyncio.run(run_load(port, pid, orders, total=_CLIENTS * 1_000_000, connections=_CLIENTS, pause=_PAUSE))
+
+
+BUSY: dict[str, Scenario] = {"busy": everything}

@@ -1,0 +1,55 @@
+"""Statements that the database driver executes without SQLAlchemy."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from sqlalchemy import bindparam, insert, select
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from domogate.stores import SqlStore
+from domogate.stores.direct import DirectStatement, execute_text
+from domogate.stores.engine import Transaction
+from domogate.stores.subject import writes
+from domogate.stores.tables import used_tickets
+
+ADD = DirectStatement(insert(used_tickets))
+FIND = DirectStatement(select(used_tickets).where(used_tickets.c.id == bindparam("ticket_id")))
+
+
+def add(tx: Transaction, ticket_id: str) -> None:
+    ADD.execute(tx.connection, {"id": ticket_id, "expires_at": 5.0})
+
+
+def find(tx: Transaction, ticket_id: str) -> tuple[Any, Any]:
+    given = {"ticket_id": ticket_id}
+    return FIND.first(tx.connection, given), FIND.scalar(tx.connection, given)
+
+
+def misspell(tx: Transaction) -> None:
+    execute_text(tx.connection, "SELEKT 1")
+
+
+class TestDirectStatement:
+    async def test_writes_and_reads_like_sqlalchemy(self, store: SqlStore) -> None:
+        await writes(add)(store, "one")
+        assert await writes(find)(store, "one") == ({"id": "one", "expires_at": 5.0}, "one")
+        assert await writes(find)(store, "two") == (None, None)
+
+    async def test_raises_the_errors_of_sqlalchemy_without_the_values(self, store: SqlStore) -> None:
+        await writes(add)(store, "secret")
+        with pytest.raises(IntegrityError) as refused:
+            await writes(add)(store, "secret")
+        assert refused.value.params is None
+
+    async def test_that_fails_does_not_touch_the_other_writes_of_the_commit(self, store: SqlStore) -> None:
+        await writes(add)(store, "one")
+        answers = await asyncio.gather(
+            *(writes(add)(store, ticket_id) for ticket_id in ("two", "one", "three")),
+            writes(misspell)(store),
+            return_exceptions=True,
+        )
+        assert [type(answer) for answer in answers[:3]] == [type(None), IntegrityError, type(None)]
+        assert isinstance(answers[3], DBAPIError)
+        found = await asyncio.gather(*(writes(find)(store, ticket_id) for ticket_id in ("one", "two", "three")))
+        assert [scalar for _, scalar in found] == ["one", "two", "three"]
