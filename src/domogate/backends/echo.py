@@ -65,14 +65,13 @@ class EmbeddedEcho:
     its answer after `stall` seconds.
     """
 
-    def __init__(self, max_body: int = _MAX_ANSWER, stall: float | None = None) -> None:
-        self._max_body = max_body
+    def __init__(self, stall: float | None = None) -> None:
         self._stall = stall
         self._runner: web.AppRunner | None = None
 
     async def start(self) -> str:
         """Start the server on a free port. Returns its URL."""
-        app = web.Application(client_max_size=self._max_body)
+        app = web.Application(client_max_size=_MAX_ANSWER)
         app.router.add_post("/", self._echo)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
         await self._runner.setup()

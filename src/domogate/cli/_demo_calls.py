@@ -103,12 +103,12 @@ class _Candidate(msgspec.Struct, frozen=True):
     module: Id
 
 
-def find_calls(estate: Estate, proposals: tuple[Proposal, ...] = PROPOSALS) -> list[Call]:
+def find_calls(estate: Estate) -> list[Call]:
     """Return one call for each proposal for which the estate has a module. The owner of the plant makes the call."""
     good = {user.email for user in estate.users if user.active and user.standing is Standing.GOOD}
     plants = [one for one in estate.plants if one.plant.status is PlantStatus.ACTIVE and one.plant.owner.email in good]
     calls = []
-    for proposal in proposals:
+    for proposal in PROPOSALS:
         if found := next((one for plant in plants for one in _candidates(plant, proposal)), None):
             write = proposal.ids.print_id
             names = {"plant": write(found.plant), "ambient": write(found.ambient or found.plant), "module": write(found.module)}

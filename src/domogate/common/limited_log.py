@@ -1,7 +1,6 @@
 """Warnings that another program can cause as often as it wants."""
 
 import time
-from collections.abc import Callable
 from typing import Protocol
 
 _INTERVAL = 60.0
@@ -15,17 +14,16 @@ class _Log(Protocol):
 class LimitedLog:
     """Writes one warning a minute at most. The warning has the number of events since the last warning."""
 
-    def __init__(self, log: _Log, event: str, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, log: _Log, event: str) -> None:
         self._log = log
         self._event = event
-        self._monotonic = monotonic
         self._times = 0
         self._silent_until = 0.0
 
     def warn(self, reason: object) -> None:
         """Count the event. The reason is cut, because it can contain text that the other program sent."""
         self._times += 1
-        now = self._monotonic()
+        now = time.monotonic()
         if now >= self._silent_until:
             self._log.warning(self._event, reason=str(reason)[:_LONGEST_REASON], times=self._times)
             self._times, self._silent_until = 0, now + _INTERVAL

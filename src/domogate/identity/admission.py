@@ -23,6 +23,7 @@ from domogate.identity.subscriptions import MAX_KEY
 from domogate.ports import Admitted, Clock, SubscriptionStore
 
 _REFUSALS_KEPT = 1_024
+_KEYS_KEPT = 20_000
 
 _log = logging.getLogger(__name__)
 
@@ -56,13 +57,13 @@ class _Entry:
 class KeyAdmission:
     """Admits subscription keys. Register `apply` as a listener of the store."""
 
-    def __init__(self, store: SubscriptionStore, clock: Clock, *, cache_size: int = 20_000, write_every: float = 1.0) -> None:
+    def __init__(self, store: SubscriptionStore, clock: Clock, *, write_every: float = 1.0) -> None:
         self._store = store
         self._now = clock.now
         self._write_every = write_every
         self._entries: FeedCache[bytes, _Entry] = FeedCache(
             self._fetch,
-            capacity=cache_size,
+            capacity=_KEYS_KEPT,
             invalidated_by={SubscriptionChanged: lambda event: (bytes.fromhex(event.key_hash),), ChangesLost: lambda _: None},
             # Unknown keys are cached, so that a client with an old key does not cost a query per request. The cache is small,
             # because anyone can invent keys.

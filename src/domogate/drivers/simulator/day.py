@@ -14,6 +14,8 @@ from domogate.ports import AttachedModule
 
 DAY = 86_400
 _STEP = 60
+_EVERY = 300
+"""In seconds: the time between two samples."""
 _BEFORE = DAY
 """In seconds.
 
@@ -32,7 +34,7 @@ class DaySample(msgspec.Struct, frozen=True):
 
 
 def simulate_day_of(
-    plant_id: Id, modules: Sequence[AttachedModule], thermostat_id: Id, *, seed: int, midnight: float, every: int = 300
+    plant_id: Id, modules: Sequence[AttachedModule], thermostat_id: Id, *, seed: int, midnight: float
 ) -> list[DaySample]:
     """Return the samples of one day of a thermostat. `midnight` is the start of the day in the thermostat's local time.
 
@@ -52,7 +54,7 @@ def simulate_day_of(
     for second in range(-_BEFORE, DAY + 1, _STEP):
         for _ in plant.evolve(midnight + second):
             pass
-        if second >= 0 and second % every == 0:
+        if second >= 0 and second % _EVERY == 0:
             state, room = thermostat.state, thermostat.room
             outdoors = round(weather.outdoors(midnight + second), 2)
             samples.append(DaySample(second, round(room.celsius, 2), state.set_point, state.load_active, outdoors))

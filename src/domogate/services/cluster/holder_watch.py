@@ -33,11 +33,9 @@ class _Silence:
 class HolderWatch:
     """Compares the holders in the database with the holders that do not answer."""
 
-    def __init__(
-        self, leases: LeaseStore, times: LeaseTimes | None = None, monotonic: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, leases: LeaseStore, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._leases = leases
-        self._times = times or LeaseTimes()
+        self._times = LeaseTimes()
         self._monotonic = monotonic
         self._silent: dict[int, _Silence] = {}
         """For each shard whose holder did not answer: the times of the questions without an answer."""

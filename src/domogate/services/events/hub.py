@@ -36,7 +36,6 @@ from domogate.services.rights.access import Caller
 HEARTBEAT_EVERY = 15.0
 AT_ONCE = 4
 """The number of streams that get a change before other tasks of the event loop can run."""
-RETRY_AFTER = 5
 _MOST_WAITING = 10_000
 """The number of changes that may wait to be distributed while an operator listens to all plants."""
 
@@ -46,9 +45,7 @@ _log = get_logger(__name__)
 class Unavailable(Exception):
     """The stream was not opened. The client can try again after `retry_after` seconds."""
 
-    def __init__(self, message: str, retry_after: int = RETRY_AFTER) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
+    retry_after = 5
 
 
 class TooManyStreams(Unavailable):

@@ -16,6 +16,8 @@ from domogate.ports import Clock, SessionStore
 
 _CODES_PER_ACCOUNT, _ADDRESS_ATTEMPTS = 100, 100
 _HOUR, _DAY = 3600.0, 86_400.0
+MOST_LOGINS = 200
+"""The number of logins that may be in progress at the same time."""
 
 
 class LoginThrottle:
@@ -131,8 +133,7 @@ class LoginQueue:
     One IP address gets at most half of the places, so that people at other IP addresses can still log in.
     """
 
-    def __init__(self, most: int = 200) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._by_network: Counter[str] = Counter()
 
     @contextmanager
@@ -142,7 +143,7 @@ class LoginQueue:
         Yield False if too many logins are running: then the caller must not check the password.
         """
         network = network_of(address)
-        if self._by_network.total() >= self._most or self._by_network[network] >= self._most // 2:
+        if self._by_network.total() >= MOST_LOGINS or self._by_network[network] >= MOST_LOGINS // 2:
             yield False
             return
         self._by_network[network] += 1

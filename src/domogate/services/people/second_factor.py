@@ -19,16 +19,15 @@ class SecondFactor:
     `use_totp_step` of the store ensures that no code is used twice, also at different gateways.
     """
 
-    def __init__(self, clock: Clock, *, issuer: str = "Domogate") -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._issuer = issuer
 
     def new_secret(self) -> str:
         return pyotp.random_base32(_SECRET_BYTES * 8 // 5)
 
     def enrolment_uri(self, secret: str, email: str) -> str:
         """Return the content of the QR code for the app."""
-        return pyotp.TOTP(secret).provisioning_uri(email, issuer_name=self._issuer)
+        return pyotp.TOTP(secret).provisioning_uri(email, issuer_name="Domogate")
 
     def find_step(self, secret: str, code: str) -> int | None:
         """Return the time step of the code, or None if the code is wrong. If two steps match, return the later one."""
