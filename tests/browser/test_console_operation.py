@@ -181,6 +181,12 @@ async def test_the_audit_log_is_searched_verified_and_exported(chromium: Browser
         await expect(rows.nth(1).get_by_role("link", name=LUCIA)).to_be_visible()  # the log itself has a pseudonym
         await walk.open(f"/console/audit?email={LUCIA}&action=login&until=2026-01-01T00:00:00Z")
         assert await walk.shows("No entry was found.")
+        await walk.open("/console/audit")
+        async with walk.page.expect_request(re.compile(r"/manage/v1/audit\?.*since=.*until=")) as asked:
+            await walk.page.get_by_label("Days").select_option("yesterday")
+        query = parse_qs(urlsplit((await asked.value).url).query)
+        first, end = (datetime.fromisoformat(query[name][0]) for name in ("since", "until"))
+        assert (end - first).days == 1
         await walk.page.get_by_role("button", name="Verify").click()
         await form.get_by_role("button", name="Verify").click()
         assert await walk.shows("entries are unchanged.")

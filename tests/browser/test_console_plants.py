@@ -2,9 +2,11 @@
 
 import json
 import re
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Route, expect
 
 from support.gateway import Gateway
 from support.pages import Walk, visit
@@ -43,6 +45,41 @@ async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo
         await walk.open("/console/drivers")
         await walk.page.get_by_role("table").wait_for()
         assert await walk.find_problems_everywhere("console-drivers") == []
+
+
+async def test_readings_are_zoomed_and_stored_as_csv(chromium: Browser, demo: Gateway, tmp_path: Path) -> None:
+    asked: list[dict[str, list[str]]] = []
+
+    async def answer(route: Route) -> None:
+        query = parse_qs(urlsplit(route.request.url).query)
+        asked.append(query)
+        summary = {"count": 4, "mean": 21.5, "low": 20, "high": 23, "last": 22} if "resolution" in query else {"value": 21}
+        head = {"measure": "temperature", "unit": "celsius", "simulated": True}
+        items = [{**head, "at": f"2026-11-15T{hour:02}:00:00Z", **summary} for hour in range(10)]
+        await route.fulfill(json={"items": items, "next": None})
+
+    async with visit(chromium, demo, who=LUCIA, width=320) as walk:
+        await walk.page.route(re.compile(r"/readings\?"), answer)
+        await open_module(walk, "Thermostat ground floor")
+        zoom = walk.page.get_by_role("group", name="Zoom:")
+        await zoom.get_by_role("button", name="Zoom in").press("Enter")
+        await expect(zoom.get_by_role("status")).to_contain_text("Shown from ")
+        await walk.page.get_by_role("button", name="Save as CSV").click()
+        form = walk.page.get_by_role("dialog")
+        assert await walk.find_problems_everywhere("console-readings", ((320, "light"), (1440, "dark"))) == []
+        await form.get_by_label("First day").fill("2026-11-14")
+        await form.get_by_label("Last day").fill("2026-11-15")
+        await form.get_by_label("One line for").select_option("each")
+        async with walk.page.expect_download() as waiting:
+            await form.get_by_role("button", name="Save as CSV").click()
+        file = tmp_path / "readings.csv"
+        await (await waiting.value).save_as(file)
+        assert (await waiting.value).suggested_filename == "Thermostat ground floor.csv"
+        lines = file.read_text().splitlines()
+        assert (lines[0], lines[1]) == ("at,measure,unit,value", "2026-11-15T00:00:00Z,temperature,celsius,21")
+        assert len(lines) == 11
+        assert asked[-1]["since"] == ["2026-11-14T00:00:00.000Z"]
+        assert asked[-1]["until"] == ["2026-11-16T00:00:00.000Z"]
 
 
 async def test_a_command_is_sent_and_its_order_is_listed(chromium: Browser, workshop: Gateway) -> None:

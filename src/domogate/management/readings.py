@@ -10,10 +10,12 @@ from domogate.domain.ids import Id
 from domogate.domain.states import ReadingSummary, Unit
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, end_of_page, wrong_cursor
-from domogate.http_api.requests import not_as_expected, parse_parameter, read_period
+from domogate.http_api.problems import Problem
+from domogate.http_api.requests import parse_parameter, read_period
 from domogate.management.modules import find_module, find_plant
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.plants.history import History
+from domogate.services.refusals import Reason
 from domogate.wire import OutputModel, to_datetime
 
 OPERATIONS = OperationTable("readings")
@@ -56,7 +58,7 @@ async def list_readings(services: ManagementServices, call: OperatorCall, query:
     since, until = read_period(query.since, query.until, services.clock.now())
     resolution = None if query.resolution is None else parse_parameter("resolution", parse_resolution, query.resolution)
     if since > until:
-        raise not_as_expected("query", "since is after until")
+        raise Problem(400, "The query is not as expected: since is after until.", reason=Reason.REVERSED_PERIOD)
     if query.after is not None:
         since = _since(query.after, resolution)
     found = await _find(services.devices.history, module.id, since, until, resolution, query)

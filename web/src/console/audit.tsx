@@ -12,6 +12,7 @@ import { MANAGE, useList } from "../kit/load";
 import { FormButton, Head, when } from "../kit/parts";
 import { Table } from "../kit/table";
 import { Notice } from "../parts/notice";
+import { DAYS, periodOfDay } from "./days";
 import { AUDIT_ACTIONS, LOGINS, type AuditName, type AuditRecord, type Verification } from "./model";
 import { Tag, valueWords } from "./values";
 
@@ -20,15 +21,17 @@ const UUID = /^[0-9a-f]{8}-/;
 
 export function Audit() {
   const wanted = Object.fromEntries(["email", "action", "successful", "since", "until"].map((name) => [name, query.value.get(name) ?? ""]));
-  const list = useList<AuditRecord>("/audit", { order: "newest", people: true, names: true, ...Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, value || undefined])) });
+  const list = useList<AuditRecord>("/audit", { order: "newest", people: true, names: true, ...Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, value || undefined])), ...periodOfDay(query.value.get("day") ?? "") });
   const [verified, setVerified] = useState<Verification | null>(null);
   const search = async (values: Values): Promise<void> => {
     for (const name of ["email", "action", "successful"]) setQuery(name, text(values, name));
     for (const name of ["since", "until"]) setQuery(name, time(values, name) ?? "");
+    setQuery("day", "");
   };
   const verify = async (values: Values): Promise<void> => {
     setVerified(await api.post<Verification>(`${MANAGE}/audit/verification`, { lastHash: text(values, "lastHash") || null }, { timeout: LONGEST }));
   };
+  const actions = [LOGINS, ...AUDIT_ACTIONS].map((one) => [one, actionWords(one)] as const);
   const results = [["true", valueWords("result", "ok")], ["false", t("console.audit.refused")]] as const;
   const chosen = [wanted.email, wanted.action && actionWords(wanted.action), results.find(([value]) => value === wanted.successful)?.[1], wanted.since && `${t("console.plants.from")} ${when(wanted.since)}`, wanted.until && `${t("console.plants.until")} ${when(wanted.until)}`].filter(Boolean);
   return (
@@ -40,7 +43,7 @@ export function Audit() {
           look="primary"
           fields={[
             { kind: "text", name: "email", label: t("console.email"), hint: t("console.audit.email_about"), type: "email", value: wanted.email ?? "" },
-            { kind: "choice", name: "action", label: t("console.audit.action"), value: wanted.action ?? "", options: [["", t("common.all")], ...[LOGINS, ...AUDIT_ACTIONS].map((one) => [one, actionWords(one)] as const)] },
+            { kind: "choice", name: "action", label: t("console.audit.action"), value: wanted.action ?? "", options: [["", t("common.all")], ...actions] },
             { kind: "choice", name: "successful", label: t("console.audit.result"), value: wanted.successful ?? "", options: [["", t("common.all")], ...results] },
             { kind: "text", name: "since", label: t("console.plants.from"), type: "datetime-local", value: toLocal(wanted.since) },
             { kind: "text", name: "until", label: t("console.plants.until"), type: "datetime-local", value: toLocal(wanted.until) },
@@ -62,6 +65,10 @@ export function Audit() {
         list={list}
         id={({ number }) => String(number)}
         search
+        filters={[
+          { name: "action", label: t("console.audit.action"), options: actions },
+          { name: "day", label: t("console.days.title"), options: DAYS.map((one) => [one, valueWords("days", one)] as const) },
+        ]}
         columns={[
           { title: t("console.audit.number"), value: ({ number }) => number },
           { title: t("console.orders.queued"), value: ({ at }) => at, cell: ({ at }) => when(at) },

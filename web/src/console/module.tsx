@@ -6,13 +6,14 @@ import { printCsv } from "../app/csv";
 import { formatAgo, t } from "../app/i18n";
 import { saveFile } from "../app/save_file";
 import { readingWords, unitSymbol } from "../app/units";
-import { Button } from "../parts/button";
 import { LazyChart } from "../parts/lazy_chart";
 import { Notice } from "../parts/notice";
 import { Command } from "./command";
+import { dayFields, periodOf } from "./days";
 import { Faults } from "./faults";
+import { text, type Values } from "../kit/form";
 import { MANAGE, readList } from "../kit/load";
-import { Facts, Head, Section, useRepeat, when } from "../kit/parts";
+import { Facts, FormButton, Head, Section, useRepeat, when } from "../kit/parts";
 import { Show, useLoad } from "../parts/loaded";
 import type { Measurement, Module, Plant } from "./model";
 import { ModuleChange } from "./module_change";
@@ -67,7 +68,7 @@ export function ModulePage({ plant, id }: { plant: string; id: string }) {
               ["ID", <code>{module.id}</code>],
             ]}
           />
-          <Readings plant={plant} id={id} />
+          <Readings plant={plant} id={id} name={module.name} />
           <Section title={t("console.orders.title")} about={t("console.orders.about")}>
             <OrderTable list={orders} empty={t("console.orders.none")} />
           </Section>
@@ -78,12 +79,12 @@ export function ModulePage({ plant, id }: { plant: string; id: string }) {
   );
 }
 
-function Readings({ plant, id }: { plant: string; id: string }) {
+function Readings({ plant, id, name }: { plant: string; id: string; name: string }) {
   const loaded = useLoad(`readings ${plant} ${id}`, async () => (await readList<Measurement>(`/plants/${plant}/modules/${id}/readings`, { resolution: "15m", limit: 1000 })).items);
   const measures = useMemo(() => [...new Set(loaded.data?.map(({ measure }) => measure))], [loaded.data]);
   if (loaded.data && !measures.length) return null;
   return (
-    <Section title={t("console.readings.title")} about={t("console.readings.about")} actions={loaded.data && <Button onClick={() => saveFile(`${id}.csv`, csvOf(loaded.data ?? []))}>{t("console.readings.csv")}</Button>}>
+    <Section title={t("console.readings.title")} about={t("console.readings.about")} actions={<Save plant={plant} id={id} name={name} />}>
       <Show of={loaded}>
         {(found) => measures.map((measure) => <Curve key={measure} measure={measure} all={found} />)}
       </Show>
@@ -91,8 +92,24 @@ function Readings({ plant, id }: { plant: string; id: string }) {
   );
 }
 
-function csvOf(found: readonly Measurement[]): string {
-  return printCsv([["at", "measure", "unit", "mean"], ...found.map(({ at, measure, unit, mean }) => [at, measure, unit, mean])]);
+const RESOLUTIONS = ["15m", "1h", "1d", "each"] as const;
+
+/** A button that stores the readings of a period as CSV. */
+function Save({ plant, id, name }: { plant: string; id: string; name: string }) {
+  const save = async (values: Values): Promise<void> => {
+    const resolution = text(values, "resolution");
+    const isSummary = resolution !== "each";
+    const columns = ["at", "measure", "unit", ...(isSummary ? ["count", "mean", "low", "high", "last"] : ["value"])];
+    const { items } = await readList<Readonly<Record<string, string | number>>>(`/plants/${plant}/modules/${id}/readings`, { ...periodOf(values), limit: 5000, resolution: isSummary ? resolution : undefined }, { most: () => Infinity });
+    saveFile(`${name}.csv`, printCsv([columns, ...items.map((one) => columns.map((column) => one[column] ?? null))]));
+  };
+  return (
+    <FormButton
+      label={t("console.readings.csv")}
+      fields={[...dayFields(t("console.readings.since_about")), { kind: "choice", name: "resolution", label: t("console.readings.resolution"), value: RESOLUTIONS[0], options: RESOLUTIONS.map((one) => [one, valueWords("resolution", one)] as const) }]}
+      onSubmit={save}
+    />
+  );
 }
 
 function Curve({ measure, all }: { measure: string; all: readonly Measurement[] }) {

@@ -3,14 +3,15 @@
 import { useState } from "preact/hooks";
 import { api, request } from "../app/api";
 import { formatNumber, t } from "../app/i18n";
-import { instantOf, OWN_ZONE } from "../app/local_time";
+import { OWN_ZONE } from "../app/local_time";
 import { saveFile } from "../app/save_file";
 import { Notice } from "../parts/notice";
-import { text, time, type FormField, type Values } from "../kit/form";
+import { text, time, type Values } from "../kit/form";
 import { MANAGE, readAll, useList } from "../kit/load";
 import { Facts, FormButton, Head, Section, when } from "../kit/parts";
 import { Table } from "../kit/table";
 import { Show, useLoad } from "../parts/loaded";
+import { dayFields, periodOf } from "./days";
 import type { Plant } from "./model";
 import { addressOf } from "./plants";
 import type { LogbookEntry, PlannedTest, SafetySite, SafetyUnit, SpareParts } from "./safety_model";
@@ -193,28 +194,13 @@ function Logbook({ id, site }: { id: string; site: SafetySite }) {
   );
 }
 
-/** When this day begins in the browser's time zone, or the day that is so many days later. */
-function midnight(day: string, later = 0): string | undefined {
-  if (!day) return undefined;
-  const shown = new Date(`${day}T00:00Z`);
-  shown.setUTCDate(shown.getUTCDate() + later);
-  return instantOf(shown.getTime(), OWN_ZONE).toISOString();
-}
-
 const TABLES = ["units", "logbook", "order-list", "summary"] as const;
-
-function periodFields(): readonly FormField[] {
-  return [
-    { kind: "text", name: "since", label: t("console.safety.since"), hint: t("console.safety.since_about"), type: "date" },
-    { kind: "text", name: "until", label: t("console.safety.until"), hint: t("console.safety.until_about"), type: "date" },
-  ];
-}
 
 /** The report is made by the gateway. The browser shows the PDF, or stores it as a file. A table of the report is stored at once. */
 function Report({ id, name }: { id: string; name: string }) {
   const [address, setAddress] = useState("");
   const ask = async (values: Values, more: Readonly<Record<string, string>>): Promise<Blob> => {
-    const query = { timezone: OWN_ZONE, since: midnight(text(values, "since")), until: midnight(text(values, "until"), 1), ...more };
+    const query = { timezone: OWN_ZONE, ...periodOf(values), ...more };
     return (await request("GET", `${MANAGE}/plants/${id}/safety/report`, { query, timeout: 60_000 })).blob();
   };
   const make = async (values: Values): Promise<void> => {
@@ -231,13 +217,13 @@ function Report({ id, name }: { id: string; name: string }) {
       <FormButton
         label={t("console.safety.report")}
         look="primary"
-        fields={[...periodFields(), { kind: "text", name: "responsible", label: t("console.safety.responsible"), hint: t("console.safety.responsible_about") }]}
+        fields={[...dayFields(t("console.safety.since_about")), { kind: "text", name: "responsible", label: t("console.safety.responsible"), hint: t("console.safety.responsible_about") }]}
         onSubmit={make}
       />
       <FormButton
         label={t("console.safety.csv")}
         about={t("console.safety.csv_about")}
-        fields={[{ kind: "choice", name: "table", label: t("console.safety.table"), value: TABLES[0], options: TABLES.map((one) => [one, valueWords("reporttable", one)] as const) }, ...periodFields()]}
+        fields={[{ kind: "choice", name: "table", label: t("console.safety.table"), value: TABLES[0], options: TABLES.map((one) => [one, valueWords("reporttable", one)] as const) }, ...dayFields(t("console.safety.since_about"))]}
         onSubmit={makeTable}
       />
       {address && (
