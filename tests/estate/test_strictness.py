@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from domogate.domain.estate import EstatePlant
@@ -209,6 +209,7 @@ class TestNothingButMistakes:
     @pytest.mark.slow
     @settings(deadline=None, max_examples=examples(60))
     @given(st.dictionaries(st.sampled_from(["users", "subscriptions", "clients", "plants", "spareParts"]), DATA))
+    @example({"plants": ["x"], "users": None})
     def test_any_data(self, document: dict[str, Any]) -> None:
         self._read(yaml.safe_dump(document))
 

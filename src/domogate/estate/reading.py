@@ -113,7 +113,7 @@ class _Scan:
             raise EstateMistakes(self._source, [*self._mistakes, *syntax])
         passed_on = _without_plants(root)
         document, refused = _read_data(passed_on)
-        users = document.get(_USERS, []) if isinstance(document, dict) else []
+        users = (document.get(_USERS) if isinstance(document, dict) else None) or []
         if self._has_skipped:
             return None, users
         reported = {finding.path for finding in refused}
