@@ -42,6 +42,13 @@ def invitation(email: str, plant: str, link: str | None, *, by: str = "", langua
     return OutgoingMail(kind=kind, email=email, language=language, plant=plant, by=by, link=link or "", lifetime=3600)
 
 
+class TestALoginName:
+    async def test_it_gets_no_mail(self) -> None:
+        async with smtp_sink() as sink:
+            assert not await mail_to(sink).send(password_link("Emil@Guest.Invalid", "Emil", lifetime=3600))
+        assert sink.messages == []
+
+
 class TestAPasswordLink:
     async def test_it_arrives_whole_with_name_and_lifetime(self) -> None:
         async with smtp_sink() as sink:

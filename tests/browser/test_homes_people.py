@@ -111,17 +111,33 @@ async def test_a_refused_invitation_is_explained_inside_the_dialog(chromium: Bro
 async def test_refusals_are_said_in_the_language_of_the_person(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, who=ANNA, locale="it") as walk:
         await walk.open(f"/homes/{HOUSE_ID}/people")
-        await walk.page.get_by_role("button", name="Invitare una persona").click()
+        await walk.page.get_by_role("button", name="Invita una persona").click()
         dialog = walk.page.get_by_role("dialog")
         await dialog.get_by_label("E-mail").fill(BRUNO)
-        await dialog.get_by_role("button", name="Invitare una persona").click()
+        await dialog.get_by_role("button", name="Invita una persona").click()
         await expect(dialog.get_by_role("alert")).to_have_text("Questa persona ha già un accesso o un invito.")
         problem = {"title": "Conflict", "status": 409, "detail": "Nobody has foreseen this."}
         await walk.page.route("**/invitations", lambda route: route.fulfill(status=409, json=problem))
-        await dialog.get_by_role("button", name="Invitare una persona").click()
+        await dialog.get_by_role("button", name="Invita una persona").click()
         await expect(dialog.get_by_role("alert")).to_have_text(
             "Il gateway ha rifiutato. Dettagli tecnici in inglese: Nobody has foreseen this."
         )
+        await walk.page.route("**/invitations", lambda route: route.fulfill(status=469, json={}))
+        await dialog.get_by_role("button", name="Invita una persona").click()
+        solution = dialog.get_by_role("alert").get_by_role("link", name="Scegli una nuova password")
+        await expect(solution).to_have_attribute("href", "/auth/account/password")
+        await dialog.get_by_role("button", name="Annulla").click()
+
+        await walk.page.get_by_role("button", name="Invita con un link").click()
+        await dialog.get_by_role("button", name="Crea il link").click()
+        await dialog.get_by_role("button", name="L’ho conservato").click()
+        await walk.page.route("**/invitation-links/*", lambda route: route.fulfill(status=470, json={}))
+        await walk.page.get_by_role("button", name="Rimuovi il link").click()
+        solution = walk.page.locator(".toast").get_by_role("link", name="Leggi e accetta le condizioni")
+        await expect(solution).to_have_attribute("href", "/auth/account/terms")
+        await walk.page.unroute("**/invitation-links/*")
+        await walk.page.get_by_role("button", name="Rimuovi il link").click()
+        await expect(walk.page.get_by_role("button", name="Rimuovi il link")).to_have_count(0)
         walk.complaints.clear()  # the browser reports the refused requests
 
 

@@ -34,7 +34,9 @@ class TestLoggingIn:
 
     async def test_by_keyboard_alone(self, tab: BrowserTab) -> None:
         await tab.open("/auth/login")
-        await expect(tab.field("E-mail")).to_be_focused()  # the browser does this itself, shortly after the page has loaded
+        await expect(
+            tab.field("E-mail or login name")
+        ).to_be_focused()  # the browser does this itself, shortly after the page has loaded
         await tab.page.keyboard.type(ANNA.email)
         await tab.page.keyboard.press("Tab")
         await tab.page.keyboard.type(PASSWORD)

@@ -2,9 +2,11 @@
 
 import pytest
 
+from domogate.domain.estate import Estate
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
-from domogate.estate import read_estate
+from domogate.domain.people import User
+from domogate.estate import print_estate, read_estate
 from support.estate_mistakes import LAMP, OTHER, house, mistakes, module, the_mistake
 
 
@@ -126,6 +128,14 @@ class TestPeople:
     def test_a_person_listed_twice(self, line: str, path: str, problem: str) -> None:
         told = the_mistake(house(line))
         assert (told.path, told.problem) == (f"plants[0].{path}", problem)
+
+    def test_an_address_that_stands_for_a_login_name(self) -> None:
+        """An export names such a user with an id; nobody can be invited by such an address (Decision 0100)."""
+        told = the_mistake(house("invited: [{email: emil@Guest.invalid}]"))
+        assert told.path == "plants[0].invited[0].email"
+        assert the_mistake("users: [{email: emil@guest.invalid}]").path == "users[0].email"
+        exported = print_estate(Estate(users=(User(Id("5a1e0009-0203-4000-8000-000000000000"), "emil@guest.invalid"),)))
+        assert read_estate(exported, "x").estate.users[0].email == "emil@guest.invalid"
 
     def test_someone_allowed_and_invited(self) -> None:
         told = the_mistake(house("allowed: [bruno@example.com]", "invited: [bruno@example.com]"))

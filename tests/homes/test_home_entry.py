@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from domogate.domain.invitation_links import InvitationLink
 from domogate.domain.limits import Limits
 from domogate.domain.people import HOME_SCOPE, GrantType, Scope, Standing, TokenKind
 from domogate.homes.surface import SURFACE
@@ -19,12 +20,14 @@ from support.token_api import problem
 pytestmark = pytest.mark.slow
 
 OPERATIONS = SURFACE.operations
+LINK = InvitationLink(an_id(780), "hash of a token", HOUSE.id, ANNA.id, "Emil", NOW, NOW + 3600)
 EXAMPLES = {
     "homeId": HOUSE.id,
     "moduleId": LAMP.id,
     "email": BRUNO.email,
     "clientId": APP.id,
     "webhookId": WEBHOOK.id,
+    "linkId": LINK.id,
 }
 OTHER_EXAMPLES: dict[str, dict[str, str]] = {"runScene": {"moduleId": SCENE.id}}
 BODIES: dict[str, Any] = {
@@ -32,8 +35,12 @@ BODIES: dict[str, Any] = {
     "setFavourites": {"modules": [LAMP.id]},
     "invite": {"email": "eve@example.com"},
     "changePerson": {"limits": {"modules": [LAMP.id]}},
+    "makeInvitationLink": {"note": "Eve"},
 }
-ONLY_OWNERS = {"getPeople", "invite", "changePerson", "withdrawPerson"}
+ONLY_OWNERS = {
+    *("getPeople", "invite", "changePerson", "withdrawPerson"),
+    *("listInvitationLinks", "makeInvitationLink", "withdrawInvitationLink"),
+}
 OF_A_HOME = [operation for operation in OPERATIONS if "homeId" in operation.parameters]
 EXPECTED = {"getPicture": 400, "leaveHome": 409, "getSafety": 404}
 """Statuses of operations that do not succeed in the house."""
@@ -50,7 +57,8 @@ async def everything(api: HomeApi) -> bytes:
     people = (ANNA, BRUNO, CARLA)
     grants = [await store.list_grants(user.id) for user in people]
     favourites = [await store.find_favourites(user.id, HOUSE.id) for user in people]
-    return msgspec.json.encode([await store.export_estate(), orders, grants, favourites, await store.list_webhooks()])
+    links = await store.list_invitation_links(HOUSE.id, NOW)
+    return msgspec.json.encode([await store.export_estate(), orders, grants, favourites, await store.list_webhooks(), links])
 
 
 class TestEveryOperation:
@@ -62,6 +70,7 @@ class TestEveryOperation:
         operations: list[Operation] | None = None,
         **ids: str,
     ) -> None:
+        await api.env.store.add_invitation_link(LINK, 1)
         before = await everything(api)
         for operation in OPERATIONS if operations is None else operations:
             answer = await api.send(operation.method, path_of(operation, **ids), BODIES.get(operation.id), token=token)
@@ -75,6 +84,7 @@ class TestEveryOperation:
         """So the refusals below have no other reason."""
         await api.env.store.add_grant(GRANT)
         await api.env.store.add_webhook(WEBHOOK)
+        await api.env.store.add_invitation_link(LINK, 20)
         for operation in OPERATIONS:
             answer = await api.send(operation.method, path_of(operation), BODIES.get(operation.id))
             assert answer.status_code == EXPECTED.get(operation.id, operation.status), f"{operation.id}: {answer.text}"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from domogate.services.people.people import OWNER_INVITATIONS
+from domogate.services.people.owners import OWNER_INVITATIONS
 from support.full_plant import FULL_PLANT
 from support.home_setup import WEBHOOK, HomeApi
 from support.safety_site import SITE, site_estate

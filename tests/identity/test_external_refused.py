@@ -45,6 +45,7 @@ class TestAWrongToken:
             ({"email_verified": None}, "e-mail"),
             ({"email_verified": False}, "e-mail"),
             ({"email": "nobody@example.com"}, "user"),
+            ({"email": "anna@guest.invalid"}, "e-mail"),
             ({"iat": 1_799_900_000}, "lifetime"),
         ],
     )

@@ -10,6 +10,7 @@ from domogate.domain.attempts import Attempt, Limit
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.commands import Order, SetLight
 from domogate.domain.events import Change, StateChanged
+from domogate.domain.invitation_links import InvitationLink
 from domogate.domain.people import GrantType
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.domain.webhooks import PendingDelivery
@@ -92,6 +93,8 @@ async def fill(store: SqlStore) -> None:
     await store.revoke_grant(an_id(63), NOW + 99)
     await store.add_session(a_session(70))
     await store.add_link(OneTimeLink("link", CARLA.id, LinkPurpose.PASSWORD, NOW + 60))
+    invitation = InvitationLink(an_id(80), "invitation", HOUSE.id, ANNA.id, "Emil", NOW, NOW + 60)
+    assert await store.add_invitation_link(invitation, 20)
     limit = Limit(5, 1.0, 900.0, 900.0)
     await store.admit_attempt(Attempt("account", "address", "familiar", limit, limit, 90 * DAY), NOW)
     await store.use_ticket("ticket", NOW + 60)

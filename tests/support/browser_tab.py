@@ -120,7 +120,7 @@ class BrowserTab:
         return True
 
     async def fill_login(self, email: str = ANNA.email, password: str = PASSWORD) -> None:
-        await self.field("E-mail").fill(email)
+        await self.field("E-mail or login name").fill(email)
         await self.field("Password").fill(password)
         await self.button("Log in").click()
 

@@ -97,7 +97,7 @@ class Walk:
         assert answer.status == 303, f"{email} could not log in: {answer.status}"
 
     async def fill_login(self, email: str) -> None:
-        await self.page.get_by_label("E-mail", exact=True).fill(email)
+        await self.page.get_by_label("E-mail or login name", exact=True).fill(email)
         await self.page.get_by_label("Password", exact=True).fill(self.gateway.people[email].password)
         await self.page.get_by_role("button", name="Log in", exact=True).click()
 

@@ -39,6 +39,9 @@ AUTH = (
     *("POST account/passkeys/change", "POST account/passkeys/remove", "POST account/recovery-codes"),
     *("POST account/profile", "POST account/email", "POST account/email/confirm", "POST account/delete"),
     *("POST account/terms", "GET first-operator?token={}", "POST first-operator"),
+    *("GET account/plants/people/link?plant={}", "POST account/plants/people/link"),
+    *("POST account/plants/people/link/withdraw", "GET invitation?token={}", "POST invitation"),
+    *("GET invitation/account?token={}", "POST invitation/account"),
 )
 """Paths under /auth/."""
 MARK = "sent-by-a-stranger-"
@@ -56,6 +59,8 @@ _FORMS = {
     "login/set-up": {"secret": "{}", "code": "{}"},
     "login/forgotten": {"email": "{}@example.com"},
     "password": {"token": "{}", "password": "{}"},
+    "invitation": {"token": "{}"},
+    "invitation/account": {"token": "{}", "login_name": "{}", "name": "{}", "password": "{}", "repeated": "{}"},
     "first-operator": {"token": "{}", "email": "{}@example.com", "password": "{}", "repeated": "{}"},
 }
 FROM_LOGIN_PAGE = ("/auth/login", "/auth/login/passkey", "/auth/login/forgotten")

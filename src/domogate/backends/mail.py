@@ -12,6 +12,7 @@ from typing import Final
 
 from domogate.backends.mail_texts import TEXTS
 from domogate.domain.languages import DEFAULT_LANGUAGE
+from domogate.domain.login_names import is_login_name_email
 from domogate.ports import OutgoingMail
 
 _DEADLINE: Final = 20.0
@@ -57,6 +58,8 @@ class SmtpMail:
         self._trust = trust or ssl.create_default_context()
 
     async def send(self, mail: OutgoingMail) -> bool:
+        if is_login_name_email(mail.email):
+            return False  # Nobody gets mail at this address.
         texts = TEXTS[mail.language or self._default_language]
         text = texts.mails[mail.kind]
         filled = {

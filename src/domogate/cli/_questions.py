@@ -7,7 +7,9 @@ from typing import TypeVar
 import typer
 
 from domogate.cli._output import note
-from domogate.domain.formats import NAME_LENGTH, is_email, is_name
+from domogate.domain.formats import NAME_LENGTH, is_name
+from domogate.services.people import check_email
+from domogate.services.refusals import Invalid
 
 T = TypeVar("T")
 W = TypeVar("W", bound=StrEnum)
@@ -64,6 +66,7 @@ def _parse_name(text: str) -> str:
 
 
 def _parse_email(text: str) -> str:
-    if not is_email(text):
-        raise ValueError(f"{text!r} is not an e-mail address")
-    return text
+    try:
+        return check_email(text)
+    except Invalid as refused:
+        raise ValueError(str(refused).rstrip(".")) from None

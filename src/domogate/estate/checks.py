@@ -9,6 +9,7 @@ from typing import Any
 from domogate.common.secrets import hash_secret
 from domogate.domain.devices import DeviceKind
 from domogate.domain.formats import email_key, is_plain_http, is_redirect_uri
+from domogate.domain.login_names import is_login_name_email
 from domogate.domain.passwords import PASSWORD_LENGTH, find_password_problem, is_weak_secret
 from domogate.domain.people import PAGES_CLIENT
 from domogate.estate.explain import Finding
@@ -70,10 +71,14 @@ def check_users(document: Record) -> Iterator[Finding]:
         yield from emails.see(path, user, "email")
         yield from ids.see(path, user, "id")
         yield from _either(path, user, "password", "passwordHash")
+        email = text(user, "email") or ""
+        if is_login_name_email(email) and "id" not in user:
+            # An export names such a user with an id, so that a file can be imported again.
+            yield from _check_address((*path, "email"), email)
         password = text(user, "password")
         # The schema reports a wrong length.
         if password is not None and PASSWORD_LENGTH[0] <= len(password) <= PASSWORD_LENGTH[1]:
-            problem = find_password_problem(password, text(user, "email") or "")
+            problem = find_password_problem(password, email)
             if problem is not None:
                 yield Finding((*path, "password"), f"{problem[0].lower()}{problem[1:].rstrip('.')}")
 
@@ -124,9 +129,17 @@ def _people(path: Path, plant: Record, emails: dict[str, str]) -> Iterator[Findi
             yield Finding(at, f"{quoted(email)} is already {role}")
         members[email_key(email)] = "allowed here"
     for at, email in people_of(path, plant, "invited"):
+        yield from _check_address(at, email)
         if role := members.get(email_key(email)):
             yield Finding(at, f"{quoted(email)} is already {role}")
         members[email_key(email)] = "invited"
+
+
+def _check_address(path: Path, email: str) -> Iterator[Finding]:
+    """Refuse an address that only an account can have which was made with an invitation link (Decision 0100)."""
+    if is_login_name_email(email):
+        problem = f"{quoted(email)} stands for the login name of an account without an e-mail address"
+        yield Finding(path, problem, "an address at which the person gets mail")
 
 
 def _is_user(path: Path, email: str, emails: dict[str, str]) -> Iterator[Finding]:

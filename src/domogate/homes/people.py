@@ -1,9 +1,11 @@
 """The people of a home. Only its owner sees and changes them; every other person can leave (Decision 0059)."""
 
+from datetime import datetime
 from typing import Annotated
 
 from msgspec import Meta
 
+from domogate.domain.formats import NAME_LENGTH
 from domogate.domain.plants import Member
 from domogate.homes.services import HomeCall, HomeServices
 from domogate.http_api.limits import InvitedPersonOut, LimitsOut, NewLimits, read_limits
@@ -126,6 +128,70 @@ async def withdraw_person(services: HomeServices, call: HomeCall) -> None:
     home = await _open_own(services, call)
     await services.people.withdraw_by_owner(
         home.plant.id, call.path["email"], address=call.address, user_id=call.caller.user_id
+    )
+
+
+class InvitationLinkOut(OutputModel, frozen=True):
+    """An invitation link that works. `note` is the owner's text about the invited person."""
+
+    id: str
+    note: str
+    limits: LimitsOut | None
+    created_at: datetime
+    expires_at: datetime
+
+
+class InvitationLinksOut(OutputModel, frozen=True):
+    items: list[InvitationLinkOut]
+
+
+class NewInvitationLink(InputModel, frozen=True):
+    """A note about the invited person, and the limits of the guest.
+
+    Without limits, the person may use all of the home at any time.
+    """
+
+    note: Annotated[str, Meta(max_length=NAME_LENGTH)] = ""
+    limits: NewLimits | None = None
+
+
+class MadeInvitationLinkOut(OutputModel, frozen=True):
+    """The new link. The gateway does not show `url` again."""
+
+    link: InvitationLinkOut
+    url: str
+
+
+@OPERATIONS.add(
+    "GET", "/homes/{homeId}/invitation-links", "The invitation links that work; the newest is first; only for the owner"
+)
+async def list_invitation_links(services: HomeServices, call: HomeCall) -> InvitationLinksOut:
+    home = await _open_own(services, call)
+    links = await services.people.list_invitation_links(home.plant.id, user_id=call.caller.user_id)
+    return InvitationLinksOut(items=[InvitationLinkOut.of(link) for link in links])
+
+
+@OPERATIONS.add(
+    "POST",
+    "/homes/{homeId}/invitation-links",
+    "Make a link with which one person joins the home within seven days; only for the owner",
+    status=201,
+    errors=(422,),
+)
+async def make_invitation_link(services: HomeServices, call: HomeCall, body: NewInvitationLink) -> MadeInvitationLinkOut:
+    home = await _open_own(services, call)
+    limits = read_limits(body.limits)
+    link, url = await services.people.make_invitation_link(
+        home.plant.id, body.note.strip(), limits, address=call.address, user_id=call.caller.user_id
+    )
+    return MadeInvitationLinkOut(InvitationLinkOut.of(link), url)
+
+
+@OPERATIONS.add("DELETE", "/homes/{homeId}/invitation-links/{linkId}", "Withdraw an invitation link; only for the owner")
+async def withdraw_invitation_link(services: HomeServices, call: HomeCall) -> None:
+    home = await _open_own(services, call)
+    await services.people.withdraw_invitation_link(
+        home.plant.id, call.id_of("linkId"), address=call.address, user_id=call.caller.user_id
     )
 
 

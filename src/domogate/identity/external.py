@@ -14,6 +14,7 @@ from joserfc.jws import JWSRegistry
 from joserfc.jwt import ClaimsOption, JWTClaimsRegistry
 
 from domogate.domain.faults import TokenRefused
+from domogate.domain.login_names import is_login_name_email
 from domogate.domain.people import GrantType, Principal, TokenKind
 from domogate.identity.claims import ESSENTIAL, CommonClaims, check_claims
 from domogate.identity.fetching import JsonFetcher, JsonSource
@@ -130,7 +131,7 @@ class ExternalIssuer:
         if not (len(claims["sub"]) <= _LONGEST_SUBJECT and claims["sub"].isprintable()):
             raise TokenRefused(f"The token's subject (sub) must be at most {_LONGEST_SUBJECT} printable characters.")
         email = profile.find_email(claims)
-        if email is None:
+        if email is None or is_login_name_email(email):
             raise TokenRefused("The token has no verified e-mail, so its user is not known.")
         return ExternalClaims(kind, profile.url, claims["sub"], email, ours, profile.map_scopes(claims), float(claims["exp"]))
 

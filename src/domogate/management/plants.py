@@ -13,7 +13,7 @@ from domogate.http_api.requests import read_optional_id
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.audit import AuditAction
 from domogate.services.people import InvitedAs
-from domogate.services.people.people import plant_ref
+from domogate.services.people.owners import plant_ref
 from domogate.services.refusals import Invalid, Reason
 from domogate.wire import InputModel, Line, Name, OutputModel, given_fields
 

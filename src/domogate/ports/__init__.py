@@ -47,6 +47,7 @@ from domogate.ports.stores.estate import (
 )
 from domogate.ports.stores.feed import FeedStore, Listener
 from domogate.ports.stores.figures import FigureStore
+from domogate.ports.stores.invitation_links import InvitationLinkStore
 from domogate.ports.stores.keys import SigningKey, SigningKeyStore, SubscriptionStore, Usage
 from domogate.ports.stores.leases import (
     ClusterMember,
@@ -121,6 +122,7 @@ __all__ = [
     "ImportDifference",
     "ImportRecord",
     "ImportSummary",
+    "InvitationLinkStore",
     "KeyPlace",
     "KeyState",
     "LastOperator",

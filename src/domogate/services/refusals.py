@@ -13,6 +13,7 @@ class Reason(StrEnum):
     OWNER_HAS_NO_LIMITS = "owner_has_no_limits"
     OWNER_STAYS = "owner_stays"
     TOO_MANY_PEOPLE = "too_many_people"
+    TOO_MANY_LINKS = "too_many_links"
     TOO_MANY_PLACES = "too_many_places"
     TOO_MANY_FAVOURITES = "too_many_favourites"
     NO_SUCH_PLACE = "no_such_place"

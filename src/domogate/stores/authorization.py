@@ -17,7 +17,7 @@ from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction
 from domogate.stores.grants import SqlGrants, add_grant, find_grant, grant_from_columns, revoke_grant
 from domogate.stores.subject import reads, writes
-from domogate.stores.tables import attempts, grants, links, refresh_tokens, sessions, usages, webhooks
+from domogate.stores.tables import attempts, grants, invitation_links, links, refresh_tokens, sessions, usages, webhooks
 from domogate.stores.tables import authorization_codes as codes
 
 PRUNE_CHUNK = 1_000
@@ -146,7 +146,7 @@ def _is_newest(row: Mapping[str, Any]) -> bool:
 
 # --- Pruning ----------------------------------------------------------------------------------------------------------
 
-_EXPIRING = (sessions, links, attempts)
+_EXPIRING = (sessions, links, attempts, invitation_links)
 _WITH_TOKENS = (codes, refresh_tokens)
 _USAGES_KEPT = 31
 """The number of days for which the daily usage of subscriptions is kept."""

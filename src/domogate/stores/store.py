@@ -16,6 +16,7 @@ from domogate.stores.external_accounts import SqlExternalAccounts
 from domogate.stores.favourites import SqlFavourites
 from domogate.stores.figures import SqlFigures
 from domogate.stores.injections import SqlFaults
+from domogate.stores.invitation_links import SqlInvitationLinks
 from domogate.stores.keys import SqlKeys
 from domogate.stores.logbook import SqlLogbook
 from domogate.stores.members import SqlMembers
@@ -41,6 +42,7 @@ class SqlStore(
     SqlPlantEdit,
     SqlModuleSearch,
     SqlMembers,
+    SqlInvitationLinks,
     SqlFavourites,
     SqlRetention,
     SqlOrders,

@@ -21,7 +21,7 @@ SOURCES = "".join(
 )
 # Texts whose keys are composed from a prefix and a variable part.
 COMPOSED = re.compile(
-    r"scopes\..*|consent\.(group|on_purpose|problem)_.*|plant_type\..*|(time|wait)\..*|(account|guests|passkeys)\.notice_.*|link\.(first|renew|operator|claim|used|expired)_(title|intro|about)"
+    r"scopes\..*|consent\.(group|on_purpose|problem)_.*|plant_type\..*|(time|wait)\..*|(account|guests|passkeys)\.notice_.*|link\.(first|renew|operator|claim|used|expired|invitation)_(title|intro|about)"
 ).fullmatch
 
 

@@ -117,7 +117,7 @@ class TestTheOwner:
         answer = await browser.send(PEOPLE, email=CARLA.email)
         assert answer.headers["location"] == f"{OF_HOUSE}&done=invited"
         page = (await browser.follow()).text
-        assert "Ask the operator" in page
+        assert "ask the operator" in page
         assert "token=" not in page
         assert (await browser.get(link)).status_code == 200, "the link of the operator still works"
 

@@ -4,6 +4,7 @@ import { batch, signal } from "@preact/signals";
 import { config } from "./config";
 import { language, suggestLanguage } from "./i18n";
 import { askForTokens, findLogin, finishLogin, leaveForLogin, readClaims, revoke, type TokenAnswer } from "./oauth";
+import { loginOf } from "./login_name";
 import { lose, untilReachable } from "./reachable";
 import { go, path, query } from "./router";
 
@@ -56,7 +57,7 @@ function keep(answer: TokenAnswer): void {
   const text = (name: string): string => (typeof claims[name] === "string" ? claims[name] : "");
   void suggestLanguage(text("locale"));
   const operator = answer.scope.split(" ").includes("gateway.manage");
-  const next = { id: text("sub"), name: text("name") || text("email"), email: text("email"), operator };
+  const next = { id: text("sub"), name: text("name") || loginOf(text("email")), email: text("email"), operator };
   // Another person logged in in this browser: what is on the page is not theirs.
   if (person.value && person.value.id !== next.id) location.reload();
   if (JSON.stringify(next) !== JSON.stringify(person.value)) person.value = next;

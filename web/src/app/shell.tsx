@@ -8,6 +8,7 @@ import { Toasts } from "../parts/toast";
 import { AREAS, mayUse } from "./areas";
 import { config } from "./config";
 import { changeLanguage, LANGUAGES, language, t, type Language } from "./i18n";
+import { loginOf } from "./login_name";
 import { reachable } from "./reachable";
 import { path, segments } from "./router";
 import { logIn, logOut, person, wanted } from "./session";
@@ -102,7 +103,7 @@ function PersonMenu() {
         <span class="menu-name">{person.value.name}</span>
       </summary>
       <div class="menu-body">
-        <p class="soft">{person.value.email}</p>
+        <p class="soft">{loginOf(person.value.email)}</p>
         <a href="/auth/account">{t("common.account")}</a>
         <LanguageSwitch />
         <button type="button" class="quiet" onClick={logOut}>

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { formatTime, t } from "../app/i18n";
+import { loginOf } from "../app/login_name";
 import type { Limits } from "../app/limits";
 import { knownZone, OWN_ZONE, toInstant, toLocal } from "../app/local_time";
 import { useLoad } from "../parts/loaded";
@@ -103,13 +104,13 @@ export function Members({ plant, onChanged }: { plant: Plant; onChanged: () => P
       <span class="buttons-in-row">
         <FormButton
           label={t("console.plants.limits")}
-          title={t("console.plants.limits_of", { email })}
+          title={t("console.plants.limits_of", { email: loginOf(email) })}
           submit={t("console.save")}
           look="quiet"
           fields={(values) => limitFields(places, zone, limits, values)}
           onSubmit={(values) => api.patch(`${path}/${which}`, { limits: limitsOf(values, zone) }).then(onChanged)}
         />
-        <ConfirmButton label={t("console.plants.withdraw")} question={t("console.plants.withdraw_about", { email })} onConfirm={() => api.delete(`${path}/${which}`).then(onChanged)} />
+        <ConfirmButton label={t("console.plants.withdraw")} question={t("console.plants.withdraw_about", { email: loginOf(email) })} onConfirm={() => api.delete(`${path}/${which}`).then(onChanged)} />
       </span>
     );
   return (
@@ -131,7 +132,7 @@ export function Members({ plant, onChanged }: { plant: Plant; onChanged: () => P
         list={{ data: peopleOf(plant) }}
         id={({ email, role }) => `${role} ${email}`}
         columns={[
-          { title: t("console.email"), value: ({ email }) => email, cell: ({ email, userId }) => (userId ? <a href={`/console/people/${userId}`}>{email}</a> : email) },
+          { title: t("console.email"), value: ({ email }) => loginOf(email), cell: ({ email, userId }) => (userId ? <a href={`/console/people/${userId}`}>{loginOf(email)}</a> : loginOf(email)) },
           { title: t("console.plants.role"), value: ({ role }) => valueWords("role", role) },
           { title: t("console.plants.access"), value: ({ limits }) => placeWords(places, limits) },
           { title: t("console.plants.from"), value: ({ limits }) => limits?.validFrom ?? null, cell: ({ limits }) => time(limits?.validFrom) },

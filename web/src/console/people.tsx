@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { t } from "../app/i18n";
+import { loginOf } from "../app/login_name";
 import { go } from "../app/router";
 import { text, type FormField, type Values } from "../kit/form";
 import { MANAGE, useList } from "../kit/load";
@@ -47,8 +48,8 @@ export function People() {
         search
         filters={[{ name: "standing", label: t("console.people.standing"), options: STANDINGS.map((one) => [one, valueWords("standing", one)] as const), holds: (user, chosen) => user.standing === chosen }]}
         columns={[
-          { title: t("console.name"), value: (user) => user.name || user.email },
-          { title: t("console.email"), value: (user) => user.email },
+          { title: t("console.name"), value: (user) => user.name || loginOf(user.email) },
+          { title: t("console.email"), value: (user) => loginOf(user.email) },
           { title: t("console.state"), value: stateOf, cell: (user) => <UserTags user={user} /> },
         ]}
         empty={t("console.people.none")}

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { LANGUAGES, t } from "../app/i18n";
+import { loginOf } from "../app/login_name";
 import { go } from "../app/router";
 import { Button } from "../parts/button";
 import { toast } from "../parts/toast";
@@ -22,14 +23,14 @@ export function PersonPage({ id }: { id: string }) {
     <Show of={loaded}>
       {(user) => (
         <>
-          <Head title={user.name || user.email} above={[["/console/people", t("console.people.title")]]} about={<UserTags user={user} />}>
+          <Head title={user.name || loginOf(user.email)} above={[["/console/people", t("console.people.title")]]} about={<UserTags user={user} />}>
             <Change user={user} onChanged={loaded.reload} />
             <PasswordLink user={user} />
             <Delete user={user} />
           </Head>
           <Facts
             facts={[
-              [t("console.email"), user.email],
+              [t("console.email"), loginOf(user.email)],
               [t("console.people.language"), languageName(user.language)],
               [t("console.people.terms"), user.termsVersion],
               ["ID", <code>{user.id}</code>],
@@ -93,7 +94,7 @@ function Delete({ user }: { user: User }) {
     await api.delete(`${MANAGE}/users/${user.id}`);
     go("/console/people");
   };
-  return <ConfirmButton label={t("console.delete")} question={t("console.people.delete_about", { name: user.name || user.email })} onConfirm={remove} />;
+  return <ConfirmButton label={t("console.delete")} question={t("console.people.delete_about", { name: user.name || loginOf(user.email) })} onConfirm={remove} />;
 }
 
 function WaysIn({ user, onChanged }: { user: User; onChanged: () => Promise<void> }) {

@@ -4,6 +4,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { api } from "../app/api";
 import { t } from "../app/i18n";
 import type { Limits } from "../app/limits";
+import { loginOf } from "../app/login_name";
 import { toInstant, toLocal } from "../app/local_time";
 import { person } from "../app/session";
 import { SecretDialog } from "../kit/parts";
@@ -14,10 +15,11 @@ import { toast } from "../parts/toast";
 import { roomsOf, type Home } from "./model";
 import { ZoneHint, zoneOf } from "./zone";
 
-/** The person whose limits are changed. Without an address, a new person is invited. */
+/** The person whose limits are changed. Without an address, a new person is invited, by e-mail or by link. */
 export interface GuestOf {
   readonly email: string;
   readonly limits: Limits | null;
+  readonly byLink?: boolean;
 }
 
 interface GuestProps {
@@ -39,6 +41,7 @@ export function Guest({ home, of, onClose }: GuestProps) {
   const zone = zoneOf(home);
   const id = useId();
   const [email, setEmail] = useState(of.email);
+  const [note, setNote] = useState("");
   const [rooms, setRooms] = useState<ReadonlySet<string>>(new Set([...(limits?.ambients ?? []), ...roomsOnFloors(home, limits?.floors ?? [])]));
   const modules = limits?.modules ?? [];
   const [limited, setLimited] = useState(rooms.size + modules.length + (limits?.floors.length ?? 0) > 0);
@@ -50,7 +53,7 @@ export function Guest({ home, of, onClose }: GuestProps) {
   const [link, setLink] = useState("");
 
   const save = async (): Promise<void> => {
-    if (!/^\S+@\S+$/.test(email.trim())) return setMistake({ key: "no_email" });
+    if (!of.byLink && !/^\S+@\S+$/.test(email.trim())) return setMistake({ key: "no_email" });
     // Limits without a place would open the whole home.
     if (limited && rooms.size + modules.length === 0) return setMistake({ key: "no_room" });
     const [validFrom, validUntil] = [toInstant(from, zone), toInstant(until, zone)];
@@ -60,7 +63,10 @@ export function Guest({ home, of, onClose }: GuestProps) {
     const next = limited || from || until ? { ...places, validFrom, validUntil } : null;
     if (of.email) {
       await api.patch(`/home/v1/homes/${home.id}/people/${encodeURIComponent(of.email)}`, { limits: next });
-      toast(t("homes.people.changed", { email: of.email }));
+      toast(t("homes.people.changed", { email: loginOf(of.email) }));
+    } else if (of.byLink) {
+      const { url } = await api.post<{ url: string }>(`/home/v1/homes/${home.id}/invitation-links`, { note: note.trim(), limits: next });
+      return setLink(url);
     } else {
       const body = { email: email.trim(), limits: next };
       if (person.value?.operator) {
@@ -83,11 +89,17 @@ export function Guest({ home, of, onClose }: GuestProps) {
   };
   const words = (key: Mistake): string => (mistake?.key === key ? t(`homes.people.${key}`) : "");
   const noRoom = words("no_room");
-  if (link) return <SecretDialog secret={{ title: t("homes.people.link"), about: t("homes.people.link_about", { email: email.trim() }), value: link }} onClose={() => onClose(true)} />;
+  if (link) {
+    const about = of.byLink ? t("homes.people.by_link_made") : t("homes.people.link_about", { email: email.trim() });
+    return <SecretDialog secret={{ title: t("homes.people.link"), about, value: link }} share={of.byLink === true} onClose={() => onClose(true)} />;
+  }
+  const invite = t(of.byLink ? "homes.people.by_link" : "homes.people.invite");
   return (
-    <Dialog title={of.email ? t("homes.people.change_of", { email: of.email }) : t("homes.people.invite")} onClose={() => onClose(false)}>
+    <Dialog title={of.email ? t("homes.people.change_of", { email: loginOf(of.email) }) : invite} onClose={() => onClose(false)}>
       <div ref={entries}>
-        {!of.email && (
+        {of.byLink && <p>{t("homes.people.by_link_about")}</p>}
+        {of.byLink && <Field label={t("homes.people.note")} hint={t("homes.people.note_hint")} autocomplete="off" maxLength={100} value={note} onInput={setNote} />}
+        {!of.email && !of.byLink && (
           <Field label={t("homes.people.email")} hint={t("homes.people.email_hint")} type="email" autocomplete="off" maxLength={254} value={email} mistake={words("no_email")} onInput={setEmail} />
         )}
         <fieldset class="rooms" aria-describedby={noRoom ? id : undefined}>
@@ -121,7 +133,7 @@ export function Guest({ home, of, onClose }: GuestProps) {
       </div>
       <DialogButtons>
         <Button look="primary" onClick={save}>
-          {of.email ? t("homes.people.save") : t("homes.people.invite")}
+          {of.email ? t("homes.people.save") : of.byLink ? t("homes.people.by_link_make") : invite}
         </Button>
         <Button onClick={() => onClose(false)}>{t("common.cancel")}</Button>
       </DialogButtons>

@@ -146,6 +146,13 @@ export interface People {
   readonly invited: readonly Omit<HomePerson, "name">[];
 }
 
+export interface InvitationLink {
+  readonly id: string;
+  readonly note: string;
+  readonly limits: Limits | null;
+  readonly expiresAt: string;
+}
+
 export interface Webhook {
   readonly id: string;
   readonly homeId: string;

@@ -2,8 +2,9 @@
 
 import { useState } from "preact/hooks";
 import { api } from "../app/api";
-import { formatDate, t } from "../app/i18n";
+import { t } from "../app/i18n";
 import type { Limits } from "../app/limits";
+import { loginOf } from "../app/login_name";
 import { go } from "../app/router";
 import { Button } from "../parts/button";
 import { Dialog, DialogButtons } from "../parts/dialog";
@@ -14,9 +15,10 @@ import { toast } from "../parts/toast";
 import { Applications } from "./applications";
 import { Guest, type GuestOf } from "./guest";
 import { Subpage } from "./head";
+import { InvitationLinks } from "./invitation_links";
+import { limitWords } from "./limit_words";
 import type { Home, People } from "./model";
 import type { OpenHome } from "./store";
-import { zoneOf } from "./zone";
 
 export function PeoplePage({ open }: { open: OpenHome }) {
   const home = open.home.value;
@@ -29,38 +31,23 @@ export function PeoplePage({ open }: { open: OpenHome }) {
   );
 }
 
-/** What somebody may use: "Kitchen, Hall · until 5 March". */
-function limitWords(home: Home, limits: Limits | null): string {
-  if (!limits) return t("homes.people.all");
-  const names = new Map([
-    ...home.floors.flatMap((floor) => [[floor.id, floor.name] as const, ...floor.rooms.map((room) => [room.id, room.name] as const)]),
-    ...home.rooms.map((room) => [room.id, room.name] as const),
-    ...home.modules.map((module) => [module.id, module.name] as const),
-  ]);
-  const places = [...limits.floors, ...limits.ambients, ...limits.modules].flatMap((id) => names.get(id) ?? []);
-  const time = (at: string): string => formatDate(new Date(at), { dateStyle: "medium", timeStyle: "short", timeZone: zoneOf(home) });
-  const parts = [places.length ? places.join(", ") : t("homes.people.all")];
-  if (limits.validFrom) parts.push(t("homes.people.from", { time: time(limits.validFrom) }));
-  if (limits.validUntil) parts.push(t("homes.people.until", { time: time(limits.validUntil) }));
-  return parts.join(" · ");
-}
-
 function HomePeople({ home }: { home: Home }) {
   const people = useLoad(home.id, (signal) => api.get<People>(`/home/v1/homes/${home.id}/people`, { signal }), [home]);
   const [guest, setGuest] = useState<GuestOf | null>(null);
   const [leaving, setLeaving] = useState<string | null>(null);
+  const [links, setLinks] = useState(0);
   const withdraw = async (email: string): Promise<void> => {
     await api.delete(`/home/v1/homes/${home.id}/people/${encodeURIComponent(email)}`);
     setLeaving(null);
-    toast(t("homes.people.withdrawn", { email }));
+    toast(t("homes.people.withdrawn", { email: loginOf(email) }));
     await people.reload();
   };
   const ends = (email: string, limits: Limits | null) => (
     <div class="row-buttons">
-      <Button look="quiet" label={t("homes.people.change_of", { email })} onClick={() => setGuest({ email, limits })}>
+      <Button look="quiet" label={t("homes.people.change_of", { email: loginOf(email) })} onClick={() => setGuest({ email, limits })}>
         {t("homes.people.change")}
       </Button>
-      <Button look="quiet" label={t("homes.people.withdraw_of", { email })} onClick={() => setLeaving(email)}>
+      <Button look="quiet" label={t("homes.people.withdraw_of", { email: loginOf(email) })} onClick={() => setLeaving(email)}>
         {t("homes.people.withdraw")}
       </Button>
     </div>
@@ -71,13 +58,16 @@ function HomePeople({ home }: { home: Home }) {
         <Button look="primary" icon="add" onClick={() => setGuest({ email: "", limits: null })}>
           {t("homes.people.invite")}
         </Button>
+        <Button icon="link" onClick={() => setGuest({ email: "", limits: null, byLink: true })}>
+          {t("homes.people.by_link")}
+        </Button>
       </div>
       <Show of={people}>
         {({ owner, members, invited }) => (
           <List>
-            <Row icon="person" title={owner.name || owner.email} about={t("homes.role.owner")} />
+            <Row icon="person" title={owner.name || loginOf(owner.email)} about={t("homes.role.owner")} />
             {members.map(({ email, name, limits }) => (
-              <Row key={email} icon="person" title={name || email} about={limitWords(home, limits)} end={ends(email, limits)} />
+              <Row key={email} icon="person" title={name || loginOf(email)} about={limitWords(home, limits)} end={ends(email, limits)} />
             ))}
             {invited.map(({ email, limits }) => (
               <Row key={email} icon="person" title={email} about={`${t("homes.people.invited")} · ${limitWords(home, limits)}`} end={ends(email, limits)} />
@@ -85,6 +75,7 @@ function HomePeople({ home }: { home: Home }) {
           </List>
         )}
       </Show>
+      <InvitationLinks key={links} home={home} />
       {guest && (
         <Guest
           home={home}
@@ -92,11 +83,12 @@ function HomePeople({ home }: { home: Home }) {
           onClose={(changed) => {
             setGuest(null);
             if (changed) void people.reload();
+            if (changed && guest.byLink) setLinks(links + 1);
           }}
         />
       )}
       {leaving && (
-        <Dialog title={t("homes.people.withdraw_of", { email: leaving })} onClose={() => setLeaving(null)}>
+        <Dialog title={t("homes.people.withdraw_of", { email: loginOf(leaving) })} onClose={() => setLeaving(null)}>
           <p>{t("homes.people.withdraw_about")}</p>
           <DialogButtons>
             <Button look="danger" onClick={() => withdraw(leaving)}>

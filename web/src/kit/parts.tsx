@@ -115,7 +115,7 @@ export interface Secret {
 }
 
 /** A secret that the gateway shows only once. */
-export function SecretDialog({ secret, onClose }: { secret: Secret; onClose: () => void }) {
+export function SecretDialog({ secret, share = false, onClose }: { secret: Secret; share?: boolean; onClose: () => void }) {
   return (
     <Dialog title={secret.title} onClose={onClose}>
       <p>{secret.about}</p>
@@ -124,6 +124,7 @@ export function SecretDialog({ secret, onClose }: { secret: Secret; onClose: () 
       </p>
       <DialogButtons>
         <CopyButton look="primary" value={secret.value} />
+        {share && <ShareButton url={secret.value} />}
         <Button onClick={onClose}>{t("common.stored")}</Button>
       </DialogButtons>
     </Dialog>
@@ -145,6 +146,20 @@ export function CopyButton({ value, look = "quiet" }: { value: string; look?: "q
       {t("common.copy")}
     </Button>
   );
+}
+
+/** Sends a link with another app of the device, where the browser offers this. */
+function ShareButton({ url }: { url: string }) {
+  if (!("share" in navigator)) return null;
+  const share = async (): Promise<void> => {
+    try {
+      await navigator.share({ url });
+    } catch (error) {
+      // The person closed the list of apps: that is not a failure.
+      if (!(error instanceof DOMException && error.name === "AbortError")) throw error;
+    }
+  };
+  return <Button onClick={share}>{t("common.share")}</Button>;
 }
 
 /** How many calls a key has made is out of date soon: it is counted again by itself, and says when it was counted. */

@@ -30,6 +30,7 @@ NOTICES = frozenset(
         "revoked",
         "ended",
         "left",
+        "joined",
         "password",
         "profile",
         "email",

@@ -17,12 +17,11 @@ from domogate.auth.pages.logged_in import FormRefused, LoggedInPages, PasswordAg
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import route_by_method
 from domogate.common.log import get_logger
-from domogate.domain.formats import is_email
 from domogate.domain.people import User
 from domogate.ports import MailKind
 from domogate.services.audit import AuditAction, AuditResult, user_ref
-from domogate.services.people import EMAIL_LINK_PATH, Actor, DeadLink
-from domogate.services.refusals import Conflict, MailFailed, NotFound
+from domogate.services.people import EMAIL_LINK_PATH, Actor, DeadLink, check_email
+from domogate.services.refusals import Conflict, Invalid, MailFailed, NotFound
 
 EMAIL_PATH = f"{ACCOUNT_PATH}/email"
 CONFIRM_PATH = f"{EMAIL_PATH}/confirm"
@@ -52,8 +51,10 @@ class EmailPages(LoggedInPages):
         user, email, address = visit.user, _read_email(visit), visit.address
         if not self._context.mails_links:
             raise FormRefused(403)
-        if not is_email(email):
-            raise FormRefused(400, {"email": "email.problem_format"})
+        try:
+            check_email(email)
+        except Invalid:
+            raise FormRefused(400, {"email": "email.problem_format"}) from None
         if email == user.email:
             raise FormRefused(400, {"email": "email.problem_same"})
         wait = await self._throttle.admit(user.id, address)

@@ -12,9 +12,8 @@ from domogate.auth.pages.browser import LONGEST_EMAIL, is_own_form, read_form, v
 from domogate.auth.pages.new_passwords import find_flaw
 from domogate.auth.pages.password_links import SetPasswordPages
 from domogate.auth.routing import route_by_method
-from domogate.domain.formats import is_email
-from domogate.services.people import FIRST_OPERATOR_PATH, DeadLink
-from domogate.services.refusals import Conflict, NotFound, Refused
+from domogate.services.people import FIRST_OPERATOR_PATH, DeadLink, check_email
+from domogate.services.refusals import Conflict, Invalid, NotFound, Refused
 
 _PATH = FIRST_OPERATOR_PATH.partition("?")[0]
 
@@ -38,7 +37,9 @@ class FirstOperatorPages(SetPasswordPages):
             return self._dead(request, why)
         if not is_own_form(form, visit_token(request)):
             return self._page(request, token, email, {"": "login.stale"})
-        if not is_email(email):
+        try:
+            check_email(email)
+        except Invalid:
             return self._page(request, token, email, {"email": "email.problem_format"})
         flaw = find_flaw(password, form.get("repeated"), email)
         if flaw is not None:

@@ -19,6 +19,7 @@ from domogate.auth.pages.context import LOGIN_PATH, PageContext, PageGroup
 from domogate.auth.routing import route_by_method
 from domogate.common.log import get_logger
 from domogate.domain.ids import Id
+from domogate.domain.login_names import is_login_name_email, read_login
 from domogate.services.audit import NOBODY, AuditAction, AuditResult, user_ref
 from domogate.services.people import Actor
 from domogate.services.refusals import MailFailed, NotFound
@@ -66,12 +67,12 @@ class ForgottenPasswordPages(PageGroup):
         return response
 
     async def _send_link(self, email: str, address: str) -> None:
-        user = await self._context.store.find_user_by_email(email)
+        user = await self._context.store.find_user_by_email(read_login(email))
         if user is None:
             self._context.sessions.note(AuditAction.LINK_ISSUED, NOBODY, "unknown user", AuditResult.WRONG, address)
             return
-        if not user.active:
-            # The link of the invitation sets the first password; this page does not.
+        if not user.active or is_login_name_email(user.email):
+            # The link of the invitation sets the first password; this page does not. A login name has no mailbox.
             self._context.sessions.note(AuditAction.LINK_ISSUED, NOBODY, user_ref(user.id), AuditResult.REFUSED, address)
             return
         async with self._mailing:

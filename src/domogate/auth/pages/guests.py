@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from domogate.auth.pages.browser import LONGEST_EMAIL, Form
 from domogate.auth.pages.context import ACCOUNT_PATH
+from domogate.auth.pages.guest_links import describe_link
 from domogate.auth.pages.language import Language
 from domogate.auth.pages.limits_form import (
     WrongPeriod,
@@ -17,21 +18,19 @@ from domogate.auth.pages.limits_form import (
     print_zone,
     read_limits,
 )
-from domogate.auth.pages.logged_in import FormRefused, LoggedInPages, Visit, done
+from domogate.auth.pages.logged_in import FormRefused, Visit
+from domogate.auth.pages.owner_pages import PEOPLE_PATH, OwnerPages, done_at, path_of
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import route_by_method
 from domogate.common.times import find_time_zone
 from domogate.domain.formats import email_key
-from domogate.domain.ids import DASHED_UUID
 from domogate.domain.plants import Invitation, Member, Plant, Topology
 from domogate.ports import StoredPlant
 from domogate.services.people import InvitedAs, TooOften
 from domogate.services.refusals import Conflict, Forbidden, Invalid, MailFailed, Refused
-from domogate.services.rights.access import may_invite
 
-PEOPLE_PATH = f"{ACCOUNT_PATH}/plants/people"
 LIMITS_PATH = f"{PEOPLE_PATH}/limits"
-NOTICES = frozenset(("member", "mailed", "invited", "unsent", "changed", "withdrawn"))
+NOTICES = frozenset(("member", "mailed", "invited", "unsent", "changed", "withdrawn", "link_withdrawn"))
 
 
 class PersonRow(msgspec.Struct, frozen=True):
@@ -42,7 +41,7 @@ class PersonRow(msgspec.Struct, frozen=True):
     limits: str
 
 
-class PeoplePages(LoggedInPages):
+class PeoplePages(OwnerPages):
     """/auth/account/plants/people"""
 
     def routes(self) -> list[Route]:
@@ -54,7 +53,7 @@ class PeoplePages(LoggedInPages):
 
     async def show(self, visit: Visit, _refused: FormRefused | None) -> Response:
         plant = await self._find_own(visit)
-        return see_other(ACCOUNT_PATH) if plant is None else self._page(visit, plant)
+        return see_other(ACCOUNT_PATH) if plant is None else await self._page(visit, plant)
 
     async def invite(self, visit: Visit) -> Response:
         plant = await self._find_posted(visit)
@@ -69,7 +68,7 @@ class PeoplePages(LoggedInPages):
                 user_id=visit.user.id,
             )
         except MailFailed:
-            return _done(plant, "unsent")
+            return done_at(plant, "unsent")
         except WrongPeriod as wrong:
             refused = FormRefused(400, wrong.problems)
         except TooOften as often:
@@ -82,9 +81,9 @@ class PeoplePages(LoggedInPages):
             refused = FormRefused(403, {"email": "guests.problem_many"})
         else:
             if outcome is InvitedAs.MEMBER:
-                return _done(plant, "member")
-            return _done(plant, "mailed" if self._context.mails_links else "invited")
-        return self._page(visit, plant, refused)
+                return done_at(plant, "member")
+            return done_at(plant, "mailed" if self._context.mails_links else "invited")
+        return await self._page(visit, plant, refused)
 
     async def show_limits(self, visit: Visit, _refused: FormRefused | None) -> Response:
         plant = await self._find_own(visit)
@@ -92,14 +91,14 @@ class PeoplePages(LoggedInPages):
             return see_other(ACCOUNT_PATH)
         guest = _find_in(plant.plant, visit.get("email"))
         if guest is None:
-            return see_other(_path_of(plant))
+            return see_other(path_of(plant))
         return self._limits_page(visit, plant, guest, fill_form(guest.limits, find_time_zone(plant.plant.time_zone)))
 
     async def change_limits(self, visit: Visit) -> Response:
         plant = await self._find_posted(visit)
         guest = _find_in(plant.plant, visit.form.get("email"))
         if guest is None:
-            return see_other(_path_of(plant))  # The person left at the same time: show the current state.
+            return see_other(path_of(plant))  # The person left at the same time: show the current state.
         places, now = list_places(plant.topology, guest.limits), self._context.clock.now()
         try:
             limits = read_limits(visit.form, places, now, find_time_zone(plant.plant.time_zone), guest.limits)
@@ -111,8 +110,8 @@ class PeoplePages(LoggedInPages):
         except TooOften as often:
             return self._limits_page(visit, plant, guest, visit.form, FormRefused(429, wait=math.ceil(often.wait)))
         except Refused:
-            return see_other(_path_of(plant))
-        return _done(plant, "changed")
+            return see_other(path_of(plant))
+        return done_at(plant, "changed")
 
     async def withdraw(self, visit: Visit) -> Response:
         plant = await self._find_posted(visit)
@@ -121,23 +120,12 @@ class PeoplePages(LoggedInPages):
                 plant.plant.id, visit.form.get("email"), address=visit.address, user_id=visit.user.id
             )
         except Refused:
-            return see_other(_path_of(plant))  # The person left at the same time: show the current state.
-        return _done(plant, "withdrawn")
+            return see_other(path_of(plant))  # The person left at the same time: show the current state.
+        return done_at(plant, "withdrawn")
 
-    async def _find_own(self, visit: Visit) -> StoredPlant | None:
-        """Return the home that the request names. Return None if the person does not own this home."""
-        plant_id = DASHED_UUID.parse_id(visit.get("plant"))
-        stored = None if plant_id is None else await self._context.store.find_plant(plant_id)
-        return stored if stored is not None and may_invite(visit.user, stored.plant) else None
-
-    async def _find_posted(self, visit: Visit) -> StoredPlant:
-        plant = await self._find_own(visit)
-        if plant is None:
-            raise FormRefused(403)
-        return plant
-
-    def _page(self, visit: Visit, stored: StoredPlant, refused: FormRefused | None = None) -> Response:
+    async def _page(self, visit: Visit, stored: StoredPlant, refused: FormRefused | None = None) -> Response:
         language, plant = self._language_of(visit), stored.plant
+        links = await self._context.people.list_invitation_links(plant.id, user_id=visit.user.id)
         return self._render(
             visit,
             "people.html",
@@ -145,6 +133,7 @@ class PeoplePages(LoggedInPages):
             language=language,
             plant=plant,
             people=_rows(language, plant, stored.topology),
+            links=[describe_link(language, link, stored) for link in links],
             places=list_places(stored.topology),
             sent=visit.form,
             notice=visit.notice_of(NOTICES),
@@ -160,7 +149,7 @@ class PeoplePages(LoggedInPages):
             refused,
             plant=stored.plant,
             guest=guest,
-            back=_path_of(stored),
+            back=path_of(stored),
             places=list_places(stored.topology, guest.limits),
             sent=sent,
             zone=print_zone(stored.plant, self._context.clock.now()),
@@ -180,11 +169,3 @@ def _find_in(plant: Plant, email: str) -> Member | Invitation | None:
     key = email_key(email[:LONGEST_EMAIL])
     people: list[Member | Invitation] = [*plant.allowed, *plant.invited]
     return next((one for one in people if email_key(one.email) == key), None)
-
-
-def _path_of(plant: StoredPlant) -> str:
-    return f"{PEOPLE_PATH}?plant={plant.plant.id}"
-
-
-def _done(plant: StoredPlant, what: str) -> Response:
-    return done(what, _path_of(plant))

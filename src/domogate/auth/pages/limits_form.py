@@ -90,9 +90,9 @@ def describe_limits(language: Language, limits: Limits | None, topology: Topolog
     names = _names(topology)
     parts = [", ".join(dict.fromkeys(names.get(one, _DELETED) for _, one in _places_of(limits)))]
     if limits.valid_from is not None:
-        parts.append(language.say("guests.from", time=_print_time(limits.valid_from, zone)))
+        parts.append(language.say("guests.from", time=print_time(limits.valid_from, zone)))
     if limits.valid_until is not None:
-        parts.append(language.say("guests.until", time=_print_time(limits.valid_until, zone)))
+        parts.append(language.say("guests.until", time=print_time(limits.valid_until, zone)))
     return " · ".join(filter(None, parts))
 
 
@@ -130,5 +130,5 @@ def _print_field(at: float | None, zone: Zone) -> str:
     return "" if at is None else datetime.fromtimestamp(at, zone).strftime(_TIME)
 
 
-def _print_time(at: float, zone: Zone) -> str:
+def print_time(at: float, zone: Zone) -> str:
     return _print_field(at, zone).replace("T", " ")

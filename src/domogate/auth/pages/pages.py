@@ -16,7 +16,9 @@ from domogate.auth.pages.deletion import DeletionPages
 from domogate.auth.pages.email import EmailPages
 from domogate.auth.pages.first_operator import FirstOperatorPages
 from domogate.auth.pages.forgotten_password import ForgottenPasswordPages
+from domogate.auth.pages.guest_links import GuestLinkPages
 from domogate.auth.pages.guests import PeoplePages
+from domogate.auth.pages.invitation import InvitationPages
 from domogate.auth.pages.login import LoginPages
 from domogate.auth.pages.passkeys import PasskeyPages
 from domogate.auth.pages.password import PasswordPages
@@ -80,8 +82,10 @@ class Pages:
 
     def routes(self) -> list[Route]:
         kinds = (
-            *(LoginPages, ForgottenPasswordPages, AccountPages, PeoplePages, PasswordPages, SecondFactorPages),
+            *(LoginPages, ForgottenPasswordPages, AccountPages, PeoplePages, GuestLinkPages, InvitationPages),
             *(
+                PasswordPages,
+                SecondFactorPages,
                 PasskeyPages,
                 RecoveryCodePages,
                 PasswordLinkPages,

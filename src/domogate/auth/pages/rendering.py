@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from domogate.auth.pages.language import Language
+from domogate.domain.login_names import print_email
 
 STYLE_PATH = "/auth/pages/style.css"
 SCRIPT_PATH = "/auth/pages/passkeys.js"
@@ -56,6 +57,7 @@ def compile_templates() -> dict[str, jinja2.Template]:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.filters["login"] = print_email
     return {name: environment.get_template(name) for name in sources}
 
 

@@ -12,6 +12,7 @@ from domogate.ports.stores.devices import FaultStore, OrderStore, ReadingStore, 
 from domogate.ports.stores.estate import EstateStore
 from domogate.ports.stores.feed import FeedStore
 from domogate.ports.stores.figures import FigureStore
+from domogate.ports.stores.invitation_links import InvitationLinkStore
 from domogate.ports.stores.keys import SigningKeyStore, SubscriptionStore
 from domogate.ports.stores.people import ClientStore, ExternalAccountStore, OperatorStore, PasskeyStore, PeopleStore
 from domogate.ports.stores.plants import FavouriteStore, MemberStore, PlantEditStore, PlantStore
@@ -31,6 +32,7 @@ class Store(
     PlantEditStore,
     ModuleSearchStore,
     MemberStore,
+    InvitationLinkStore,
     FavouriteStore,
     StateStore,
     ReadingStore,

@@ -6,6 +6,7 @@
 from domogate.services.people.actors import COMMAND_LINE, Actor
 from domogate.services.people.clients import Clients
 from domogate.services.people.first_operator import FIRST_OPERATOR_PATH
+from domogate.services.people.invitation_links import INVITATION_LINK_PATH, OpenedInvitation
 from domogate.services.people.links import EMAIL_LINK_PATH, LINK_PATH, DeadLink, IssuedLink
 from domogate.services.people.login_throttle import LoginThrottle
 from domogate.services.people.logins import (
@@ -18,9 +19,10 @@ from domogate.services.people.logins import (
     SecondFactorNeeded,
     form_token_of,
 )
+from domogate.services.people.owners import TooOften
 from domogate.services.people.passkeys import Passkeys
-from domogate.services.people.people import Invited, InvitedAs, People, TooOften
-from domogate.services.people.rules import check_email, check_language, check_name, check_password
+from domogate.services.people.people import Invited, InvitedAs, People
+from domogate.services.people.rules import check_email, check_language, check_login_name, check_name, check_password
 from domogate.services.people.second_factor import SecondFactor, is_secret
 from domogate.services.people.sessions import Sessions
 
@@ -28,6 +30,7 @@ __all__ = [
     "COMMAND_LINE",
     "EMAIL_LINK_PATH",
     "FIRST_OPERATOR_PATH",
+    "INVITATION_LINK_PATH",
     "LINK_PATH",
     "Actor",
     "Clients",
@@ -41,6 +44,7 @@ __all__ = [
     "LoginFailed",
     "LoginThrottle",
     "LoginThrottled",
+    "OpenedInvitation",
     "Passkeys",
     "PendingLogin",
     "People",
@@ -50,6 +54,7 @@ __all__ = [
     "TooOften",
     "check_email",
     "check_language",
+    "check_login_name",
     "check_name",
     "check_password",
     "form_token_of",

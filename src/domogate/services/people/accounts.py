@@ -4,7 +4,6 @@ Operators do not set passwords: users set their own passwords through one-time l
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 import msgspec
 
@@ -12,47 +11,18 @@ from domogate.domain.authorization import LinkPurpose
 from domogate.domain.formats import email_key
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Standing, User
-from domogate.ports import (
-    Clock,
-    ExternalAccountStore,
-    GrantStore,
-    Hasher,
-    LastOperator,
-    Mail,
-    MailKind,
-    MemberStore,
-    OperatorStore,
-    PasskeyStore,
-    PeopleStore,
-    PlantStore,
-    SessionStore,
-)
+from domogate.ports import Clock, Hasher, LastOperator, Mail, MailKind
 from domogate.services.audit import GATEWAY, AuditAction, AuditLog, AuditResult, user_ref
 from domogate.services.people.actors import COMMAND_LINE, Actor, build_note, yes_or_no
-from domogate.services.people.clients import RegistrationStore
 from domogate.services.people.links import DeadLink, IssuedLink, OneTimeLinks
 from domogate.services.people.mails import mail_to
 from domogate.services.people.rules import check_email, check_language, check_name, check_password
+from domogate.services.people.store import PeopleServiceStore
 from domogate.services.refusals import Conflict, Invalid, NotFound, Reason
 
 _WITHOUT_PASSWORD_DUE = {Standing.PASSWORD_EXPIRED: Standing.GOOD, Standing.BOTH_EXPIRED: Standing.TERMS_EXPIRED}
 _WITHOUT_TERMS_DUE = {Standing.TERMS_EXPIRED: Standing.GOOD, Standing.BOTH_EXPIRED: Standing.PASSWORD_EXPIRED}
 LINK_IS_DEAD = "This link has been used or is too old. Ask for a new one."
-
-
-class PeopleServiceStore(
-    PeopleStore,
-    OperatorStore,
-    ExternalAccountStore,
-    PasskeyStore,
-    GrantStore,
-    SessionStore,
-    PlantStore,
-    MemberStore,
-    RegistrationStore,
-    Protocol,
-):
-    """The parts of the store that `People` uses."""
 
 
 class Accounts:

@@ -6,43 +6,25 @@ from functools import cached_property, partial
 
 import msgspec
 
-from domogate.common.window_limiter import WindowLimiter
 from domogate.domain.authorization import LinkPurpose
 from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
 from domogate.domain.plants import Member, Plant, PlantStatus
-from domogate.ports import MailKind, StoredPlant
+from domogate.ports import MailKind
 from domogate.services.audit import AuditAction, user_ref
 from domogate.services.people.actors import COMMAND_LINE, Actor, yes_or_no
 from domogate.services.people.clients import Clients
 from domogate.services.people.email_changes import EmailChanges
 from domogate.services.people.first_operator import FirstOperator
 from domogate.services.people.guests import check_limits
+from domogate.services.people.invitation_links import InvitationLinks
 from domogate.services.people.links import IssuedLink, report_failure
 from domogate.services.people.mails import mail_to
+from domogate.services.people.owners import plant_ref
 from domogate.services.people.rules import check_email
-from domogate.services.refusals import Conflict, Forbidden, NotFound, Reason, Refused
-from domogate.services.rights.access import may_invite, may_remove
-
-OWNER_INVITATIONS, OWNER_CHANGES, OWNER_SPAN = 20, 100, 3600.0
-"""The number of invitations and of changes of limits that an owner may make in `OWNER_SPAN` seconds.
-
-An invitation can send a mail. A change adds an entry to the audit log.
-"""
-MOST_PEOPLE = 200
-"""If a plant has this number of members and invitations, its owner cannot invite more people."""
-
-
-class TooOften(Refused):
-    """The owner has made too many invitations or changes, so the present request was refused.
-
-    The owner can try again after `wait` seconds.
-    """
-
-    def __init__(self, wait: float) -> None:
-        super().__init__("Too many invitations or changes were made; try again later.")
-        self.wait = wait
+from domogate.services.refusals import Conflict, Forbidden, NotFound, Reason
+from domogate.services.rights.access import may_remove
 
 
 class InvitedAs(StrEnum):
@@ -59,22 +41,12 @@ class Invited(msgspec.Struct, frozen=True):
     link: IssuedLink | None = None
 
 
-class People(EmailChanges, FirstOperator):
+class People(InvitationLinks, EmailChanges, FirstOperator):
     """Changes users and members of plants. `clients` changes client applications. `by` is the actor for the audit log."""
 
     @cached_property
     def clients(self) -> Clients:
         return Clients(self._store, self.note)
-
-    async def get_plant(self, plant_id: Id) -> Plant:
-        """Return the plant, also if it is removed. Raises NotFound."""
-        return (await self._get_stored(plant_id)).plant
-
-    async def _get_stored(self, plant_id: Id) -> StoredPlant:
-        found = await self._store.find_plant(plant_id)
-        if found is None:
-            raise NotFound(f"There is no plant {plant_id}.")
-        return found
 
     async def invite(
         self,
@@ -191,14 +163,6 @@ class People(EmailChanges, FirstOperator):
         else:
             await self.withdraw_invitation(plant_id, email, by=by)
 
-    @cached_property
-    def _invitation_limiter(self) -> WindowLimiter:
-        return WindowLimiter(OWNER_INVITATIONS, OWNER_SPAN)
-
-    @cached_property
-    def _change_limiter(self) -> WindowLimiter:
-        return WindowLimiter(OWNER_CHANGES, OWNER_SPAN)
-
     async def invite_by_owner(
         self, plant_id: Id, email: str, limits: Limits | None, *, mails_links: bool, address: str = "", user_id: Id
     ) -> InvitedAs:
@@ -206,11 +170,7 @@ class People(EmailChanges, FirstOperator):
 
         Raises Forbidden, TooOften, Invalid, Conflict, MailFailed.
         """
-        plant = await self._check_owner(plant_id, user_id)
-        self._check_rate(self._invitation_limiter, user_id)
-        if len(plant.allowed) + len(plant.invited) >= MOST_PEOPLE:
-            raise Forbidden(f"A plant can have at most {MOST_PEOPLE} people; withdraw some first.", Reason.TOO_MANY_PEOPLE)
-        self._invitation_limiter.count(user_id, self._clock.now())
+        await self._check_invitation(plant_id, user_id)
         by = Actor(user_id, address)
         return (await self.invite(plant_id, email, limits=limits, link=mails_links, by=by)).outcome
 
@@ -221,20 +181,10 @@ class People(EmailChanges, FirstOperator):
         self._change_limiter.count(user_id, self._clock.now())
         await self.limit(plant_id, email, limits, by=Actor(user_id, address))
 
-    def _check_rate(self, limiter: WindowLimiter, user_id: Id) -> None:
-        if wait := limiter.wait(user_id, self._clock.now()):
-            raise TooOften(wait)
-
     async def withdraw_by_owner(self, plant_id: Id, email: str, *, address: str = "", user_id: Id) -> None:
         """Withdraw a guest or an invitation. Raises Forbidden, NotFound, Conflict."""
         await self._check_owner(plant_id, user_id)
         await self.withdraw(plant_id, email, by=Actor(user_id, address))
-
-    async def _check_owner(self, plant_id: Id, user_id: Id) -> Plant:
-        plant = await self.get_plant(plant_id)
-        if not may_invite(await self._store.find_user(user_id), plant):
-            raise Forbidden("Only the plant's owner may do this.")
-        return plant
 
     async def leave_plant(self, plant_id: Id, user_id: Id, *, address: str = "") -> None:
         """End the membership of an allowed user. The owner cannot leave the plant."""
@@ -268,8 +218,3 @@ def _find_member(plant: Plant, email: str) -> Member | None:
     """Return the owner or the allowed user with this e-mail."""
     key = email_key(email)
     return next((member for member in (plant.owner, *plant.allowed) if email_key(member.email) == key), None)
-
-
-def plant_ref(plant_id: Id) -> str:
-    """Return the reference to a plant for an audit entry."""
-    return f"plant:{plant_id}"

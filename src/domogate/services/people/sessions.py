@@ -1,6 +1,7 @@
 """Logins: the password, and the second factor if the person has one or the gateway requires one."""
 
 from domogate.domain.attempts import Attempt
+from domogate.domain.login_names import read_login
 from domogate.domain.passkeys import PasskeyUse
 from domogate.domain.people import User
 from domogate.services.audit import AuditAction, AuditResult
@@ -29,6 +30,8 @@ class Sessions(SecondFactorChanges):
     ) -> LoginComplete | SecondFactorNeeded | LoginFailed | LoginThrottled:
         """Check the password and then, if the person has a second factor, the code `otp`.
 
+        `email` is an e-mail address or a login name.
+
         The result is SecondFactorNeeded if there is no code, or if the person must first set up a second factor.
 
         `replaces` is the cookie that the browser already has. Its session ends when the login succeeds.
@@ -36,7 +39,7 @@ class Sessions(SecondFactorChanges):
         with self._throttles.queue.enter(address) as has_place:
             if not has_place:
                 return self.refuse_for_now(_WAIT_FOR_A_PLACE, address, AuditAction.LOGIN)
-            return await self._log_in(email.strip(), password, otp, address, agent, replaces)
+            return await self._log_in(read_login(email.strip()), password, otp, address, agent, replaces)
 
     async def _log_in(
         self, email: str, password: str, otp: str | None, address: str, agent: str, replaces: str | None

@@ -47,6 +47,20 @@ invitations = table(
     *indexes("email_key"),
 )
 
+# Links with which a person joins the plant. `user_id` is the owner who made the link.
+invitation_links = table(
+    "invitation_links",
+    col.key("id"),
+    *col.strings("token_hash"),
+    col.reference("plant_id", "plants.id", cascade=True),
+    col.reference("user_id", "users.id", cascade=True),
+    *col.strings("note"),
+    *col.doubles("created_at", "expires_at"),
+    *col.optional_texts("limits"),
+    Index(None, "token_hash", unique=True),
+    *indexes("plant_id", "user_id", "expires_at"),
+)
+
 floors = table(
     "floors",
     col.key("id"),

@@ -1,0 +1,36 @@
+"""Links with which a person joins a plant."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from domogate.domain.ids import Id
+from domogate.domain.invitation_links import InvitationLink, JoinOutcome
+from domogate.domain.people import User
+
+
+class InvitationLinkStore(Protocol):
+    """Invitation links. A link works until `expires_at`, while its plant is active and its maker owns the plant."""
+
+    async def add_invitation_link(self, link: InvitationLink, most: int) -> bool:
+        """Add the link. Return False if the plant has `most` links that work."""
+        ...
+
+    async def find_invitation_link(self, token_hash: str, now: float) -> InvitationLink | None:
+        """Return the link, if it works."""
+        ...
+
+    async def list_invitation_links(self, plant_id: Id, now: float) -> Sequence[InvitationLink]:
+        """Return the links of the plant that work. The newest link is first."""
+        ...
+
+    async def withdraw_invitation_link(self, plant_id: Id, link_id: Id) -> bool:
+        """Delete the link. Return False if the plant has no such link."""
+        ...
+
+    async def join_by_link(self, token_hash: str, person: User | Id, now: float) -> JoinOutcome:
+        """Consume the link and make the person a member of its plant, in one transaction.
+
+        `person` is a new user, who is added, or the id of an existing user. If the person is a guest whose period has ended,
+        the limits of the link replace the limits of the guest. Exactly one of several concurrent callers succeeds.
+        """
+        ...

@@ -1,0 +1,26 @@
+"""Links with which a person joins a plant."""
+
+import sqlalchemy as sa
+from alembic import op
+
+from domogate.stores import columns as col
+
+revision = "0028"
+down_revision = "0027"
+
+
+def upgrade() -> None:
+    op.create_table(
+        "invitation_links",
+        col.key("id"),
+        *col.strings("token_hash"),
+        col.reference("plant_id", "plants.id", cascade=True),
+        col.reference("user_id", "users.id", cascade=True),
+        *col.strings("note"),
+        *col.doubles("created_at", "expires_at"),
+        *col.optional_texts("limits"),
+        sa.Index("ix_invitation_links_token_hash", "token_hash", unique=True),
+        sa.Index("ix_invitation_links_plant_id", "plant_id"),
+        sa.Index("ix_invitation_links_user_id", "user_id"),
+        sa.Index("ix_invitation_links_expires_at", "expires_at"),
+    )
