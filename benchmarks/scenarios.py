@@ -166,9 +166,16 @@ async def growth() -> AsyncIterator[Row]:
             yield at_most("memory with 100,000 modules in 1,000 plants stored", resident_megabytes(many.pid), 400, " MB")
         with running("gateway", data=large, world_modules=1, simulator_awake_plants=1) as cold:
             spread = [request("GET", light_path(plant, 0), cold.headers()) for plant in range(1_000)]
-            load = await measure(cold, spread, total=1_000, connections=8)
-            cost = load.cpu_seconds / load.requests
-            yield Row("E8 on a plant of 100 modules that is not cached", f"{cost * 1000:.2f} ms CPU")
+            first = await measure(cold, spread, total=1_000, connections=8)
+            # The first reads asked the devices. So the states are fresh now, but the plants are not held.
+            second = await measure(cold, spread, total=3_000, connections=8)
+            cost = second.cpu_seconds / second.requests * 1000
+            yield at_most("E8 on a plant of 100 modules that is not held", cost, 3, " ms CPU")
+            cost = first.cpu_seconds / first.requests * 1000
+            yield Row(
+                "E8 on a plant of 100 modules that is not held, if the simulator must be attached and asked",
+                f"{cost:.2f} ms CPU",
+            )
 
 
 async def demo_memory() -> AsyncIterator[Row]:

@@ -14,7 +14,6 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from domogate.domain.events import Change
-from domogate.domain.ids import Id
 from domogate.stores.codec import decode_event
 from domogate.stores.tables import changes
 
@@ -62,18 +61,12 @@ def _print_oldest(_element: FunctionElement[int], compiler: SQLCompiler, **optio
 
 
 _COMPLETE = select(CompleteCursor())
-_COMPLETE_OF = select(CompleteCursorOf(bindparam("plant_id")))
 _SPAN = select(OldestCursor(), _MAX)
 
 
 def complete_cursor(connection: Connection) -> int:
     """Return the cursor up to which this snapshot has every change."""
     return connection.execute(_COMPLETE).scalar() or 0
-
-
-def complete_cursor_of(connection: Connection, plant_id: Id) -> int:
-    """Return the cursor up to which this snapshot has every change of the plant."""
-    return connection.execute(_COMPLETE_OF, {"plant_id": plant_id}).scalar() or 0
 
 
 def feed_span(connection: Connection) -> tuple[int, int]:

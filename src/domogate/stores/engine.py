@@ -65,10 +65,7 @@ _limit = _Limit()
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Inside this context, a statement of this thread may take this number of seconds.
-
-    After this time the statement fails, if the database can stop it.
-    """
+    """In this context, a statement of this thread fails after this number of seconds, if the database can stop it."""
     before = _limit.until
     _limit.until = time.monotonic() + seconds
     try:
@@ -195,6 +192,10 @@ class Database(ABC):
     @abstractmethod
     def insert(self, table: Table) -> Any:
         """Return an INSERT that supports ON CONFLICT."""
+
+    @abstractmethod
+    def insert_rows(self, connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Insert many new rows. The values of each row have the order of the columns."""
 
     @abstractmethod
     def is_listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:

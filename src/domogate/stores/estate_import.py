@@ -32,7 +32,7 @@ from domogate.stores.estate_people import (
 from domogate.stores.keys import remove_subscriptions
 from domogate.stores.members import list_plants_of_user, people_of, take_up_invitations
 from domogate.stores.people import remove_users
-from domogate.stores.reconcile import Difference, RowValues, collect, compare, insert_rows, remove, values_of, write
+from domogate.stores.reconcile import Difference, RowValues, collect, compare, remove, values_of, write
 from domogate.stores.recorder import state_to_json
 from domogate.stores.rows import module_to_values, plant_to_row
 from domogate.stores.tables import ambients, floors, injections, modules, plants, series, spare_parts, states
@@ -212,7 +212,7 @@ def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowVal
             else:
                 continue
             changed_plants.add(module_rows[given.module_id][PLANT_ID])
-    insert_rows(tx, states, first)
+    tx.database.insert_rows(tx.connection, states, first)
     fill = update(states).where(states.c.module_id == bindparam("of_module")).values(state=bindparam("given"))
     execute_many(tx.connection, fill, filled)
     return changed_plants

@@ -8,7 +8,7 @@ from domogate.common.log import get_logger
 from domogate.stores.engine import Database
 from domogate.stores.presence import ALIVE
 
-HEAD = "0028"
+HEAD = "0029"
 """The newest revision in `migrations/`. A database with this revision is opened without loading Alembic."""
 OLDEST_BESIDE = "0024"
 """Gateways of this revision or a later revision can run at the same time as this version.

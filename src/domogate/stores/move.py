@@ -5,7 +5,7 @@ The copy is one transaction: if it fails, the PostgreSQL database stays empty. T
 
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from sqlalchemy import Connection, Table, func, select, text
@@ -72,7 +72,7 @@ class Move:
         migrate(self._target)
         with self._source.reading.begin() as reading, self._target.writing.begin() as writing:
             self._target.lock(writing)
-            digests = {table.name: _copy(reading, writing, table, copied) for table in _tables()}
+            digests = {table.name: self._copy(reading, writing, table, copied) for table in _tables()}
             for table in _tables():
                 _continue_numbers(writing, table)
             for table in _tables():
@@ -83,6 +83,15 @@ class Move:
                 if (count, digest) != digests[table.name]:
                     raise MoveRefused(f"the table {table.name} differs after the copy; nothing was moved")
         return Moved({name: count for name, (count, _) in digests.items()})
+
+    def _copy(self, reading: Connection, writing: Connection, table: Table, copied: _Progress) -> tuple[int, int]:
+        """Copy all rows. Return their number and their digest."""
+        count, digest = 0, 0
+        for rows in _read(reading, table):
+            self._target.insert_rows(writing, table, rows)
+            count, digest = count + len(rows), _add(digest, rows)
+            copied(len(rows))
+        return count, digest
 
 
 def _tables() -> list[Table]:
@@ -108,20 +117,6 @@ def _read(connection: Connection, table: Table) -> Iterator[list[tuple[Any, ...]
     result = connection.execution_options(yield_per=_CHUNK).execute(select(table))
     for rows in result.partitions():
         yield [tuple(row) for row in rows]
-
-
-def _copy(reading: Connection, writing: Connection, table: Table, copied: _Progress) -> tuple[int, int]:
-    """Copy all rows. Return their number and their digest."""
-    count, digest = 0, 0
-    columns = ", ".join(f'"{column.name}"' for column in table.columns)
-    driver = cast(Any, writing.connection.driver_connection)
-    with driver.cursor() as cursor, cursor.copy(f'COPY "{table.name}" ({columns}) FROM STDIN') as copy:
-        for rows in _read(reading, table):
-            for row in rows:
-                copy.write_row(row)
-            count, digest = count + len(rows), _add(digest, rows)
-            copied(len(rows))
-    return count, digest
 
 
 def _add(digest: int, rows: list[tuple[Any, ...]]) -> int:

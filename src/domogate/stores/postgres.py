@@ -1,6 +1,6 @@
 """A database on a PostgreSQL server."""
 
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -212,6 +212,17 @@ class PostgresDatabase(Database):
     def insert(self, table: Table) -> Any:
         return postgresql.insert(table)
 
+    def insert_rows(self, connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Insert many new rows with COPY, which takes a fraction of the time of INSERT."""
+        if not rows:
+            return
+        columns = ", ".join(f'"{column.name}"' for column in table.columns)
+        statement = f'COPY "{table.name}" ({columns}) FROM STDIN'
+        driver: Any = connection.connection.driver_connection
+        with driver.cursor() as cursor, cursor.copy(statement) as copy:
+            for row in rows:
+                copy.write_row(row)
+
     def is_listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
         return column == any_(bindparam(name, type_=postgresql.ARRAY(String)))
 
@@ -225,7 +236,7 @@ def _lock_shared(locks: frozenset[WriteLock]) -> TextClause:
 
 def _code_of(error: Exception) -> str | None:
     """Return the code of the server for this error."""
-    code: str | None = getattr(error.orig, "sqlstate", None) if isinstance(error, DBAPIError) else None
+    code: str | None = getattr(error.orig if isinstance(error, DBAPIError) else error, "sqlstate", None)
     return code
 
 

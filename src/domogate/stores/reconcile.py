@@ -1,12 +1,12 @@
 """Compares a table with its wanted content, and writes only the difference."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from operator import itemgetter
 from typing import Any
 
 import msgspec
-from sqlalchemy import Insert, Row, Table, bindparam, delete, insert, select
+from sqlalchemy import Row, Table, bindparam, delete, select
 
 from domogate.stores.engine import Transaction, chunked
 
@@ -80,27 +80,10 @@ def _read_some(tx: Transaction, table: Table, keys: Iterable[Any]) -> Iterator[R
 
 
 def write(tx: Transaction, table: Table, difference: Difference) -> None:
-    insert_rows(tx, table, difference.added)
-    _write_rows(tx, table, tx.upsert(table), [new for _, new in difference.updated])
-
-
-def insert_rows(tx: Transaction, table: Table, rows: Sequence[RowValues]) -> None:
-    """Insert new rows. The table must not yet have rows with these keys.
-
-    An insert is faster than an upsert in a table with foreign keys.
-    """
-    _write_rows(tx, table, _insert(table), rows)
-
-
-@cache
-def _insert(table: Table) -> Insert:
-    return insert(table)
-
-
-def _write_rows(tx: Transaction, table: Table, statement: Insert, rows: Sequence[RowValues]) -> None:
-    bulk = tx.database.bulk(statement)
-    for chunk in chunked(rows, _ROWS_A_STATEMENT):
-        bulk.execute_tuples(tx.connection, table.columns.keys(), chunk)
+    # An insert is faster than an upsert in a table with foreign keys.
+    tx.database.insert_rows(tx.connection, table, difference.added)
+    upsert = tx.database.bulk(tx.upsert(table))
+    upsert.execute_tuples(tx.connection, table.columns.keys(), [new for _, new in difference.updated])
 
 
 def remove(tx: Transaction, table: Table, difference: Difference) -> None:

@@ -32,6 +32,12 @@ from domogate.stores.codec import (
     to_json_or_none,
     to_row,
 )
+from domogate.stores.tables import modules
+
+MODULE_COLUMNS = [modules.c[name] for name in Module.__struct_fields__]
+"""The columns that make a module, in the order of its fields. Rows are read by position, because names take more time."""
+_WIDTH = len(MODULE_COLUMNS)
+_KINDS = {kind.value: kind for kind in DeviceKind}
 
 People = tuple[Member, tuple[Member, ...], tuple[Invitation, ...]]
 """The owner, the allowed users and the invited people."""
@@ -105,14 +111,23 @@ def module_to_values(module: Module, plant_id: Id, ambient_id: Id | None, positi
 
 
 def module_from_row(row: Row[Any]) -> Module:
-    return from_row(
-        Module,
-        row,
-        kind=DeviceKind(row.kind),
-        metrics=None if row.metrics is None else decode_metrics(row.metrics),
-        capabilities=None if row.capabilities is None else decode_capabilities(row.capabilities),
-        detail=None if row.detail is None else decode_detail(row.detail),
-        options={} if row.options == "{}" else decode_options(row.options),
+    """Make the module of a row that begins with MODULE_COLUMNS."""
+    module_id, internal_id, name, kind, driver, kind_of_type, hw_type, device_type, *encoded, controller_id = row[:_WIDTH]
+    metrics, capabilities, detail, options = encoded
+    return Module(
+        module_id,
+        internal_id,
+        name,
+        _KINDS[kind],
+        driver,
+        kind_of_type,
+        hw_type,
+        device_type,
+        None if metrics is None else decode_metrics(metrics),
+        None if capabilities is None else decode_capabilities(capabilities),
+        None if detail is None else decode_detail(detail),
+        {} if options == "{}" else decode_options(options),
+        controller_id,
     )
 
 

@@ -3,11 +3,26 @@
 import os
 import sqlite3
 import time
+from collections.abc import Sequence
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from sqlalchemy import JSON, ColumnElement, Connection, Engine, Table, bindparam, create_engine, event, func, select
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    Connection,
+    Engine,
+    Insert,
+    Table,
+    bindparam,
+    create_engine,
+    event,
+    func,
+    insert,
+    select,
+)
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
@@ -20,7 +35,8 @@ from domogate.stores.inspection import explain_damage
 
 _BUSY_SECONDS = 30.0
 _STEPS_BETWEEN_CHECKS = 100_000
-_WRITER_CACHE_KIB = 8 * 1024
+_WRITER_CACHE_KIB = 32 * 1024
+"""With a million modules, a part of an import changes many pages. With a smaller cache they are read and written twice."""
 _WRITER_BUSY_SECONDS = 1.0
 """The seconds that SQLite waits for a lock of another process.
 
@@ -122,9 +138,17 @@ class SqliteDatabase(Database):
     def insert(self, table: Table) -> Any:
         return sqlite.insert(table)
 
+    def insert_rows(self, connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+        self.bulk(_insert(table)).execute_tuples(connection, table.columns.keys(), rows)
+
     def is_listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
         listed = func.json_each(bindparam(name, type_=JSON)).table_valued("value")
         return column.in_(select(listed.c.value))
+
+
+@cache
+def _insert(table: Table) -> Insert:
+    return insert(table)
 
 
 def _driver_of(connection: Connection) -> sqlite3.Connection:

@@ -98,6 +98,9 @@ modules = table(
     Index(None, "driver", "plant_id"),
     *indexes("ambient_id", "reference"),
 )
+_unnamed = modules.c.driver_named.is_(False)
+# Most databases have no module without a named driver. So this index is empty, and the check at each start takes no time.
+Index("ix_modules_unnamed_driver", modules.c.plant_id, sqlite_where=_unnamed, postgresql_where=_unnamed)
 
 states = table(
     "states",
