@@ -9,9 +9,10 @@ import msgspec
 import pytest
 from sqlalchemy import text
 
-from domogate.services.audit import COMMAND_LINE, AuditAction, AuditLog, user_ref, verify_export
+from domogate.services.audit import COMMAND_LINE, AuditAction, AuditLog, user_ref
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.subject import writes
+from support.audit_export import find_broken_line
 from support.clocks import ManualClock
 from support.stores import ANNA, BRUNO, SMALL
 
@@ -75,7 +76,7 @@ class TestOnADatabase:
         await self.prune(store, 8)
         verification = await log.verify()
         assert (verification.broken, verification.records, verification.removed) == (None, 13, 8)
-        assert verify_export([line async for line in log.export()]) == verification
+        assert find_broken_line([line async for line in log.export()]) is None
         await store.prune_audit(15 + 1)
         verification = await log.verify(last_hash=verification.last_hash)
         assert (verification.broken, verification.records, verification.removed) == (None, 7, 15)

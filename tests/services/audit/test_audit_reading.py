@@ -1,9 +1,7 @@
 """Notes are listed, verified and exported."""
 
 import asyncio
-import hashlib
 import json
-import re
 
 import msgspec
 import pytest
@@ -11,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domogate.domain.audit import GENESIS, AuditEntry
-from domogate.services.audit import COMMAND_LINE, AuditAction, AuditLog, verify_export
+from domogate.services.audit import COMMAND_LINE, AuditAction, AuditLog
+from support.audit_export import find_broken_line
 from support.audit_store import PSEUDONYM, USER, MemoryAuditStore, note
 from support.clocks import ManualClock
 from support.examples import examples
@@ -115,22 +114,8 @@ class TestReading:
         first = json.loads(lines[0])
         assert set(first) == {"number", "entry", "hash"}
         assert first["entry"]["who"] == PSEUDONYM
-        assert verify_export(lines) == await written.verify()
+        assert find_broken_line(lines) is None
         lines[41] = lines[41].replace(b'"42"', b'"43"')
-        broken = verify_export(lines).broken
-        assert broken is not None
-        assert broken.number == 42
+        assert find_broken_line(lines) == 42
         lines[7] = b"no json\n"
-        broken = verify_export(lines).broken
-        assert broken is not None
-        assert broken.number == 8
-
-    async def test_the_chain_of_an_export_is_recomputed_from_its_documentation_alone(self, written: AuditLog) -> None:
-        """As docs/audit.md says: SHA-256 of the previous hash, the number, and the entry exactly as in the line."""
-        previous = "0" * 64
-        async for line in written.export():
-            found = re.fullmatch(rb'{"number":(\d+),"entry":({.*}),"hash":"([0-9a-f]{64})"}\n', line)
-            assert found is not None
-            previous = hashlib.sha256(previous.encode() + found[1] + found[2]).hexdigest()
-            assert found[3].decode() == previous
-        assert previous != "0" * 64, "the export is empty"
+        assert find_broken_line(lines) == 8

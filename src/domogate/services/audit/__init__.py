@@ -2,7 +2,7 @@
 
 from domogate.services.audit.actions import COMMAND_LINE, GATEWAY, GONE, NOBODY, AuditAction, AuditResult
 from domogate.services.audit.log import AuditLog, client_ref, key_ref, note_refusal, user_ref
-from domogate.services.audit.trail import NEWEST, AuditTrail, Broken, Verification, verify_export
+from domogate.services.audit.trail import NEWEST, AuditTrail, Broken, Verification
 
 __all__ = [
     "COMMAND_LINE",
@@ -20,5 +20,4 @@ __all__ = [
     "key_ref",
     "note_refusal",
     "user_ref",
-    "verify_export",
 ]
