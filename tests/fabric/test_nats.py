@@ -17,6 +17,7 @@ from domogate.domain.faults import (
     Internal,
     OrderKeyTaken,
 )
+from domogate.fabric import connection
 from domogate.fabric.connection import NatsAccess
 from domogate.fabric.messages import Refused, decode_answer
 from domogate.ports import NotHeld
@@ -193,6 +194,28 @@ class TestConnection:
                 assert await side.connection.wait_connected(60)
             assert await a.fabric.execute(order_within(60)) == REPORT
             assert len(b.host.orders) == 1, "the order during the loss was sent later"
+        server.stop()
+
+    async def test_after_a_restart_of_nats_an_order_waits_for_a_holder_that_connects_later(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(connection, "_RETURN_SECONDS", 600.0)
+        server = NatsServer(tmp_path)
+        server.start()
+        async with connected(NatsAccess(servers=(server.url,))) as a, connected(NatsAccess(servers=(server.url,))) as b:
+            with pytest.raises(DeviceOffline):
+                await a.fabric.execute(order_within(60))
+            server.stop()
+            while a.connection.is_connected:
+                await asyncio.sleep(0.01)
+            server.start()
+            assert await a.connection.wait_connected(60)
+            waiting = asyncio.create_task(a.fabric.execute(order_within(60)))
+            while a.fabric.asked < 3:
+                assert not waiting.done(), "the order did not wait"
+                await asyncio.sleep(0.01)
+            b.fabric.hold((SHARD,))
+            assert await waiting == REPORT
         server.stop()
 
     async def test_a_gateway_starts_without_a_server_and_finds_it_later(self, tmp_path: Path) -> None:

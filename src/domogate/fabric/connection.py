@@ -7,8 +7,10 @@ late. So the library is configured to keep no messages, and not to connect again
 import asyncio
 import itertools
 import ssl
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from math import inf
 from pathlib import Path
 from random import SystemRandom
 from typing import Any, cast
@@ -33,6 +35,8 @@ _PING_SECONDS, _MISSED_PINGS = 1, 3
 _MOST_WAITING, _MOST_WAITING_BYTES = 65_536, 8 << 20
 """The number and the bytes of the messages of one subscription that may wait for their handler. More messages are lost."""
 _NO_RESPONDERS = "503"
+_RETURN_SECONDS = 5.0
+"""When the NATS servers run again, all gateways are connected again within this time: a pause, and an attempt to connect."""
 
 _jitter = SystemRandom().uniform
 
@@ -103,6 +107,7 @@ class NatsConnection:
         self._lost = asyncio.Event()
         self._connected = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._returned_at = -inf
         self.problem = "the gateway has not connected to NATS yet"
         """The reason why there is no connection. It is empty while there is a connection."""
         self.server = ""
@@ -111,6 +116,11 @@ class NatsConnection:
     @property
     def is_connected(self) -> bool:
         return self._client is not None and self._client.is_connected
+
+    @property
+    def has_just_returned(self) -> bool:
+        """True for some seconds after a lost connection was opened again: other gateways may not be connected yet."""
+        return time.monotonic() - self._returned_at < _RETURN_SECONDS
 
     @property
     def max_payload(self) -> int:
@@ -203,7 +213,7 @@ class NatsConnection:
     # the connection
 
     async def _keep_connected(self, attempted: asyncio.Event) -> None:
-        pause = _FIRST_PAUSE
+        pause, was_lost = _FIRST_PAUSE, False
         for server in itertools.cycle(self._access.servers):
             self._lost.clear()
             try:
@@ -216,8 +226,11 @@ class NatsConnection:
             else:
                 attempted.set()
                 pause = _FIRST_PAUSE
+                if was_lost:
+                    self._returned_at = time.monotonic()
                 await self._lost.wait()
                 self._note_problem(server, "the connection was lost")
+                was_lost = True
                 await self._disconnect()
 
     async def _connect(self, server: str) -> None:

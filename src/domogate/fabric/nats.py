@@ -237,7 +237,7 @@ class NatsFabric:
                 self._not_valid.warn(error)
                 raise Internal(_NOT_VALID) from None
             except (NoRespondersError, NotHeld):
-                if not await self._is_moving(shard):
+                if not self._connection.has_just_returned and not await self._is_moving(shard):
                     raise DeviceOffline(_NOBODY) from None
             await asyncio.sleep(min(pause, max(0.0, deadline - self._clock.now())))
             pause = min(2 * pause, _LONGEST_RETRY)
