@@ -127,6 +127,18 @@ class TestDying:
         assert len(first.driver.dropped) == SHARDS
         assert all(until > asyncio.get_running_loop().time() for _, until, _, _ in leases.leases.values())
 
+    async def test_it_stops_even_if_the_timers_of_the_event_loop_fire_early(
+        self, cluster: TestCluster, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        call_later = loop.call_later
+        monkeypatch.setattr(loop, "call_later", lambda delay, *call, **more: call_later(max(0, delay - 0.005), *call, **more))
+        first = await cluster.start("first")
+        first.link.is_cut = True
+        await asyncio.sleep(5.1)
+        assert len(first.driver.dropped) == SHARDS
+        assert first.messenger.held == set()
+
     async def test_it_drives_again_when_the_database_answers(self, cluster: TestCluster) -> None:
         first = await cluster.start("first")
         first.link.is_cut = True

@@ -25,6 +25,8 @@ from domogate.services.cluster.links import LinkWatch, list_sharing
 
 _log = get_logger(__name__)
 
+_SHORTEST_TIMER = 0.01
+
 
 class LeaseTimes(msgspec.Struct, frozen=True):
     """All times are in seconds. A crashed member is replaced after `lease` plus one `renewal`; this sum must stay below 10 s.
@@ -223,11 +225,16 @@ class Membership:
         self._held.valid_until = sent_at + self._times.lease - self._times.margin
         if self._expiry is not None:
             self._expiry.cancel()
+        self._await_expiry()
+
+    def _await_expiry(self) -> None:
         left = self._held.valid_until - self._monotonic()
-        self._expiry = asyncio.get_running_loop().call_later(max(0.0, left), self._expire)
+        self._expiry = asyncio.get_running_loop().call_later(max(_SHORTEST_TIMER, left), self._expire)
 
     def _expire(self) -> None:
-        if self._held.epochs and not self._held.is_valid:
+        if self._held.is_valid:
+            self._await_expiry()  # A timer of uvloop can fire some milliseconds early.
+        elif self._held.epochs:
             _log.error("the lease could not be renewed in time; this gateway stops driving", shards=len(self._held.epochs))
             self._lose(tuple(self._held.epochs))
 
