@@ -129,7 +129,8 @@ async def durable_commands() -> AsyncIterator[Row]:
         for one_commit_each in (True, False):
             with TemporaryDirectory() as folder:
                 await fill(Path(folder), plants=32, modules=100)
-                with running("gateway", data=folder, one_commit_each=one_commit_each, fsync=fsync) as gateway:
+                how = {"one_commit_each": one_commit_each, "fsync": fsync, "count_commits": True}
+                with running("gateway", data=folder, **how) as gateway:
                     headers = gateway.headers(TokenKind.ACCESS)
                     orders = [
                         request("POST", plugs_path(plant, room), headers, b'{"status":"%s"}' % status)

@@ -58,7 +58,7 @@ class Running(msgspec.Struct, frozen=True):
         }
 
     def commits(self) -> int:
-        """The number of commits so far. The gateway writes it to a file ten times a second."""
+        """The number of commits so far. With `count_commits`, the gateway writes it to a file ten times a second."""
         return int(Path(self.commits_file).read_text())
 
 
@@ -130,6 +130,7 @@ async def _run_gateway(
     fsync: float = 0.0,
     refresh_tokens: int = 0,
     named_drivers: bool = False,
+    count_commits: bool = False,
     **changed: Any,
 ) -> None:
     _BenchStore.shared, _BenchStore.fsync = (1 if one_commit_each else 256), fsync
@@ -144,10 +145,10 @@ async def _run_gateway(
         tokens = await _mint(gateway) | {"refresh_tokens": [await _mint_refresh_token(gateway) for _ in range(refresh_tokens)]}
         running = Running(gateway.settings.port, os.getpid(), commits_file=commits_file, start_cpu=start_cpu, **tokens)
         _write(ready, msgspec.json.encode(running))
-        while True:
+        # Only on demand: while the database commits, the rename of a file can take some milliseconds.
+        while count_commits:
             await asyncio.sleep(0.1)
-            # In a thread: while the database commits, the rename of a file can take some milliseconds.
-            await asyncio.to_thread(_write, commits_file, b"%d" % gateway.store.commits)
+            _write(commits_file, b"%d" % gateway.store.commits)
 
     await serve(settings, tell, named_drivers=named_drivers)
 

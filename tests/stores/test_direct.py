@@ -1,15 +1,21 @@
 """Statements that the database driver executes without SQLAlchemy."""
 
 import asyncio
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import pytest
 from sqlalchemy import bindparam, insert, select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from domogate.stores import SqlStore
+from domogate import stores
+from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.direct import DirectStatement, execute_text
 from domogate.stores.engine import Transaction
+from domogate.stores.migrate import migrate
+from domogate.stores.opening import open_database
 from domogate.stores.subject import writes
 from domogate.stores.tables import used_tickets
 
@@ -30,7 +36,26 @@ def misspell(tx: Transaction) -> None:
     execute_text(tx.connection, "SELEKT 1")
 
 
+def list_direct_statements() -> list[DirectStatement]:
+    """Return the direct statements of all modules of the stores."""
+    modules = [import_module(f"domogate.stores.{module.name}") for module in iter_modules(stores.__path__)]
+    found = {id(value): value for module in modules for value in vars(module).values() if isinstance(value, DirectStatement)}
+    return list(found.values())
+
+
 class TestDirectStatement:
+    async def test_none_walks_through_a_whole_table(self, tmp_path: Path) -> None:
+        """`test_engine.py` checks the other statements, but does not see direct statements."""
+        database = open_database(sqlite_url(tmp_path / "x.db"))
+        migrate(database)
+        with database.writing.begin() as connection:
+            for direct in list_direct_statements():
+                compiled = direct.statement.compile(dialect=connection.dialect)
+                values = tuple("x" for _ in compiled.positiontup or ())
+                plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {compiled}", values).all()
+                assert not [row for row in plan if "SCAN" in row[3]], compiled
+        database.close()
+
     async def test_writes_and_reads_like_sqlalchemy(self, store: SqlStore) -> None:
         await writes(add)(store, "one")
         assert await writes(find)(store, "one") == ({"id": "one", "expires_at": 5.0}, "one")

@@ -53,12 +53,12 @@ def build(
     logout = LogoutEndpoint(authorization=authorization, sessions=sessions, pages=pages, issuer=issuer, max_body=max_body)
     app = Starlette(
         routes=[
+            # The most frequent requests come first. Some clients add a slash at the end.
+            Route(f"{PREFIX}/token", tokens.token, methods=["POST"]),
+            Route(f"{PREFIX}/token/", tokens.token, methods=["POST"]),
             Route(f"{PREFIX}/jwks", serve_jwks, methods=["GET"]),
             *discovery.routes(PREFIX),
             route_by_method(f"{PREFIX}/authorize", get=authorize.get, post=authorize.post),
-            # Some clients add a slash at the end.
-            Route(f"{PREFIX}/token", tokens.token, methods=["POST"]),
-            Route(f"{PREFIX}/token/", tokens.token, methods=["POST"]),
             Route(f"{PREFIX}/userinfo", tokens.userinfo, methods=["GET", "POST"]),
             Route(f"{PREFIX}/revoke", tokens.revoke, methods=["POST"]),
             Route(f"{PREFIX}/introspect", tokens.introspect, methods=["POST"]),
