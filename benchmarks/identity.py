@@ -12,7 +12,7 @@ import httpx
 from benchmarks.bounds import cpu_of_commit, cpu_of_signature
 from benchmarks.estates import CLIENT, CLIENT_SECRET, PEOPLE
 from benchmarks.load import cpu_seconds, request
-from benchmarks.scenarios import Row, Scenario, at_least, light_path, measure
+from benchmarks.scenarios import SETTLE, Row, Scenario, at_least, light_path, measure
 from benchmarks.servers import Running, fill, running
 
 _CLIENTS = 8
@@ -23,6 +23,7 @@ async def refreshes() -> AsyncIterator[Row]:
     with TemporaryDirectory() as folder:
         await fill(Path(folder), plants=1, modules=10)
         with running("gateway", data=folder, refresh_tokens=_CLIENTS) as gateway:
+            await asyncio.sleep(SETTLE)
             rate = await _refresh(gateway)
     bound = 1 / (2 * cpu_of_signature() + cpu_of_commit(2))
     yield at_least(

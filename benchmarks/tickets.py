@@ -1,5 +1,6 @@
 """Redeeming tickets, compared with the most that are possible (one signature check, three durable writes), and refusals."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import msgspec
 from benchmarks.bounds import cpu_of_commit, cpu_of_verification
 from benchmarks.estates import USER, build_plant, plant_id
 from benchmarks.load import request, run_load
-from benchmarks.scenarios import Row, Scenario, at_least, get, light_path, measure
+from benchmarks.scenarios import SETTLE, Row, Scenario, at_least, get, light_path, measure
 from benchmarks.servers import Running, fill, running
 from domogate.app import open_tools
 from domogate.domain.devices import DeviceKind
@@ -42,6 +43,7 @@ async def tickets() -> AsyncIterator[Row]:
     with TemporaryDirectory() as folder:
         await _fill(Path(folder))
         with running("gateway", data=folder) as gateway:
+            await asyncio.sleep(SETTLE)
             rate = await _redeem(gateway)
             yield await _flood(gateway)
     # Eight clients can share each of the three commits of a redemption.

@@ -226,8 +226,8 @@ class AuthorizationMachine(RuleBasedStateMachine):
                 self._revoke(known.grant)
         assert outcomes == expected
         for rotation in told:
-            has_grant = rotation.outcome in (RotationOutcome.ROTATED, RotationOutcome.REPEATED)
-            assert (rotation.grant is not None) is has_grant
+            has_no_grant = rotation.outcome in (RotationOutcome.UNKNOWN, RotationOutcome.EXPIRED)
+            assert (rotation.grant is None) is has_no_grant
         rotated = outcomes[RotationOutcome.ROTATED]
         return known.successor if rotated and known is not None else multiple()
 

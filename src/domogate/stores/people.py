@@ -113,11 +113,11 @@ def _write_user(tx: Transaction, former: User | None, user: User) -> User:
     plant_ids_changed: set[Id] = set()
     if former is not None and former.email != user.email:
         plant_ids_changed.update(list_plants_of_user(tx.connection, user.id))
-    if user.active:
-        plant_ids_changed.update(list_plants_inviting(tx.connection, user.email))
+    inviting = list_plants_inviting(tx.connection, user.email) if user.active else ()
+    plant_ids_changed.update(inviting)
     with changing_plants(tx, plant_ids_changed):
         tx.connection.execute(tx.upsert(users), user_to_row(tx, user))
-        if user.active:
+        if inviting:
             take_up_invitations(tx, invitations.c.email_key == email_key(user.email))
     tx.emit(UserChanged(user_id=user.id))
     return user
