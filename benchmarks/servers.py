@@ -1,6 +1,7 @@
-"""The servers that are measured, each in a separate process: the bare server and the gateway.
+"""The servers that are measured, each in a separate process: the gateway, stock uvicorn and the floor.
 
-The bare server is the same uvicorn with the same edge. Behind the edge it answers with constant bytes.
+Stock uvicorn has nothing of the gateway, and answers with constant bytes. The floor is the least that a Python server does: it
+parses the request with httptools and answers with constant bytes in one write.
 """
 
 import asyncio
@@ -8,6 +9,7 @@ import hashlib
 import json
 import os
 import secrets
+import socket
 import subprocess
 import sys
 import time
@@ -15,9 +17,11 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
+import httptools
 import msgspec
+import uvicorn
 from sqlalchemy import Connection
 
 from benchmarks.estates import CLIENT, CLIENT_SECRET, KEY, PASSWORD, USER, build_estate
@@ -27,8 +31,6 @@ from domogate.domain.ids import new_id
 from domogate.domain.people import Grant, GrantType, Scope, TokenKind
 from domogate.drivers import make_settings
 from domogate.edge import server
-from domogate.edge.metrics import Metrics
-from domogate.edge.stack import Edge
 from domogate.settings import Settings
 from domogate.stores import SqlStore
 
@@ -101,25 +103,65 @@ def _write(path: str, text: bytes) -> None:
     draft.rename(path)
 
 
-async def _run_bare(ready: str, *, body: str) -> None:
-    constant = body.encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", b"%d" % len(constant)),
-        (b"cache-control", b"no-store"),
-    ]
+async def _run_stock(ready: str, *, body: str) -> None:
+    """Run uvicorn with uvloop and httptools, and without middleware."""
+    constant = Path(body).read_bytes()
+    headers = _constant_headers(constant)
 
     async def answer(_scope: Any, _receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": constant})
 
-    bare = Edge(answer, is_allowed_origin=_allow_no_origin, is_ready=lambda: True, metrics=Metrics(), access_log=False)
-    async with server.listen("127.0.0.1", 0, "127.0.0.1", None) as listening:
+    config = uvicorn.Config(
+        answer,
+        http="httptools",
+        ws="none",
+        interface="asgi3",
+        lifespan="off",
+        proxy_headers=False,
+        access_log=False,
+        log_level="warning",
+    )
+    listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    _tell_port(ready, listener)
+    await uvicorn.Server(config).serve([listener])
 
-        async def tell(_: object) -> None:
-            _write(ready, msgspec.json.encode({"port": listening.port, "pid": os.getpid()}))
 
-        await server.run(bare, listening, on_ready=tell)
+async def _run_floor(ready: str, *, body: str) -> None:
+    constant = Path(body).read_bytes()
+    fields = b"".join(b"%b: %b\r\n" % header for header in _constant_headers(constant))
+    answer = b"HTTP/1.1 200 OK\r\n" + fields + b"\r\n" + constant
+    listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    serving = await asyncio.get_running_loop().create_server(lambda: _FloorProtocol(answer), sock=listener)
+    _tell_port(ready, listener)
+    await serving.serve_forever()
+
+
+class _FloorProtocol(asyncio.Protocol):
+    def __init__(self, answer: bytes) -> None:
+        self._answer = answer
+        self._parser = httptools.HttpRequestParser(self)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._parser.feed_data(data)
+
+    def on_message_complete(self) -> None:
+        self._transport.write(self._answer)
+
+
+def _constant_headers(body: bytes) -> list[tuple[bytes, bytes]]:
+    return [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(body)),
+        (b"cache-control", b"no-store"),
+    ]
+
+
+def _tell_port(ready: str, listener: socket.socket) -> None:
+    _write(ready, msgspec.json.encode({"port": listener.getsockname()[1], "pid": os.getpid()}))
 
 
 async def _run_gateway(
@@ -186,12 +228,12 @@ async def _mint(gateway: Gateway) -> dict[str, Any]:
     return {f"{kind}_token": await gateway.signer.mint_token(kind, USER, CLIENT, grant, _TOKEN_LIFE) for kind in TokenKind}
 
 
-async def _allow_no_origin(_: bytes) -> bool:
-    return False
-
-
 if __name__ == "__main__":
     what, ready_path, arguments_json = sys.argv[1:]
-    runs: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {"bare": _run_bare, "gateway": _run_gateway}
+    runs: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {
+        "floor": _run_floor,
+        "gateway": _run_gateway,
+        "stock": _run_stock,
+    }
     with asyncio.Runner(loop_factory=server.loop_factory()) as runner:
         runner.run(runs[what](ready_path, **json.loads(arguments_json)))

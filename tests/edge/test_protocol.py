@@ -13,6 +13,12 @@ from support.edge_server import GET, PATIENT, POST, Recorder, check_refusal, exc
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(params=[True, False], ids=["direct", "asgi"], autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test of this file runs with direct reads, and with all requests on the ASGI way."""
+    monkeypatch.setattr(Recorder, "reads_directly", request.param)
+
+
 class TestHost:
     @pytest.mark.parametrize(
         "host", [b"gateway", b"gateway:8080", b"127.0.0.1:1", b"[::1]:8080", b"[::1]", b"a_b.example", b"x:", b"%41.example"]

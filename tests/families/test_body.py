@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from domogate.common.http_messages import Receive
 from domogate.domain.faults import BodyTooLarge, MalformedRequest
-from domogate.families._serve import Receive, check_content_type, convert, parse_json, read_body
+from domogate.families._serve import check_content_type, convert, parse_json, read_body
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from domogate.common.http_messages import Answer
 from domogate.domain import faults
 from domogate.domain.devices import DeviceKind
 from domogate.domain.people import Scope
@@ -13,7 +14,6 @@ from domogate.families import FAMILIES
 from domogate.families._call import Call, Services
 from domogate.families._family import GET, NO_SCOPE, POST, DeclarationError, Operation, any_of
 from domogate.families._ladder import LADDER, OUTSIDE, status_of
-from domogate.families._wire import Answer
 
 
 async def _handler(services: Services, call: Call) -> Answer:

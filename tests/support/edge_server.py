@@ -7,8 +7,11 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import unquote
 
+from domogate.common.http_messages import Answer, Request
 from domogate.edge import server
+from domogate.edge.direct import Reader, Reply
 from domogate.edge.guards import Limits
 
 QUICK = Limits(max_header=2048, header_deadline=0.4, body_deadline=0.6, keep_alive=0.8)
@@ -29,7 +32,9 @@ ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 async def serving(
     app: ASGIApp, limits: Limits = PATIENT, metrics_port: int | None = None, **options: Any
 ) -> AsyncIterator[Any]:
-    """Yields the `Listening`. The server drains at the end of the block."""
+    """Yields the `Listening`. The server drains at the end of the block. A `Recorder` answers direct reads."""
+    if isinstance(app, Recorder) and app.reads_directly:
+        options.setdefault("direct", app)
     stop = options.pop("stop", None) or asyncio.Event()
     ready = asyncio.Event()
 
@@ -105,6 +110,9 @@ async def exchange(port: int, data: bytes) -> tuple[int, str, dict[str, str], by
 class Recorder:
     """An app that answers with its request and records it."""
 
+    reads_directly = True
+    """If false, GET requests go the ASGI way, too."""
+
     def __init__(self) -> None:
         self.seen: list[dict[str, Any]] = []
         self.disconnected = asyncio.Event()
@@ -128,6 +136,20 @@ class Recorder:
         record["body"] = body.decode()
         record["headers"] = [[name.decode(), value.decode("latin-1")] for name, value in scope["headers"]]
         await respond(send, 200, json.dumps(record).encode())
+
+    def find_reader(self, url: bytes) -> Reader | None:
+        return _no_answer if url.startswith(b"/") and url.isascii() else None
+
+    async def read(self, request: Request, _: Reader) -> Reply:
+        headers = [[name.decode(), value.decode("latin-1")] for name, value in request.headers]
+        record = {"method": request.method, "path": unquote(request.raw_path.decode()), "headers": headers, "body": ""}
+        self.seen.append(record)
+        body = json.dumps(record).encode()
+        return 200, b"content-length: %d\r\n" % len(body), body
+
+
+async def _no_answer(_: Request) -> Answer:
+    raise AssertionError("a Recorder answers by itself")
 
 
 async def respond(send: Any, status: int, body: bytes = b"") -> None:

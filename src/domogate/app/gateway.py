@@ -157,7 +157,7 @@ class Gateway:
         self._ready = False
         register_metrics(self)
 
-    async def start(self, *, named_drivers: bool = False) -> ASGIApp:
+    async def start(self, *, named_drivers: bool = False) -> Edge:
         """Start all parts. Returns the ASGI application.
 
         With `named_drivers`, raises UnnamedDriversError if the simulator would drive a module only because no estate file names
@@ -252,7 +252,7 @@ class Gateway:
         self.hasher.close()
         await self.store.stop()
 
-    def _build_asgi(self, echo: HttpEchoBackend) -> ASGIApp:
+    def _build_asgi(self, echo: HttpEchoBackend) -> Edge:
         settings = self.settings
         services = Services(
             read_model=self.read_model,
@@ -266,12 +266,13 @@ class Gateway:
             removed_plants_kept=settings.removed_plants_kept_days * DAY,
         )
         sunset = {name: date.fromisoformat(day) for name, day in settings.sunset.items()}
-        surfaces: dict[bytes, ASGIApp] = {
+        families = {
             family.root.encode(): FamilyApp(
                 family, services, admission=self.admission, verifier=self.verifier, max_body=settings.max_body, sunset=sunset
             )
             for family in FAMILIES
         }
+        surfaces: dict[bytes, ASGIApp] = {**families}
         identity, not_found_page = self._build_identity()
         surfaces |= identity
         surfaces |= build_own_apis(self)
@@ -288,6 +289,7 @@ class Gateway:
             metrics=self.metrics,
             access_log=settings.access_log,
             surfaces=frozenset(name.decode() for name in surfaces),
+            readers={root: family.answer for root, family in families.items()},
         )
 
     def _build_identity(self) -> tuple[dict[bytes, ASGIApp], ASGIApp]:

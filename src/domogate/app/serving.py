@@ -68,6 +68,7 @@ async def serve(
                 await server.run(
                     application,
                     listening,
+                    direct=application,
                     limits=server.Limits(
                         max_header=settings.max_header,
                         header_deadline=settings.header_deadline,

@@ -16,13 +16,13 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-import uvicorn
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from domogate.edge.connections import Place
+from domogate.edge.direct import DirectReader, DirectReads
 from domogate.edge.guards import Guarded, Guards, Refusal
-from domogate.edge.reading import BODY, HEAD, IDLE, RequestReader
+from domogate.edge.reading import BODY, HEAD, IDLE
 
 STATUS_LINE.update(
     {
@@ -77,13 +77,11 @@ class RequestPacer:
             self.start(self._waiting.popleft())
 
 
-class GuardedConfig(uvicorn.Config):
-    """uvicorn's configuration with the guards of its connections."""
+class Shared:
+    """What all connections of a server share."""
 
-    def __init__(self, app: Any, guards: Guards, **options: Any) -> None:
-        super().__init__(app, http=GuardedProtocol, ws="none", interface="asgi3", **options)
-        self.guards = guards
-        self.pacer = RequestPacer()
+    def __init__(self, guards: Guards, reads: DirectReads) -> None:
+        self.guards, self.reads, self.pacer = guards, reads, RequestPacer()
 
 
 def _do_nothing() -> None:
@@ -108,16 +106,17 @@ class _Flow(FlowControl):
             super().resume_reading()
 
 
-class GuardedProtocol(RequestReader, Guarded):
+class GuardedProtocol(DirectReader, Guarded):
     """One connection with a deadline. It counts against the limits on connections."""
 
     flow: _Flow
 
-    def __init__(self, config: GuardedConfig, place: Place, *args: Any, **options: Any) -> None:
-        super().__init__(config.guards.limits, config, *args, **options)
+    def __init__(self, shared: Shared, place: Place, *args: Any) -> None:
+        """`args` are the arguments of uvicorn's protocol."""
+        super().__init__(shared.reads, shared.pacer.start, shared.guards.limits, *args)
         self._place = place
-        self.guards = config.guards
-        self._pacer = config.pacer
+        self.guards = shared.guards
+        self._pacer = shared.pacer
         self.deadline = inf
         self.write_deadline = inf
         self._watching = IDLE
@@ -149,22 +148,28 @@ class GuardedProtocol(RequestReader, Guarded):
         """Parse one request. The bytes after this request wait until `_proceed` is called."""
         size, self._ahead = len(data), b""
         while at < size:
-            if self.phase == IDLE and self._is_occupied():
+            if self.phase == IDLE and (self._is_answering() or self.flow.write_paused):
                 self._ahead, self._ahead_at = data, at
                 self.flow.blocked = True
                 self.flow.pause_reading()
                 return
             end = self.find_end(data, at)
-            self.feed(data if at == 0 and end == size else data[at:end])
-            if self._refusal is not None:
+            piece = data if at == 0 and end == size else data[at:end]
+            if self.phase == IDLE and not self.seen and not self._place.limit:
+                self.head, self.read = piece, self.reads.find_kept(piece)
+            if self.read is None:
+                self.feed(piece)
+            else:
+                self.start_read()
+            if self._refusal is not None or self.transport.is_closing():
                 return
             at = end
         if self.phase or self.seen:
             self._watch_unfinished()
 
-    def _is_occupied(self) -> bool:
-        cycle: Any = self.cycle  # None before the first request, unlike in uvicorn's annotation
-        return cycle is not None and (not cycle.response_complete or self.flow.write_paused)
+    def _is_answering(self) -> bool:
+        cycle: Any = self.cycle  # None before the first request that goes the ASGI way, unlike in uvicorn's annotation
+        return self.read is not None or (cycle is not None and not cycle.response_complete)
 
     def _watch_unfinished(self) -> None:
         if self.seen > self.limits.max_header:
@@ -204,7 +209,9 @@ class GuardedProtocol(RequestReader, Guarded):
         if self.phase == IDLE:
             self._watching = IDLE
             # The answer may have been complete before the body was.
-            self.deadline = self.loop.time() + self.limits.keep_alive if self.cycle.response_complete else inf
+            self.deadline = inf if self._is_answering() else self.loop.time() + self.limits.keep_alive
+            if self.read is not None:
+                self.start_read()
 
     # --- answers out --------------------------------------------------------------------------------------------------
 
@@ -223,8 +230,10 @@ class GuardedProtocol(RequestReader, Guarded):
         self.flow.blocked = False
         if self._ahead:
             self._parse(self._ahead, self._ahead_at)
+        if self.transport.is_closing():
+            return
         self.flow.resume_reading()
-        if self._refusal is not None or not self.cycle.response_complete:
+        if self._refusal is not None or self._is_answering():
             return
         if self.phase == BODY:
             # The answer was complete before the whole body arrived: the rest is read and dropped for a short time.
@@ -240,8 +249,7 @@ class GuardedProtocol(RequestReader, Guarded):
     def resume_writing(self) -> None:
         super().resume_writing()
         self.write_deadline = inf
-        cycle: Any = self.cycle  # None before the first request, unlike in uvicorn's annotation
-        if cycle is not None and cycle.response_complete and self._refusal is None and not self.transport.is_closing():
+        if not self._is_answering() and self._refusal is None and not self.transport.is_closing():
             self._proceed()
 
     # --- the end ------------------------------------------------------------------------------------------------------
@@ -269,6 +277,9 @@ class GuardedProtocol(RequestReader, Guarded):
     def shutdown(self) -> None:
         if self._closing:
             self.transport.abort()
+            return
+        if self.read is not None:
+            self.keep_alive = False
             return
         super().shutdown()
         scope: Any = self.scope  # None before the first request

@@ -40,9 +40,14 @@ class RequestReader(HttpToolsProtocol):
         self._tail = b""
         self._body_left = 0
         self._upgrade_asked = False
+        self._has_body = False
         self._unknown_method: bytes | None = None
         self._host: bytes | None = None
         self._good_host: bytes | None = None
+
+    @abstractmethod
+    def begin_read(self) -> bool:
+        """Called for a GET request without a body. Returns True if the request becomes a direct read."""
 
     @abstractmethod
     def refuse(self, refusal: Refusal) -> None:
@@ -124,7 +129,8 @@ class RequestReader(HttpToolsProtocol):
         self.phase = HEAD
         self._host = None
         self._body_left = 0
-        super().on_message_begin()
+        self._has_body = False
+        self.url, self.headers, self.expect_100_continue = b"", [], False
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.phase == BODY:
@@ -145,12 +151,15 @@ class RequestReader(HttpToolsProtocol):
             self._host = value
         elif name == b"content-length":
             self._body_left = int(value)
+            self._has_body = True
         elif name == b"expect":
             self.expect_100_continue = value.lower() == b"100-continue"
         elif value.lower() != b"chunked":
             raise Refusal(501, "The only supported transfer coding is chunked (RFC 9112, section 6.1).")
         elif self.parser.get_http_version() != "1.1":
             raise Refusal(400, "Transfer-Encoding needs HTTP/1.1 (RFC 9112, section 6.1).")
+        else:
+            self._has_body = True
 
     def on_headers_complete(self) -> None:
         parser, limit = self.parser, self.limits.max_header
@@ -169,12 +178,22 @@ class RequestReader(HttpToolsProtocol):
                 raise Refusal(405, "The gateway is not a proxy.")
             self._upgrade_asked = True
             return
+        if not self._has_body and parser.get_method() == b"GET" and self.begin_read():
+            return
+        self._prepare_scope()
         super().on_headers_complete()
         if self._unknown_method is not None:
             self.scope["method"] = self._unknown_method.decode()
             self._unknown_method = None
         self.phase = BODY
         self.seen = 0
+
+    def _prepare_scope(self) -> None:
+        """Make the ASGI scope, which uvicorn makes at the start of each request. A direct read does not need it."""
+        url, headers, expect_100_continue = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.expect_100_continue = url, expect_100_continue
+        self.headers += headers
 
     def _head_size(self) -> int:
         return len(self.url) + len("GET  HTTP/1.1\r\n\r\n") + sum(len(name) + len(value) + 4 for name, value in self.headers)
@@ -186,6 +205,7 @@ class RequestReader(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         if not self._upgrade_asked:
-            super().on_message_complete()
+            if self.phase == BODY:
+                super().on_message_complete()
             self.phase = IDLE
             self.seen = 0

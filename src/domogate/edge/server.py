@@ -19,9 +19,10 @@ import uvicorn
 from domogate.common.log import get_logger
 from domogate.edge.accepting import Acceptor
 from domogate.edge.connections import Connections, Place
+from domogate.edge.direct import DirectApp, DirectReads
 from domogate.edge.guards import Guards, Limits
 from domogate.edge.listening import CannotListen, Listening, listen, start_listening
-from domogate.edge.protocol import GuardedConfig, GuardedProtocol
+from domogate.edge.protocol import GuardedProtocol, Shared
 
 __all__ = ["CannotListen", "Connections", "Limits", "Listening", "Tls", "listen", "loop_factory", "run"]
 
@@ -32,6 +33,9 @@ _METRICS_DRAIN = 1.0
 _HSTS = ("strict-transport-security", "max-age=31536000")
 """HSTS for one year. The value has no includeSubDomains, because other hosts of the domain do not belong to the gateway."""
 _COMMON: dict[str, Any] = {
+    "http": "httptools",
+    "ws": "none",
+    "interface": "asgi3",
     "lifespan": "off",
     "log_config": None,
     "access_log": False,
@@ -70,6 +74,7 @@ async def run(
     app: ASGIApp,
     listening: Listening,
     *,
+    direct: DirectApp | None = None,
     limits: Limits | None = None,
     connections: Connections | None = None,
     drain: float = 10.0,
@@ -86,12 +91,11 @@ async def run(
 
     After `drain` seconds, or at a second signal, all connections are aborted. `on_ready` is called when requests are accepted.
     With `only_https`, every answer tells browsers to use only HTTPS (RFC 6797). Raises CannotListen before requests are
-    accepted.
+    accepted. `direct` is usually the same object as `app`: it answers direct reads.
     """
     limits = limits or Limits()
-    config = GuardedConfig(
+    config = uvicorn.Config(
         app,
-        Guards(limits, on_refused, connections),
         proxy_headers=bool(trusted_proxies),
         forwarded_allow_ips=list(trusted_proxies),
         ssl_certfile=tls.certificate if tls else None,
@@ -101,12 +105,13 @@ async def run(
     )
     _load(config)
     ready = None if on_ready is None else functools.partial(on_ready, listening)
-    server = DrainingServer(config, drain, on_ready=ready, on_drain=on_drain)
+    shared = Shared(Guards(limits, on_refused, connections), DirectReads(direct, trusted_proxies))
+    server = DrainingServer(config, shared, drain, on_ready=ready, on_drain=on_drain)
     metrics_server: DrainingServer | None = None
     if metrics is not None and listening.metrics_sockets:
         few = Connections(_METRICS_CONNECTIONS, _METRICS_CONNECTIONS)
         guards = Guards(limits, connections=few)
-        metrics_server = DrainingServer(GuardedConfig(metrics, guards, **_COMMON), _METRICS_DRAIN)
+        metrics_server = DrainingServer(uvicorn.Config(metrics, **_COMMON), Shared(guards, DirectReads()), _METRICS_DRAIN)
     for listener in (*listening.sockets, *listening.metrics_sockets):
         start_listening(listener)
     with _stopped_by_signals(server):
@@ -118,14 +123,15 @@ class DrainingServer(uvicorn.Server):
 
     def __init__(
         self,
-        config: GuardedConfig,
+        config: uvicorn.Config,
+        shared: Shared,
         drain: float,
         on_ready: Callable[[], Awaitable[None]] | None = None,
         on_drain: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(config)
-        self.guards = config.guards
-        self._guarded_config = config
+        self.guards = shared.guards
+        self._shared = shared
         self._drain = drain
         self._on_ready = on_ready
         self._on_drain = on_drain
@@ -165,7 +171,7 @@ class DrainingServer(uvicorn.Server):
         self.started = True
 
     def _open_protocol(self, place: Place) -> GuardedProtocol:
-        return GuardedProtocol(self._guarded_config, place, self.server_state, {})
+        return GuardedProtocol(self._shared, place, self.config, self.server_state, {})
 
     async def _sweep(self) -> None:
         loop = asyncio.get_running_loop()

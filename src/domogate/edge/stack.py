@@ -4,14 +4,17 @@ Every request passes through this app. For speed it reads the headers once and w
 functions.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from domogate.common.browsers import asks_for_html
+from domogate.common.http_messages import Header, Request
 from domogate.common.log import get_logger
+from domogate.edge.direct import Reader, Reply, print_headers
 from domogate.edge.metrics import Metrics
 from domogate.edge.protocol import STREAM
 from domogate.edge.request_ids import current_request_id, find_safe, next_request_id
@@ -20,7 +23,6 @@ Scope = Any
 Receive = Any
 Send = Any
 ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
-Header = tuple[bytes, bytes]
 
 OPERATION = "domogate.operation"
 """Scope key in which an inner app stores the name of its operation ('E8') for the metrics."""
@@ -69,11 +71,13 @@ class Edge:
         metrics: Metrics | None,
         access_log: bool,
         surfaces: frozenset[str] = frozenset(),
+        readers: Mapping[bytes, Reader] = MappingProxyType({}),
         find_warning: Callable[[], str | None] = lambda: None,
     ) -> None:
         """`surfaces` are path segments that can name a request in the metrics.
 
-        A request without an operation gets the name of its first path segment, if `surfaces` has this segment.
+        A request without an operation gets the name of its first path segment, if `surfaces` has this segment. `readers` answer
+        direct reads, by the first path segment.
         """
         self._app = app
         self._is_allowed_origin = is_allowed_origin
@@ -81,35 +85,18 @@ class Edge:
         self._metrics = metrics
         self._access_log = access_log
         self._surfaces = surfaces
+        self._readers = dict(readers)
         self._find_warning = find_warning
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started = perf_counter()
-        metrics = self._metrics
-        if metrics is not None:
-            metrics.in_flight += 1
-        origin = wanted_method = given_id = None
-        for name, value in scope["headers"]:
-            if name in _READ_HEADERS:
-                if name == b"origin":
-                    origin = value
-                elif name == b"x-request-id":
-                    given_id = value
-                else:
-                    wanted_method = value
-        request_id = given_id if given_id is not None and find_safe(given_id) else next_request_id()
+        started = self._begin()
+        request_id, origin, wanted_method = _read_headers(scope["headers"])
         scope[REQUEST_ID] = text_id = request_id.decode()
         current_request_id.set(text_id)
-        # Vary is also needed for requests without Origin: a cache must not use that answer for a request with an Origin.
-        added: tuple[Header, ...] = ((b"x-request-id", request_id), _VARY_ORIGIN)
-        allowed = origin is not None and await self._is_allowed_origin(origin)
-        if origin is not None and allowed:
-            # No wildcard and no credentials: tokens and keys are in headers, not in cookies.
-            added += ((b"access-control-allow-origin", origin), _EXPOSED)
-        status = 0
+        allowed, added, status = False, _added_headers(request_id), 0
 
         def tagged_send(message: Any) -> Any:
             # Not a coroutine function: it returns the server's awaitable, which is faster.
@@ -120,6 +107,8 @@ class Edge:
             return send(message)
 
         try:
+            if origin is not None and await self._is_allowed_origin(origin):
+                allowed, added = True, _added_headers(request_id, origin)
             method = scope["method"]
             if wanted_method is not None and origin is not None and method == "OPTIONS":
                 # An unknown origin gets 204 too, but without permission. The browser then refuses the request.
@@ -136,20 +125,46 @@ class Edge:
         except Exception:
             if status:
                 raise  # A part of the answer was already sent: the server logs the error and closes the connection.
-            log.exception("request failed", method=scope["method"], path=_printable_path(scope))
+            log.exception("request failed", method=scope["method"], path=_printable_path(scope.get("raw_path") or b""))
             await _answer(tagged_send, 500, (_JSON, _NO_STORE), b"" if scope["method"] == "HEAD" else _BROKEN)
         finally:
-            seconds = perf_counter() - started
-            if metrics is not None:
-                metrics.in_flight -= 1
-                # The duration of a stream does not measure the speed of the gateway.
-                took = None if scope.get(STREAM) else seconds
-                metrics.count_request(scope.get(OPERATION) or self._surface_of(scope), status or _CLIENT_GONE, took)
-            if self._access_log:
-                self._log_access(scope, status or _CLIENT_GONE, seconds)
+            client = scope.get("client")
+            asked = scope["method"], scope.get("raw_path") or b"", client[0] if client else None
+            operation = scope.get(OPERATION) or self._surface_of(scope["path"])
+            self._end(started, operation, status, asked, is_stream=scope.get(STREAM, False))
         if not status:
             # The server drops this answer if the client has disconnected.
             await _answer(tagged_send, 500, (_JSON, _NO_STORE), _BROKEN)
+
+    # --- direct reads -------------------------------------------------------------------------------------------------
+
+    def find_reader(self, url: bytes) -> Reader | None:
+        # Another form of URL (absolute, or with bytes that are not ASCII) goes the ASGI way.
+        segments = url.split(b"/", 2)
+        return self._readers.get(segments[1]) if len(segments) == 3 and not segments[0] and url.isascii() else None
+
+    async def read(self, request: Request, reader: Reader) -> Reply:
+        """Do for a direct read what `__call__` does for other requests."""
+        started, status = self._begin(), 0
+        request_id, origin, _ = _read_headers(request.headers)
+        current_request_id.set(request_id.decode())
+        added = b"x-request-id: %b\r\nvary: Origin\r\n" % request_id
+        try:
+            if origin is not None and await self._is_allowed_origin(origin):
+                added = print_headers(_added_headers(request_id, origin))
+            answer = await reader(request)
+            printed = answer.printed_headers
+            if not printed:
+                printed = answer.printed_headers = print_headers(answer.headers)
+            status, body = answer.status, answer.body
+        except Exception:
+            log.exception("request failed", method=request.method, path=_printable_path(request.raw_path))
+            status, body = 500, _BROKEN
+            printed = print_headers((_JSON, _NO_STORE, (b"content-length", b"%d" % len(body))))
+        finally:
+            operation = request.operation or self._surface_of(request.raw_path.decode("ascii", "replace"))
+            self._end(started, operation, status, (request.method, request.raw_path, request.address))
+        return status, printed + added, body
 
     # --- health -------------------------------------------------------------------------------------------------------
 
@@ -168,22 +183,61 @@ class Edge:
 
     # --- after the answer ---------------------------------------------------------------------------------------------
 
-    def _surface_of(self, scope: Scope) -> str:
-        segment: str = scope["path"][1:].split("/", 1)[0]
+    def _surface_of(self, path: str) -> str:
+        segment = path[1:].split("/", 1)[0]
         return segment if segment in self._surfaces else "other"
 
-    def _log_access(self, scope: Scope, status: int, seconds: float) -> None:
-        """Log a request without its query string and headers, because these can contain keys and tokens."""
-        client = scope.get("client")
-        access.info(
-            "request",
-            method=scope["method"],
-            path=_printable_path(scope),
-            status=status,
-            ms=round(seconds * 1000, 2),
-            client=client[0] if client else None,
-            operation=scope.get(OPERATION) or self._surface_of(scope),
-        )
+    def _begin(self) -> float:
+        if self._metrics is not None:
+            self._metrics.in_flight += 1
+        return perf_counter()
+
+    def _end(
+        self, started: float, operation: str, status: int, asked: tuple[str, bytes, str | None], *, is_stream: bool = False
+    ) -> None:
+        """Count and log a request. `asked` is its method, its path and the address that it came from."""
+        seconds = perf_counter() - started
+        status = status or _CLIENT_GONE
+        if self._metrics is not None:
+            self._metrics.in_flight -= 1
+            # The duration of a stream does not measure the speed of the gateway.
+            self._metrics.count_request(operation, status, None if is_stream else seconds)
+        if self._access_log:
+            # Without the query string and the headers, because these can contain keys and tokens.
+            method, path, address = asked
+            access.info(
+                "request",
+                method=method,
+                path=_printable_path(path),
+                status=status,
+                ms=round(seconds * 1000, 2),
+                client=address or None,
+                operation=operation,
+            )
+
+
+def _read_headers(headers: Sequence[Header]) -> tuple[bytes, bytes | None, bytes | None]:
+    """Return the id of the request, its Origin, and the method that a preflight request asks for."""
+    origin = wanted_method = given_id = None
+    for name, value in headers:
+        if name in _READ_HEADERS:
+            if name == b"origin":
+                origin = value
+            elif name == b"x-request-id":
+                given_id = value
+            else:
+                wanted_method = value
+    return given_id if given_id is not None and find_safe(given_id) else next_request_id(), origin, wanted_method
+
+
+def _added_headers(request_id: bytes, allowed_origin: bytes | None = None) -> tuple[Header, ...]:
+    """Return the headers that every answer gets."""
+    # Vary is also needed for requests without Origin: a cache must not use that answer for a request with an Origin.
+    added: tuple[Header, ...] = ((b"x-request-id", request_id), _VARY_ORIGIN)
+    if allowed_origin is None:
+        return added
+    # No wildcard and no credentials: tokens and keys are in headers, not in cookies.
+    return (*added, (b"access-control-allow-origin", allowed_origin), _EXPOSED)
 
 
 class Surfaces:
@@ -206,10 +260,9 @@ async def nothing_here(_scope: Scope, _receive: Receive, send: Send) -> None:
     await _answer(send, 404, (_JSON,), b'{"statusCode":404,"message":"nothing has this URL; /openapi lists all operations"}')
 
 
-def _printable_path(scope: Scope) -> str:
+def _printable_path(raw_path: bytes) -> str:
     """The percent-encoded path, shortened. The decoded path could contain line ends and terminal sequences."""
-    raw: bytes = scope.get("raw_path") or b""
-    return raw[:_LOGGED_PATH].decode("ascii", "replace")
+    return raw_path[:_LOGGED_PATH].decode("ascii", "replace")
 
 
 def _bodiless(send: Send) -> Send:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from domogate.common.http_messages import Answer
 from domogate.domain import faults
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import DASHED_UUID, IdSpelling
 from domogate.domain.people import GrantType, Scope, TokenKind
 from domogate.families._errors import ErrorShape, shape_b
 from domogate.families._ladder import LADDER, OUTSIDE, status_of
-from domogate.families._wire import Answer
 from domogate.wire.openapi import operation_id_of
 
 if TYPE_CHECKING:

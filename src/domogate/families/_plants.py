@@ -9,11 +9,12 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from domogate.common.http_messages import Answer
 from domogate.domain.people import Scope
 from domogate.domain.plants import Plant
 from domogate.families._call import Call, ReadServices
 from domogate.families._family import Handler, Operation, any_of
-from domogate.families._wire import Answer, Uuid, cached_answer, nothing_found
+from domogate.families._wire import Uuid, cached_answer, nothing_found
 from domogate.services.rights.access import list_own_plants
 
 ShortText = Annotated[str, Meta(max_length=50)]

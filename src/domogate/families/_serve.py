@@ -1,6 +1,6 @@
 """Serves a family as an ASGI application. The steps run in the order of the checks (Decision 0016)."""
 
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from datetime import UTC, date, datetime, time
 from email.utils import format_datetime
 from typing import Any, TypeVar
@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from domogate.common import strict_json
+from domogate.common.http_messages import Answer, Header, Receive, Request
 from domogate.common.log import get_logger
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import (
@@ -31,7 +32,7 @@ from domogate.families._family import Family, Lifecycle, Operation
 from domogate.families._injected import raise_injected
 from domogate.families._ladder import status_of
 from domogate.families._routes import Routes, Target
-from domogate.families._wire import Answer, Header, encode, not_modified
+from domogate.families._wire import encode
 from domogate.ports import Admission, Verifier
 from domogate.services.audit import note_refusal
 from domogate.services.rights.access import check_standing, find_token, get_access, read_headers
@@ -39,7 +40,6 @@ from domogate.services.rights.access import check_standing, find_token, get_acce
 _log = get_logger(__name__)
 
 Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 T = TypeVar("T")
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
@@ -73,40 +73,50 @@ class FamilyApp:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client = scope.get("client")
+        request = Request(scope["method"], scope["raw_path"], scope["headers"], client[0] if client else "", receive)
+        try:
+            answer = await self.answer(request)
+        finally:
+            scope["domogate.operation"] = request.operation
+        await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+        await send({"type": "http.response.body", "body": answer.body})
+
+    async def answer(self, request: Request) -> Answer:
+        """Answer a request. If everything that a read needs is in memory, this coroutine ends without waiting."""
         operation: Operation | None = None
         principal: Principal | None = None
-        extra: list[Header] = []
+        extra: Sequence[Header] = ()
         try:
-            request = scope["method"], scope["raw_path"]
-            kept = self._routes.find_kept(request)
-            target = kept or self._routes.parse(*request)
+            asked = request.method, request.raw_path
+            kept = self._routes.find_kept(asked)
+            target = kept or self._routes.parse(*asked)
             operation = target.operation
-            scope["domogate.operation"] = operation.id
+            request.operation = operation.id
             extra = self._headers[operation.id]
-            headers, key = read_headers(scope["headers"])
+            headers, key = read_headers(request.headers)
             admitted = self._admission.admit_known(key) or await self._admission.admit(key)
             if admitted.headers:
                 extra = [*extra, *admitted.headers]
             unverified_token = find_token(headers)
             principal = self._verifier.find_verified(unverified_token) or await self._verifier.verify(unverified_token)
             self._check_principal(operation, principal)
-            call = Call(principal, _address_of(scope))
-            await self._read_request(target, headers, receive, call)
+            call = Call(principal, request.address)
+            await self._read_request(target, headers, request.receive, call)
             if kept is None:
-                self._routes.keep(request, target)
+                self._routes.keep(asked, target)
             answer = await operation.handler(self._services, call)
-            if answer.etag is not None and _matches(headers.get(b"if-none-match"), answer.etag):
-                answer = not_modified(answer)
+            if answer.not_modified is not None and _matches(headers.get(b"if-none-match"), answer.etag):
+                answer = answer.not_modified
         except Fault as fault:
             answer = self._refuse(fault, operation)
             if principal is not None:
-                name = operation.id if operation else ""
-                note_refusal(self._services.audit, principal, name, fault, _address_of(scope))
+                note_refusal(self._services.audit, principal, request.operation, fault, request.address)
         except Exception:
             _log.exception("an operation failed", operation=operation and operation.id)
             answer = self._refuse(Internal("the gateway failed to answer; the gateway's log has the reason"), operation)
-        await send({"type": "http.response.start", "status": answer.status, "headers": [*answer.headers, *extra]})
-        await send({"type": "http.response.body", "body": answer.body})
+        # An answer may be cached and shared, so it is not changed.
+        return Answer(answer.status, answer.body, [*answer.headers, *extra]) if extra else answer
 
     def _check_principal(self, operation: Operation, principal: Principal) -> None:
         """Check the kind and grant type of the token (Spec 5.2), its scopes (Spec 5.3), then the standing (469 before 470)."""
@@ -186,11 +196,6 @@ class FamilyApp:
         return Answer(status, body, headers)
 
 
-def _address_of(scope: Scope) -> str:
-    client = scope["client"]
-    return client[0] if client else ""
-
-
 def _check_accept(accept: bytes | None) -> None:
     """Raise NotAcceptable (406) if the client does not accept JSON (Spec 7, E1 to E4)."""
     if not accept or accept in (b"application/json", b"*/*"):
@@ -213,7 +218,7 @@ def _is_zero_weight(parameter: bytes) -> bool:
     return name.strip() == b"q" and weight.strip().rstrip(b"0") in (b"", b"0.", b".")
 
 
-def _matches(if_none_match: bytes | None, etag: bytes) -> bool:
+def _matches(if_none_match: bytes | None, etag: bytes | None) -> bool:
     """Whether If-None-Match contains the ETag, by weak comparison (RFC 9110 §13.1.2)."""
     if if_none_match is None:
         return False

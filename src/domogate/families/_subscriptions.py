@@ -2,10 +2,11 @@
 
 import msgspec
 
+from domogate.common.http_messages import Answer
 from domogate.domain.faults import NoSuchSubscription, SubscriptionExists, TokenRefused, ValueOutOfRange
 from domogate.domain.webhooks import WebhookFormat
 from domogate.families._call import Call, Services
-from domogate.families._wire import EMPTY_ANSWER, Answer, Uuid, json_answer, nothing_found
+from domogate.families._wire import EMPTY_ANSWER, Uuid, json_answer, nothing_found
 from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
 
 _FORM = WebhookFormat.THERMOSTAT

@@ -9,11 +9,10 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from domogate.common.http_messages import Answer
 from domogate.common.times import LATEST
 from domogate.domain.ids import DASHED_UUID, HEX32
 from domogate.domain.states import State
-
-Header = tuple[bytes, bytes]
 
 # Schemas of the contract's strings.
 Uuid = Annotated[str, Meta(pattern=DASHED_UUID.pattern, extra_json_schema={"format": "uuid"})]
@@ -24,18 +23,6 @@ _NO_STORE = (b"cache-control", b"no-store")
 _REVALIDATE = (b"cache-control", b"private, no-cache")
 
 encode = msgspec.json.Encoder().encode
-
-
-class Answer:
-    """A response with its encoded body."""
-
-    __slots__ = ("body", "etag", "headers", "status")
-
-    def __init__(self, status: int, body: bytes, headers: list[Header], etag: bytes | None = None) -> None:
-        self.status = status
-        self.body = body
-        self.headers = headers
-        self.etag = etag
 
 
 def json_answer(model: object, status: int = 200) -> Answer:
@@ -66,21 +53,19 @@ def cached_answer(encodings: dict[str, Any], key: str, build: Callable[[], objec
         body = encode(build())
         etag = b'"' + hashlib.sha256(body).hexdigest()[:32].encode() + b'"'
         headers = [_JSON, (b"content-length", b"%d" % len(body)), _REVALIDATE, (b"etag", etag)]
-        answer = encodings[key] = Answer(200, body, headers, etag)
+        answer = encodings[key] = Answer(200, body, headers, etag, Answer(304, b"", [_REVALIDATE, (b"etag", etag)]))
     return answer
 
 
-def state_answer(encodings: dict[str, Any], key: str, state: State, build: Callable[[], object]) -> Answer:
-    """Return 200 with a body that shows a state. The body is encoded once for each state and cached in `encodings`."""
-    cached: tuple[State, Answer] | None = encodings.get(key)
-    if cached is None or cached[0] is not state:
-        cached = encodings[key] = (state, json_answer(build()))
-    return cached[1]
+def state_answer(encodings: dict[str, Any], key: str, state: State, build: Callable[[], object], *, time: str = "") -> Answer:
+    """Return 200 with a body that shows a state. The body is encoded once for each state and cached in `encodings`.
 
-
-def not_modified(answer: Answer) -> Answer:
-    assert answer.etag is not None
-    return Answer(304, b"", [_REVALIDATE, (b"etag", answer.etag)])
+    `time` is the time in the body, if the body has one that is not part of the state.
+    """
+    cached: tuple[State, str, Answer] | None = encodings.get(key)
+    if cached is None or cached[0] is not state or cached[1] != time:
+        cached = encodings[key] = (state, time, json_answer(build()))
+    return cached[2]
 
 
 @lru_cache(maxsize=128)

@@ -4,12 +4,13 @@ from typing import Literal
 
 import msgspec
 
+from domogate.common.http_messages import Answer
 from domogate.domain.devices import Capability, DeviceKind
 from domogate.domain.plants import Module
 from domogate.families._call import Call, ReadServices
 from domogate.families._family import Family
 from domogate.families._plants import topology_operation
-from domogate.families._wire import Answer, Uuid, cached_answer
+from domogate.families._wire import Uuid, cached_answer
 from domogate.services.plants.read_model import PlantView
 
 _DEVICES: dict[DeviceKind, Literal["audiovideo unit", "gateway", "light", "lock", "activation"]] = {

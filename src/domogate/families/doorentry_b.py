@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from domogate.common.http_messages import Answer
 from domogate.domain.devices import DeviceKind
 from domogate.domain.people import Scope
 from domogate.domain.plants import Plant, PlantType
@@ -23,7 +24,7 @@ from domogate.families._plants import (
     invited_to_wire,
     plants_operation,
 )
-from domogate.families._wire import Answer, Uuid, json_answer
+from domogate.families._wire import Uuid, json_answer
 from domogate.services.audit import AuditAction
 from domogate.services.tickets.permits import TicketAction
 

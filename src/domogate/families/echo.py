@@ -3,9 +3,10 @@
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from domogate.common.http_messages import Answer
 from domogate.families._call import Call, Services
 from domogate.families._family import NO_SCOPE, POST, Family, Operation
-from domogate.families._wire import Answer, document_answer
+from domogate.families._wire import document_answer
 from domogate.families._xml import to_xml
 
 

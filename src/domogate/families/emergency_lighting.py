@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from domogate.common.http_messages import Answer
 from domogate.domain.faults import NotASite, UnknownReference
 from domogate.domain.people import Scope, TokenKind
 from domogate.domain.plants import Plant
@@ -13,7 +14,7 @@ from domogate.domain.safety import Failure, FailureType, SparePartType
 from domogate.families._call import Call, ReadServices
 from domogate.families._family import Family, Operation, any_of
 from domogate.families._plants import answer_plants, plants_operation
-from domogate.families._wire import Answer, Uuid, json_answer, nothing_found, print_date_time
+from domogate.families._wire import Uuid, json_answer, nothing_found, print_date_time
 from domogate.services.safety.status import ControllerReport, UnitReport, list_controllers
 
 WirePartType = Literal["Battery", "Emergency lamp"]

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from domogate.common.http_messages import Answer
 from domogate.domain.devices import DeviceKind, MetricType
 from domogate.domain.faults import ValueOutOfRange
 from domogate.domain.people import Scope
@@ -26,7 +27,7 @@ from domogate.families._plants import (
     plants_operation,
     topology_operation,
 )
-from domogate.families._wire import EMPTY_ANSWER, Answer, Uuid, cached_answer, nothing_found, state_answer
+from domogate.families._wire import EMPTY_ANSWER, Uuid, cached_answer, nothing_found, state_answer
 from domogate.services.audit import AuditAction
 from domogate.services.plants.read_model import PlantView
 from domogate.services.rights.access import list_own_plants

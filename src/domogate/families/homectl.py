@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from domogate.common.http_messages import Answer
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import ValueOutOfRange
 from domogate.domain.ids import HEX32
@@ -16,7 +17,7 @@ from domogate.families._call import Call, ReadServices, Services
 from domogate.families._errors import shape_a
 from domogate.families._family import DEPRECATED, POST, Family, Operation, any_of
 from domogate.families._plants import answer_plants, plants_operation, topology_operation
-from domogate.families._wire import EMPTY_ANSWER, Answer, Hex32, cached_answer, json_answer, print_time
+from domogate.families._wire import EMPTY_ANSWER, Hex32, cached_answer, json_answer, print_time
 from domogate.services.audit import AuditAction
 from domogate.services.plants.read_model import PlantView
 

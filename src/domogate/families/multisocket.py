@@ -2,13 +2,14 @@
 
 import msgspec
 
+from domogate.common.http_messages import Answer
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import NoPlug
 from domogate.domain.people import Scope
 from domogate.domain.states import MultisocketState, PlugState, State
 from domogate.families._call import Call, ReadServices
 from domogate.families._family import Family, Operation, any_of
-from domogate.families._wire import Answer, json_answer
+from domogate.families._wire import json_answer
 
 _KINDS = frozenset({DeviceKind.PLUG, DeviceKind.MULTISOCKET})
 

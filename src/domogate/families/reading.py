@@ -5,6 +5,7 @@ E11 and E15 are not here: their answers are new tickets, which differ each time.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from domogate.common.http_messages import Answer
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import Fault, NoSuchPlant, NotYourPlant
 from domogate.domain.ids import Id
@@ -22,7 +23,6 @@ from domogate.families import (
     thermostat,
 )
 from domogate.families._call import Call, ReadServices
-from domogate.families._wire import Answer
 from domogate.services.plants.read_model import ModuleView, PlantView
 from domogate.services.rights.access import get_access
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from domogate.common.http_messages import Answer
 from domogate.domain.devices import DeviceKind
 from domogate.domain.people import Scope
 from domogate.domain.plants import Program, ThermostatDetail
@@ -34,7 +35,7 @@ from domogate.families._subscriptions import (
     subscribe,
     unsubscribe,
 )
-from domogate.families._wire import EMPTY_ANSWER, Answer, Uuid, cached_answer, json_answer, print_time, state_answer
+from domogate.families._wire import EMPTY_ANSWER, Uuid, cached_answer, json_answer, print_time, state_answer
 from domogate.services.audit import AuditAction
 from domogate.services.plants.read_model import ModuleView, PlantView
 
@@ -76,9 +77,14 @@ class PlantTopology(msgspec.Struct):
 async def read_chronothermostat(services: ReadServices, call: Call) -> Answer:
     state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     assert isinstance(state, ThermostatState)
-    wire = cached_wire(state, call.module)
-    wire.time = print_time(services.clock.now(), state.utc_offset_minutes)
-    return json_answer(ChronothermostatStatus([wire]))
+    time = print_time(services.clock.now(), state.utc_offset_minutes)
+    return state_answer(call.module.encodings, "E12", state, lambda: _status_to_wire(state, call.module, time), time=time)
+
+
+def _status_to_wire(state: ThermostatState, view: ModuleView, time: str) -> ChronothermostatStatus:
+    wire = cached_wire(state, view)
+    wire.time = time
+    return ChronothermostatStatus([wire])
 
 
 async def read_measures(services: ReadServices, call: Call) -> Answer:

@@ -4,12 +4,13 @@ from typing import Literal
 
 import msgspec
 
+from domogate.common.http_messages import Answer
 from domogate.domain.devices import DeviceKind
 from domogate.domain.people import Scope
 from domogate.families._call import Call, Services
 from domogate.families._family import DEPRECATED, Family, Operation, any_of
 from domogate.families._plants import Plants, list_plants, plants_operation
-from domogate.families._wire import Answer, Uuid, json_answer
+from domogate.families._wire import Uuid, json_answer
 from domogate.services.audit import AuditAction
 from domogate.services.tickets.permits import TicketAction
 

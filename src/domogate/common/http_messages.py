@@ -1,0 +1,37 @@
+"""A request and its answer, as the HTTP server and the families exchange them."""
+
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from typing import Any
+
+import msgspec
+
+Header = tuple[bytes, bytes]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+
+
+class Request(msgspec.Struct):
+    """A request without its body, which `receive` returns in pieces, as in ASGI."""
+
+    method: str
+    raw_path: bytes
+    """The path as it was sent, with percent-encoded bytes and without the query."""
+    headers: Sequence[Header]
+    """The names are in lower case."""
+    address: str
+    """The IP address that the request came from. It is empty if it is not known."""
+    receive: Receive
+    operation: str = ""
+    """The id of the operation ('E8'). The family sets it when it has found the operation."""
+
+
+class Answer(msgspec.Struct):
+    """A response with its encoded body."""
+
+    status: int
+    body: bytes
+    headers: list[Header]
+    etag: bytes | None = None
+    not_modified: "Answer | None" = None
+    """The answer 304 for a client that has this answer already. An answer with an ETag has it."""
+    printed_headers: bytes = b""
+    """The headers as bytes. The HTTP server sets them, so that an answer that is sent again is not printed again."""

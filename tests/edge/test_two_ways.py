@@ -1,0 +1,137 @@
+"""A read that the connection answers directly and the same read on the ASGI way give the same bytes."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from domogate.families.homeauto import FAMILY
+from support.two_ways import ASKED, BROKEN, FOREIGN_PLANT, FRIEND, HELD, OFFLINE, OWN_PLANTS, TwoWays
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def two_ways() -> Iterator[TwoWays]:
+    with TwoWays() as running:
+        yield running
+
+
+def light(plant: str, module: str) -> str:
+    return f"{FAMILY.prefix}/light/lighting/addressLocation/plants/{plant}/modules/parameter/id/value/{module}"
+
+
+GOOD = light(OWN_PLANTS[0], HELD.id)
+HEAD = b"%b %b HTTP/1.1\r\nHost: gateway\r\n"
+CREDENTIALS = b"Ocp-Apim-Subscription-Key: key\r\nAuthorization: Bearer token\r\n"
+LAST = b"GET " + GOOD.encode() + b" HTTP/1.1\r\nHost: gateway\r\n" + CREDENTIALS + b"Connection: close\r\n\r\n"
+
+paths = st.sampled_from(
+    [
+        GOOD,
+        *(light(OWN_PLANTS[1], module.id) for module in (HELD, ASKED, OFFLINE, BROKEN)),
+        light(FOREIGN_PLANT, HELD.id),
+        light(OWN_PLANTS[0], "not-an-id"),
+        light(OWN_PLANTS[0], "%41%ff"),
+        f"{GOOD}?a=b",
+        f"{GOOD}/more",
+        f"http://gateway{GOOD}",
+        f"/{GOOD}",
+        "/%68omeauto/v1.0/plants",
+        "/homeauto",
+        "/homeauto?x/y",
+        "/elsewhere",
+        "/healthz",
+        *(f"{FAMILY.prefix}/plants/{plant}/topology" for plant in (*OWN_PLANTS, FOREIGN_PLANT)),
+    ]
+)
+usual = st.sampled_from([CREDENTIALS] * 4 + [b""])
+more_headers = st.lists(
+    st.sampled_from(
+        [
+            CREDENTIALS,
+            b"Ocp-Apim-Subscription-Key: limited\r\n",
+            b"Ocp-Apim-Subscription-Key: slow\r\n",
+            b"OCP-APIM-SUBSCRIPTION-KEY: unknown\r\n",
+            b"Authorization: bearer slow\r\n",
+            b"Authorization: Bearer unknown\r\n",
+            b"Authorization: Bearer\r\n",
+            b"Origin: " + FRIEND + b"\r\n",
+            b"Origin: https://stranger.example\r\n",
+            b"X-Request-Id: chosen-1\r\n",
+            b"X-Request-Id: not safe\r\n",
+            b"If-None-Match: *\r\n",
+            b'If-None-Match: "a", "b"\r\n',
+            b"Accept: text/html\r\n",
+            b"Content-Length: 0\r\n",
+            b"Connection: keep-alive\r\n",
+            b"Connection: Upgrade\r\nUpgrade: h2c\r\n",
+            b"Expect: 100-continue\r\n",
+            b"Host: second\r\n",
+            b"Transfer-Encoding: gzip\r\n",
+            b"X : bad name\r\n",
+            b"X-Long: " + b"x" * 3_900 + b"\r\n",
+        ]
+    ),
+    max_size=3,
+).map(b"".join)
+methods = st.sampled_from(["GET"] * 6 + ["HEAD", "OPTIONS", "DELETE", "BREW"])
+requests = st.builds(
+    lambda method, path, known, more: HEAD % (method.encode(), path.encode()) + known + more + b"\r\n",
+    methods,
+    paths,
+    usual,
+    more_headers,
+)
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    """A request in which one byte is replaced."""
+    request = bytearray(draw(requests))
+    request[draw(st.integers(0, len(request) - 5))] = draw(st.sampled_from(b" \t\r\n\0:/?#%a\xc3\x7f"))
+    return bytes(request)
+
+
+@st.composite
+def pieces(draw: st.DrawFn) -> list[bytes]:
+    """Some requests, one after the other, cut at any bytes. The last request closes the connection."""
+    sent = b"".join([*draw(st.lists(requests | requests | damaged(), max_size=6)), LAST])
+    cuts = sorted(draw(st.lists(st.integers(0, len(sent)), max_size=5)))
+    return [sent[start:end] for start, end in zip([0, *cuts], [*cuts, len(sent)], strict=True) if start < end]
+
+
+class TestTwoWays:
+    @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(pieces())
+    def test_they_answer_with_the_same_bytes(self, two_ways: TwoWays, sent: list[bytes]) -> None:
+        direct, asgi = two_ways.exchange(sent)
+        assert direct == asgi
+        assert direct.startswith(b"HTTP/1.1 ")
+
+    def test_each_kind_of_read_has_its_status_on_both(self, two_ways: TwoWays) -> None:
+        for path, status in (
+            (GOOD, 200),
+            (light(OWN_PLANTS[1], ASKED.id), 200),
+            (light(OWN_PLANTS[1], OFFLINE.id), 404),
+            (light(OWN_PLANTS[0], BROKEN.id), 500),
+            (light(FOREIGN_PLANT, HELD.id), 403),
+        ):
+            request = HEAD % (b"GET", path.encode()) + CREDENTIALS + b"\r\n"
+            direct, asgi = two_ways.exchange([request * 12 + LAST])
+            assert direct == asgi
+            assert direct.count(b"HTTP/1.1 %d " % status) >= 12
+
+    def test_both_count_the_same_requests(self) -> None:
+        with TwoWays() as fresh:
+            for path in (GOOD, light(OWN_PLANTS[1], ASKED.id), light(OWN_PLANTS[1], OFFLINE.id), "/homeauto/unknown"):
+                for credentials in (CREDENTIALS, b""):
+                    fresh.exchange([(HEAD % (b"GET", path.encode()) + credentials + b"\r\n") * 3 + LAST])
+            deadline = time.monotonic() + 60
+            while fresh.counts[0] != fresh.counts[1] and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert fresh.counts[0] == fresh.counts[1]
+            assert fresh.counts[0]["E8", 200] == 3 + 3 + 8
+            assert fresh.counts[0]["E8", 401] == 9
