@@ -1,10 +1,12 @@
 """An estate: all plants and people of a gateway in one object. The store imports and exports estates."""
 
+from collections.abc import Iterator
+
 import msgspec
 
 from domogate.domain.ids import Id
 from domogate.domain.people import Client, Subscription, User
-from domogate.domain.plants import Plant, Topology
+from domogate.domain.plants import Ambient, Floor, Module, Plant, Topology
 from domogate.domain.safety import SpareParts
 from domogate.domain.states import State
 
@@ -21,6 +23,13 @@ class EstatePlant(msgspec.Struct, frozen=True):
     plant: Plant
     topology: Topology
     states: tuple[FirstState, ...] = ()
+
+    def every_record(self) -> Iterator[Plant | Floor | Ambient | Module]:
+        """Yield the plant, its floors, its ambients and its modules."""
+        yield self.plant
+        yield from self.topology.floors
+        yield from self.topology.every_ambient()
+        yield from self.topology.every_module()
 
 
 class Estate(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 The checks also run on a document with other mistakes, so that all mistakes are reported together. They skip malformed parts.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from domogate.common.secrets import hash_secret
@@ -15,7 +15,7 @@ from domogate.domain.people import PAGES_CLIENT
 from domogate.estate.explain import Finding
 from domogate.estate.mistakes import Path, did_you_mean, listed, print_path, quoted
 from domogate.estate.plant_checks import check_plant
-from domogate.estate.records import driver_of, every_module, kind_of, people_of, records, text, texts
+from domogate.estate.records import Placed, driver_of, every_module, people_of, place_modules, records, text, texts
 from domogate.estate.used_ids import UsedIds
 
 Record = dict[str, Any]
@@ -47,8 +47,9 @@ class PlantChecks:
     def check_alone(self, path: Path, plant: Record) -> Iterator[Finding]:
         """Check everything except whether the ids are unique."""
         yield from _people(path, plant, self._emails)
-        yield from check_plant(path, plant)
-        yield from _check_drivers(path, plant, self._drivers)
+        modules = place_modules(path, plant)
+        yield from check_plant(path, plant, modules)
+        yield from _check_drivers(plant, modules, self._drivers)
 
     def check(self, path: Path, plant: Any, identities: Iterable[tuple[str, UsedIds]]) -> Iterator[Finding]:
         """Check everything, including whether the ids are unique. Note the ids of this plant.
@@ -60,7 +61,7 @@ class PlantChecks:
             return
         yield from self.check_alone(path, plant)
         for key, used in identities:
-            for at, record in identified(path, plant):
+            for at, record in _identified(path, plant):
                 if (value := text(record, key)) is not None and (first := used.add(email_key(value), print_path(at))):
                     yield Finding((*at, key), f"the {key} {quoted(value)} is already used by {first}")
 
@@ -148,7 +149,7 @@ def _is_user(path: Path, email: str, emails: dict[str, str]) -> Iterator[Finding
         yield Finding(path, problem, "an e-mail address under users", did_you_mean(email, emails.values(), 0.85))
 
 
-def identified(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
+def _identified(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
     """Yield the plant, and its floors, ambients and modules, each with its path."""
     yield path, plant
     for floor_path, floor in records(plant, "floors", path):
@@ -158,29 +159,27 @@ def identified(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
     yield from every_module(path, plant)
 
 
-def _check_drivers(plant_path: Path, plant: Record, drivers: Drivers | None) -> Iterator[Finding]:
+def _check_drivers(plant: Record, modules: Sequence[Placed], drivers: Drivers | None) -> Iterator[Finding]:
     # A scene that names no driver belongs to the gateway, not to the driver of the plant.
     for_scenes: Record = {}
-    placed = [
-        (path, module, driver_of(for_scenes if kind_of(path, module) is DeviceKind.SCENE else plant, module))
-        for path, module in every_module(plant_path, plant)
-    ]
-    yield from _missing_drivers([it for it in placed if it[2] is None and kind_of(*it[:2]) is not DeviceKind.SCENE])
-    for path, module, driver in placed:
+    driver_names = [driver_of(for_scenes if it.kind is DeviceKind.SCENE else plant, it.record) for it in modules]
+    named = list(zip(modules, driver_names, strict=True))
+    yield from _missing_drivers([it for it, driver in named if driver is None and it.kind is not DeviceKind.SCENE])
+    for (path, module, kind), driver in named:
         if driver is None or drivers is None:
             continue
         if driver not in drivers:
             problem = f"there is no driver {quoted(driver)}"
             yield Finding((*path, "driver"), problem, listed(sorted(drivers)), did_you_mean(driver, drivers))
             continue
-        kind, options = kind_of(path, module), module.get("options", {})
+        options = module.get("options", {})
         if kind is not None and isinstance(options, dict):
             for at, problem in drivers[driver](kind, options):
                 inside = (*path, "options", *at) if "options" in module else path
                 yield Finding(inside, problem)
 
 
-def _missing_drivers(modules: list[tuple[Path, Record, str | None]]) -> Iterator[Finding]:
+def _missing_drivers(modules: Sequence[Placed]) -> Iterator[Finding]:
     """Yield one finding for each plant, not for each module, because a file of an earlier version names no driver at all."""
     if not modules:
         return

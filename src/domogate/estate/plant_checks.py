@@ -1,29 +1,20 @@
 """Checks within one plant: scenes and their modules, thermostats and their programs, units and their controllers."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from domogate.common.times import find_time_zone
 from domogate.domain.devices import DeviceKind
 from domogate.estate.explain import Finding
 from domogate.estate.format import STEP_KINDS
 from domogate.estate.mistakes import Path, listed, quoted
-from domogate.estate.records import every_module, kind_of, records, text, texts
+from domogate.estate.records import Placed, records, text, texts
 from domogate.estate.times import parse_time
 
 Record = dict[str, Any]
 
 
-class _Placed(NamedTuple):
-    """A module with its path. The kind is None if the file has no valid kind; another check reports that."""
-
-    path: Path
-    record: Record
-    kind: DeviceKind | None
-
-
-def check_plant(path: Path, plant: Record) -> Iterator[Finding]:
-    modules = [_Placed(at, module, kind_of(at, module)) for at, module in every_module(path, plant)]
+def check_plant(path: Path, plant: Record, modules: Sequence[Placed]) -> Iterator[Finding]:
     by_id = {identity.lower(): module for module in modules if (identity := text(module.record, "id"))}
     if "removedAt" in plant and plant.get("status", "active") == "active":
         yield Finding((*path, "removedAt"), "the plant is not removed", "'removedAt' only with status removed", at_key=True)
@@ -33,7 +24,7 @@ def check_plant(path: Path, plant: Record) -> Iterator[Finding]:
         yield Finding((*path, "timeZone"), f"there is no time zone {quoted(zone)}", "a name such as 'Europe/Rome'")
     for key in ("allowed", "invited"):
         for at, guest in records(plant, key, path):
-            yield from _guest(at, guest, path, plant)
+            yield from _guest(at, guest, plant, modules)
     for module in modules:
         if module.kind is DeviceKind.SCENE:
             for step_path, step in records(module.record, "steps", module.path):
@@ -44,11 +35,11 @@ def check_plant(path: Path, plant: Record) -> Iterator[Finding]:
             yield from _unit(module, by_id)
 
 
-def _guest(path: Path, guest: Record, plant_path: Path, plant: Record) -> Iterator[Finding]:
+def _guest(path: Path, guest: Record, plant: Record, placed: Sequence[Placed]) -> Iterator[Finding]:
     """Check that the places of a guest are in the plant, and that the end of the period is after its beginning."""
     floors = [floor for _, floor in records(plant, "floors")]
     ambients = [ambient for holder in (*floors, plant) for _, ambient in records(holder, "ambients")]
-    modules = [module for _, module in every_module(plant_path, plant)]
+    modules = [module.record for module in placed]
     for key, noun, existing in (("floors", "floor", floors), ("ambients", "ambient", ambients), ("modules", "module", modules)):
         known = {identity.lower() for record in existing if (identity := text(record, "id"))}
         for at, identity in texts(path, guest, key):
@@ -59,7 +50,7 @@ def _guest(path: Path, guest: Record, plant_path: Path, plant: Record) -> Iterat
         yield Finding((*path, "validUntil"), "the access ends before it begins", "a time after validFrom")
 
 
-def _unit(unit: _Placed, by_id: dict[str, _Placed]) -> Iterator[Finding]:
+def _unit(unit: Placed, by_id: dict[str, Placed]) -> Iterator[Finding]:
     identity = text(unit.record, "controller")
     if identity is None:
         return
@@ -69,7 +60,7 @@ def _unit(unit: _Placed, by_id: dict[str, _Placed]) -> Iterator[Finding]:
         yield Finding((*unit.path, "controller"), problem, "the id of a module of kind 'emergency controller'")
 
 
-def _step(path: Path, step: Record, by_id: dict[str, _Placed]) -> Iterator[Finding]:
+def _step(path: Path, step: Record, by_id: dict[str, Placed]) -> Iterator[Finding]:
     identity = text(step, "module")
     if identity is None:
         return

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from domogate.common.disk_ids import DiskIds
 from domogate.domain.estate import EstatePlant
 from domogate.estate.building import EstateBuilder, EstateFile
-from domogate.estate.checks import Drivers, PlantChecks, check_document, check_users, identified
+from domogate.estate.checks import Drivers, PlantChecks, check_document, check_users
 from domogate.estate.nodes import PLANTS
 from domogate.estate.quick_read import NotQuick
 from domogate.estate.schema import quick_reader
@@ -52,10 +52,10 @@ class QuickScan:
             path, plant = (PLANTS, self.passed_on), read({PLANTS: [raw]})[PLANTS][0]
             if any(checks.check_alone(path, plant)):
                 return None
-            records = [record for _, record in identified(path, plant)]
-            ids.add(record["id"].lower() for record in records)
-            internal_ids.add(record["internalId"].lower() for record in records if "internalId" in record)
-            self._take(builder.build_plant(plant))
+            built = builder.build_plant(plant)
+            ids.add(record.id for record in built.every_record())
+            internal_ids.add(record.internal_id for record in built.every_record())
+            self._take(built)
             self.passed_on += 1
         if any(check_document(document)) or not ids.are_unique() or not internal_ids.are_unique():
             return None

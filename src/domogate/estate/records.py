@@ -1,7 +1,7 @@
 """Iterates over a document that may be malformed. Malformed parts are skipped."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from domogate.domain.devices import DeviceKind
 from domogate.estate.mistakes import Path
@@ -49,7 +49,20 @@ def every_module(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
     yield from _modules(path, plant)
 
 
-def kind_of(path: Path, module: Record) -> DeviceKind | None:
+class Placed(NamedTuple):
+    """A module with its path. The kind is None if the file has no valid kind; another check reports that."""
+
+    path: Path
+    record: Record
+    kind: DeviceKind | None
+
+
+def place_modules(path: Path, plant: Record) -> list[Placed]:
+    """All modules of a plant, as the checks need them."""
+    return [Placed(at, module, _kind_of(at, module)) for at, module in every_module(path, plant)]
+
+
+def _kind_of(path: Path, module: Record) -> DeviceKind | None:
     """Return the kind of the module at the path, or None if the kind is not valid.
 
     A unit below its controller needs no kind.

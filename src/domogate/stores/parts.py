@@ -30,6 +30,4 @@ def split(plants: Iterable[T], count_modules: Callable[[T], int]) -> Iterator[li
 
 def ids_of(plant: EstatePlant) -> Iterator[Id]:
     """Yield the ids of the plant, its floors, its ambients and its modules."""
-    topology = plant.topology
-    for record in ([plant.plant], topology.floors, topology.every_ambient(), topology.every_module()):
-        yield from (one.id for one in record)
+    return (record.id for record in plant.every_record())

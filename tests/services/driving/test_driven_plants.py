@@ -130,6 +130,23 @@ class TestPlantsThatAreNotDriven:
             driver.pause.set()
             await asyncio.gather(first, second)
         assert driver.most_attached == 1
+        assert len(store.loads) == 2
+
+    async def test_are_attached_with_the_newest_if_they_change_while_they_wait(
+        self, store: FakeStore, driver: FakeDriver
+    ) -> None:
+        busy, other = store.add_plant(LAMP), store.add_plant(make_module(DeviceKind.LIGHT))
+        driver.pause = asyncio.Event()
+        async with running_driving(store, driver, simulated_plants=1) as driving:
+            first = asyncio.create_task(driving.execute(make_order(busy, LAMP.id, SWITCH_ON)))
+            while not driver.orders:
+                await asyncio.sleep(0)
+            second = asyncio.create_task(driving.read(other, SECOND_LAMP.id, NOON + 5))
+            await asyncio.sleep(0.002)
+            store.change_plant(other, SECOND_LAMP)
+            driver.pause.set()
+            await asyncio.gather(first, second)
+            assert set(driver.attached[other]) == {SECOND_LAMP.id}
 
     async def test_continue_from_the_last_reports_before_they_stopped(self, store: FakeStore, driver: FakeDriver) -> None:
         plant, other = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)

@@ -64,14 +64,11 @@ class Attachment:
         plant_id: Id,
         context: DrivingContext,
         *,
-        load: Callable[[], Awaitable[StoredPlant | None]],
+        load: Callable[[], Awaitable[StoredPlant]],
         after_load: Callable[[], None],
         on_absent: Callable[[str, Absence], Awaitable[None]],
     ) -> None:
-        """`load` returns the stored plant. If `load` returns None, the data may be old, and `load` is called again at once.
-
-        `on_absent` is called when a driver could not attach its modules.
-        """
+        """`load` returns the stored plant. `on_absent` is called when a driver could not attach its modules."""
         self._plant_id = plant_id
         self._drivers = context.drivers
         self._clock = context.clock
@@ -115,9 +112,6 @@ class Attachment:
             while self._to_attach is None or self._to_attach:
                 names, self._to_attach = self._to_attach, set()
                 stored = await self._load()
-                if stored is None:
-                    self._to_attach = None
-                    continue
                 if not self.is_loaded:
                     self._cancel_retry()
                     self.is_loaded = True

@@ -128,18 +128,17 @@ class DrivenPlant:
 
     # loading
 
-    async def _load(self) -> StoredPlant | None:
+    async def _load(self) -> StoredPlant:
         """Load the stored plant, and prepare its modules and faults. Raises DeviceOffline if the plant was removed.
 
-        Return None if the plant had to wait for a slot: the loaded data may be old then, so the caller loads it again.
+        If the plant waits for a slot and changes meanwhile, `refresh` loads it again afterwards.
         """
         if self._earlier is not None:
             await asyncio.wait((self._earlier,))
         stored = await self._context.store.find_plant(self.id)
         if stored is None or stored.plant.status is PlantStatus.REMOVED:
             raise DeviceOffline("the module is offline: its plant was removed")
-        if not await self._acquire_slot(stored):
-            return None
+        await self._acquire_slot(stored)
         overlay = overlay_of(stored.injections)
         uncovered = list_uncovered(stored, self._overlay, overlay)
         self._overlay = overlay
@@ -155,23 +154,16 @@ class DrivenPlant:
             task.add_done_callback(self._reading_again.discard)
         return stored
 
-    async def _acquire_slot(self, stored: StoredPlant) -> bool:
-        """Get a slot of PlantSlots. Return False if the plant had to wait for it.
-
-        Raises DeviceOffline if no slot is free and no call waits for the plant.
-        """
+    async def _acquire_slot(self, stored: StoredPlant) -> None:
+        """Wait for a slot of PlantSlots. Raises DeviceOffline if no slot is free and no call waits for the plant."""
         slots, attachment = self._context.slots, self._attachment
         attachment.is_real = any(module.driver not in SIMULATED_DRIVERS for module in stored.topology.every_module())
         if attachment.is_real:
             slots.release(self)
-            return True
-        if slots.has(self):
-            return True
-        at_once = not slots.is_full
-        if not at_once and not self._calls.running and not attachment.is_loaded:
-            raise DeviceOffline("the module is offline: too many simulated plants are in use")
-        await slots.acquire(self)
-        return at_once
+        elif not slots.has(self):
+            if slots.is_full and not self._calls.running and not attachment.is_loaded:
+                raise DeviceOffline("the module is offline: too many simulated plants are in use")
+            await slots.acquire(self)
 
     def _after_load(self) -> None:
         if self._attachment.has_given_up:
