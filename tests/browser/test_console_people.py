@@ -67,6 +67,8 @@ async def test_the_pages_look_right_and_have_no_barriers(chromium: Browser, demo
         await walk.page.get_by_role("link", name="Anna Bianchi").click()
         await expect(walk.page.get_by_role("heading", level=1)).to_have_text("Anna Bianchi")
         await expect(walk.page.get_by_role("table", name="Plants")).to_be_visible()
+        grants = walk.page.get_by_role("table", name="Applications with access")
+        await expect(grants.get_by_role("link", name="Demo app").first).to_be_visible()
         assert await walk.find_problems_everywhere("console-person") == []
 
 

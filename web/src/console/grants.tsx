@@ -1,10 +1,18 @@
-/** The columns of a table of grants: the access that people gave to applications. */
+/** Tables of grants: the access that people gave to applications. */
 
 import { t } from "../app/i18n";
 import { Fold } from "../kit/fold";
+import { readAll } from "../kit/load";
 import { when } from "../kit/parts";
 import type { Column } from "../kit/table";
-import type { GrantFacts } from "./model";
+import { useLoad } from "../parts/loaded";
+import type { Client, GrantFacts } from "./model";
+
+/** The names of the registered applications by their id. */
+export function useClientNames(): ReadonlyMap<string, string> {
+  const clients = useLoad("clients", () => readAll<Client>("/clients")).data ?? [];
+  return new Map(clients.map(({ id, name }) => [id, name]));
+}
 
 /** `first` says who gave the grant, or to which application. */
 export function grantColumns<T extends GrantFacts>(first: Column<T>): readonly Column<T>[] {

@@ -66,10 +66,11 @@ function limitFields({ content, modules }: Places, zone: string, limits: Limits 
     return { kind: "choices", name, label: t(`console.plants.${name}`), required, value: limits?.[name] ?? [], options: options[name] };
   });
   return [
-    { kind: "choice", name: "access", label: t("console.plants.access"), value: isLimited ? "some" : "whole", options: [["whole", t("console.plants.whole")], ["some", t("console.plants.only_places")]] },
-    ...((values.access ?? (isLimited ? "some" : "whole")) === "some" ? places : []),
     { kind: "text", name: "validFrom", label: t("console.plants.from"), type: "datetime-local", value: toLocal(limits?.validFrom, zone) },
     { kind: "text", name: "validUntil", label: t("console.plants.until"), hint: t("console.plants.until_about", { zone }), type: "datetime-local", value: toLocal(limits?.validUntil, zone) },
+    // A hotel has many places, so they are the last fields.
+    { kind: "choice", name: "access", label: t("console.plants.access"), value: isLimited ? "some" : "whole", options: [["whole", t("console.plants.whole")], ["some", t("console.plants.only_places")]] },
+    ...((values.access ?? (isLimited ? "some" : "whole")) === "some" ? places : []),
   ];
 }
 
@@ -122,7 +123,7 @@ export function Members({ plant, onChanged }: { plant: Plant; onChanged: () => P
           label={t("console.plants.invite")}
           about={t("console.plants.invite_about")}
           icon="add"
-          fields={(values) => [{ kind: "text", name: "email", label: t("console.email"), type: "email", required: true }, ...limitFields(places, zone, null, values), showLinkField()]}
+          fields={(values) => [{ kind: "text", name: "email", label: t("console.email"), type: "email", required: true }, showLinkField(), ...limitFields(places, zone, null, values)]}
           onSubmit={invite}
         />
       }

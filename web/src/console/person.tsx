@@ -12,7 +12,7 @@ import { MANAGE, useList } from "../kit/load";
 import { ConfirmButton, Facts, FormButton, Head, SecretDialog, Section, when, type Secret } from "../kit/parts";
 import { Table } from "../kit/table";
 import { Show, useLoad } from "../parts/loaded";
-import { grantColumns } from "./grants";
+import { grantColumns, useClientNames } from "./grants";
 import { type ExternalAccount, type Grant, type Link, type Passkey, type Plant, type Session, STANDINGS, type User } from "./model";
 import { linkSecret, showLinkField, UserTags } from "./people";
 import { valueWords } from "./values";
@@ -166,6 +166,8 @@ function browserOf({ browser, system }: Session): string {
 
 function Grants({ path }: { path: string }) {
   const grants = useList<Grant>(`${path}/grants`);
+  const names = useClientNames();
+  const nameOf = ({ clientId }: Grant): string => names.get(clientId) || clientId;
   return (
     <Section
       title={t("console.people.grants")}
@@ -175,7 +177,7 @@ function Grants({ path }: { path: string }) {
         label={t("console.people.grants")}
         list={grants}
         id={({ id }) => id}
-        columns={grantColumns<Grant>({ title: t("console.application"), value: ({ clientId }) => clientId, cell: ({ clientId }) => <a href={`/console/applications/${encodeURIComponent(clientId)}`}>{clientId}</a> })}
+        columns={grantColumns<Grant>({ title: t("console.application"), value: nameOf, cell: (grant) => <a href={`/console/applications/${encodeURIComponent(grant.clientId)}`}>{nameOf(grant)}</a> })}
         actions={({ id }) => <Button look="quiet" onClick={() => api.delete(`${MANAGE}${path}/grants/${id}`).then(grants.reload)}>{t("console.revoke")}</Button>}
         empty={t("console.people.no_grants")}
       />

@@ -1,6 +1,6 @@
 /** The settings in force, and where each came from. Secrets are not shown. */
 
-import { t } from "../app/i18n";
+import { language, t } from "../app/i18n";
 import { useList } from "../kit/load";
 import { Head } from "../kit/parts";
 import { Table } from "../kit/table";
@@ -13,7 +13,7 @@ export function SettingsPage() {
   const list = useList<Setting>("/settings", { limit: undefined });
   return (
     <>
-      <Head title={t("console.settings.title")} about={t("console.settings.about")} />
+      <Head title={t("console.settings.title")} about={language.value === "en" ? t("console.settings.about") : `${t("console.settings.about")} ${t("console.settings.english")}`} />
       <Table
         label={t("console.settings.title")}
         list={list}

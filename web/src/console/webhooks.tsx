@@ -6,11 +6,12 @@ import { go, query } from "../app/router";
 import { Button } from "../parts/button";
 import { Notice } from "../parts/notice";
 import { toast } from "../parts/toast";
-import { MANAGE, readAll, useList } from "../kit/load";
+import { MANAGE, useList } from "../kit/load";
 import { ConfirmButton, Facts, Head, Section, useRepeat, when } from "../kit/parts";
 import { Table } from "../kit/table";
 import { Show, useLoad } from "../parts/loaded";
 import { answeredBy } from "./gateways";
+import { useClientNames } from "./grants";
 import type { Client, DeadLetter, Delivery, Plant, User, Webhook } from "./model";
 import { ModuleLink, Named, placeText, type Place } from "./module_link";
 import { Tag, valueWords } from "./values";
@@ -29,8 +30,7 @@ function Health({ webhook }: { webhook: Webhook }) {
 
 export function Webhooks() {
   const list = useList<Webhook>("/webhooks", { deadLetters: query.value.get("deadLetters") ?? undefined });
-  const clients = useLoad("clients", () => readAll<Client>("/clients")).data ?? [];
-  const names = new Map(clients.map(({ id, name }) => [id, name]));
+  const names = useClientNames();
   useRepeat(list.reload, 10);
   return (
     <>
