@@ -20,6 +20,8 @@ class Request(msgspec.Struct):
     address: str
     """The IP address that the request came from. It is empty if it is not known."""
     receive: Receive
+    notes: dict[str, Any] = {}
+    """Results that depend only on method, path and headers. The server gives requests with the same bytes the same notes."""
     operation: str = ""
     """The id of the operation ('E8'). The family sets it when it has found the operation."""
 

@@ -31,7 +31,7 @@ _LARGE = 16_384
 """A body of this number of bytes or more is not copied behind its headers."""
 _KEPT_BYTES = 4_000_000
 """At most this number of bytes of parsed requests is cached. Clients repeat the same few requests."""
-_KEPT_MORE = 2_000
+_KEPT_MORE = 3_000
 """The memory in bytes that a cached request needs in addition to its text."""
 
 
@@ -42,6 +42,8 @@ class Read(msgspec.Struct, frozen=True):
     raw_path: bytes
     headers: Sequence[Header]
     keep_alive: bool
+    notes: dict[str, Any] = {}
+    """The notes of all requests with these bytes."""
 
 
 class DirectApp(Protocol):
@@ -92,7 +94,7 @@ class DirectReads:
         """Answer a direct read, and call `send` with the reply. Returns a task that does this later if the read has to wait."""
         assert self._app is not None
         address = client[0] if client is not None and self._proxies is None else self._find_address(client, read.headers)
-        request = Request("GET", read.raw_path, read.headers, address, _receive_nothing)
+        request = Request("GET", read.raw_path, read.headers, address, _receive_nothing, read.notes)
         coroutine, context = self._app.read(request, read.reader), copy_context()
         try:
             awaited = context.run(coroutine.send, None)

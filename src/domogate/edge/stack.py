@@ -93,7 +93,8 @@ class Edge:
             await self._app(scope, receive, send)
             return
         started = self._begin()
-        request_id, origin, wanted_method = _read_headers(scope["headers"])
+        given_id, origin, wanted_method = _read_headers(scope["headers"])
+        request_id = given_id or next_request_id()
         scope[REQUEST_ID] = text_id = request_id.decode()
         current_request_id.set(text_id)
         allowed, added, status = False, _added_headers(request_id), 0
@@ -146,7 +147,11 @@ class Edge:
     async def read(self, request: Request, reader: Reader) -> Reply:
         """Do for a direct read what `__call__` does for other requests."""
         started, status = self._begin(), 0
-        request_id, origin, _ = _read_headers(request.headers)
+        read = request.notes.get("edge")
+        if read is None:
+            read = request.notes["edge"] = _read_headers(request.headers)
+        given_id, origin, _ = read
+        request_id: bytes = given_id or next_request_id()
         current_request_id.set(request_id.decode())
         added = b"x-request-id: %b\r\nvary: Origin\r\n" % request_id
         try:
@@ -216,8 +221,8 @@ class Edge:
             )
 
 
-def _read_headers(headers: Sequence[Header]) -> tuple[bytes, bytes | None, bytes | None]:
-    """Return the id of the request, its Origin, and the method that a preflight request asks for."""
+def _read_headers(headers: Sequence[Header]) -> tuple[bytes | None, bytes | None, bytes | None]:
+    """Return the id that the client chose for the request, its Origin, and the method that a preflight request asks for."""
     origin = wanted_method = given_id = None
     for name, value in headers:
         if name in _READ_HEADERS:
@@ -227,7 +232,7 @@ def _read_headers(headers: Sequence[Header]) -> tuple[bytes, bytes | None, bytes
                 given_id = value
             else:
                 wanted_method = value
-    return given_id if given_id is not None and find_safe(given_id) else next_request_id(), origin, wanted_method
+    return given_id if given_id is not None and find_safe(given_id) else None, origin, wanted_method
 
 
 def _added_headers(request_id: bytes, allowed_origin: bytes | None = None) -> tuple[Header, ...]:

@@ -71,7 +71,8 @@ class Routes:
 
         Call this only if the request passed all checks.
         """
-        if self._kept.setdefault(request, target) is target:
+        if request not in self._kept:
+            self._kept[request] = target
             self._kept_bytes += _TARGET_BYTES + len(request[1])
             while self._kept_bytes > _KEPT_BYTES:
                 oldest = next(iter(self._kept))

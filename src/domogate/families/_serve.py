@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from datetime import UTC, date, datetime, time
 from email.utils import format_datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -42,6 +42,15 @@ _log = get_logger(__name__)
 Scope = MutableMapping[str, Any]
 T = TypeVar("T")
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class _Parsed(NamedTuple):
+    """The parts of a request that passed all checks once."""
+
+    target: Target
+    headers: dict[bytes, bytes]
+    key: bytes
+    unverified_token: bytes
 
 
 class FamilyApp:
@@ -88,23 +97,24 @@ class FamilyApp:
         principal: Principal | None = None
         extra: Sequence[Header] = ()
         try:
-            asked = request.method, request.raw_path
-            kept = self._routes.find_kept(asked)
-            target = kept or self._routes.parse(*asked)
+            # A request that was answered before is not parsed again. Its key, token and rights are checked again.
+            known: _Parsed | None = request.notes.get("family")
+            target = known.target if known else self._find_target(request)
             operation = target.operation
             request.operation = operation.id
             extra = self._headers[operation.id]
-            headers, key = read_headers(request.headers)
+            headers, key = (known.headers, known.key) if known else read_headers(request.headers)
             admitted = self._admission.admit_known(key) or await self._admission.admit(key)
             if admitted.headers:
                 extra = [*extra, *admitted.headers]
-            unverified_token = find_token(headers)
+            unverified_token = known.unverified_token if known else find_token(headers)
             principal = self._verifier.find_verified(unverified_token) or await self._verifier.verify(unverified_token)
             self._check_principal(operation, principal)
             call = Call(principal, request.address)
             await self._read_request(target, headers, request.receive, call)
-            if kept is None:
-                self._routes.keep(asked, target)
+            if known is None:
+                self._routes.keep((request.method, request.raw_path), target)
+                request.notes["family"] = _Parsed(target, headers, key, unverified_token)
             answer = await operation.handler(self._services, call)
             if answer.not_modified is not None and _matches(headers.get(b"if-none-match"), answer.etag):
                 answer = answer.not_modified
@@ -117,6 +127,10 @@ class FamilyApp:
             answer = self._refuse(Internal("the gateway failed to answer; the gateway's log has the reason"), operation)
         # An answer may be cached and shared, so it is not changed.
         return Answer(answer.status, answer.body, [*answer.headers, *extra]) if extra else answer
+
+    def _find_target(self, request: Request) -> Target:
+        asked = request.method, request.raw_path
+        return self._routes.find_kept(asked) or self._routes.parse(*asked)
 
     def _check_principal(self, operation: Operation, principal: Principal) -> None:
         """Check the kind and grant type of the token (Spec 5.2), its scopes (Spec 5.3), then the standing (469 before 470)."""
