@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from domogate.domain.ids import Id
+from domogate.domain.login_names import print_email
 from domogate.domain.notices import NoticeKind
 from domogate.homes.services import HomeCall, HomeServices
 from domogate.http_api.operations import OperationTable
@@ -89,7 +90,7 @@ async def _event_out(services: HomeServices, call: HomeCall, home: Home, event: 
         if user_id is None or (home.role is Role.GUEST and not is_me):
             return None
         user = await services.identities.find_user(user_id)
-        return None if user is None else NamedPersonOut(user.name or user.email, is_me)
+        return None if user is None else NamedPersonOut(user.name or print_email(user.email), is_me)
 
     order = event.order
     module = None if event.module_id is None else home.view.modules.get(event.module_id)

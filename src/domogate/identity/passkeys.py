@@ -16,6 +16,7 @@ from webauthn.helpers.structs import (
     UserVerificationRequirement,
 )
 
+from domogate.domain.login_names import print_email
 from domogate.domain.passkeys import Passkey
 from domogate.domain.people import User
 from domogate.identity.relying_party import RelyingParty
@@ -44,8 +45,8 @@ class WebAuthnVerifier:
             rp_id=self._relying_party.id,
             rp_name="Domogate",
             user_id=_decode(user_handle),
-            user_name=user.email,
-            user_display_name=user.name or user.email,
+            user_name=print_email(user.email),
+            user_display_name=user.name or print_email(user.email),
             challenge=challenge,
             timeout=_TIMEOUT_MS,
             authenticator_selection=AuthenticatorSelectionCriteria(

@@ -2,6 +2,7 @@
 
 import { api } from "../app/api";
 import { t } from "../app/i18n";
+import { loginOf } from "../app/login_name";
 import { query } from "../app/router";
 import { MANAGE, useList, type LoadedList } from "../kit/load";
 import { Head, useRepeat, when } from "../kit/parts";
@@ -70,7 +71,7 @@ export function OrderTable({ list, empty, first = [], filters = [] }: OrderTable
 const names = new Map<string, Promise<string>>();
 
 function nameOf(id: string): Promise<string> {
-  const known = names.get(id) ?? api.get<User>(`${MANAGE}/users/${id}`).then(({ name, email }) => name || email);
+  const known = names.get(id) ?? api.get<User>(`${MANAGE}/users/${id}`).then(({ name, email }) => name || loginOf(email));
   names.set(id, known);
   known.catch(() => names.delete(id));
   return known;

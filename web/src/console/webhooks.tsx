@@ -2,6 +2,7 @@
 
 import { api, ApiError } from "../app/api";
 import { count, formatNumber, t } from "../app/i18n";
+import { loginOf } from "../app/login_name";
 import { go, query } from "../app/router";
 import { Button } from "../parts/button";
 import { Notice } from "../parts/notice";
@@ -108,7 +109,7 @@ function useNames(webhook: Webhook | null): Names | null {
     if (!webhook) return null;
     const [client, person, plant] = await Promise.all([
       readName<Client>(`clients/${encodeURIComponent(webhook.clientId)}`, ({ name }) => name),
-      readName<User>(`users/${webhook.userId}`, ({ name, email }) => name || email),
+      readName<User>(`users/${webhook.userId}`, ({ name, email }) => name || loginOf(email)),
       readName<Plant>(`plants/${webhook.plantId}`, ({ name }) => name),
     ]);
     return { client, person, plant };
