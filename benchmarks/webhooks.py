@@ -127,7 +127,6 @@ async def _house() -> AsyncIterator[tuple[DeliverySetup, Connection]]:
     receiver.start()
     port = await asyncio.to_thread(pipe.recv)
     webhook_sender = HttpWebhookSender(("127.0.0.0/8",))
-    await webhook_sender.start()
     plants = tuple(a_plant(_plant_id(number), (_plug(number),)) for number in range(_PLANTS))
     estate = Estate(users=(OWNER, GUEST), clients=(APP,), plants=plants)
     try:

@@ -10,7 +10,8 @@ from aiohttp import web
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from domogate.backends.echo import FAILING, SLEEPING, EmbeddedEcho, HttpEchoBackend
+from domogate.backends.echo import HttpEchoBackend
+from domogate.backends.embedded_echo import FAILING, SLEEPING, EmbeddedEcho
 from domogate.domain.faults import EchoTimeout, EchoUnreachable
 
 DOCUMENT = "<resource><vehicleType>car é &amp; co</vehicleType></resource>".encode()
@@ -19,7 +20,6 @@ DOCUMENT = "<resource><vehicleType>car é &amp; co</vehicleType></resource>".enc
 @asynccontextmanager
 async def connected(url: str, deadline: float = 60.0, max_answer: int = 1000) -> AsyncIterator[HttpEchoBackend]:
     backend = HttpEchoBackend(url, deadline, max_answer)
-    await backend.start()
     try:
         yield backend
     finally:

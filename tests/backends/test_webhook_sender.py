@@ -35,7 +35,6 @@ class FakeNameServer:
 @asynccontextmanager
 async def webhook_sender(networks: Sequence[str] = LOOPBACK, **arguments: Any) -> AsyncIterator[HttpWebhookSender]:
     one = HttpWebhookSender(networks, **{"deadline": 60.0, **arguments})
-    await one.start()
     try:
         yield one
     finally:

@@ -100,7 +100,9 @@ if __name__ == "__main__":
         import_module(listed.module)
     for name in _IMPORTED_LATER:
         import_module(name)
-    import_module("domogate.auth.pages.rendering").compile_templates()
+    templates = import_module("domogate.auth.pages.rendering").open_templates()
+    for template in templates.list_templates():
+        templates.get_template(template)
     prepare_the_demo()
     tests = str(Path(__file__).parent.parent)
     sys.path.insert(0, tests)

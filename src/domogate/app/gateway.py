@@ -22,7 +22,7 @@ from domogate.app.services import (
 )
 from domogate.app.webhooks import build_webhooks
 from domogate.auth.pages import Pages
-from domogate.backends.echo import EmbeddedEcho, HttpEchoBackend
+from domogate.backends.echo import HttpEchoBackend
 from domogate.backends.webhook_sender import HttpWebhookSender
 from domogate.common.memory import finish_start_up
 from domogate.console.shell import NO_DEMO, Demo
@@ -152,8 +152,7 @@ class Gateway:
         self.terms = build_terms(settings)
         self.monitor = build_monitor(self)
         stall = settings.echo_deadline + 1 if demo.users else None
-        self._embedded_echo = EmbeddedEcho(stall=stall) if settings.echo_url is None else None
-        self._echo: HttpEchoBackend | None = None
+        self._echo = HttpEchoBackend(settings.echo_url, settings.echo_deadline, stall=stall)
         self._ready = False
         register_metrics(self)
 
@@ -187,26 +186,20 @@ class Gateway:
             await self.store.set_address(self.settings.base_url)
         await register_client(self.settings, self.store)
         await self.keyring.start()
-        await self._fetcher.start()
+        if self._issuers:
+            await self._fetcher.start()
         self.audit.start()
         if self.terms is not None:
             await self.people.ask_for_changed_terms(self.terms.version)
         await self.admission.start()
         await self.hub.start()
-        await self.webhook_sender.start()
         await self.dispatcher.start()
         await self.drivers.start()
         await self.driving.start()
         await self.fault_expiry.start()
         await self.history.start()
         await self.monitor.start()
-        echo_url = self.settings.echo_url
-        if self._embedded_echo is not None:
-            echo_url = await self._embedded_echo.start()
-        assert echo_url is not None
-        self._echo = HttpEchoBackend(echo_url, self.settings.echo_deadline)
-        await self._echo.start()
-        application = self._build_asgi(self._echo)
+        application = self._build_asgi()
         finish_start_up()
         # Join the cluster as the last step: the start blocks the event loop, and meanwhile the lease could end.
         await self.placement.start(ShardWork(self.driving, self.dispatcher))
@@ -233,10 +226,7 @@ class Gateway:
         await self.dispatcher.stop()
         await self.webhook_sender.stop()
         await self.scenes.finish()
-        if self._echo is not None:
-            await self._echo.stop()
-        if self._embedded_echo is not None:
-            await self._embedded_echo.stop()
+        await self._echo.stop()
         await self.monitor.stop()
         await self.history.stop()
         await self.fault_expiry.stop()
@@ -252,7 +242,7 @@ class Gateway:
         self.hasher.close()
         await self.store.stop()
 
-    def _build_asgi(self, echo: HttpEchoBackend) -> Edge:
+    def _build_asgi(self) -> Edge:
         settings = self.settings
         services = Services(
             read_model=self.read_model,
@@ -260,7 +250,7 @@ class Gateway:
             scenes=self.scenes,
             tickets=Tickets(self.signer, self.clock, settings.auth_url, settings.ticket_lifetime),
             webhooks=self.webhooks,
-            echo=echo,
+            echo=self._echo,
             clock=self.clock,
             audit=self.audit,
             removed_plants_kept=settings.removed_plants_kept_days * DAY,

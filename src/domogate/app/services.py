@@ -9,6 +9,7 @@ from domogate.app.parts import DAY
 from domogate.backends.printed_mail import PrintedMail
 from domogate.domain.terms import Terms, terms_at, terms_from_text
 from domogate.identity.knowledge import KnowledgeBound
+from domogate.identity.passkeys import WebAuthnVerifier
 from domogate.identity.relying_party import find_relying_party
 from domogate.identity.rotation import list_key_places, rotate_keys
 from domogate.identity.signing import KeyRing, TokenSigner
@@ -60,8 +61,6 @@ def build_passkeys(settings: Settings, store: Store, sessions: Sessions, signer:
     relying_party = find_relying_party(settings.base_url)
     if relying_party is None:
         return None
-    from domogate.identity.passkeys import WebAuthnVerifier  # The library for passkeys is large.
-
     return Passkeys(store, sessions, WebAuthnVerifier(relying_party), signer, clock)
 
 

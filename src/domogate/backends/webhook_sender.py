@@ -8,13 +8,17 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
-
-import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
+from typing import TYPE_CHECKING
 
 from domogate.backends.addresses import Address, AllowedAddresses, parse_target
-from domogate.common.http_client import open_session, read_limited
+from domogate.common.http_client import load_client, open_session, read_limited
 from domogate.ports import Delivered, Undelivered
+
+if TYPE_CHECKING:
+    import aiohttp
+    from aiohttp.abc import AbstractResolver, ResolveResult
+else:
+    AbstractResolver = object  # aiohttp uses only the methods, and it is imported later
 
 Lookup = Callable[[str], Awaitable[Sequence[str]]]
 """Finds all IP addresses of a host name. Raises OSError."""
@@ -44,20 +48,27 @@ class HttpWebhookSender:
         self._names = NameResolver()
         self._lookup = lookup or self._names.look_up
         self._tls = tls
-        self._secure: aiohttp.ClientSession | None = None
-        self._plain: aiohttp.ClientSession | None = None
-
-    async def start(self) -> None:
-        self._secure, self._plain = self._open_session(secure=True), self._open_session(secure=False)
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+        """The sessions with TLS (True) and without TLS (False). The first delivery opens a session."""
+        self._is_stopped = False
 
     async def stop(self) -> None:
-        sessions, self._secure, self._plain = (self._secure, self._plain), None, None
-        for session in sessions:
-            if session is not None:
-                await session.close()
+        self._is_stopped = True
+        for session in self._sessions.values():
+            await session.close()
         self._names.close()
 
-    def _open_session(self, *, secure: bool) -> aiohttp.ClientSession:
+    async def _find_session(self, *, secure: bool) -> "aiohttp.ClientSession":
+        await load_client()
+        if self._is_stopped:
+            raise Undelivered("The gateway is stopping.")
+        if secure not in self._sessions:
+            self._sessions[secure] = self._open_session(secure=secure)
+        return self._sessions[secure]
+
+    def _open_session(self, *, secure: bool) -> "aiohttp.ClientSession":
+        import aiohttp
+
         # No limit of connections here, because slow receivers could use all of them. Each webhook has its own limit.
         connector = aiohttp.TCPConnector(
             resolver=_CheckedResolver(self._lookup, self._allowed, secure=secure),
@@ -84,9 +95,11 @@ class HttpWebhookSender:
         target = parse_target(url)
         if target.literal is not None:  # The host is an address, so the resolver is not asked.
             _check(target.literal, self._allowed, secure=target.secure)
-        session = self._secure if target.secure else self._plain
+        session = None if self._is_stopped else self._sessions.get(target.secure)
         if session is None:
-            raise Undelivered("The gateway is stopping.")
+            session = await self._find_session(secure=target.secure)
+        import aiohttp
+
         try:
             async with session.post(target.url, data=body, headers=headers, allow_redirects=False) as answer:
                 await _drain(answer)
@@ -155,7 +168,7 @@ class _CheckedResolver(AbstractResolver):
         self._allowed = allowed
         self._secure = secure
 
-    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC) -> list[ResolveResult]:
+    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC) -> "list[ResolveResult]":
         results: list[ResolveResult] = []
         for text in await self._lookup(host):
             address = ip_address(text)
@@ -163,8 +176,9 @@ class _CheckedResolver(AbstractResolver):
             of = socket.AF_INET6 if address.version == 6 else socket.AF_INET
             flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
             if family in (socket.AF_UNSPEC, of):
-                found = ResolveResult(hostname=host, host=text, port=port, family=of, proto=socket.IPPROTO_TCP, flags=flags)
-                results.append(found)
+                results.append(
+                    {"hostname": host, "host": text, "port": port, "family": of, "proto": socket.IPPROTO_TCP, "flags": flags}
+                )
         if not results:
             raise OSError(f"{host} has no address")
         return results
@@ -188,7 +202,7 @@ def _check(address: Address, allowed: AllowedAddresses, *, secure: bool) -> None
         raise Undelivered("The gateway does not call this URL without TLS: it must begin with https://.", forbidden=True)
 
 
-async def _drain(answer: aiohttp.ClientResponse) -> None:
+async def _drain(answer: "aiohttp.ClientResponse") -> None:
     """Read the body to the end, so that the connection can be used again. If the body is too long, close the connection."""
     if await read_limited(answer, _MAX_ANSWER) is None:
         answer.close()

@@ -1,15 +1,30 @@
-"""HTTP client sessions with a deadline and a size limit, without cookies, and without a proxy from the environment."""
+"""HTTP client sessions with a deadline and a size limit, without cookies, and without a proxy from the environment.
 
-import aiohttp
+aiohttp is large. Many gateways send no request, so aiohttp is imported when the first request is sent (Decision 0098).
+"""
+
+import asyncio
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import aiohttp
+
+
+async def load_client() -> None:
+    """Import aiohttp on a thread, so that the event loop does not wait."""
+    await asyncio.to_thread(import_module, "aiohttp")
 
 
 def open_session(
-    deadline: float, headers: dict[str, str], connector: aiohttp.BaseConnector | None = None
-) -> aiohttp.ClientSession:
+    deadline: float, headers: dict[str, str], connector: "aiohttp.BaseConnector | None" = None
+) -> "aiohttp.ClientSession":
     """Return a session.
 
     It ignores proxies and the file netrc of the environment, because the operator configures only a URL.
     """
+    import aiohttp
+
     return aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(total=deadline),
         connector=connector,
@@ -20,7 +35,7 @@ def open_session(
     )
 
 
-async def read_limited(response: aiohttp.ClientResponse, limit: int) -> bytes | None:
+async def read_limited(response: "aiohttp.ClientResponse", limit: int) -> bytes | None:
     """Return the body. If it is longer than `limit`, stop reading and return None."""
     body = bytearray()
     async for piece in response.content.iter_any():

@@ -1,16 +1,18 @@
 """Prometheus metrics of this process, in their own registry. A small ASGI app serves them on a separate port.
 
 Requests are counted in plain Python numbers. The numbers become metrics only when Prometheus fetches (scrapes) them. The event
-loop is one thread, so the locks of prometheus_client are not needed. The locks would take more time than the counting.
+loop is one thread, so the locks of prometheus_client are not needed. The locks would take more time than the counting. The
+library is imported at the first scrape, because many gateways are never scraped (Decision 0098).
 """
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.metrics_core import Metric
 
 BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """The upper bounds of the buckets of durations, in seconds. The last bucket has no bound."""
@@ -40,19 +42,25 @@ class Durations:
         return rows
 
 
+class _Metric(NamedTuple):
+    """A gauge or counter of another part."""
+
+    is_counter: bool
+    name: str
+    text: str
+    value: Callable[[], Any]
+    labels: tuple[str, ...]
+
+
 class Metrics:
     """Counts requests, and shows the gauges and counters of other parts."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
         self.in_flight = 0
+        self._metrics: list[_Metric] = []
         self._durations: dict[str, Durations] = {}
         self._counts: dict[tuple[str, int], int] = {}
         self._refused: dict[int, int] = {}
-        ProcessCollector(registry=self.registry)
-        PlatformCollector(registry=self.registry)
-        GCCollector(registry=self.registry)
-        self.registry.register(_Collector(self._collect))
         self.gauge("domogate_requests_in_flight", "Requests that are being answered now", lambda: self.in_flight)
 
     def count_request(self, operation: str, status: int, seconds: float | None) -> None:
@@ -84,25 +92,35 @@ class Metrics:
         self, name: str, text: str, value: Callable[[], float] | Callable[[], Labelled], labels: tuple[str, ...] = ()
     ) -> None:
         """Register a gauge. `value` is called at each scrape; with `labels` it returns a mapping."""
-        self._register(GaugeMetricFamily, name, text, value, labels)
+        self._metrics.append(_Metric(False, name, text, value, labels))
 
     def counter(
         self, name: str, text: str, value: Callable[[], float] | Callable[[], Labelled], labels: tuple[str, ...] = ()
     ) -> None:
         """Register a counter: a number that only grows. The arguments are the same as for `gauge`."""
-        self._register(CounterMetricFamily, name, text, value, labels)
+        self._metrics.append(_Metric(True, name, text, value, labels))
 
-    def _register(self, family: Any, name: str, text: str, value: Callable[[], Any], labels: tuple[str, ...]) -> None:
-        def collect() -> Iterator[Metric]:
-            metric = family(name, text, labels=labels)
-            now = value()
-            for label_values, number in now.items() if labels else [((), now)]:
+    @cached_property
+    def registry(self) -> "CollectorRegistry":
+        from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
+
+        registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        GCCollector(registry=registry)
+        registry.register(_Collector(self._collect))
+        return registry
+
+    def _collect(self) -> "Iterator[Metric]":
+        from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+        for one in self._metrics:
+            family = CounterMetricFamily if one.is_counter else GaugeMetricFamily
+            metric = family(one.name, one.text, labels=one.labels)
+            now = one.value()
+            for label_values, number in now.items() if one.labels else [((), now)]:
                 metric.add_metric(label_values, number)
             yield metric
-
-        self.registry.register(_Collector(collect))
-
-    def _collect(self) -> Iterator[Metric]:
         requests = CounterMetricFamily("domogate_requests", "Requests answered", labels=("operation", "status"))
         for (operation, status), count in self._counts.items():
             requests.add_metric((operation, str(status)), count)
@@ -127,6 +145,8 @@ class Metrics:
         elif scope["method"] not in ("GET", "HEAD"):
             status, headers, body = 405, [(b"allow", b"GET, HEAD")], b""
         else:
+            from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
             status, headers, body = 200, [(b"content-type", CONTENT_TYPE_LATEST.encode())], generate_latest(self.registry)
         headers.append((b"content-length", b"%d" % len(body)))
         await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -136,8 +156,8 @@ class Metrics:
 class _Collector:
     """A collector of prometheus_client that is called at each scrape."""
 
-    def __init__(self, collect: Callable[[], Iterator[Metric]]) -> None:
+    def __init__(self, collect: "Callable[[], Iterator[Metric]]") -> None:
         self.collect = collect
 
-    def describe(self) -> list[Metric]:
+    def describe(self) -> "list[Metric]":
         return []

@@ -1,12 +1,13 @@
 """Fetches small JSON documents of external issuers, with limits."""
 
 import json
-from typing import Any, Protocol
-
-import aiohttp
+from typing import TYPE_CHECKING, Any, Protocol
 
 from domogate.common.http_client import open_session, read_limited
 from domogate.identity.profiles import find_problem_of_url
+
+if TYPE_CHECKING:
+    import aiohttp
 
 MAX_DOCUMENT = 256 * 1024
 _MAX_CONNECTIONS = 8
@@ -39,6 +40,8 @@ class JsonFetcher:
         self._session: aiohttp.ClientSession | None = None
 
     async def start(self) -> None:
+        import aiohttp  # large; only a gateway with external issuers starts a fetcher
+
         connector = aiohttp.TCPConnector(limit=_MAX_CONNECTIONS)
         self._session = open_session(self._deadline, {"Accept": "application/json"}, connector)
 
@@ -52,6 +55,8 @@ class JsonFetcher:
             raise FetchFailed(f"{url} was not fetched: {problem}")
         if self._session is None:
             raise FetchFailed("not started")
+        import aiohttp
+
         try:
             async with self._session.get(url, allow_redirects=False) as answer:
                 if answer.status != 200:

@@ -1,20 +1,13 @@
-"""Passkeys with the library `webauthn`: options for browsers, and the check of their answers."""
+"""Passkeys with the library `webauthn`: options for browsers, and the check of their answers.
+
+The library is large, so it is imported when a person first uses a passkey (Decision 0098).
+"""
 
 import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
-from typing import Any
-
-import webauthn
-from webauthn.helpers import options_to_json_dict, parse_client_data_json
-from webauthn.helpers.structs import (
-    AttestationFormat,
-    AuthenticatorSelectionCriteria,
-    PublicKeyCredentialDescriptor,
-    ResidentKeyRequirement,
-    UserVerificationRequirement,
-)
+from typing import TYPE_CHECKING, Any
 
 from domogate.domain.login_names import print_email
 from domogate.domain.passkeys import Passkey
@@ -22,12 +15,15 @@ from domogate.domain.people import User
 from domogate.identity.relying_party import RelyingParty
 from domogate.ports import NewCredential, PasskeyRefused, UnverifiedAnswer
 
+if TYPE_CHECKING:
+    from webauthn.helpers.structs import PublicKeyCredentialDescriptor
+
 _TIMEOUT_MS = 300_000
 _LONGEST_ANSWER = 16_384
 _LONGEST_KEY = 2_048
 _CREDENTIAL_ID = re.compile(r"[A-Za-z0-9_-]{1,1364}", re.ASCII).fullmatch
 """A credential id in base64url: at most 1023 bytes (WebAuthn §4)."""
-_ATTESTATIONS = (AttestationFormat.NONE, AttestationFormat.PACKED)
+_ATTESTATIONS = ("none", "packed")
 """The gateway requests no attestation. Browsers may still send a packed attestation that the passkey itself signed."""
 
 
@@ -41,6 +37,14 @@ class WebAuthnVerifier:
         self._relying_party = relying_party
 
     def creation_options(self, user: User, user_handle: str, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
+        import webauthn
+        from webauthn.helpers import options_to_json_dict
+        from webauthn.helpers.structs import (
+            AuthenticatorSelectionCriteria,
+            ResidentKeyRequirement,
+            UserVerificationRequirement,
+        )
+
         options = webauthn.generate_registration_options(
             rp_id=self._relying_party.id,
             rp_name="Domogate",
@@ -57,6 +61,10 @@ class WebAuthnVerifier:
         return options_to_json_dict(options)
 
     def request_options(self, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
+        import webauthn
+        from webauthn.helpers import options_to_json_dict
+        from webauthn.helpers.structs import UserVerificationRequirement
+
         options = webauthn.generate_authentication_options(
             rp_id=self._relying_party.id,
             challenge=challenge,
@@ -69,6 +77,8 @@ class WebAuthnVerifier:
     def read_answer(self, text: str) -> UnverifiedAnswer:
         if len(text) > _LONGEST_ANSWER:
             raise PasskeyRefused("the answer is too long")
+        from webauthn.helpers import parse_client_data_json
+
         try:
             answer = json.loads(text)
             response = answer["response"]
@@ -82,6 +92,8 @@ class WebAuthnVerifier:
         return UnverifiedAnswer(text, credential_id, client_data.challenge, user_handle or None)
 
     def verify_new(self, answer: UnverifiedAnswer) -> NewCredential:
+        import webauthn
+
         try:
             new = webauthn.verify_registration_response(
                 credential=answer.text,
@@ -98,6 +110,8 @@ class WebAuthnVerifier:
         return NewCredential(credential_id, public_key, new.sign_count)
 
     def verify_use(self, answer: UnverifiedAnswer, passkey: Passkey) -> int:
+        import webauthn
+
         try:
             used = webauthn.verify_authentication_response(
                 credential=answer.text,
@@ -113,7 +127,9 @@ class WebAuthnVerifier:
         return used.new_sign_count
 
 
-def _descriptors(known: Sequence[Passkey]) -> list[PublicKeyCredentialDescriptor]:
+def _descriptors(known: Sequence[Passkey]) -> "list[PublicKeyCredentialDescriptor]":
+    from webauthn.helpers.structs import PublicKeyCredentialDescriptor
+
     return [PublicKeyCredentialDescriptor(id=_decode(passkey.credential_id)) for passkey in known]
 
 

@@ -34,9 +34,13 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from domogate.stores.cursors import SELECT_CHANGES, CompleteCursor, CompleteCursorOf, FeedRead, OldestCursor, TransactionStart
 from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, WriteLock, time_is_up
 from domogate.stores.tables import changes, feed, members, parked, webhooks
+from domogate.stores.tables._metadata import partial_indexes
 
 if TYPE_CHECKING:
     import psycopg
+
+for _index in partial_indexes:
+    _index.dialect_options["postgresql"]["where"] = _index.dialect_options["sqlite"]["where"]
 
 # All Domogate processes use this number. With an exclusive lock, no other process writes. Processes with a shared lock write
 # at the same time.

@@ -48,7 +48,6 @@ async def test_one_slow_receiver_among_two_hundred_delays_none_of_the_others(
 ) -> None:
     monkeypatch.setattr("domogate.services.webhooks.dispatcher._GRACE", 0.0)  # the end does not wait for the slow receiver
     webhook_sender = HttpWebhookSender(("127.0.0.0/8",), deadline=3600.0)
-    await webhook_sender.start()
     try:
         async with (
             receivers(200) as every,

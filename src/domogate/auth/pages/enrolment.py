@@ -1,7 +1,6 @@
 """The secret of an authenticator app, as a QR code to scan and as letters to type."""
 
 import msgspec
-import segno
 
 from domogate.domain.login_names import print_email
 from domogate.services.people import SecondFactor
@@ -17,6 +16,8 @@ class Enrolment(msgspec.Struct, frozen=True):
 
 def build_enrolment(second_factor: SecondFactor, secret: str, email: str) -> Enrolment:
     """The QR code is dark on light in both colour schemes: some cameras cannot read an inverted code."""
+    import segno  # Few requests need a QR code.
+
     uri = second_factor.enrolment_uri(secret, print_email(email))
     picture = segno.make(uri, error="m").svg_data_uri(scale=5, border=3, dark="#10201e", light="#ffffff")
     return Enrolment(picture, secret, tuple(secret[start : start + 4] for start in range(0, len(secret), 4)))

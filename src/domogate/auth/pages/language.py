@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
@@ -17,9 +18,14 @@ _MONTH = 30 * _DAY
 class Language:
     """The texts of one language, by dotted key."""
 
-    def __init__(self, code: str, texts: Mapping[str, str]) -> None:
+    def __init__(self, code: str) -> None:
         self.code = code
-        self.texts = texts
+
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """All texts. They are read when a page first needs them."""
+        text = (files("domogate.auth.pages") / "texts" / f"{self.code}.toml").read_text(encoding="utf-8")
+        return dict(_flatten(tomllib.loads(text)))
 
     def say(self, key: str, **values: object) -> str:
         return self.texts[key].format_map(values) if values else self.texts[key]
@@ -59,12 +65,7 @@ def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
             yield f"{prefix}{name}", value
 
 
-def _load(code: str) -> Language:
-    text = (files("domogate.auth.pages") / "texts" / f"{code}.toml").read_text(encoding="utf-8")
-    return Language(code, dict(_flatten(tomllib.loads(text))))
-
-
-LANGUAGES = {code: _load(code) for code in CODES}
+LANGUAGES = {code: Language(code) for code in CODES}
 
 
 def choose_language(

@@ -1,18 +1,23 @@
-"""Renders templates. Values are escaped. The content security policy allows only our own script, on pages that need it."""
+"""Renders templates. Values are escaped. The content security policy allows only our own script, on pages that need it.
+
+The first page imports jinja2, and the first use of a template compiles the template (Decision 0098).
+"""
 
 import hashlib
 import re
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import jinja2
 from starlette.requests import Request
 from starlette.responses import Response
 
 from domogate.auth.pages.language import Language
 from domogate.domain.login_names import print_email
+
+if TYPE_CHECKING:
+    import jinja2
 
 STYLE_PATH = "/auth/pages/style.css"
 SCRIPT_PATH = "/auth/pages/passkeys.js"
@@ -42,31 +47,27 @@ _FOLDER = files("domogate.auth.pages")
 
 
 @cache
-def compile_templates() -> dict[str, jinja2.Template]:
-    """All templates by file name. A process compiles them only once."""
-    sources = {
-        entry.name: entry.read_text(encoding="utf-8")
-        for entry in (_FOLDER / "templates").iterdir()
-        if entry.name.endswith(".html")
-    }
+def open_templates() -> "jinja2.Environment":
+    """Return the environment that compiles each template when it is first used, and keeps all compiled templates."""
+    import jinja2
+
     environment = jinja2.Environment(
-        loader=jinja2.DictLoader(sources),
+        loader=jinja2.PackageLoader("domogate.auth.pages"),
         autoescape=True,
         auto_reload=False,
+        cache_size=-1,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["login"] = print_email
-    return {name: environment.get_template(name) for name in sources}
+    return environment
 
 
 class Renderer:
     """Renders all templates and serves the style sheet and the script."""
 
     def __init__(self) -> None:
-        # Compile at the start: compiling during a request would delay all other requests.
-        self._templates = compile_templates()
         self._style = (_FOLDER / "shared.css").read_bytes() + (_FOLDER / "style.css").read_bytes()
         self._script = (_FOLDER / "passkeys.js").read_bytes()
         self._style_url = _versioned(STYLE_PATH, self._style)
@@ -88,13 +89,17 @@ class Renderer:
 
         `script_source` is the URL of our script, for a page that needs it. No other script runs.
         """
-        body = self._templates[template].render(
-            t=language.say,
-            language=language,
-            style_url=self._style_url,
-            script_url=self._script_url if script_source else None,
-            request_id=request.scope.get(_REQUEST_ID, ""),
-            **values,
+        body = (
+            open_templates()
+            .get_template(template)
+            .render(
+                t=language.say,
+                language=language,
+                style_url=self._style_url,
+                script_url=self._script_url if script_source else None,
+                request_id=request.scope.get(_REQUEST_ID, ""),
+                **values,
+            )
         )
         script = f"script-src {script_source}; " if script_source else ""
         policy = _CSP.format(script=script, targets=" ".join(("'self'", *form_targets)))

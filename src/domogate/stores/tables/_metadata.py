@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Index, MetaData, Table
+from sqlalchemy import Column, ColumnElement, Index, MetaData, Table
 from sqlalchemy.schema import SchemaItem
 
 metadata = MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_name)s"})
@@ -16,3 +16,15 @@ def table(name: str, *items: SchemaItem, **options: Any) -> Table:
 def indexes(*columns: str) -> list[Index]:
     """Return an index for each column."""
     return [Index(None, column) for column in columns]
+
+
+partial_indexes: list[Index] = []
+"""The indexes that have only some of the rows."""
+
+
+def partial_index(name: str, column: Column[Any], where: ColumnElement[bool]) -> None:
+    """Add an index of the rows for which `where` is true.
+
+    `stores/postgres.py` sets the same condition for PostgreSQL. Here it would import the whole dialect (Decision 0098).
+    """
+    partial_indexes.append(Index(name, column, sqlite_where=where))

@@ -3,7 +3,7 @@
 from sqlalchemy import Column, ForeignKey, Index, Integer, PrimaryKeyConstraint
 
 from domogate.stores import columns as col
-from domogate.stores.tables._metadata import indexes, table
+from domogate.stores.tables._metadata import indexes, partial_index, table
 
 # Gives each measure of a module a number. Readings have this number: with the module id they would need six times the space.
 series = table(
@@ -54,9 +54,7 @@ orders = table(
     Index(None, "plant_id", "queued_at"),
 )
 # The index has only open orders, so it stays small.
-Index(
-    "ix_orders_open", orders.c.deadline, sqlite_where=orders.c.ended_at.is_(None), postgresql_where=orders.c.ended_at.is_(None)
-)
+partial_index("ix_orders_open", orders.c.deadline, orders.c.ended_at.is_(None))
 
 # Each row belongs to a plant or to a module, never to both: the plant of a module is stored in one place.
 injections = table(

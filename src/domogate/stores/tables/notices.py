@@ -3,7 +3,7 @@
 from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint
 
 from domogate.stores import columns as col
-from domogate.stores.tables._metadata import indexes, table
+from domogate.stores.tables._metadata import indexes, partial_index, table
 
 webhooks = table(
     "webhooks",
@@ -48,7 +48,7 @@ parked = table(
     PrimaryKeyConstraint("webhook_id", "cursor"),
     *indexes("dead_at"),
 )
-Index("ix_parked_references", parked.c.cursor, sqlite_where=parked.c.event == "", postgresql_where=parked.c.event == "")
+partial_index("ix_parked_references", parked.c.cursor, parked.c.event == "")
 
 used_tickets = table("used_tickets", col.key("id"), *col.doubles("expires_at"), *indexes("expires_at"))
 
