@@ -227,7 +227,7 @@ async def demo_memory() -> AsyncIterator[Row]:
                 if user.get("id_token"):
                     _warm_up(found["base_url"], headers | {"Authorization": user["id_token"]})
             await asyncio.sleep(8)
-            yield at_most("idle memory with the demo estate", resident_megabytes(process.pid), 140, " MB")
+            yield at_most("idle memory with the demo estate", resident_megabytes(process.pid), 95, " MB")
         finally:
             process.terminate()
             process.wait(30)

@@ -177,9 +177,19 @@ class TestFailures:
             with pytest.raises(EchoUnreachable):
                 await backend.send(DOCUMENT)
 
-    async def test_before_start_it_is_unreachable(self) -> None:
-        with pytest.raises(EchoUnreachable):
-            await HttpEchoBackend("http://127.0.0.1:1/", 1.0).send(DOCUMENT)
+    async def test_after_the_stop_it_is_unreachable(self) -> None:
+        backend = HttpEchoBackend("http://127.0.0.1:1/", 1.0)
+        await backend.stop()
+        with pytest.raises(EchoUnreachable, match="stopping"):
+            await backend.send(DOCUMENT)
+
+    async def test_without_a_url_the_first_document_starts_the_embedded_echo(self) -> None:
+        backend = HttpEchoBackend(None, 60.0)
+        try:
+            answers = await asyncio.gather(*(backend.send(DOCUMENT) for _ in range(3)))
+        finally:
+            await backend.stop()
+        assert [body for body, _ in answers] == [DOCUMENT] * 3
 
     async def test_the_request_is_xml_and_carries_nothing_of_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")

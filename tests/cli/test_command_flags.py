@@ -2,10 +2,8 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.main import get_command
 
 from domogate import __version__
 from domogate.cli._command import Mistake, _given
@@ -90,10 +88,9 @@ class TestDurations:
 
 class TestHelp:
     def every_help_page(self, domogate: CommandLine) -> list[str]:
-        root: Any = get_command(cli)
         pages: list[tuple[str, ...]] = [()]
-        pages += [(name,) for name in root.commands]
-        pages += [(name, verb) for name, command in root.commands.items() for verb in getattr(command.loaded, "commands", ())]
+        pages += [(name,) for name in cli.about]
+        pages += [(name, verb) for name, command in cli.load_all() for verb in getattr(command, "commands", ())]
         return [domogate.bare(*page, "--help").stdout for page in pages]
 
     @pytest.mark.slow
@@ -114,13 +111,12 @@ class TestHelp:
         assert "Plants and who may use them: list, show, invite, withdraw, allow, limit, remove, restore." in summaries
 
     def test_the_list_of_commands_agrees_with_the_commands(self) -> None:
-        root: Any = get_command(cli)
-        for listed in root.commands.values():
-            verbs = list(getattr(listed.loaded, "commands", ()))
+        for name, command in cli.load_all():
+            verbs = list(getattr(command, "commands", ()))
             if verbs:
-                assert listed.help.endswith(f": {', '.join(verbs)}.")
+                assert cli.about[name].endswith(f": {', '.join(verbs)}.")
             else:
-                assert " ".join(listed.loaded.help.split()).startswith(listed.help)
+                assert " ".join((command.help or "").split()).startswith(cli.about[name])
 
     def test_a_setting_shows_its_default(self, domogate: CommandLine) -> None:
         page = " ".join(re.sub(r"[│╭╮╰╯─]", " ", domogate.bare("serve", "--help").stdout).split())

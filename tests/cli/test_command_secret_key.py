@@ -38,6 +38,7 @@ def jwks_of(domogate: CommandLine) -> list[str]:
 
 class TestTheKey:
     def test_it_is_made_at_the_first_start_for_its_owner_only(self, small: CommandLine) -> None:
+        small.good("signing-key", "list")  # adds the first signing key
         key_id = small.good("secret-key", "show-id").strip()
         assert stat.S_IMODE((small.data / "secret-key").stat().st_mode) == 0o600
         assert small.read("secret-key", "show-id") == {"key_id": key_id}
@@ -110,6 +111,7 @@ class TestTheKey:
 
 class TestRotate:
     def test_all_secrets_have_the_new_key_and_the_former_one_is_kept(self, small: CommandLine) -> None:
+        small.good("signing-key", "list")  # adds the first signing key
         former = small.good("secret-key", "show-id").strip()
         done = small.read("secret-key", "rotate")
         assert done == {"key_id": small.good("secret-key", "show-id").strip(), "former_key_id": former, "secrets": 1}

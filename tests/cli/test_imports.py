@@ -10,7 +10,7 @@ from support.http import PATIENCE
 
 LARGE = {
     *("aiohttp", "alembic", "argon2", "cryptography", "fpdf", "jinja2", "joserfc", "jsonschema", "nats", "PIL"),
-    *("prometheus_client", "psycopg", "pygments", "starlette", "uvicorn", "webauthn", "yaml"),
+    *("prometheus_client", "psycopg", "pydantic", "pygments", "rich", "segno", "starlette", "uvicorn", "webauthn", "yaml"),
 }
 """Libraries that short commands do not need."""
 
@@ -22,16 +22,33 @@ main()
 """
 
 
-def libraries_of(*arguments: str) -> set[str]:
-    """Run the command in a new process. Returns the libraries that it has imported."""
-    done = subprocess.run([sys.executable, "-c", _SCRIPT, *arguments], capture_output=True, text=True, timeout=PATIENCE)
+_GATEWAY = """
+import asyncio, sys
+from pathlib import Path
+from domogate.app.serving import Gateway
+from domogate.settings import Settings
+
+async def start():
+    gateway = Gateway(Settings(data=Path(sys.argv[1])))
+    await gateway.start()
+    await gateway.stop()
+    print(*{name.partition(".")[0] for name in sys.modules}, file=sys.stderr)
+
+asyncio.run(start())
+"""
+USED_BY_A_GATEWAY = {"argon2", "cryptography", "joserfc", "starlette", "uvicorn", "yaml"}
+
+
+def libraries_of(*arguments: str, script: str = _SCRIPT) -> set[str]:
+    """Run the script in a new process. Returns the libraries that it has imported."""
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return set(done.stderr.splitlines()[-1].split())
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["version"], ["--help"]], ids=" ".join)
 def test_help_and_version_load_neither_the_database_nor_large_libraries(arguments: list[str]) -> None:
-    assert libraries_of(*arguments) & ((LARGE | {"sqlalchemy"}) - {"pygments"}) == set()
+    assert libraries_of(*arguments) & (LARGE | {"sqlalchemy"}) == set()
 
 
 @pytest.mark.parametrize("noun", ["key", "user", "client", "plant"])
@@ -39,4 +56,10 @@ def test_a_list_loads_the_database_and_no_large_library(domogate: CommandLine, n
     domogate.create()
     found = libraries_of(noun, "list", "--data", str(domogate.data))
     assert "sqlalchemy" in found
-    assert found & (LARGE | {"rich"}) == set()
+    assert found & LARGE == set()
+
+
+def test_a_gateway_loads_no_library_that_nobody_has_used_yet(domogate: CommandLine) -> None:
+    domogate.create()
+    found = libraries_of(str(domogate.data), script=_GATEWAY)
+    assert found & LARGE == USED_BY_A_GATEWAY

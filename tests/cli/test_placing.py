@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from domogate.cli.commands import cli
 from domogate.services.plants.placing import parse_pattern

@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import typer.main
-
 from domogate.cli.commands import cli
 from domogate.management.surface import SURFACE
 from support.markdown import tables
@@ -14,10 +12,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def every_command() -> set[str]:
-    root = typer.main.get_command(cli)
     found = set()
-    for name, command in root.commands.items():  # type: ignore[attr-defined]  # the root is a group
-        below = getattr(command.loaded, "commands", None)
+    for name, command in cli.load_all():
+        below = getattr(command, "commands", None)
         found |= {f"domogate {name} {verb}" for verb in below} if below else {f"domogate {name}"}
     return found
 
@@ -35,14 +32,13 @@ class TestTheCommandLinePage:
         )
 
     def test_it_names_no_flag_that_a_command_does_not_have(self) -> None:
-        root = typer.main.get_command(cli)
         checked = 0
         for table in tables((DOCS / "cli.md").read_text()):
             for row in table:
                 named = re.match(r"`domogate ([a-z-]+)(?: ([a-z-]+))?", row.get("command", ""))
                 if named is None:
                     continue
-                command = root.commands[named[1]].loaded  # type: ignore[attr-defined]  # the root is a group
+                command = cli.load(named[1])
                 command = getattr(command, "commands", {}).get(named[2], command)
                 options = {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
                 flags = set(re.findall(r"`(--[a-z-]+)", row["meaning"]))

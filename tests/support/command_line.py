@@ -1,19 +1,13 @@
 """Runs `domogate` in this process, with its own data folder."""
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
-from typer.main import get_command
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from domogate.cli.commands import cli
-
-_built = cache(get_command)
-"""Typer would build the whole command line for every command, which takes longer than most commands."""
 
 
 class CommandLine:
@@ -23,8 +17,7 @@ class CommandLine:
         self.data = data
 
     def bare(self, *arguments: str, input: str | None = None) -> Result:
-        with patch("typer.testing._get_command", _built):
-            return CliRunner().invoke(cli, list(arguments), input=input)
+        return CliRunner().invoke(cli, list(arguments), input=input, prog_name="domogate")
 
     def run(self, *arguments: str, input: str | None = None) -> Result:
         return self.bare(*arguments, "--data", str(self.data), input=input)

@@ -89,15 +89,10 @@ def prepare_the_demo() -> None:
 
 
 if __name__ == "__main__":
-    from typer.main import get_command
-    from typer.testing import CliRunner
-
     from domogate.cli import main
     from domogate.cli.commands import cli
 
-    built: Any = get_command(cli)
-    for listed in built.commands.values():
-        import_module(listed.module)
+    list(cli.load_all())
     for name in _IMPORTED_LATER:
         import_module(name)
     templates = import_module("domogate.auth.pages.rendering").open_templates()
@@ -108,7 +103,6 @@ if __name__ == "__main__":
     sys.path.insert(0, tests)
     import_module("support.tables").make_tables_at_once(prepared=True)
     del sys.path[0]
-    CliRunner().invoke(cli, ["version"])  # the first command imports the rest of the command line
     gc.freeze()
     command = next_command(socket.socket(fileno=int(sys.argv[1])))
     become(command)

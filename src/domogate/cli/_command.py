@@ -4,26 +4,29 @@ Exit codes: 0 success; 1 failure, and standard error says why; 2 the command lin
 """
 
 import asyncio
-import functools
+import gc
 import inspect
 import os
 import select
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_type_hints
 
+import click
 import msgspec
-import typer
 
-from domogate.app import Tools, find_missing_file, open_tools
 from domogate.cli._flags import WHERE, flag_parameters
 from domogate.cli._help import PlainCommand, PlainGroup
+from domogate.cli._options import build_parameter, flag, read_arguments
 from domogate.cli._output import note
 from domogate.ports import Store
 from domogate.services.refusals import Refused
 from domogate.settings import BadSettings, Settings, load_settings
+
+if TYPE_CHECKING:
+    from domogate.app import Tools
 
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 SILENT_FOR, APPLIED_WITHIN = 5.0, 30.0
@@ -44,14 +47,19 @@ class WrongUsage(Exception):
     """The command stops with exit code 2, because its arguments contradict each other."""
 
 
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+Yes = Annotated[bool, flag("--yes", "Do not ask for confirmation.")]
 
 Body = Callable[..., Awaitable[None]]
 
 
-def group(name: str, cls: type[PlainGroup] = PlainGroup) -> typer.Typer:
+def group(name: str, cls: type[PlainGroup] = PlainGroup) -> PlainGroup:
     """The commands of one noun: `domogate NAME …`. The text about the noun is in `commands.py`."""
-    return typer.Typer(name=name, cls=cls, no_args_is_help=True)
+    return cls(name, no_args_is_help=True)
+
+
+def top_level() -> PlainGroup:
+    """Commands without a noun: `domogate COMMAND`."""
+    return PlainGroup()
 
 
 class FlagGroup(msgspec.Struct, frozen=True):
@@ -66,7 +74,7 @@ class FlagGroup(msgspec.Struct, frozen=True):
         return [inspect.Parameter(name, kind, default=None, annotation=hints[name]) for name in cls.__struct_fields__]
 
 
-def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> Callable[[Body], Body]:
+def command(group: PlainGroup, name: str, *, flags: Sequence[str] = WHERE) -> Callable[[Body], Body]:
     """Register an async function whose first parameter is the Settings. `flags` and --config become its options.
 
     If the function has a parameter `given`, it gets the names of the settings that a flag or an environment variable sets.
@@ -79,8 +87,9 @@ def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> C
             one.name: one.annotation for one in own if inspect.isclass(one.annotation) and issubclass(one.annotation, FlagGroup)
         }
 
-        @functools.wraps(body)
-        def run(context: typer.Context, **arguments: Any) -> None:
+        @click.pass_context
+        def run(context: click.Context, /, **values: Any) -> None:
+            arguments = read_arguments(values)
             chosen = {flag: arguments.pop(flag) for flag in (*flags, "config")}
             # A flag before the command's name is overridden by the same flag after it.
             before = {name: value for name, value in context.find_root().params.items() if name in ("data", "config")}
@@ -90,18 +99,36 @@ def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> C
             if wants_given:
                 arguments["given"] = _given(chosen, os.environ)
             serving = "tls_certificate" in flags
-            run_to_end(lambda: body(_settings(chosen, os.environ, serving=serving), **arguments))
+            run_to_end(lambda: body(_settings(chosen, os.environ, serving=serving), **arguments), serving=serving)
 
-        every = [inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]
+        every: list[inspect.Parameter] = []
         for one in own:
             every += groups[one.name].parameters() if one.name in groups else [one] if one.name != "given" else []
-        every += flag_parameters(flags)
-        vars(run)["__signature__"] = inspect.Signature(every)  # typer reads this attribute
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
-        group.command(name, cls=PlainCommand)(run)
+        _add(group, name, body, run, [*every, *flag_parameters(flags)])
         return body
 
     return register
+
+
+def plain_command(group: PlainGroup, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a function that needs neither settings nor an event loop."""
+
+    def register(body: Callable[..., None]) -> Callable[..., None]:
+        _add(group, name, body, body, inspect.signature(body, eval_str=True).parameters.values())
+        return body
+
+    return register
+
+
+def _add(
+    group: PlainGroup,
+    name: str,
+    body: Callable[..., object],
+    run: Callable[..., object],
+    parameters: Iterable[inspect.Parameter],
+) -> None:
+    help = inspect.cleandoc(body.__doc__ or "")
+    group.add_command(PlainCommand(name, params=[build_parameter(one) for one in parameters], callback=run, help=help))
 
 
 def _settings(chosen: dict[str, Any], environ: Mapping[str, str], *, serving: bool) -> Settings:
@@ -123,12 +150,18 @@ def _given(chosen: dict[str, Any], environ: Mapping[str, str]) -> frozenset[str]
     return frozenset(by_flag | {name.removeprefix("DOMOGATE_").lower() for name, text in ours if text})
 
 
-def run_to_end(body: Callable[[], Awaitable[None]]) -> None:
-    """Run `body` on a new event loop until it ends. uvloop is used if it is installed."""
+def run_to_end(body: Callable[[], Awaitable[None]], *, serving: bool = False) -> None:
+    """Run `body` on a new event loop until it ends. uvloop is used if it is installed.
+
+    If `serving` is true, the body enables the garbage collector.
+    """
 
     async def whole() -> None:
         await body()
 
+    if not serving and not gc.isenabled():  # `main` disabled it
+        gc.freeze()
+        gc.enable()
     with reporting_errors(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(whole())
 
@@ -144,13 +177,13 @@ def reporting_errors() -> Iterator[None]:
         fail(str(wrong), WRONG_USAGE)
     except (Mistake, Refused) as mistake:
         fail(str(mistake), FAILED)
-    except (KeyboardInterrupt, typer.Abort):  # Abort: Ctrl-C or the end of input at a question
-        raise typer.Exit(INTERRUPTED) from None
-    except typer.Exit:
+    except (KeyboardInterrupt, click.Abort):  # Abort: Ctrl-C or the end of input at a question
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    except click.exceptions.Exit:
         raise
     except Exception as error:
         if isinstance(error, BrokenPipeError) and _output_is_closed():
-            raise typer.Exit(FAILED) from None
+            raise click.exceptions.Exit(FAILED) from None
         if os.environ.get(TRACEBACK):
             raise
         fail(_explain(error), FAILED)
@@ -192,13 +225,15 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def fail(message: str, code: int) -> NoReturn:
-    typer.echo(f"domogate: {message}", err=True)
-    raise typer.Exit(code)
+    click.echo(f"domogate: {message}", err=True)
+    raise click.exceptions.Exit(code)
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Tools]:
+async def opened(settings: Settings) -> AsyncIterator["Tools"]:
     """Yield the tools of a command on an existing store. If there is no store, nothing is created: raises Mistake."""
+    from domogate.app import find_missing_file, open_tools  # imports the database
+
     missing = find_missing_file(settings)
     if missing is not None:
         raise Mistake(
@@ -210,11 +245,13 @@ async def opened(settings: Settings) -> AsyncIterator[Tools]:
 
 
 @asynccontextmanager
-async def changing(settings: Settings) -> AsyncIterator[Tools]:
+async def changing(settings: Settings) -> AsyncIterator["Tools"]:
     """Yield the tools of a command that writes.
 
     The command ends when every running gateway of the store has applied the change.
     """
+    from domogate.app import open_tools  # imports the database
+
     async with open_tools(settings) as tools:
         yield tools
         await until_applied(tools.store)
@@ -234,5 +271,5 @@ def confirm(question: str, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise WrongUsage(f"{question} This command cannot ask without a terminal: add --yes.")
-    if not typer.confirm(question, err=True):
+    if not click.confirm(question, err=True):
         raise Mistake("nothing was changed.")

@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
-import typer
-
 from domogate.cli._command import Mistake
+from domogate.cli._options import flag
 
-Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
+Force = Annotated[bool, flag("--force", "Replace the file if it exists.")]
 
 
 def check_free(path: Path | None, force: bool) -> None:

@@ -4,12 +4,10 @@ In this module a flag is only text, like an environment variable. `settings/` pa
 """
 
 import inspect
-import re
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
-import typer
-
+from domogate.cli._options import Declared, option
 from domogate.settings.declared import DECLARED, FILES, print_default
 
 WHERE = ("data", "database", "database_file", "secret_key_file")
@@ -19,36 +17,29 @@ CONFIG_HELP = "TOML file with settings; flags and DOMOGATE_* variables have prec
 
 
 def flag_help(name: str) -> str:
-    """The text of an option. Square brackets in it are not markup."""
+    """The text of an option."""
     if name in FILES:
         about = f" {DECLARED[FILES[name]].setting.help}" if DECLARED[FILES[name]].setting.metavar == "JSON" else ""
         flag = FILES[name].replace("_", "-")
-        return _escape(f"File with the value of --{flag}. Use it if the value contains a password or key.{about}")
+        return f"File with the value of --{flag}. Use it if the value contains a password or key.{about}"
     setting = DECLARED[name]
-    return _escape(f"{setting.setting.help} Default: {print_default(setting.default)}.")
-
-
-def _escape(text: str) -> str:
-    """Return the text so that the help prints its square brackets. Otherwise rich would read them as markup."""
-    return re.sub(r"(\[[a-z#/@][^\[]*?\])", r"\\\1", text)
+    return f"{setting.setting.help} Default: {print_default(setting.default)}."
 
 
 def flag_parameters(names: Sequence[str]) -> list[inspect.Parameter]:
-    """The typer options for these settings, and --config."""
+    """The options for these settings, and --config."""
 
-    def option(name: str, shown: object, kind: type = str) -> inspect.Parameter:
-        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, shown])
+    def build(name: str, declared: Declared, kind: type = str) -> inspect.Parameter:
+        optional: Any = kind | None
+        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[optional, declared])
 
     def of_setting(name: str) -> inspect.Parameter:
-        declared = DECLARED[FILES.get(name, name)].setting
+        setting = DECLARED[FILES.get(name, name)].setting
         spelled = [f"--{name.replace('_', '-')}"]
-        if declared.short_flag and name in DECLARED:
-            spelled.append(declared.short_flag)
-        metavar = "FILE" if name in FILES else None if declared.bare_flag else declared.metavar
-        shown = typer.Option(
-            *spelled, metavar=metavar, help=flag_help(name), rich_help_panel=declared.panel, show_default=False
-        )
-        return option(name, shown, bool if declared.bare_flag else str)
+        if setting.short_flag and name in DECLARED:
+            spelled.append(setting.short_flag)
+        metavar = "FILE" if name in FILES else setting.metavar
+        declared = option(metavar, flag_help(name), *spelled, panel=setting.panel)
+        return build(name, declared, bool if setting.bare_flag else str)
 
-    config = typer.Option(metavar="FILE", help=CONFIG_HELP, rich_help_panel="Where", show_default=False)
-    return [*map(of_setting, names), option("config", config)]
+    return [*map(of_setting, names), build("config", option("FILE", CONFIG_HELP, panel="Where"))]

@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Annotated
 
-import typer
+import click
 
 from domogate.app import Tools
 from domogate.cli._command import changing
 from domogate.cli._flags import WHERE
+from domogate.cli._options import flag
 from domogate.cli._output import iso, note, print_json
 from domogate.services.people import IssuedLink
 from domogate.settings import Settings
@@ -16,7 +17,7 @@ from domogate.settings import Settings
 LINK_FLAGS = (*WHERE, "public_url")
 """The flags of a command that makes a link. The link begins with the URL of the gateway."""
 
-ShowLink = Annotated[bool, typer.Option("--show-link", help="Print the link even if a mail server is configured.")]
+ShowLink = Annotated[bool, flag("--show-link", "Print the link even if a mail server is configured.")]
 
 
 @asynccontextmanager
@@ -44,6 +45,6 @@ def tell_link(
     elif link.url is None:
         note(f"A link to set the password was mailed to {email}.")
     else:
-        typer.echo(link.url)
+        click.echo(link.url)
         first = advice or f"Send this link to {email}."
         note(f"{first} It sets the password once, until {iso(link.expires_at)}. It is not shown again.")

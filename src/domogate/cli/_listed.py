@@ -1,32 +1,61 @@
-"""Commands at the top level whose modules are not imported yet."""
+"""The list of all commands. The module of a command is imported when the command runs.
 
-from functools import cached_property
+Imports take most of the time of a short command, so a command must not import the modules of the other commands.
+"""
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
 
-from typer.main import get_group
+import click
 
-from domogate.cli._help import PlainCommand
+_MODULES = {"restore": "backup"}
+"""The commands that are in a module of another name."""
 
 
-class ListedCommand(PlainCommand):
-    """A command or group of commands in the list of all commands. Its module is imported when the command runs.
+class CommandList(click.Group):
+    """All commands, with one sentence about each command, under the headings of the help."""
 
-    Imports take most of the time of a short command, so a command must not import the modules of the other commands.
-    """
+    def __init__(self, panels: Mapping[str, Mapping[str, str]], *, name: str, params: list[click.Parameter], help: str) -> None:
+        super().__init__(
+            name,
+            params=params,
+            help=help,
+            epilog="Exit codes: 0 success; 1 failure, standard error says why; 2 wrong command line or setting. "
+            "`domogate COMMAND --help` explains a command.",
+            no_args_is_help=True,
+            context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+        )
+        self._panels = panels
+        self.about = {name: about for listed in panels.values() for name, about in listed.items()}
+        """One sentence about each command."""
 
-    def __init__(self, name: str, about: str, panel: str, module: str) -> None:
-        super().__init__(name=name, help=about, rich_help_panel=panel)
-        self.module = module
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return list(self.about)
 
-    @cached_property
-    def loaded(self) -> Any:
-        """The command itself, from its module."""
-        group = get_group(import_module(self.module).commands)
-        if not group.name:  # Not a group: its commands are at the top level.
-            return group.commands[str(self.name)]
-        group.help = self.help
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return self.load(cmd_name) if cmd_name in self.about else None
+
+    def load(self, name: str) -> click.Command:
+        """Import the module of the command. Return the command, or the group of commands with this name."""
+        group = import_module(f"domogate.cli.{_MODULES.get(name, name.replace('-', '_'))}").commands
+        assert isinstance(group, click.Group)
+        if group.name is None:  # Not a group: its commands are at the top level.
+            return group.commands[name]
+        group.help = self.about[name]
         return group
 
-    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        return self.loaded.make_context(info_name, args, parent=parent, **extra)
+    def load_all(self) -> Iterator[tuple[str, click.Command]]:
+        return ((name, self.load(name)) for name in self.about)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.about and not args[0].startswith("-"):
+            near = get_close_matches(args[0], self.about)
+            hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for panel, listed in self._panels.items():
+            with formatter.section(panel):
+                formatter.write_dl(list(listed.items()))

@@ -7,16 +7,17 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
+import click
 import msgspec
-import typer
 
+from domogate.cli._options import flag
 from domogate.cli._table import print_table
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+AsJson = Annotated[bool, flag("--json", "Print JSON, for scripts.")]
 
 
 def note(text: str) -> None:
-    typer.echo(text, err=True)
+    click.echo(text, err=True)
 
 
 @contextmanager
@@ -25,12 +26,12 @@ def progress_bar(label: str, length: int) -> Iterator[Callable[[int], None]]:
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    with typer.progressbar(length=length, label=label, file=sys.stderr) as bar:
+    with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
         yield bar.update
 
 
 def print_json(value: Any) -> None:
-    typer.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
 def print_list(as_json: bool, shown: Any, columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> None:
@@ -50,7 +51,7 @@ def print_records(as_json: bool, records: Sequence[Mapping[str, Any]], columns: 
 def print_fields(fields: Iterable[tuple[str, str | None]]) -> None:
     """Print one `name: value` on each line."""
     for name, value in fields:
-        typer.echo(f"{name}: {value or '-'}")
+        click.echo(f"{name}: {value or '-'}")
 
 
 def note_more(found: Sequence[object], limit: int, flag: str) -> None:

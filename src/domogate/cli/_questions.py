@@ -4,7 +4,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import TypeVar
 
-import typer
+import click
 
 from domogate.cli._output import note
 from domogate.domain.formats import NAME_LENGTH, is_name
@@ -22,7 +22,7 @@ def ask(question: str, parse: Callable[[str], T]) -> T:
     """
     while True:
         try:
-            return parse(str(typer.prompt(question, err=True)).strip())
+            return parse(str(click.prompt(question, err=True)).strip())
         except ValueError as wrong:
             note(f"{wrong}.")
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from shutil import get_terminal_size
 from unicodedata import combining, east_asian_width
 
-import typer
+import click
 
 _GAP = "  "
 _NARROWEST = 4
@@ -19,7 +19,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) ->
         _narrow(widths, get_terminal_size().columns)
     for number, row in enumerate(table):
         line = _GAP.join(_fit(cell, width) for cell, width in zip(row, widths, strict=True))
-        typer.secho(line.rstrip(), bold=number == 0)
+        click.secho(line.rstrip(), bold=number == 0)
 
 
 def _on_one_line(text: str) -> str:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
 from domogate.app import Tools
 from domogate.cli._command import FAILED, command, group, opened
@@ -89,12 +89,12 @@ async def verify(
     if as_json:
         print_json(result)
     elif result.broken is None:
-        typer.echo(result.last_hash)
+        click.echo(result.last_hash)
         before = f" {result.removed} older records were removed by audit_kept_days." if result.removed else ""
         note(f"All {result.records} records are unchanged.{before} Keep this hash for the next check (--last-hash).")
     if result.broken is not None:
         note(f"domogate: record {result.broken.number}: {result.broken.problem}.")
-        raise typer.Exit(FAILED)
+        raise click.exceptions.Exit(FAILED)
 
 
 @command(commands, "export")

@@ -3,19 +3,17 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from domogate.app import back_up_unwritable, is_store_writable, restore_backup
-from domogate.cli._command import Mistake, command, opened
+from domogate.cli._command import Mistake, command, opened, top_level
 from domogate.cli._files import Force, check_folder, check_free
-from domogate.cli._options import argument
+from domogate.cli._options import argument, flag
 from domogate.cli._output import note
 from domogate.ports import SecretKeyMissing
 from domogate.services.audit import AuditAction
 from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 
-commands = typer.Typer()
+commands = top_level()
 
 
 @command(commands, "backup")
@@ -25,7 +23,7 @@ async def back_up(
     force: Force = False,
     replace_larger: Annotated[
         bool,
-        typer.Option("--replace-larger", help="Like --force, but also replace a backup that holds more than the new backup."),
+        flag("--replace-larger", "Like --force, but also replace a backup that holds more than the new backup."),
     ] = False,
 ) -> None:
     """Write a consistent copy of the store to a file. The gateway may be running.

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+import click
 import msgspec
-import typer
 
 from domogate.cli._command import Mistake, WrongUsage, Yes, changing, command, confirm, group, opened
-from domogate.cli._options import argument, option
+from domogate.cli._options import argument, flag, option
 from domogate.cli._output import AsJson, note, print_fields, print_json, print_list, yes_or_no
 from domogate.domain.people import KNOWN_SCOPES, Client, GrantType
 from domogate.ports import Store
@@ -58,18 +58,14 @@ async def add_client(
     ] = None,
     public: Annotated[
         bool,
-        typer.Option(
-            "--public", help="The application gets no secret, because it cannot keep one: it runs in a browser or on a phone."
-        ),
+        flag("--public", "The application gets no secret, because it cannot keep one: it runs in a browser or on a phone."),
     ] = False,
     access_token_everywhere: Annotated[
         bool,
-        typer.Option(
-            "--access-token-everywhere", help="Access tokens of this application also work in families that need an id token."
-        ),
+        flag("--access-token-everywhere", "Access tokens of this application also work in families that need an id token."),
     ] = False,
     pkce_exempt: Annotated[
-        bool, typer.Option("--pkce-exempt", help="Allow a login without PKCE. Only for an old application that has a secret.")
+        bool, flag("--pkce-exempt", "Allow a login without PKCE. Only for an old application that has a secret.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -131,13 +127,13 @@ async def change_client(
     grant: Annotated[list[GrantType] | None, option("GRANT", f"{', '.join(GrantType)}; may be repeated.")] = None,
     access_token_everywhere: Annotated[
         bool | None,
-        typer.Option(
+        flag(
             "--access-token-everywhere/--access-token-by-family",
-            help="Whether access tokens also work in families that need an id token.",
+            "Whether access tokens also work in families that need an id token.",
         ),
     ] = None,
     pkce_exempt: Annotated[
-        bool | None, typer.Option("--pkce-exempt/--pkce-required", help="Whether a login without PKCE is allowed.")
+        bool | None, flag("--pkce-exempt/--pkce-required", "Whether a login without PKCE is allowed.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -221,5 +217,5 @@ def _tell_secret(client: Client, secret: str | None, as_json: bool) -> None:
     elif secret is None:
         note(f"Registered {client.id}, a public client: it has no secret.")
     else:
-        typer.echo(secret)
+        click.echo(secret)
         note(f"The secret of {client.id}. It is not shown again.")

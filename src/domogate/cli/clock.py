@@ -1,6 +1,6 @@
 """`domogate clock …`: the time that the gateway last saw, compared with the clock that the gateway uses."""
 
-import typer
+import click
 
 from domogate.cli._command import command, group, opened
 from domogate.cli._output import AsJson, note, print_json
@@ -21,10 +21,10 @@ async def show(settings: Settings, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"now": now, "last_seen": last, "pruning": is_right})
     elif is_right:
-        typer.echo("The clock is right, as far as the gateway can tell. Old data is pruned.")
+        click.echo("The clock is right, as far as the gateway can tell. Old data is pruned.")
     else:
         assert last is not None
-        typer.echo(f"Nothing is pruned: {describe(now, last)}")
+        click.echo(f"Nothing is pruned: {describe(now, last)}")
 
 
 @command(commands, "confirm")

@@ -1,14 +1,11 @@
 """All commands, in the groups of the help text. A command's module is imported when the command runs (Decision 0098)."""
 
-from typing import Annotated, Any
-
-import typer
+import click
 
 from domogate import __version__
 from domogate.cli._flags import CONFIG_HELP, flag_help
-from domogate.cli._help import PlainGroup
-from domogate.cli._listed import ListedCommand
-from domogate.cli._options import option
+from domogate.cli._listed import CommandList
+from domogate.cli._options import PlainOption
 from domogate.edge.logs import setup_logs
 
 PANELS = {
@@ -49,48 +46,31 @@ PANELS = {
         "version": "Print the version.",
     },
 }
-_MODULES = {"restore": "backup"}
-"""The commands that are in a module of another name."""
 
 
-class _CommandLine(PlainGroup):
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
-        for panel, listed in PANELS.items():
-            for name, about in listed.items():
-                module = _MODULES.get(name, name.replace("-", "_"))
-                self.add_command(ListedCommand(name, about, panel, f"domogate.cli.{module}"))
-
-
-cli = typer.Typer(
-    name="domogate",
-    cls=_CommandLine,
-    help="A self-hosted gateway for connected homes and buildings.",
-    epilog="Exit codes: 0 success; 1 failure, standard error says why; 2 wrong command line or setting. "
-    "`domogate COMMAND --help` explains a command.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _print_version(wanted: bool) -> None:
+def _print_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted:
-        typer.echo(f"domogate {__version__}")
-        raise typer.Exit
+        click.echo(f"domogate {__version__}")
+        context.exit()
 
 
-@cli.callback()
-def _before_every_command(
-    data: Annotated[str | None, option("DIR", flag_help("data"))] = None,
-    config: Annotated[str | None, option("FILE", CONFIG_HELP)] = None,
-    version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
-    ] = False,
-) -> None:
-    """A self-hosted gateway for connected homes and buildings."""
+cli = CommandList(
+    PANELS,
+    name="domogate",
+    params=[
+        PlainOption(["--data"], metavar="DIR", help=flag_help("data")),
+        PlainOption(["--config"], metavar="FILE", help=CONFIG_HELP),
+        PlainOption(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_version,
+            help="Print the version and exit.",
+        ),
+    ],
+    help="A self-hosted gateway for connected homes and buildings.",
+)
 
 
 def run() -> None:

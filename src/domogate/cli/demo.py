@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import msgspec
-import typer
 
 from domogate.app import open_tools
-from domogate.cli._command import Mistake, command
+from domogate.cli._command import Mistake, command, top_level
 from domogate.cli._files import write_file
 from domogate.cli._greeting import greeting
 from domogate.cli._ready import Ready, ReadyClient, ReadyFile, ReadyUser, withdraw, write_credentials, write_ready
@@ -27,7 +27,7 @@ from domogate.settings.declared import list_flags
 if TYPE_CHECKING:
     from domogate.app import Gateway
 
-commands = typer.Typer()
+commands = top_level()
 
 _PUBLIC_KEY = "RG9tb2dhdGUgZGVtbzogYSBwdWJsaWMga2V5IDEyMzQ=\n"
 """The secret key of the demo. It is public, like the passwords of the demo."""
@@ -46,7 +46,7 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
     async def on_ready(gateway: "Gateway") -> None:
         ready = await _make_ready(gateway, file)
         write_credentials(gateway.settings.data, ready)
-        typer.echo(greeting(gateway.settings, ready, await gateway.store.export_estate()))
+        click.echo(greeting(gateway.settings, ready, await gateway.store.export_estate()))
         if ready_file is not None:
             write_ready(ready_file, ready)
 

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from typing import Annotated, Any
 
+import click
 import msgspec
-import typer
 import yaml
 
 from domogate.app import find_missing_file, open_tools
@@ -76,7 +76,7 @@ async def discover_mqtt(
     elif as_json:
         print_json({"modules": [_line(one) for one in found], "passed_over": passed})
     else:
-        typer.echo(_yaml(found, passed), nl=False)
+        click.echo(_yaml(found, passed), nl=False)
         note(f"{len(found)} modules found, {len(passed)} devices skipped.")
 
 
@@ -115,7 +115,7 @@ def _write_placed(
     except EstateMistakes as mistakes:
         raise Mistake(f"nothing was written, because the new file would have mistakes:\n{mistakes}") from None
     if out is None:
-        typer.echo(placed.text, nl=False)
+        click.echo(placed.text, nl=False)
     else:
         write_file(out, placed.text)
     for one, why in placed.left:

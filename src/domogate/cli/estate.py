@@ -5,15 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
+import click
 import msgspec
-import typer
 
 from domogate.app.estate_files import import_file
-from domogate.cli._command import FAILED, Mistake, WrongUsage, changing, command, group, opened
+from domogate.cli._command import FAILED, Mistake, WrongUsage, changing, command, group, opened, plain_command
 from domogate.cli._estate_input import open_input
 from domogate.cli._files import Force, check_free, open_output, write_file
-from domogate.cli._help import PlainCommand
-from domogate.cli._options import argument
+from domogate.cli._options import argument, flag
 from domogate.cli._output import AsJson, note, print_json, progress_bar
 from domogate.cli._questions import ask_email, ask_name, ask_number, ask_word
 from domogate.cli._scaffold import MOST_FLOORS, MOST_ROOMS, PlantFlags, print_new_plant
@@ -69,7 +68,7 @@ async def check_estate(settings: Settings, file: File, as_json: AsJson = False) 
             print_json({"good": False, "mistakes": found.mistakes})
         else:
             note(str(found))
-        raise typer.Exit(FAILED) from None
+        raise click.exceptions.Exit(FAILED) from None
     if as_json:
         print_json({"good": True, "mistakes": []})
     else:
@@ -80,9 +79,7 @@ async def check_estate(settings: Settings, file: File, as_json: AsJson = False) 
 async def import_estate(
     settings: Settings,
     file: File,
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Also remove everything from the store that is not in the file.")
-    ] = False,
+    prune: Annotated[bool, flag("--prune", "Also remove everything from the store that is not in the file.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Import an estate file. If the file has mistakes, nothing is imported. Present states and passwords are kept."""
@@ -115,10 +112,10 @@ async def export_estate(settings: Settings, file: OutputFile = None, force: Forc
         note(f"Wrote {file}.")
 
 
-@commands.command("schema", cls=PlainCommand)
+@plain_command(commands, "schema")
 def print_schema() -> None:
     """Print the JSON Schema of the estate file, for editors."""
-    typer.echo(schema_text(), nl=False)
+    click.echo(schema_text(), nl=False)
 
 
 def _ask_for_missing(plant: PlantFlags) -> PlantFlags:
@@ -137,7 +134,7 @@ def _ask_for_missing(plant: PlantFlags) -> PlantFlags:
 
 def _write(file: Path | None, text: str) -> None:
     if file is None:
-        typer.echo(text, nl=False)
+        click.echo(text, nl=False)
     else:
         write_file(file, text)
         note(f"Wrote {file}.")

@@ -2,11 +2,9 @@
 
 from typing import Annotated
 
-import typer
-
 from domogate.cli._command import WrongUsage, changing, command, group, opened
 from domogate.cli._names import TARGET_HELP, Target, find_plant_id, find_target, module_names
-from domogate.cli._options import argument, option
+from domogate.cli._options import argument, flag, option
 from domogate.cli._output import AsJson, as_printed, iso, note, print_json, print_list
 from domogate.cli._words import optional_duration
 from domogate.domain.ids import Id
@@ -67,8 +65,8 @@ async def list_faults(
 async def clear(
     settings: Settings,
     target: Annotated[str | None, argument("TARGET", f"{TARGET_HELP} A plant includes its modules.")] = None,
-    fault: Annotated[InjectedFault | None, typer.Option(help="Only this fault. Default: all.")] = None,
-    everywhere: Annotated[bool, typer.Option("--all", help="All plants, instead of a target.")] = False,
+    fault: Annotated[InjectedFault | None, option(None, "Only this fault. Default: all.")] = None,
+    everywhere: Annotated[bool, flag("--all", "All plants, instead of a target.")] = False,
 ) -> None:
     """Clear injected faults. The real states are shown again at once."""
     if (target is None) is not everywhere:

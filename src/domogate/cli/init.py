@@ -3,17 +3,15 @@
 import sys
 from typing import Annotated
 
-import typer
-
 from domogate.app import find_missing_file
-from domogate.cli._command import WrongUsage, changing, command
+from domogate.cli._command import WrongUsage, changing, command, top_level
 from domogate.cli._links import LINK_FLAGS, tell_assumed_address, tell_link
 from domogate.cli._options import option
 from domogate.cli._output import AsJson, note
 from domogate.cli._questions import ask_email
 from domogate.settings import Settings
 
-commands = typer.Typer()
+commands = top_level()
 
 
 @command(commands, "init", flags=LINK_FLAGS)

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-import typer
+import click
 
 from domogate.app import new_subscription
 from domogate.cli._command import Mistake, changing, command, group, opened
@@ -44,7 +44,7 @@ async def issue_key(
         if as_json:
             print_json({"key": key, **_shown(subscription, now)})
         else:
-            typer.echo(key)
+            click.echo(key)
             note(f"The key of {name}, id {subscription.id}. It is not shown again.")
 
 

@@ -2,13 +2,13 @@
 
 from typing import Annotated
 
+import click
 import msgspec
-import typer
 
 from domogate.app import Tools
 from domogate.cli._command import Mistake, command, group, opened
 from domogate.cli._names import ModuleName, PlantName, find_module, find_plant
-from domogate.cli._options import option
+from domogate.cli._options import flag, option
 from domogate.cli._output import AsJson, as_printed, describe_values, iso, note, print_json, print_list
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
@@ -25,7 +25,7 @@ async def list_modules(
     settings: Settings,
     plant: PlantName,
     kind: Annotated[DeviceKind | None, option("KIND", "Only this kind: light, plug, chronothermostat … Default: all.")] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Only modules that cannot be reached.")] = False,
+    offline: Annotated[bool, flag("--offline", "Only modules that cannot be reached.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the modules of a plant with their last states, and why a module cannot be reached."""
@@ -56,10 +56,10 @@ async def show(settings: Settings, module: ModuleName, as_json: AsJson = False) 
     if as_json:
         print_json(as_printed(_show(found, view)))
         return
-    typer.echo(f"{wanted.name}, {wanted.kind} in {plant.name}, driven by {wanted.driver}\nid {wanted.id}")
-    typer.echo(f"state: {_state(view.state)}\nreported at: {_reported(view)}\nreachable: {_reach(view)}")
+    click.echo(f"{wanted.name}, {wanted.kind} in {plant.name}, driven by {wanted.driver}\nid {wanted.id}")
+    click.echo(f"state: {_state(view.state)}\nreported at: {_reported(view)}\nreachable: {_reach(view)}")
     if view.absence is not None and view.absence.evidence:
-        typer.echo(f"evidence: {view.absence.evidence}")
+        click.echo(f"evidence: {view.absence.evidence}")
 
 
 async def _view(tools: Tools, plant_id: Id) -> PlantView:

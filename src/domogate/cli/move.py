@@ -4,15 +4,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from domogate.cli._command import Mistake, WrongUsage, command
+from domogate.cli._command import Mistake, WrongUsage, command, top_level
 from domogate.cli._options import option
 from domogate.cli._output import note, progress_bar
 from domogate.settings import Settings
 from domogate.settings.loading import has_password
 
-commands = typer.Typer()
+commands = top_level()
 
 
 @command(commands, "move")

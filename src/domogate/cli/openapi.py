@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import Annotated
 
+import click
 import msgspec
-import typer
 
-from domogate.cli._command import Mistake, WrongUsage, command
+from domogate.cli._command import Mistake, WrongUsage, command, top_level
 from domogate.cli._options import argument, option
 from domogate.cli._output import note
 from domogate.settings import Settings
 
-commands = typer.Typer()
+commands = top_level()
 
 
 @command(commands, "openapi", flags=("public_url",))
@@ -34,7 +34,7 @@ async def print_openapi(
     if name is not None:
         if name not in DOCUMENTS:
             raise Mistake(f"there is no document {name!r}; the documents are: {known}.")
-        typer.echo(_text(name, settings))
+        click.echo(_text(name, settings))
     if everything is not None:
         everything.mkdir(parents=True, exist_ok=True)
         for each in DOCUMENTS:

@@ -2,8 +2,8 @@
 
 from typing import Annotated
 
+import click
 import msgspec
-import typer
 
 from domogate.cli._command import Mistake, command, group, opened
 from domogate.cli._names import OnlyPlant, Target, find_module, find_plant_id, module_names
@@ -25,7 +25,7 @@ async def list_orders(
     settings: Settings,
     plant: OnlyPlant = None,
     module: Annotated[str | None, option("MODULE", "Only this module, by id or name. Default: all.")] = None,
-    state: Annotated[OrderState | None, typer.Option(help="Only orders in this state. Default: all.")] = None,
+    state: Annotated[OrderState | None, option(None, "Only orders in this state. Default: all.")] = None,
     before: Annotated[str | None, option("TIME", f"Only orders before {TIME_HELP}. Default: now.")] = None,
     limit: Annotated[int, option("N", "Greatest number of orders, 1 to 100000.", min=1, max=100_000)] = 50,
     as_json: AsJson = False,
@@ -62,7 +62,7 @@ async def show(
     if as_json:
         print_json(as_printed(order_out(record)))
         return
-    typer.echo(f"{_words(record.order.command)}, for {_module(record, names)}: {record.state}")
+    click.echo(f"{_words(record.order.command)}, for {_module(record, names)}: {record.state}")
     print_fields(
         (
             ("queued at", iso(record.queued_at)),
@@ -72,7 +72,7 @@ async def show(
         )
     )
     if record.problem:
-        typer.echo(f"problem: {record.problem}")
+        click.echo(f"problem: {record.problem}")
 
 
 def _words(command: Command) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import typer
+import click
 
 from domogate.cli._command import changing, command, group, opened
 from domogate.cli._guests import GuestFlags, describe_limits, limits_as_json, read_limits
@@ -38,7 +38,7 @@ async def show(settings: Settings, plant: PlantName, as_json: AsJson = False) ->
         print_json(_shown(found))
         return
     removed = f" since {iso(found.removed_at)}" if found.removed_at is not None else ""
-    typer.echo(f"{found.name}, {found.type}, {found.status}{removed}\nid {found.id}\nowner: {found.owner.email}")
+    click.echo(f"{found.name}, {found.type}, {found.status}{removed}\nid {found.id}\nowner: {found.owner.email}")
     print_fields(
         (
             ("allowed", ", ".join(one.email + describe_limits(one.limits, topology) for one in found.allowed)),

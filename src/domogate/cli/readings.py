@@ -25,11 +25,6 @@ _WHAT = ("module", "name", "measure", "unit", "at")
 _SUMMARY = ("count", "mean", "low", "high", "last")
 
 
-@commands.callback()
-def _group() -> None:
-    """Because of this callback, typer makes a group, even of a single command. The help of the group comes from `summarize`."""
-
-
 @command(commands, "export")
 async def export(
     settings: Settings,

@@ -8,14 +8,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
 from domogate import __version__, reports
 from domogate.app import Tools
 from domogate.cli._command import Mistake, WrongUsage, command, group, opened
 from domogate.cli._files import Force, check_free, open_output
 from domogate.cli._names import choose, find_plant, parse_either_id
-from domogate.cli._options import argument, option
+from domogate.cli._options import argument, flag, option
 from domogate.cli._output import AsJson, as_printed, note, print_json, print_list
 from domogate.cli._table import print_table
 from domogate.cli._words import TIME_HELP, optional_moment
@@ -37,7 +37,7 @@ Site = Annotated[str, argument("SITE", "The site: id of the plant (with or witho
 Since = Annotated[str | None, option("TIME", f"Begin: {TIME_HELP}. Default: one month before --until.")]
 Until = Annotated[str | None, option("TIME", "End; this time is not included. Default: now.")]
 Zone = Annotated[str, option("NAME", "Time zone of the printed times, for example Europe/Rome.", "--timezone")]
-Csv = Annotated[bool, typer.Option("--csv", help="Print CSV instead of a table.")]
+Csv = Annotated[bool, flag("--csv", "Print CSV instead of a table.")]
 
 
 class ReportFormat(StrEnum):
@@ -55,7 +55,7 @@ async def report(
         Path | None, option("FILE", "File to write. - means standard output. Default: a name made from the site and the day.")
     ] = None,
     format: Annotated[
-        ReportFormat | None, typer.Option(help="Format of the file. Default: by the ending of its name, otherwise pdf.")
+        ReportFormat | None, option(None, "Format of the file. Default: by the ending of its name, otherwise pdf.")
     ] = None,
     since: Since = None,
     until: Until = None,
@@ -193,10 +193,10 @@ def _print_schedule(seen: SafetySite, zone: tzinfo) -> None:
     print_table(("unit", "status", "function test", "next", "duration test", "next"), rows)
     for noun, count in (("controllers", seen.summary.controllers), ("units", seen.summary.units)):
         parts = f"{count.working} working, {count.in_failure} in failure, {count.no_communication} without communication"
-        typer.echo(f"{count.total} {noun}: {parts}")
+        click.echo(f"{count.total} {noun}: {parts}")
     for noun, of in (("function", seen.summary.function), ("duration", seen.summary.duration)):
         done = f"{of.passed} passed, {of.failed} failed, {of.never} not recorded yet"
-        typer.echo(f"{noun} tests: {done}; {of.due_soon} due soon, {of.overdue} overdue, {of.under_way} under way")
+        click.echo(f"{noun} tests: {done}; {of.due_soon} due soon, {of.overdue} overdue, {of.under_way} under way")
 
 
 def _test(planned: PlannedTest, zone: tzinfo) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """`domogate secret-key …`: the key that encrypts the secrets in the database."""
 
-import typer
+import click
 
 from domogate.cli._command import changing, command, group, opened
 from domogate.cli._output import AsJson, note, print_json
@@ -19,7 +19,7 @@ async def show_id(settings: Settings, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"key_id": key_id})
     else:
-        typer.echo(key_id)
+        click.echo(key_id)
 
 
 @command(commands, "rotate")

@@ -1,14 +1,15 @@
 """`domogate serve`: runs the gateway. There are no default credentials."""
 
+import gc
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import click
 import msgspec
-import typer
 
 from domogate.app import find_missing_file
-from domogate.cli._command import Mistake, command
+from domogate.cli._command import Mistake, command, top_level
 from domogate.cli._links import tell_link
 from domogate.cli._options import option
 from domogate.cli._output import note
@@ -20,7 +21,7 @@ from domogate.settings.declared import list_flags
 if TYPE_CHECKING:
     from domogate.app import Gateway
 
-commands = typer.Typer()
+commands = top_level()
 
 
 @command(commands, "serve", flags=list_flags())
@@ -69,6 +70,8 @@ async def serve(
 async def _serve_processes(settings: Settings, processes: int, ready_file: Path | None) -> None:
     from domogate.app.processes import Supervisor, this_command
 
+    gc.enable()  # This process does not become a gateway.
+
     async def on_ready(port: int) -> None:
         listening = msgspec.structs.replace(settings, port=port)
         _tell_address(listening)
@@ -76,7 +79,7 @@ async def _serve_processes(settings: Settings, processes: int, ready_file: Path 
 
     with withdraw(ready_file):
         if code := await Supervisor(settings, processes, this_command()).run(on_ready):
-            raise typer.Exit(code)
+            raise click.exceptions.Exit(code)
 
 
 def _tell_address(settings: Settings) -> None:

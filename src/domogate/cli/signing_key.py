@@ -2,11 +2,10 @@
 
 from typing import Annotated, Any
 
-import typer
-
 from domogate.app import rotate_signing_keys
 from domogate.cli._command import Yes, changing, command, confirm, group, opened
 from domogate.cli._flags import WHERE
+from domogate.cli._options import flag
 from domogate.cli._output import AsJson, iso, note, print_json, print_records
 from domogate.services.audit import AuditAction
 from domogate.services.people import COMMAND_LINE
@@ -38,7 +37,7 @@ async def list_keys(settings: Settings, as_json: AsJson = False) -> None:
 async def rotate(
     settings: Settings,
     emergency: Annotated[
-        bool, typer.Option("--emergency", help="For a stolen key: sign with a new key at once and distrust all other keys.")
+        bool, flag("--emergency", "For a stolen key: sign with a new key at once and distrust all other keys.")
     ] = False,
     yes: Yes = False,
     as_json: AsJson = False,

@@ -4,13 +4,13 @@ from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+import click
 
 from domogate.cli._command import Mistake, WrongUsage, changing, command, group
 from domogate.cli._day_plot import draw_day, print_day
 from domogate.cli._help import PlainGroup
 from domogate.cli._names import ModuleName, find_module
-from domogate.cli._options import argument, option
+from domogate.cli._options import argument, flag, option
 from domogate.cli._output import note
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant, FirstState
@@ -67,7 +67,7 @@ async def simulate_day(
     settings: Settings,
     seed: Annotated[int | None, option("NUMBER", "Seed of the simulation. Default: the setting simulator_seed.")] = None,
     day: Annotated[str, option("YYYY-MM-DD", "The day to simulate.", "--date")] = WINTER_DAY.isoformat(),
-    csv: Annotated[bool, typer.Option("--csv", help="Print numbers as CSV instead of a plot.")] = False,
+    csv: Annotated[bool, flag("--csv", "Print numbers as CSV instead of a plot.")] = False,
     out: Annotated[Path | None, option("FILE", "File to write. Default: standard output.")] = None,
 ) -> None:
     """Simulate a day of a thermostat of the demo: room temperature, set point and load, as an SVG plot or as CSV."""
@@ -86,7 +86,7 @@ async def simulate_day(
     title = f"{thermostat.name}, {house.plant.name}, {begins:%A} {day}"
     text = print_day(moments) if csv else draw_day(moments, title)
     if out is None:
-        typer.echo(text, nl=False)
+        click.echo(text, nl=False)
     else:
         out.write_text(text, encoding="utf-8")
         note(f"Wrote {title} to {out}.")

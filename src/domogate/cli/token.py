@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
+import click
 
 from domogate.app import Tools
 from domogate.cli._command import Mistake, WrongUsage, changing, command, group
@@ -32,7 +32,7 @@ async def issue_token(
     client: Annotated[str | None, option("ID", f"Client of the token. Default: {DEMO_CLIENT}, or the only client.")] = None,
     scope: Annotated[list[str] | None, option("SCOPE", "A scope; may be repeated. Default: all scopes of the client.")] = None,
     kind: Annotated[
-        TokenKind, typer.Option(help="access is for home control and the gateway's own APIs, id is for the other families.")
+        TokenKind, option(None, "access is for home control and the gateway's own APIs, id is for the other families.")
     ] = TokenKind.ID,
     lifetime: Annotated[
         str | None, option("DURATION", "Lifetime: 12h, 30m or 45s. Default: the lifetime in the settings.")
@@ -56,7 +56,7 @@ async def issue_token(
         if as_json:
             print_json({"token": token, "kind": kind, "grant": grant.id, "client": grant.client_id, "scopes": grant.scopes})
         else:
-            typer.echo(token)
+            click.echo(token)
             note(f"An {kind} token of {wanted} for {holder.name}. `domogate token revoke {grant.id}` revokes it.")
 
 

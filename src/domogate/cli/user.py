@@ -3,13 +3,13 @@
 from enum import StrEnum
 from typing import Annotated, Any
 
-import typer
+import click
 
 from domogate.app import Tools
 from domogate.cli._command import Mistake, Yes, changing, command, confirm, group, opened
 from domogate.cli._links import LINK_FLAGS, ShowLink, tell_link, with_address
 from domogate.cli._names import Email, find_user
-from domogate.cli._options import argument, option
+from domogate.cli._options import argument, flag, option
 from domogate.cli._output import AsJson, iso, note, print_json, print_list, print_records, yes_or_no
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.people import Standing, User
@@ -45,7 +45,7 @@ async def add_user(
     settings: Settings,
     email: Email,
     name: Annotated[str, option("NAME", "Name of the user. Default: empty.")] = "",
-    operator: Annotated[bool, typer.Option("--operator", help="The user may use the management API.")] = False,
+    operator: Annotated[bool, flag("--operator", "The user may use the management API.")] = False,
     show_link: ShowLink = False,
     as_json: AsJson = False,
 ) -> None:
@@ -77,10 +77,10 @@ async def show_user(settings: Settings, email: Email, as_json: AsJson = False) -
     if as_json:
         print_json(shown)
         return
-    typer.echo(f"{shown['email']}  {shown['name']}\nid {shown['id']}")
+    click.echo(f"{shown['email']}  {shown['name']}\nid {shown['id']}")
     flags = f"operator: {yes_or_no(shown['operator'])}, second factor: {yes_or_no(shown['second_factor'])}"
-    typer.echo(f"{_state(user)}, standing: {shown['standing']}, {flags}")
-    typer.echo(f"language: {shown['language'] or 'of the browser'}")
+    click.echo(f"{_state(user)}, standing: {shown['standing']}, {flags}")
+    click.echo(f"language: {shown['language'] or 'of the browser'}")
     lists = {
         "plants": "plants",
         "applications": "grants",
@@ -89,7 +89,7 @@ async def show_user(settings: Settings, email: Email, as_json: AsJson = False) -
         "external accounts": "external_accounts",
     }
     for title, rows in ((title, shown[key]) for title, key in lists.items()):
-        typer.echo(f"\n{title}: {len(rows) or 'none'}")
+        click.echo(f"\n{title}: {len(rows) or 'none'}")
         if rows:
             print_records(False, rows, list(rows[0]))
 
@@ -98,12 +98,10 @@ async def show_user(settings: Settings, email: Email, as_json: AsJson = False) -
 async def change_user(
     settings: Settings,
     email: Email,
-    new_email: Annotated[
-        str | None, typer.Option("--email", metavar="EMAIL", help="New e-mail address. It counts as not verified.")
-    ] = None,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="New name.")] = None,
+    new_email: Annotated[str | None, option("EMAIL", "New e-mail address. It counts as not verified.", "--email")] = None,
+    name: Annotated[str | None, option("NAME", "New name.")] = None,
     language: Annotated[
-        LanguageWord | None, typer.Option(help="Language of pages and mails. `browser`: the language of the browser.")
+        LanguageWord | None, option(None, "Language of pages and mails. `browser`: the language of the browser.")
     ] = None,
 ) -> None:
     """Change the e-mail address, the name or the language of a user.
@@ -127,7 +125,7 @@ async def change_user(
 async def set_standing(
     settings: Settings,
     email: Email,
-    standing: Annotated[StandingWord, typer.Argument(help="What the user must renew on the account page.")],
+    standing: Annotated[StandingWord, argument("STANDING", "What the user must renew on the account page.")],
 ) -> None:
     """Set a user's standing, to test status 469 (password must be renewed) and 470 (terms must be accepted)."""
     async with changing(settings) as tools:
@@ -204,7 +202,7 @@ async def unbind_external_accounts(settings: Settings, email: Email) -> None:
 async def log_out(
     settings: Settings,
     email: Email,
-    applications: Annotated[bool, typer.Option("--applications", help="Also revoke the grants of all applications.")] = False,
+    applications: Annotated[bool, flag("--applications", "Also revoke the grants of all applications.")] = False,
 ) -> None:
     """Log a user out of every browser. With --applications, the next request with any token of the user is refused."""
     async with changing(settings) as tools:

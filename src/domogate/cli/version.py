@@ -2,19 +2,19 @@
 
 import platform
 
-import typer
+import click
 
 from domogate import __version__
-from domogate.cli._help import PlainCommand
+from domogate.cli._command import plain_command, top_level
 from domogate.cli._output import AsJson, print_json
 
-commands = typer.Typer()
+commands = top_level()
 
 
-@commands.command("version", cls=PlainCommand)
+@plain_command(commands, "version")
 def show_version(as_json: AsJson = False) -> None:
     """Print the version."""
     if as_json:
         print_json({"domogate": __version__, "python": platform.python_version()})
     else:
-        typer.echo(f"domogate {__version__} (Python {platform.python_version()})")
+        click.echo(f"domogate {__version__} (Python {platform.python_version()})")

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-import typer
+import click
 
 from domogate.app import Tools
 from domogate.cli._command import Mistake, command, group, opened
@@ -50,7 +50,7 @@ async def show(settings: Settings, webhook: WebhookId, as_json: AsJson = False) 
     if as_json:
         print_json(as_printed(webhook_out(found)))
         return
-    typer.echo(f"{found.url}: {_health(found)}")
+    click.echo(f"{found.url}: {_health(found)}")
     print_fields(
         (
             ("client", found.client_id),
@@ -65,7 +65,7 @@ async def show(settings: Settings, webhook: WebhookId, as_json: AsJson = False) 
         )
     )
     if found.problem or found.ended_why:
-        typer.echo(f"problem: {found.problem or found.ended_why}")
+        click.echo(f"problem: {found.problem or found.ended_why}")
 
 
 @command(commands, "remove")

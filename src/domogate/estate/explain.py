@@ -1,11 +1,12 @@
 """Messages for violations of the schema. The library jsonschema finds the mistakes, and this module explains them."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
-
-from jsonschema.exceptions import ValidationError
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from domogate.estate.mistakes import Path, did_you_mean, listed, quoted
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 
 class Finding(NamedTuple):
@@ -38,7 +39,7 @@ _TYPE_NAMES = {
 _YES_OR_NO = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
 
 
-def explain(error: ValidationError, document: Any) -> Iterator[Finding]:
+def explain(error: "ValidationError", document: Any) -> Iterator[Finding]:
     path = tuple(error.absolute_path)
     schema = error.schema if isinstance(error.schema, dict) else {}
     broken = Broken(str(error.validator), error.validator_value, error.instance, schema)

@@ -20,13 +20,13 @@ def _declare() -> dict[str, DeclaredSetting]:
     for field in msgspec.structs.fields(Settings):
         if field.name not in ("drivers", "sources"):
             default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
-            kind = _without_none(field.type)
+            kind = without_none(field.type)
             own[field.name] = DeclaredSetting(field.name, field.name, kind, default, described.pop(field.name))
     assert not described, f"descriptions without a setting: {', '.join(described)}"
     return own | SETTINGS
 
 
-def _without_none(kind: Any) -> Any:
+def without_none(kind: Any) -> Any:
     """Return the type without None: `Path | None` becomes Path. None only means that the setting is not given."""
     others = [argument for argument in get_args(kind) if argument is not type(None)]
     return others[0] if type(None) in get_args(kind) else kind
