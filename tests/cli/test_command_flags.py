@@ -106,7 +106,7 @@ class TestHelp:
         )
 
     def test_the_summary_of_a_group_names_its_commands(self, domogate: CommandLine) -> None:
-        summaries = " ".join(domogate.bare("--help").stdout.replace("│", " ").split())
+        summaries = " ".join(domogate.bare("--help").stdout.split()).replace("- ", "-")  # a line may end after a hyphen
         assert "Applications (OAuth clients): add, list, show, change, rotate-secret, delete." in summaries
         assert "Plants and who may use them: list, show, invite, withdraw, allow, limit, remove, restore." in summaries
 
