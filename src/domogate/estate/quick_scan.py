@@ -52,11 +52,13 @@ class QuickScan:
             path, plant = (PLANTS, self.passed_on), read({PLANTS: [raw]})[PLANTS][0]
             if any(checks.check_alone(path, plant)):
                 return None
-            built = builder.build_plant(plant)
-            ids.add(record.id for record in built.every_record())
-            internal_ids.add(record.internal_id for record in built.every_record())
-            self._take(built)
-            self.passed_on += 1
+            self._pass_on(builder.build_plant(plant), ids, internal_ids)
         if any(check_document(document)) or not ids.are_unique() or not internal_ids.are_unique():
             return None
         return (builder or EstateBuilder(document.get("users", ()))).build(document, self._source)
+
+    def _pass_on(self, plant: EstatePlant, ids: DiskIds, internal_ids: DiskIds) -> None:
+        ids.add(record.id for record in plant.every_record())
+        internal_ids.add(record.internal_id for record in plant.every_record())
+        self._take(plant)
+        self.passed_on += 1

@@ -118,7 +118,7 @@ class TestPlantsThatAreNotDriven:
         assert len(store.reports) == 20
 
     async def test_wait_for_room_while_all_driven_plants_are_busy(self, store: FakeStore, driver: FakeDriver) -> None:
-        busy, other = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
+        busy, other = store.add_plant(LAMP, plant_id=make_id(1)), store.add_plant(SECOND_LAMP, plant_id=make_id(2))
         driver.pause = asyncio.Event()
         async with running_driving(store, driver, simulated_plants=1) as driving:
             first = asyncio.create_task(driving.execute(make_order(busy, LAMP.id, SWITCH_ON)))
@@ -135,7 +135,8 @@ class TestPlantsThatAreNotDriven:
     async def test_are_attached_with_the_newest_if_they_change_while_they_wait(
         self, store: FakeStore, driver: FakeDriver
     ) -> None:
-        busy, other = store.add_plant(LAMP), store.add_plant(make_module(DeviceKind.LIGHT))
+        lamp = make_module(DeviceKind.LIGHT)
+        busy, other = store.add_plant(LAMP, plant_id=make_id(1)), store.add_plant(lamp, plant_id=make_id(2))
         driver.pause = asyncio.Event()
         async with running_driving(store, driver, simulated_plants=1) as driving:
             first = asyncio.create_task(driving.execute(make_order(busy, LAMP.id, SWITCH_ON)))
