@@ -113,7 +113,9 @@ class FamilyApp:
             call = Call(principal, request.address)
             await self._read_request(target, headers, request.receive, call)
             if known is None:
-                self._routes.keep((request.method, request.raw_path), target)
+                asked = request.method, request.raw_path
+                if self._routes.find_kept(asked) is None:
+                    self._routes.keep(asked, target)
                 request.notes["family"] = _Parsed(target, headers, key, unverified_token)
             answer = await operation.handler(self._services, call)
             if answer.not_modified is not None and _matches(headers.get(b"if-none-match"), answer.etag):
