@@ -173,6 +173,10 @@ async def create_the_home_at_the_second_attempt(walk: Walk) -> None:
     await walk.open("/console/plants")
     await expect(page.get_by_role("link", name="Casa Olga")).to_have_count(1)
     await walk.open("/console/start")
+    await page.get_by_role("link", name="First home").click()
+    await expect(page.get_by_text("The home exists")).to_be_visible()
+    await page.get_by_role("button", name="Continue with this home").click()
+    await page.get_by_label("Address of the broker").wait_for()
 
 
 async def test_from_an_empty_folder_to_a_lamp_that_is_switched(chromium: Browser, gateway: Gateway, broker: Mosquitto) -> None:

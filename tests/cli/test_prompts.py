@@ -26,7 +26,7 @@ class TestEstateNew:
             terminal.answer("Number of rooms on each floor (1 to 99): ", "3")
             assert terminal.wait() == 0, terminal.text
         assert "'castle' is not one of hotel, house, office, hospital." in terminal.text
-        assert "'anna' is not an e-mail address." in terminal.text
+        assert "'anna' is not an e-mail address such as anna@example.com." in terminal.text
         assert "'two' is not a number from 1 to 100." in terminal.text
         assert "'100' is not a number from 1 to 99." in terminal.text
         (plant,) = yaml.safe_load(file.read_text())["plants"]
@@ -57,5 +57,5 @@ class TestInit:
             terminal.answer("E-mail of the first operator: ", "olga")
             terminal.answer("E-mail of the first operator: ", "olga@example.com")
             assert terminal.wait() == 0, terminal.text
-        assert "'olga' is not an e-mail address." in terminal.text
+        assert "'olga' is not an e-mail address such as anna@example.com." in terminal.text
         assert "open this link in a browser to set your password." in terminal.text

@@ -10,7 +10,7 @@ from domogate.edge.logs import setup_logs
 
 PANELS = {
     "Run a gateway": {
-        "serve": "Run the gateway until SIGTERM or Ctrl-C.",
+        "serve": "Run the gateway until SIGTERM or Ctrl-C. Begin with this command: it prints the next step.",
         "demo": "Run a gateway with simulated plants and public passwords, and print calls to try.",
         "init": "Create the first operator and print a link to set the password.",
         "backup": "Write a consistent copy of the store to a file.",

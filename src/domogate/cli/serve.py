@@ -1,6 +1,7 @@
 """`domogate serve`: runs the gateway. There are no default credentials."""
 
 import gc
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -141,5 +142,8 @@ def _offer_operator(gateway: "Gateway", where: str) -> None:
 
 
 def _where(settings: Settings) -> str:
-    """Return the flag that names the data, for a message. A database URL may contain a password, so it is not shown."""
-    return f"--data {settings.data}" if settings.database is None else "--database URL"
+    """Return the flag that names the data, for a command in another terminal, which may be in another folder.
+
+    A database URL may contain a password, so it is not shown.
+    """
+    return f"--data {shlex.quote(str(settings.data.absolute()))}" if settings.database is None else "--database URL"

@@ -115,7 +115,7 @@ function Search({ source, home, rooms, onAdded }: { source: string; home: string
             <Notice kind="warn" title={t("console.start.devices.nothing")} />
           )}
           <div class="buttons">
-            {found.length > 0 && (
+            {found.some(({ place }) => !place) && (
               <Button look="primary" disabled={!chosen.length} onClick={add}>
                 {count("console.start.devices.add", chosen.length)}
               </Button>

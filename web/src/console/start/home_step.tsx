@@ -7,7 +7,9 @@ import { OWN_ZONE } from "../../app/local_time";
 import { person } from "../../app/session";
 import { Block } from "../../kit/form";
 import { MANAGE, readList } from "../../kit/load";
+import { Button } from "../../parts/button";
 import { Field, Select } from "../../parts/field";
+import { Notice } from "../../parts/notice";
 import { CodeField } from "../estate/code_field";
 import type { Plant } from "../model";
 import { readContent } from "../rooms";
@@ -16,8 +18,22 @@ import { StepForm } from "./step_form";
 
 const TYPES = ["house", "hotel", "office", "hospital"] as const;
 
-export function HomeStep({ onDone }: { onDone: (home: string) => void }) {
+/** `home` is the home that was created before, or empty. */
+export function HomeStep({ home, onDone }: { home: string; onDone: (home: string) => void }) {
   const [way, setWay] = useState<"rooms" | "file">("rooms");
+  const [another, setAnother] = useState(!home);
+  if (!another) {
+    return (
+      <Notice kind="info" title={t("console.start.home.exists")}>
+        <div class="buttons">
+          <Button look="primary" onClick={() => onDone(home)}>
+            {t("console.start.home.continue")}
+          </Button>
+          <Button onClick={() => setAnother(true)}>{t("console.start.home.another")}</Button>
+        </div>
+      </Notice>
+    );
+  }
   return (
     <>
       <Select label={t("console.start.home.way")} value={way} options={(["rooms", "file"] as const).map((one) => [one, t(`console.start.home.${one}`)] as const)} onChange={setWay} />

@@ -49,7 +49,7 @@ function Steps({ step, home }: Place) {
       <section class="panel wizard" aria-label={t(`console.start.step.${step}`)}>
         <h2>{t(`console.start.${step}.title`)}</h2>
         <p class="soft">{t(`console.start.${step}.about`)}</p>
-        {step === "home" && <HomeStep onDone={next} />}
+        {step === "home" && <HomeStep key={home} home={home} onDone={next} />}
         {step === "devices" && <DevicesStep key={home} home={home} onDone={() => next()} />}
         {step === "people" && <PeopleStep home={home} onDone={() => next()} />}
         {step === "application" && <ApplicationStep onDone={() => next()} />}
