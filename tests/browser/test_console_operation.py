@@ -127,7 +127,7 @@ async def test_the_report_of_a_site_is_downloaded(chromium: Browser, demo: Gatew
         assert table.suggested_filename == f"{SITE}-units.csv"
         await table.save_as(file)
         assert file.read_text().startswith("kind,name,place,")
-        assert all("422" in complaint for complaint in walk.complaints)
+        assert all("400" in complaint for complaint in walk.complaints)
         walk.complaints.clear()
 
 

@@ -14,6 +14,7 @@ from domogate.domain.ids import DASHED_UUID
 from domogate.domain.logbook import LogbookKind
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, first_page
+from domogate.http_api.problems import Problem
 from domogate.http_api.requests import parse_parameter, read_query_time, read_time
 from domogate.management.safety_wire import (
     LogbookEntryOut,
@@ -25,7 +26,7 @@ from domogate.management.safety_wire import (
 )
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.ports import LogbookFilter
-from domogate.services.refusals import NotFound
+from domogate.services.refusals import NotFound, Reason
 from domogate.services.safety import SafetyLogbook
 
 OPERATIONS = OperationTable("safety")
@@ -73,6 +74,8 @@ async def get_safety(services: ManagementServices, call: OperatorCall) -> Safety
 )
 async def get_safety_report(services: ManagementServices, call: OperatorCall, query: ReportQuery) -> Response:
     since, until = read_query_time("since", query.since), read_query_time("until", query.until)
+    if since is not None and until is not None and since > until:
+        raise Problem(400, "The period ends before it begins.", reason=Reason.REVERSED_PERIOD)
     zone = parse_parameter("timezone", parse_time_zone, query.timezone)
     report = await _logbook(services).make_report(call.id_of("plantId"), since, until)
     if query.table is not None:
