@@ -16,10 +16,12 @@ from domogate.families._injected import raise_injected
 BY_ID = {operation.id: operation for family in FAMILIES for operation in family.operations}
 LAMP, PLUG, ELSEWHERE, ROOM = (Id(f"00000000-0000-4000-8000-00000000000{number}") for number in range(1, 5))
 NOW = 1000.0
+ANYBODY: Any = None
+"""Injected faults do not depend on the caller."""
 
 
 def told(operation: str, *injections: Injection, module_id: Id | None = None) -> type[Fault] | None:
-    call = Call.__new__(Call)
+    call = Call(ANYBODY, "")
     call.ambient = Ambient(
         ROOM, ROOM, "Room", "other", (Module(PLUG, PLUG, "Plug", DeviceKind.PLUG), Module(LAMP, LAMP, "Lamp", DeviceKind.LIGHT))
     )
@@ -71,7 +73,7 @@ class TestWhatIsTold:
     def test_no_message_has_a_word_that_a_known_client_takes_for_a_token(self) -> None:
         for word in ("408", "469", "470", "500"):
             with pytest.raises(Fault, match="injected") as raised:
-                raise_injected([Injection(InjectedFault(word))], BY_ID["E12"], Call.__new__(Call), LAMP, NOW)
+                raise_injected([Injection(InjectedFault(word))], BY_ID["E12"], Call(ANYBODY, ""), LAMP, NOW)
             assert "expired" not in raised.value.message
 
 

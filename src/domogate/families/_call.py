@@ -8,7 +8,6 @@ from domogate.domain.ids import Id
 from domogate.domain.people import Principal
 from domogate.domain.plants import Ambient
 from domogate.ports import Audit, Clock, EchoBackend
-from domogate.services.audit import AuditAction, AuditResult, user_ref
 from domogate.services.plants.control import Control
 from domogate.services.plants.read_model import ModuleView, PlantView, ReadModel
 from domogate.services.plants.scenes import Scenes
@@ -36,30 +35,23 @@ class Services(ReadServices, frozen=True, kw_only=True):
     audit: Audit
 
 
-class Call:
+_NOT_IN_PATH: Any = None
+
+
+class Call(msgspec.Struct):
     """A call that has passed all checks except the checks of values in its body.
 
     `plant`, `ambient` and `module` are set only if the path of the operation has such a parameter.
     """
 
-    __slots__ = ("address", "ambient", "body", "document", "module", "plant", "principal", "reference", "subscription_id")
-
     principal: Principal
     address: str
     """The IP address that the request came from, for the audit log."""
-    body: Any
+    body: Any = None
     """The request body as an object of the declared type. `document` is the same body as plain JSON."""
-    document: dict[str, Any]
-    plant: PlantView
-    ambient: Ambient
-    module: ModuleView
-    subscription_id: Id
-    reference: str
-
-    def __init__(self, principal: Principal, address: str) -> None:
-        self.principal = principal
-        self.address = address
-
-    def note(self, audit: Audit, action: AuditAction, *, what: str) -> None:
-        """Record in the audit log that the caller did this action to `what`, with the result OK."""
-        audit.note(action, who=user_ref(self.principal.user_id), what=what, result=AuditResult.OK, address=self.address)
+    document: Any = None
+    plant: PlantView = _NOT_IN_PATH
+    ambient: Ambient = _NOT_IN_PATH
+    module: ModuleView = _NOT_IN_PATH
+    subscription_id: Id = _NOT_IN_PATH
+    reference: str = _NOT_IN_PATH

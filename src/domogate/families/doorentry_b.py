@@ -25,7 +25,7 @@ from domogate.families._plants import (
     plants_operation,
 )
 from domogate.families._wire import Uuid, json_answer
-from domogate.services.audit import AuditAction
+from domogate.services.audit import AuditAction, note_done
 from domogate.services.tickets.permits import TicketAction
 
 WireType = Literal["hotel", "house", "office", "hospital"]
@@ -87,7 +87,9 @@ async def open_lock(services: Services, call: Call) -> Answer:
     await services.control.check_reachable(call.module)
     plant_id = call.plant.plant.id
     ticket = await services.tickets.mint_ticket(call.principal, plant_id, call.module.module.id, TicketAction.OPEN)
-    call.note(services.audit, AuditAction.TICKET_ISSUED, what=f"E11 open module:{call.module.module.id}")
+    note_done(
+        services.audit, call.principal, AuditAction.TICKET_ISSUED, call.address, what=f"E11 open module:{call.module.module.id}"
+    )
     return json_answer(LockTicket([Lock(ticket, LockSender("addressLocation", "automation", SenderPlant(plant_id)))]))
 
 

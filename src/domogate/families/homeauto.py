@@ -28,7 +28,7 @@ from domogate.families._plants import (
     topology_operation,
 )
 from domogate.families._wire import EMPTY_ANSWER, Uuid, cached_answer, nothing_found, state_answer
-from domogate.services.audit import AuditAction
+from domogate.services.audit import AuditAction, note_done
 from domogate.services.plants.read_model import PlantView
 from domogate.services.rights.access import list_own_plants
 
@@ -175,7 +175,7 @@ async def run_scene(services: Services, call: Call) -> Answer:
     if order.status != "run":
         raise ValueOutOfRange("status must be run")
     await services.scenes.run_scene(call.plant.plant.id, call.module.module, by=call.principal.user_id)
-    call.note(services.audit, AuditAction.COMMAND, what=f"E5 run scene:{call.module.module.id}")
+    note_done(services.audit, call.principal, AuditAction.COMMAND, call.address, what=f"E5 run scene:{call.module.module.id}")
     return EMPTY_ANSWER
 
 
@@ -206,7 +206,7 @@ async def read_light(services: ReadServices, call: Call) -> Answer:
 async def set_light(services: Services, call: Call) -> Answer:
     command = light_command(call.body)
     await services.control.execute(call.plant.plant.id, call.module.module.id, command, by=call.principal.user_id)
-    call.note(services.audit, AuditAction.COMMAND, what=f"X2 set light:{call.module.module.id}")
+    note_done(services.audit, call.principal, AuditAction.COMMAND, call.address, what=f"X2 set light:{call.module.module.id}")
     return EMPTY_ANSWER
 
 

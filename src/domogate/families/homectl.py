@@ -18,7 +18,7 @@ from domogate.families._errors import shape_a
 from domogate.families._family import DEPRECATED, POST, Family, Operation, any_of
 from domogate.families._plants import answer_plants, plants_operation, topology_operation
 from domogate.families._wire import EMPTY_ANSWER, Hex32, cached_answer, json_answer, print_time
-from domogate.services.audit import AuditAction
+from domogate.services.audit import AuditAction, note_done
 from domogate.services.plants.read_model import PlantView
 
 _DEVICES: dict[DeviceKind, Literal["plug", "heater", "light", "automation", "energymeter", "remote"]] = {
@@ -134,7 +134,13 @@ async def switch_plugs(services: Services, call: Call) -> Answer:
     if on is None:
         raise ValueOutOfRange("status must be on or off")
     await services.control.switch_plugs(call.plant.plant.id, call.ambient, on=on, by=call.principal.user_id)
-    call.note(services.audit, AuditAction.COMMAND, what=f"E1 plugs {order.status} in ambient:{call.ambient.id}")
+    note_done(
+        services.audit,
+        call.principal,
+        AuditAction.COMMAND,
+        call.address,
+        what=f"E1 plugs {order.status} in ambient:{call.ambient.id}",
+    )
     return EMPTY_ANSWER
 
 

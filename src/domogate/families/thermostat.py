@@ -36,7 +36,7 @@ from domogate.families._subscriptions import (
     unsubscribe,
 )
 from domogate.families._wire import EMPTY_ANSWER, Uuid, cached_answer, json_answer, print_time, state_answer
-from domogate.services.audit import AuditAction
+from domogate.services.audit import AuditAction, note_done
 from domogate.services.plants.read_model import ModuleView, PlantView
 
 
@@ -109,7 +109,13 @@ async def set_chronothermostat(services: Services, call: Call) -> Answer:
         now=services.clock.now(),
     )
     await services.control.execute(call.plant.plant.id, call.module.module.id, command, by=call.principal.user_id)
-    call.note(services.audit, AuditAction.COMMAND, what=f"X1 set chronothermostat:{call.module.module.id}")
+    note_done(
+        services.audit,
+        call.principal,
+        AuditAction.COMMAND,
+        call.address,
+        what=f"X1 set chronothermostat:{call.module.module.id}",
+    )
     return EMPTY_ANSWER
 
 

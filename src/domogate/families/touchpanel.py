@@ -11,7 +11,7 @@ from domogate.families._call import Call, Services
 from domogate.families._family import DEPRECATED, Family, Operation, any_of
 from domogate.families._plants import Plants, list_plants, plants_operation
 from domogate.families._wire import Uuid, json_answer
-from domogate.services.audit import AuditAction
+from domogate.services.audit import AuditAction, note_done
 from domogate.services.tickets.permits import TicketAction
 
 
@@ -41,7 +41,13 @@ async def switch_on_camera(services: Services, call: Call) -> Answer:
     await services.control.check_reachable(call.module)
     plant_id = call.plant.plant.id
     ticket = await services.tickets.mint_ticket(call.principal, plant_id, call.module.module.id, TicketAction.VIDEO_OUT)
-    call.note(services.audit, AuditAction.TICKET_ISSUED, what=f"E15 videoOut module:{call.module.module.id}")
+    note_done(
+        services.audit,
+        call.principal,
+        AuditAction.TICKET_ISSUED,
+        call.address,
+        what=f"E15 videoOut module:{call.module.module.id}",
+    )
     sender = CameraSender("addressLocation", "videodoorentry", SenderPlant(plant_id))
     return json_answer(CameraTicket([AudiovideoUnit(ticket, sender)]))
 

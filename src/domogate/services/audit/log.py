@@ -58,6 +58,11 @@ def note_refusal(audit: Audit, principal: Principal, operation: str, refusal: Ex
         audit.note(AuditAction.REFUSAL, who=principal.user_id, what=what, result=AuditResult.REFUSED, address=address)
 
 
+def note_done(audit: Audit, principal: Principal, action: AuditAction, address: str, *, what: str) -> None:
+    """Record that the user of a token did this action to `what`, with the result OK."""
+    audit.note(action, who=user_ref(principal.user_id), what=what, result=AuditResult.OK, address=address)
+
+
 class AuditLog(AuditTrail):
     """Records actions without waiting for the store. It also has the methods of AuditTrail: list, verify, export."""
 
