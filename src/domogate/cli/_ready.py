@@ -34,7 +34,7 @@ class ReadyClient(msgspec.Struct, frozen=True):
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """Content of the ready file. Only the demo has credentials."""
+    """Content of the ready file. The fields with credentials are set only in the ready file of the demo."""
 
     base_url: str
     auth_url: str

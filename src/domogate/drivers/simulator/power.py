@@ -23,7 +23,7 @@ _SAMPLES = 16
 class Load(msgspec.Struct, frozen=True):
     """An appliance. From time to time it runs through its phases (seconds, watts). Between two runs it uses `idle` watts.
 
-    An appliance without phases always uses `idle` watts. Its power varies by the fraction `swing`.
+    An appliance without phases uses `idle` watts all the time, plus or minus the fraction `swing`.
     """
 
     idle: float

@@ -8,7 +8,10 @@ from domogate.domain.ids import Id
 
 
 class Timers:
-    """At most one time for each webhook. A replaced time stays in the heap until it has passed."""
+    """The time at which each webhook must be handled next. A webhook has at most one such time.
+
+    If a new time replaces an old one, the old one stays in the heap until it has passed, and is then ignored.
+    """
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, Id]] = []

@@ -59,7 +59,7 @@ class WebhookWorker:
             self._batch.stop()
 
     def forget_changes(self) -> None:
-        """Read the changes from the store again, because this process has missed some changes."""
+        """Forget the changes in memory, because this process has missed some. The next run reads the changes from the store."""
         self._feed.reset()
 
     def add_change(self, change: Change) -> None:
