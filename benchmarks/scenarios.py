@@ -21,7 +21,7 @@ from domogate.domain.people import TokenKind
 
 ROUNDS = 5
 SETTLE = 3.0
-"""Seconds. After its start, a gateway loads plants and compiles its pages. This work is not measured."""
+"""Seconds. After its start, a gateway loads plants. This work is not measured."""
 _HOT_PLANTS = 10
 
 

@@ -58,7 +58,7 @@ def test_all_operations_that_only_read_are_compared() -> None:
 class TestTwoDatabases:
     async def test_with_the_same_data_answer_the_same(self, stores: list[SqlStore]) -> None:
         databases = TwoDatabases(stores[0], stores[1], NOW)
-        # Two plants, six modules with an operation of their own, and the units of the full plant have no reference.
+        # There are two plants. Six modules have an operation of their own.
         assert await databases.compare_person(ANNA.id, list) >= len(OF_A_PERSON) + 2 * len(OF_A_PLANT) + len(OF_A_MODULE)
         assert await databases.compare_person(BRUNO.id, list) > len(OF_A_PERSON)
 

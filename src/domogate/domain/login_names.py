@@ -36,5 +36,5 @@ def print_email(email: str) -> str:
 
 
 def read_login(text: str) -> str:
-    """Return the e-mail address that a person means who typed this text into a login form."""
+    """Return the e-mail address for a text that a person typed into a login form."""
     return email_of_login_name(text) if is_login_name(text) else text

@@ -137,7 +137,7 @@ def _people(path: Path, plant: Record, emails: dict[str, str]) -> Iterator[Findi
 
 
 def _check_address(path: Path, email: str) -> Iterator[Finding]:
-    """Refuse an address that only an account can have which was made with an invitation link (Decision 0100)."""
+    """Refuse an address that belongs to an account with a login name instead of an e-mail address (Decision 0100)."""
     if is_login_name_email(email):
         problem = f"{quoted(email)} stands for the login name of an account without an e-mail address"
         yield Finding(path, problem, "an address at which the person gets mail")

@@ -79,7 +79,8 @@ async def get_safety_report(services: ManagementServices, call: OperatorCall, qu
     zone = parse_parameter("timezone", parse_time_zone, query.timezone)
     report = await _logbook(services).make_report(call.id_of("plantId"), since, until)
     if query.table is not None:
-        return Response(reports.print_tables(report, zone)[query.table], media_type=CSV)
+        tables = await asyncio.to_thread(reports.print_tables, report, zone)
+        return Response(tables[query.table], media_type=CSV)
     content = await asyncio.to_thread(
         reports.print_pdf, report, made_by=f"Domogate {__version__}", zone=zone, responsible=query.responsible
     )

@@ -20,8 +20,11 @@ const LONGEST = 600_000;
 const UUID = /^[0-9a-f]{8}-/;
 
 export function Audit() {
-  const wanted = Object.fromEntries(["email", "action", "successful", "since", "until"].map((name) => [name, query.value.get(name) ?? ""]));
-  const list = useList<AuditRecord>("/audit", { order: "newest", people: true, names: true, ...Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, value || undefined])), ...periodOfDay(query.value.get("day") ?? "") });
+  const day = query.value.get("day") ?? "";
+  // A chosen day replaces the period of the search.
+  const names = day ? ["email", "action", "successful"] : ["email", "action", "successful", "since", "until"];
+  const wanted = Object.fromEntries(names.map((name) => [name, query.value.get(name) ?? ""]));
+  const list = useList<AuditRecord>("/audit", { order: "newest", people: true, names: true, ...Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, value || undefined])), ...periodOfDay(day) });
   const [verified, setVerified] = useState<Verification | null>(null);
   const search = async (values: Values): Promise<void> => {
     for (const name of ["email", "action", "successful"]) setQuery(name, text(values, name));

@@ -30,11 +30,11 @@ export function periodOfDay(word: string): Period {
   const today = toLocal(new Date().toISOString()).slice(0, 10);
   switch (word) {
     case "today":
-      return { since: midnight(today) };
+      return { since: midnight(today), until: undefined };
     case "yesterday":
       return { since: midnight(today, -1), until: midnight(today) };
     case "week":
-      return { since: midnight(today, -6) };
+      return { since: midnight(today, -6), until: undefined };
     default:
       return {};
   }
