@@ -103,7 +103,10 @@ class _Scan:
             self._know_users(users)
 
     def run(self, text: TextIO) -> tuple[EstateFile | None, Any]:
-        """Return the file and its users. The file is None if plants were skipped: then the file must be read again with these users."""
+        """Return the file and its users. The file is None if plants were skipped.
+
+        Then the file must be read again with these users.
+        """
         try:
             root, syntax = compose(text, self._take_plant)
         finally:

@@ -40,7 +40,7 @@ class DrivenPlant:
         after: "DrivenPlant | None" = None,
         real: bool = False,
     ) -> None:
-        """`after` is the earlier object of this plant if that object is still stopping. `real`: the plant is known to have a real device."""
+        """`after` is the earlier object of this plant if it still stops. `real`: the plant is known to have a real device."""
         self.id = plant_id
         self._context = context
         self._clock = context.clock
