@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from domogate.domain.ids import new_id
+from domogate.domain.ids import Id, new_id
+from domogate.domain.invitation_links import InvitationLink
 from domogate.domain.limits import Limits
 from domogate.domain.login_names import email_of_login_name
-from domogate.domain.people import User
 from domogate.domain.plants import Member, PlantStatus
+from domogate.services.refusals import Invalid, NotFound
 from support.auth_setup import PASSWORD, AuthSetup, PageBrowser, heading_of, open_auth_setup
 from support.stores import ANNA, BRUNO, CARLA, HOUSE, KITCHEN, LAMP
 
@@ -22,7 +23,6 @@ LINK = "/auth/account/plants/people/link"
 INVITATION = "/auth/invitation"
 NEW_ACCOUNT = f"{INVITATION}/account"
 KITCHEN_ONLY = Limits(ambients=(KITCHEN.id,))
-DORA = User(new_id(), "dora@example.com", "Dora")
 GOOD = "twelve quiet otters"
 
 
@@ -121,7 +121,7 @@ class TestANewAccount:
         assert "Anna shares this home with you." in page
         assert f"What you may use: {KITCHEN.name}" in page
         form = (await browser.get(link.replace(INVITATION, NEW_ACCOUNT))).text
-        assert 'value="Emil"' in form, "the note is the first suggestion for the name"
+        assert "Emil" not in form, "the note is only for the owner"
         await fill_new_account(browser, link)
         assert browser.answer.headers["location"] == "/auth/account"
         account = (await browser.follow()).text
@@ -171,7 +171,7 @@ class TestANewAccount:
     ) -> None:
         await fill_new_account(browser, await make_link(setup))
         link = await make_link(setup)
-        for _ in range(11):
+        for _ in range(10):
             await fill_new_account(browser, link, "Emil.K")
             assert (browser.answer.status_code, "has this login name" in browser.answer.text) == (409, True)
         await fill_new_account(browser, link, "Emil.K")
@@ -228,6 +228,38 @@ class TestAnExistingAccount:
         await log_in_as(browser, olga.email)
         assert "can manage this home in the console" in (await browser.get(link)).text
 
+    async def test_reads_who_sees_what(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await setup.store.withdraw_user(HOUSE.id, BRUNO.id)
+        await setup.change(ANNA, name="")
+        await browser.log_in(BRUNO.email)
+        page = (await browser.get(await make_link(setup))).text
+        assert "The owner of this home shares it with you." in page
+        assert ANNA.email not in page
+        assert "the owner of the home sees your e-mail address" in page
+
+    async def test_that_gets_access_at_the_same_time_reads_that_it_has_access(
+        self, browser: PageBrowser, setup: AuthSetup, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await setup.store.withdraw_user(HOUSE.id, BRUNO.id)
+        await browser.log_in(BRUNO.email)
+        link = await make_link(setup)
+        await browser.get(link)
+        accept = setup.people.accept_invitation
+
+        async def accept_later(token: str, user_id: Id, *, address: str) -> InvitationLink:
+            await setup.store.allow_user(HOUSE.id, BRUNO.id)
+            return await accept(token, user_id, address=address)
+
+        monkeypatch.setattr(setup.people, "accept_invitation", accept_later)
+        assert "You already have access to this home." in (await browser.send(INVITATION)).text
+        assert (await browser.get(link)).status_code == 200
+
+    async def test_that_is_deleted_at_the_same_time_leaves_the_link_valid(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        link = await make_link(setup)
+        with pytest.raises(NotFound, match="account was deleted"):
+            await setup.people.accept_invitation(link.partition("token=")[2], new_id())
+        assert (await browser.get(link)).status_code == 200
+
     async def test_without_a_login_the_button_leads_to_the_login(self, browser: PageBrowser, setup: AuthSetup) -> None:
         link = await make_link(setup)
         answer = await browser.http.post(INVITATION, data={"token": link.partition("token=")[2]})
@@ -254,7 +286,7 @@ async def test_no_other_way_gives_an_account_such_an_address(browser: PageBrowse
         lambda: setup.people.invite(HOUSE.id, reserved),
         lambda: setup.people.create_first_operator(reserved),
     ):
-        with pytest.raises(Exception, match="stands for the login name"):
+        with pytest.raises(Invalid, match="stands for the login name"):
             await change()
     await browser.log_in()
     await browser.get(PEOPLE)

@@ -44,6 +44,10 @@ class Form:
     def get(self, name: str, default: str = "") -> str:
         return self._fields.get(name, default)
 
+    def list_filled(self) -> list[str]:
+        """Return the names of the fields that are not empty."""
+        return [name for name, value in self._fields.items() if value]
+
 
 async def read_form(request: Request) -> Form:
     """Read a posted form.

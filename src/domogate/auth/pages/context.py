@@ -82,9 +82,10 @@ class PageContext(msgspec.Struct, frozen=True):
             await self.webhooks.end(user_id, reason, address=address_of(request))
 
     def throttle_links(self, purpose: str, attempts: int) -> LoginThrottle:
-        """Return a throttle for requests of mailed links.
+        """Return a throttle for requests of mailed links, and for new accounts by invitation links.
 
-        It makes people wait longer than the throttle of logins does, because a mail may go to a stranger.
+        It makes people wait longer than the throttle of logins does: a mail may go to a stranger, and a new account shows
+        whether a login name is taken.
         """
         return LoginThrottle(
             self.store,

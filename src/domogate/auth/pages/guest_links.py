@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from domogate.auth.pages.context import ACCOUNT_PATH
 from domogate.auth.pages.language import Language
-from domogate.auth.pages.limits_form import WrongPeriod, describe_limits, list_places, print_time, print_zone, read_limits
+from domogate.auth.pages.limits_form import WrongLimits, describe_limits, list_places, print_time, print_zone, read_limits
 from domogate.auth.pages.logged_in import FormRefused, Visit
 from domogate.auth.pages.owner_pages import PEOPLE_PATH, OwnerPages, done_at, path_of
 from domogate.auth.redirects import see_other
@@ -71,7 +71,7 @@ class GuestLinkPages(OwnerPages):
             link, url = await self._context.people.make_invitation_link(
                 plant.plant.id, visit.form.get("note").strip(), limits, address=visit.address, user_id=visit.user.id
             )
-        except WrongPeriod as wrong:
+        except WrongLimits as wrong:
             raise FormRefused(400, wrong.problems) from None
         except TooOften as often:
             raise FormRefused(429, wait=math.ceil(often.wait)) from None

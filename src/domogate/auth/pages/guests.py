@@ -11,7 +11,7 @@ from domogate.auth.pages.context import ACCOUNT_PATH
 from domogate.auth.pages.guest_links import describe_link
 from domogate.auth.pages.language import Language
 from domogate.auth.pages.limits_form import (
-    WrongPeriod,
+    WrongLimits,
     describe_limits,
     fill_form,
     list_places,
@@ -69,7 +69,7 @@ class PeoplePages(OwnerPages):
             )
         except MailFailed:
             return done_at(plant, "unsent")
-        except WrongPeriod as wrong:
+        except WrongLimits as wrong:
             refused = FormRefused(400, wrong.problems)
         except TooOften as often:
             refused = FormRefused(429, wait=math.ceil(often.wait))
@@ -105,7 +105,7 @@ class PeoplePages(OwnerPages):
             await self._context.people.limit_by_owner(
                 plant.plant.id, guest.email, limits, address=visit.address, user_id=visit.user.id
             )
-        except WrongPeriod as wrong:
+        except WrongLimits as wrong:
             return self._limits_page(visit, plant, guest, visit.form, FormRefused(400, wrong.problems))
         except TooOften as often:
             return self._limits_page(visit, plant, guest, visit.form, FormRefused(429, wait=math.ceil(often.wait)))

@@ -20,8 +20,8 @@ from domogate.auth.pages.new_passwords import find_flaw
 from domogate.auth.pages.password_links import SetPasswordPages
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import route_by_method
-from domogate.domain.formats import is_name
-from domogate.domain.login_names import LOGIN_NAME_LENGTH, email_of_login_name, is_login_name, print_email
+from domogate.domain.formats import NAME_LENGTH, is_name
+from domogate.domain.login_names import LOGIN_NAME_LENGTH, email_of_login_name, is_login_name
 from domogate.domain.passwords import PASSWORD_LENGTH
 from domogate.services.people import INVITATION_LINK_PATH, LoggedIn, OpenedInvitation
 from domogate.services.refusals import Conflict, NotFound, Refused
@@ -45,7 +45,8 @@ class InvitationPages(SetPasswordPages):
     def __init__(self, context: PageContext) -> None:
         super().__init__(context)
         # With a link, a person could find out which login names exist.
-        self._throttle = context.throttle_links("invitation", _TRIES)
+        # The throttle allows one more try after the given number of failures.
+        self._throttle = context.throttle_links("invitation", _TRIES - 1)
 
     def routes(self) -> list[Route]:
         return [
@@ -56,11 +57,7 @@ class InvitationPages(SetPasswordPages):
     # --- with an existing account -------------------------------------------------------------------------------------
 
     async def show(self, request: Request) -> Response:
-        token = request.query_params.get("token", "")
-        opened = await self._context.people.open_invitation(token)
-        if opened is None:
-            return self._dead(request)
-        return self._page(request, token, opened, await self._context.find_person(request))
+        return await self._show(request, request.query_params.get("token", ""))
 
     async def join(self, request: Request) -> Response:
         form = await read_form(request)
@@ -75,11 +72,16 @@ class InvitationPages(SetPasswordPages):
             return self._page(request, token, opened, person, "login.stale")
         try:
             link = await self._context.people.accept_invitation(token, person.user.id, address=address_of(request))
-        except NotFound:
-            return self._dead(request)
-        except Conflict:
-            return self._page(request, token, opened, person)  # The page says that the person already has access.
+        except (NotFound, Conflict):
+            # At the same time the link was used, the account was deleted, or the person got access: show the current state.
+            return await self._show(request, token)
         return see_other(f"/homes/{link.plant_id}" if self._context.has_door else f"{ACCOUNT_PATH}?done=joined")
+
+    async def _show(self, request: Request, token: str) -> Response:
+        opened = await self._context.people.open_invitation(token)
+        if opened is None:
+            return self._dead(request)
+        return self._page(request, token, opened, await self._context.find_person(request))
 
     def _page(
         self, request: Request, token: str, opened: OpenedInvitation, person: LoggedIn | None, problem: str | None = None
@@ -123,7 +125,7 @@ class InvitationPages(SetPasswordPages):
             language=language,
             person=person,
             plant=plant,
-            owner=opened.owner.name or print_email(opened.owner.email),
+            owner=opened.owner.name,
             row=describe_link(language, opened.link, opened.home),
             zone=print_zone(plant, self._context.clock.now()),
             token=token,
@@ -137,7 +139,7 @@ class InvitationPages(SetPasswordPages):
         opened = await self._context.people.open_invitation(token)
         if opened is None:
             return self._dead(request)
-        return self._account_page(request, token, opened, Typed(name=opened.link.note))
+        return self._account_page(request, token, opened, Typed())
 
     async def create_account(self, request: Request) -> Response:
         form = await read_form(request)
@@ -186,6 +188,7 @@ class InvitationPages(SetPasswordPages):
             action=_NEW_ACCOUNT_PATH,
             back=f"{INVITATION_LINK_PATH}{token}",
             login_name_length=LOGIN_NAME_LENGTH,
+            name_length=NAME_LENGTH,
             shortest=PASSWORD_LENGTH[0],
         )
 

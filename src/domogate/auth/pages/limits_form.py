@@ -17,13 +17,19 @@ _NOT_SHARED_ALONE = frozenset((DeviceKind.SCENE, DeviceKind.GATEWAY))
 _DELETED = "–"
 """Shown instead of the name of a place that does not exist any more."""
 _TIME = "%Y-%m-%dT%H:%M"
+_KINDS = ("floor", "ambient", "module")
+_PLACE_FIELDS = tuple(f"{kind}-" for kind in _KINDS)
+"""How the names of the check boxes begin."""
 
 Zone = tzinfo | None
 """The time zone of a home. None means the time zone of this machine."""
 
 
-class WrongPeriod(Exception):
-    """The period in the form is wrong, so nothing is stored. `problems` has the key of a text for each wrong field."""
+class WrongLimits(Exception):
+    """The places or the period in the form are wrong, so nothing is stored.
+
+    `problems` has the key of a text for each wrong field. The empty field name stands for the whole form.
+    """
 
     def __init__(self, field: str, key: str) -> None:
         super().__init__(key)
@@ -73,13 +79,19 @@ def fill_form(limits: Limits | None, zone: Zone) -> Form:
 
 
 def read_limits(form: Form, places: Iterable[Place], now: float, zone: Zone, before: Limits | None = None) -> Limits:
-    """Return the limits in the form. `before` are the limits that the form showed. Raises WrongPeriod."""
+    """Return the limits in the form. `before` are the limits that the form showed. Raises WrongLimits.
+
+    A chosen place that is not in `places` is refused: without this place, the limits could allow the whole home.
+    """
+    ticked = {field for field in form.list_filled() if field.startswith(_PLACE_FIELDS)}
+    chosen = [place for place in places if place.field in ticked]
+    if len(chosen) < len(ticked):
+        raise WrongLimits("", "guests.problem_place")
     before = before or Limits()
     begin, end = _read_time(form, "begin", before.valid_from, zone), _read_time(form, "end", before.valid_until, zone)
     if end is not None and end <= max(begin or 0.0, now):
-        raise WrongPeriod("end", "guests.problem_period")
-    ticked = [place for place in places if form.get(place.field)]
-    floors, ambients, modules = (tuple(one.id for one in ticked if one.kind == kind) for kind in ("floor", "ambient", "module"))
+        raise WrongLimits("end", "guests.problem_period")
+    floors, ambients, modules = (tuple(one.id for one in chosen if one.kind == kind) for kind in _KINDS)
     return Limits(floors, ambients, modules, begin, end)
 
 
@@ -107,7 +119,7 @@ def _names(topology: Topology) -> dict[Id, str]:
 
 
 def _places_of(limits: Limits) -> list[tuple[str, Id]]:
-    kinds = zip(("floor", "ambient", "module"), limits.places, strict=True)
+    kinds = zip(_KINDS, limits.places, strict=True)
     return [(kind, one) for kind, places in kinds for one in places]
 
 
@@ -123,7 +135,7 @@ def _read_time(form: Form, field: str, before: float | None, zone: Zone) -> floa
     try:
         return datetime.strptime(text[:16], _TIME).replace(tzinfo=zone).timestamp()
     except (ValueError, OverflowError, OSError):
-        raise WrongPeriod(field, "guests.problem_time") from None
+        raise WrongLimits(field, "guests.problem_time") from None
 
 
 def _print_field(at: float | None, zone: Zone) -> str:

@@ -32,5 +32,6 @@ class InvitationLinkStore(Protocol):
 
         `person` is a new user, who is added, or the id of an existing user. If the person is a guest whose period has ended,
         the limits of the link replace the limits of the guest. Exactly one of several concurrent callers succeeds.
+        Raises ValueError if there is no user with the given id. Then the link stays valid.
         """
         ...

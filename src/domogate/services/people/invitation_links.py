@@ -103,7 +103,10 @@ class InvitationLinks(OwnerChecks):
         return link
 
     async def _join(self, link: InvitationLink, person: User | Id, address: str) -> None:
-        outcome = await self._store.join_by_link(link.token_hash, person, self._clock.now())
+        try:
+            outcome = await self._store.join_by_link(link.token_hash, person, self._clock.now())
+        except ValueError as error:
+            raise NotFound("The account was deleted.") from error
         if outcome is JoinOutcome.DEAD_LINK:
             raise NotFound(_DEAD)
         if outcome is JoinOutcome.HAS_ACCESS:

@@ -61,8 +61,9 @@ class OwnerChecks(Accounts):
         """Check whether the owner may invite one more person now, and count the invitation. Raises Forbidden, TooOften."""
         stored = await self._check_owner(plant_id, user_id)
         now, plant = self._clock.now(), stored.plant
-        self._check_rate(self._invitation_limiter, user_id)
         links = await self._store.list_invitation_links(plant_id, now)
+        # Nothing is awaited between the check and the count. Otherwise parallel requests could exceed the limit.
+        self._check_rate(self._invitation_limiter, user_id)
         if len(plant.allowed) + len(plant.invited) + len(links) >= MOST_PEOPLE:
             raise Forbidden(f"A plant can have at most {MOST_PEOPLE} people; withdraw some first.", Reason.TOO_MANY_PEOPLE)
         self._invitation_limiter.count(user_id, now)

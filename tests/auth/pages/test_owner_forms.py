@@ -1,0 +1,49 @@
+"""What an owner cannot do with the forms that invite people and change their limits."""
+
+import asyncio
+
+import pytest
+
+from domogate.domain.limits import Limits
+from domogate.domain.plants import Plant
+from support.auth_setup import AuthSetup, PageBrowser
+from support.stores import ANNA, BRUNO, GROUND, HOUSE, an_id
+
+pytestmark = pytest.mark.slow
+
+PEOPLE = "/auth/account/plants/people"
+OF_HOUSE = f"{PEOPLE}?plant={HOUSE.id}"
+
+
+async def find_house(setup: AuthSetup) -> Plant:
+    stored = await setup.store.find_plant(HOUSE.id)
+    assert stored is not None
+    return stored.plant
+
+
+@pytest.mark.parametrize("kind", ["floor", "ambient", "module"])
+@pytest.mark.parametrize(
+    ("path", "email"), [(PEOPLE, "dora@example.com"), (f"{PEOPLE}/limits", BRUNO.email), (f"{PEOPLE}/link", "")]
+)
+async def test_a_deleted_place_does_not_share_the_whole_home(
+    browser: PageBrowser, setup: AuthSetup, path: str, email: str, kind: str
+) -> None:
+    await setup.store.set_member_limits(HOUSE.id, BRUNO.id, Limits((GROUND.id,)))
+    before = await find_house(setup)
+    await browser.log_in()
+    await browser.get(f"{path}?plant={HOUSE.id}&email={email}")
+    answer = await browser.send(path, email=email, **{f"floor-{GROUND.id}": "", f"{kind}-{an_id(404)}": "yes"})
+    assert (answer.status_code, "does not exist any more" in answer.text) == (400, True)
+    assert await find_house(setup) == before
+    assert await setup.people.list_invitation_links(HOUSE.id, user_id=ANNA.id) == []
+
+
+async def test_parallel_requests_do_not_exceed_the_invitations_of_an_hour(browser: PageBrowser, setup: AuthSetup) -> None:
+    await browser.log_in()
+    page = (await browser.get(OF_HOUSE)).text
+    csrf = page.partition('name="csrf" value="')[2].partition('"')[0]
+    forms = [{"csrf": csrf, "plant": HOUSE.id, "email": f"guest{number}@example.com"} for number in range(40)]
+    invited = len((await find_house(setup)).invited)
+    answers = await asyncio.gather(*(browser.http.post(PEOPLE, data=form) for form in forms))
+    assert sorted(answer.status_code for answer in answers) == [303] * 20 + [429] * 20
+    assert len((await find_house(setup)).invited) == invited + 20
