@@ -1,6 +1,7 @@
 """Direct reads: the connection runs the coroutine of a read itself, and a task continues it only if it waits."""
 
 import asyncio
+import gc
 import tracemalloc
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -9,8 +10,9 @@ import pytest
 
 from domogate.common.http_messages import Answer, Request
 from domogate.edge.direct import DirectReads, Reader, Reply, print_headers
+from domogate.edge.protocol import AT_ONCE, GuardedProtocol
 from domogate.edge.request_ids import current_request_id
-from support.edge_server import GET, raw_connection, serving
+from support.edge_server import GET, POST, Recorder, raw_connection, serving
 
 pytestmark = pytest.mark.slow
 
@@ -41,6 +43,32 @@ class DirectApp:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         raise AssertionError("every request of these tests is a direct read")
+
+
+class UnknownStatus(DirectApp):
+    """An app whose replies cannot be sent, because their status is not known."""
+
+    def __init__(self, wait: bool) -> None:
+        super().__init__(no_answer)
+        self._wait = wait
+
+    async def read(self, request: Request, _: Reader) -> Reply:
+        if self._wait:
+            await asyncio.sleep(0)
+        return 999, b"", b""
+
+
+async def count_steady(app: DirectApp) -> int:
+    """Return the number of started reads when it has not grown in 200 rounds of the event loop.
+
+    Client and server are in this event loop. So a slow machine delays the rounds in the same way.
+    """
+    count = rounds = 0
+    while not count or rounds < 200:
+        await asyncio.sleep(0.001)
+        rounds = rounds + 1 if len(app.requests) == count else 0
+        count = len(app.requests)
+    return count
 
 
 def run(app: DirectApp, replies: list[Reply]) -> asyncio.Task[None] | None:
@@ -106,12 +134,51 @@ class TestCoroutine:
             await task
         assert (steps, replies) == (["cleaned up"], [])
 
+    async def test_several_may_wait_for_the_same_future(self) -> None:
+        shared = asyncio.get_running_loop().create_future()
+
+        async def answer(_: Request) -> bytes:
+            body: bytes = await shared
+            return body
+
+        async def wait_in_a_task() -> bytes:
+            body: bytes = await shared
+            return body
+
+        replies: list[Reply] = []
+        app = DirectApp(answer)
+        tasks = [run(app, replies), run(app, replies), asyncio.create_task(wait_in_a_task())]
+        await asyncio.sleep(0)
+        tasks.append(run(app, replies))
+        shared.set_result(b"shared")  # before the last task waits
+        await asyncio.gather(*[task for task in tasks if task is not None])
+        assert [body for _, _, body in replies] == [b"shared"] * 3
+
+    async def test_one_whose_future_fails_gets_the_error(self) -> None:
+        shared = asyncio.get_running_loop().create_future()
+
+        async def answer(_: Request) -> bytes:
+            try:
+                await shared
+            except ValueError as error:
+                return str(error).encode()
+            return b"no error"
+
+        replies: list[Reply] = []
+        task = run(DirectApp(answer), replies)
+        assert task is not None
+        await asyncio.sleep(0)
+        shared.set_exception(ValueError("it failed"))
+        await task
+        assert [body for _, _, body in replies] == [b"it failed"]
+
 
 class TestConnection:
     on_both_loops = True
 
     async def test_a_read_that_waits_is_answered_before_the_server_stops(self) -> None:
         stop, started, may_go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        options: dict[str, Any] = {"stop": stop, "drain": 60.0, "on_drain": may_go_on.set}
 
         async def answer(_: Request) -> bytes:
             started.set()
@@ -119,11 +186,10 @@ class TestConnection:
             return b"last"
 
         app = DirectApp(answer)
-        async with serving(app, direct=app, stop=stop, drain=60.0) as bound, raw_connection(bound.port) as connection:
+        async with serving(app, direct=app, **options) as bound, raw_connection(bound.port) as connection:
             await connection.send(GET)
             await started.wait()
             stop.set()
-            asyncio.get_running_loop().call_later(0.3, may_go_on.set)
             _, _, headers, body = await connection.read_answer()
             assert (headers["connection"], body) == ("close", b"last")
             assert await connection.is_closed()
@@ -152,12 +218,53 @@ class TestConnection:
         app = DirectApp(answer)
         async with serving(app, direct=app) as bound, raw_connection(bound.port, limit=1024) as connection:
             connection.writer.write(GET * 200)
-            await asyncio.sleep(0.5)
-            started = len(app.requests)
-            assert started < 100  # as many as the system buffers, and one more
+            assert await count_steady(app) < 100  # as many as the system buffers, and one more
             for _ in range(200):
                 assert len((await connection.read_answer())[3]) == 400_000
         assert len(app.requests) == 200
+
+    @pytest.mark.parametrize("answered", [0, AT_ONCE], ids=["at once", "in the next round"])
+    @pytest.mark.parametrize("waits", [False, True], ids=["before it waits", "while it waits"])
+    async def test_a_read_that_is_cancelled_closes_its_connection(self, answered: int, waits: bool) -> None:
+        shared, waiting = asyncio.get_running_loop().create_future(), asyncio.Event()
+        if not waits:
+            shared.cancel()
+
+        async def answer(_: Request) -> bytes:
+            if len(app.requests) > answered:
+                waiting.set()
+                await shared
+            return b"answered"
+
+        app = DirectApp(answer)
+        async with serving(app, direct=app) as bound, raw_connection(bound.port) as connection:
+            await connection.send(GET * (answered + 2))
+            for _ in range(answered):
+                assert (await connection.read_answer())[3] == b"answered"
+            await asyncio.wait_for(waiting.wait(), 60)
+            shared.cancel()
+            assert await connection.is_closed()
+        assert len(app.requests) == answered + 1
+
+    async def test_a_reply_that_cannot_be_sent_closes_its_connection(self, caplog: pytest.LogCaptureFixture) -> None:
+        for wait in (False, True):
+            app = UnknownStatus(wait)
+            async with serving(app, direct=app) as bound, raw_connection(bound.port) as connection:
+                await connection.send(GET)
+                assert await connection.is_closed()
+        assert caplog.text.count("a read failed without an answer") == 2
+
+    @pytest.mark.parametrize("reads_directly", [True, False])
+    async def test_an_idle_connection_does_not_keep_the_bytes_of_a_request(self, reads_directly: bool) -> None:
+        app = Recorder()
+        app.reads_directly = reads_directly
+        post = POST + b"Content-Length: 2\r\n\r\nab"
+        async with serving(app) as bound, raw_connection(bound.port) as connection:
+            for pieces in ([GET], [GET], [post], [GET[:9], GET[9:]]):
+                for piece in pieces:
+                    await connection.send(piece)
+                assert (await connection.read_answer())[0] == 200
+                assert [one.head for one in gc.get_objects() if type(one) is GuardedProtocol] == [b""]
 
     async def test_the_address_is_that_of_the_client_behind_a_trusted_proxy(self) -> None:
         async def answer(request: Request) -> bytes:
@@ -171,20 +278,41 @@ class TestConnection:
                     assert (await connection.read_answer())[3] == address
 
 
+def test_a_large_answer_pauses_its_connection_in_every_version_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    def write_without_pause(transport: Any, pieces: Any) -> None:
+        """Fail, because in some versions of Python this method never pauses the protocol (CVE-2024-12254)."""
+        raise AssertionError("writelines was called")
+
+    async def answer(_: Request) -> bytes:
+        return b" " * 400_000
+
+    async def read() -> None:
+        app = DirectApp(answer)
+        async with serving(app, direct=app) as bound, raw_connection(bound.port) as connection:
+            # Client and server have transports of the same class.
+            monkeypatch.setattr(type(connection.writer.transport), "writelines", write_without_pause)
+            await connection.send(GET)
+            assert len((await connection.read_answer())[3]) == 400_000
+
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:  # The classes of uvloop cannot be changed.
+        runner.run(read())
+
+
 class TestKeptRequests:
-    def test_they_are_bounded_by_bytes(self) -> None:
+    @pytest.mark.parametrize(("requests", "headers"), [(20_000, 1), (1_000, 200)])
+    def test_they_are_bounded_by_bytes(self, requests: int, headers: int) -> None:
         reads = DirectReads(DirectApp(no_answer))
         tracemalloc.start()
         try:
-            for number in range(20_000):
-                read = reads.find(b"/%d" % number, [(b"x", b"%d" % number)], keep_alive=True)
+            for number in range(requests):
+                read = reads.find(b"/%d" % number, [(b"x%d" % i, b"%d" % number) for i in range(headers)], keep_alive=True)
                 assert read is not None
                 reads.keep(b"GET /%d" % number + b" " * 1_000, read)
             assert tracemalloc.get_traced_memory()[0] < 8_000_000
         finally:
             tracemalloc.stop()
         assert reads.find_kept(b"GET /0" + b" " * 1_000) is None
-        assert reads.find_kept(b"GET /19999" + b" " * 1_000) is not None
+        assert reads.find_kept(b"GET /%d" % (requests - 1) + b" " * 1_000) is not None
 
     def test_one_that_is_used_often_does_not_displace_the_others(self) -> None:
         reads = DirectReads(DirectApp(no_answer))

@@ -99,6 +99,14 @@ class TestSetup:
             assert (first["level"], first["logger"], first["plant"]) == ("info", "domogate.x", "p1")
             assert first["timestamp"].endswith("Z")
 
+    @pytest.mark.parametrize("character", ["\x1b", "\x07", "\x9b", "\u202e"])
+    def test_a_value_cannot_control_the_terminal(self, character: str) -> None:
+        stream = io.StringIO()
+        setup_logs("info", "text", stream)
+        get_logger("domogate.x").info("named", name=f"a{character}[2Jb")
+        assert character not in stream.getvalue()
+        assert f"name={f'a{character}[2Jb'!r}" in stream.getvalue()
+
     def test_the_level_holds_for_all(self) -> None:
         stream = io.StringIO()
         setup_logs("warning", "text", stream)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from domogate.edge.guards import Limits
 from domogate.edge.protocol import GuardedProtocol
 from support.edge_server import GET, PATIENT, POST, Recorder, check_refusal, exchange, raw_connection, respond, serving
 
@@ -98,6 +99,17 @@ class TestHeaderSize:
     async def test_many_small_headers_are_431(self) -> None:
         async with serving(Recorder()) as bound:
             check_refusal(await exchange(bound.port, GET[:-2] + b"a: b\r\n" * 500 + b"\r\n"), 431)
+
+    @pytest.mark.parametrize("reads_directly", [True, False])
+    @pytest.mark.parametrize("method", [b"GET", b"POST"])
+    async def test_more_than_200_headers_are_431(self, method: bytes, reads_directly: bool) -> None:
+        app = Recorder()
+        app.reads_directly = reads_directly
+        start = method + b" /x HTTP/1.1\r\nHost: gateway\r\n"
+        async with serving(app, Limits()) as bound:
+            assert (await exchange(bound.port, start + b"a: b\r\n" * 199 + b"\r\n"))[0] == 200
+            check_refusal(await exchange(bound.port, start + b"a: b\r\n" * 200 + b"\r\n"), 431)
+        assert len(app.seen) == 1
 
     async def test_line_ends_without_end_are_431(self) -> None:
         async with serving(Recorder()) as bound:

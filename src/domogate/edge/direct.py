@@ -18,6 +18,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE
 
 from domogate.common.http_messages import Answer, Header, Request
+from domogate.common.log import get_logger
 from domogate.edge.reading import RequestReader
 
 T = TypeVar("T")
@@ -32,7 +33,11 @@ _LARGE = 16_384
 _KEPT_BYTES = 4_000_000
 """At most this number of bytes of parsed requests is cached. Clients repeat the same few requests."""
 _KEPT_MORE = 3_000
-"""The memory in bytes that a cached request needs in addition to its text."""
+"""The memory in bytes that a cached request needs in addition to its text and its headers."""
+_KEPT_PER_HEADER = 250
+"""The memory in bytes that each parsed header of a cached request needs."""
+
+_log = get_logger("domogate.edge")
 
 
 class Read(msgspec.Struct, frozen=True):
@@ -84,11 +89,10 @@ class DirectReads:
         """
         if head and head not in self._kept:
             self._kept[head] = read
-            self._kept_bytes += _KEPT_MORE + len(head)
+            self._kept_bytes += _kept_size(head, read)
             while self._kept_bytes > _KEPT_BYTES:
                 oldest = next(iter(self._kept))
-                del self._kept[oldest]
-                self._kept_bytes -= _KEPT_MORE + len(oldest)
+                self._kept_bytes -= _kept_size(oldest, self._kept.pop(oldest))
 
     def run(self, read: Read, client: tuple[str, int] | None, send: Callable[[Reply], None]) -> asyncio.Task[None] | None:
         """Answer a direct read, and call `send` with the reply. Returns a task that does this later if the read has to wait."""
@@ -101,6 +105,10 @@ class DirectReads:
         except StopIteration as end:
             send(end.value)
             return None
+        if asyncio.isfuture(awaited):
+            # `await` marks a future, and the task of the coroutine removes the mark (see the documentation of `isfuture`).
+            # Here the task starts later. Until then, `await` in another coroutine would fail with RuntimeError.
+            awaited._asyncio_future_blocking = False
         return asyncio.get_running_loop().create_task(_send_later(coroutine, awaited, send), context=context)
 
     def print_head(self, status: int, headers: bytes, default_headers: Sequence[Header], *, keep_alive: bool) -> bytes:
@@ -132,7 +140,7 @@ class DirectReader(RequestReader):
         self.read: Read | None = None
         """The direct read that is not answered yet."""
         self.head = b""
-        """The first piece of the present request. If the header section is longer, it is not cached."""
+        """The header section of the direct read that is not answered yet. Empty if it arrived in several pieces."""
         self.keep_alive = True
         self.deadline = inf
         self._start = start
@@ -140,8 +148,6 @@ class DirectReader(RequestReader):
     def begin_read(self) -> bool:
         keep_alive = self.parser.should_keep_alive() and self.parser.get_http_version() != "1.0"
         self.read = self.reads.find(self.url, self.headers, keep_alive=keep_alive)
-        if self.seen != len(self.head):
-            self.head = b""
         return self.read is not None
 
     def start_read(self) -> None:
@@ -153,27 +159,52 @@ class DirectReader(RequestReader):
 
     def _answer_read(self) -> None:
         assert self.read is not None, "a direct read is answered once"
-        task = self.reads.run(self.read, self.client, self._send_reply)
+        try:
+            task = self.reads.run(self.read, self.client, self._send_reply)
+        except (Exception, asyncio.CancelledError) as error:
+            self._abort_read(error)
+            return
         if task is not None:
-            task.add_done_callback(self.tasks.discard)
             self.tasks.add(task)
+            task.add_done_callback(self._end_task)
+
+    def _end_task(self, task: asyncio.Task[None]) -> None:
+        self.tasks.discard(task)
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if error is not None:
+            self._abort_read(error)
+
+    def _abort_read(self, error: BaseException) -> None:
+        """Abort the connection of a read that failed without an answer. Otherwise the client would wait without end."""
+        if not isinstance(error, asyncio.CancelledError):
+            _log.error("a read failed without an answer; its connection is aborted", exc_info=error)
+        elif not self.transport.is_closing():  # At the end of a drain, the server logs one line for all cancelled requests.
+            _log.warning("a read was cancelled; its connection is aborted")
+        self.transport.abort()
 
     def _send_reply(self, reply: Reply) -> None:
         read, self.read = self.read, None
+        head, self.head = self.head, b""
         assert read is not None
         status, headers, body = reply
         if status < 400:
-            self.reads.keep(self.head, read)
+            self.reads.keep(head, read)
         transport, keep_alive = self.transport, self.keep_alive
         if not transport.is_closing():
-            head = self.reads.print_head(status, headers, self.server_state.default_headers, keep_alive=keep_alive)
+            printed = self.reads.print_head(status, headers, self.server_state.default_headers, keep_alive=keep_alive)
             if len(body) < _LARGE:
-                transport.write(head + body)
+                transport.write(printed + body)
             else:
-                transport.writelines((head, body))
+                # Not `writelines`: in some versions of Python it never pauses the protocol (CVE-2024-12254).
+                transport.write(printed)
+                transport.write(body)
             if not keep_alive:
                 transport.close()
         self.on_response_complete()
+
+
+def _kept_size(head: bytes, read: Read) -> int:
+    return _KEPT_MORE + len(head) + _KEPT_PER_HEADER * len(read.headers)
 
 
 async def _receive_nothing() -> MutableMapping[str, Any]:
@@ -200,7 +231,7 @@ async def _send_later(coroutine: Coroutine[Any, Any, Reply], awaited: Any, send:
 def _continue(coroutine: Coroutine[Any, Any, T], awaited: Any) -> Generator[Any, Any, T]:
     """Continue a coroutine that was started outside a task. `awaited` is the object that the coroutine waits for."""
     if asyncio.isfuture(awaited):
-        awaited._asyncio_future_blocking = True  # asyncio needs this mark, and another coroutine may have removed it.
+        awaited._asyncio_future_blocking = True  # The task accepts only a future with this mark (see `DirectReads.run`).
     while True:
         try:
             yield awaited

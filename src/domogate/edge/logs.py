@@ -121,7 +121,9 @@ def _print_text(line: dict[str, Any], colours: bool) -> str:
 
 
 def _print_value(value: Any) -> str:
-    return value if isinstance(value, str) and not _NEEDS_QUOTES.search(value) else repr(value)
+    # `repr` escapes characters that are not printable: they could control the terminal.
+    is_plain = isinstance(value, str) and value.isprintable() and not _NEEDS_QUOTES.search(value)
+    return value if is_plain else repr(value)
 
 
 class LogLine(NamedTuple):

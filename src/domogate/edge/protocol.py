@@ -159,6 +159,8 @@ class GuardedProtocol(DirectReader, Guarded):
                 self.head, self.read = piece, self.reads.find_kept(piece)
             if self.read is None:
                 self.feed(piece)
+                if self.read is None:
+                    self.head = b""  # Only a direct read needs it, and it contains credentials.
             else:
                 self.start_read()
             if self._refusal is not None or self.transport.is_closing():

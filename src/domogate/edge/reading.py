@@ -15,6 +15,12 @@ from domogate.edge.guards import Limits, Refusal
 
 IDLE, HEAD, BODY = range(3)
 _CHECKED_HEADERS = frozenset((b"host", b"expect", b"transfer-encoding", b"content-length"))
+_MOST_HEADERS = 200
+"""The largest number of headers of a request.
+
+A parsed header needs much more memory than its bytes, so `max_header` alone does not bound the memory. Clients and proxies
+send far fewer headers.
+"""
 _END = b"\r\n\r\n"
 """The bytes that end a header section or a chunked body."""
 
@@ -135,6 +141,8 @@ class RequestReader(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.phase == BODY:
             return  # A trailer is not a header of the running request (RFC 9110 §6.5.1).
+        if len(self.headers) == _MOST_HEADERS:
+            raise Refusal(431, f"A request may have {_MOST_HEADERS} headers.")
         name = name.lower()
         if name in _CHECKED_HEADERS:
             self._check_header(name, value)
