@@ -123,6 +123,8 @@ def test_a_copy_that_fails_leaves_the_target_empty(tmp_path: Path, postgres: Pos
         admin.execute("ALTER TABLE states ADD CONSTRAINT none CHECK (module_id = '') NOT VALID")
     failed = move(data, "--to", url)
     assert failed.returncode == 1, migrated
+    assert "the database cannot be used: new row for relation" in failed.stderr
+    assert "Failing row contains" not in failed.stderr, "the server adds the values of the row on further lines"
     with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as admin:
         assert admin.execute("SELECT count(*) FROM plants").fetchone() == (0,)
 

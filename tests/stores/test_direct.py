@@ -6,6 +6,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import bindparam, insert, select
 from sqlalchemy.exc import DBAPIError, IntegrityError
@@ -18,6 +19,7 @@ from domogate.stores.migrate import migrate
 from domogate.stores.opening import open_database
 from domogate.stores.subject import writes
 from domogate.stores.tables import used_tickets
+from support.stores import OpenStore
 
 ADD = DirectStatement(insert(used_tickets))
 FIND = DirectStatement(select(used_tickets).where(used_tickets.c.id == bindparam("ticket_id")))
@@ -34,6 +36,10 @@ def find(tx: Transaction, ticket_id: str) -> tuple[Any, Any]:
 
 def misspell(tx: Transaction) -> None:
     execute_text(tx.connection, "SELEKT 1")
+
+
+def insert_twice(tx: Transaction, ticket_id: str) -> None:
+    tx.database.insert_rows(tx.connection, used_tickets, [(ticket_id, 5.0), (ticket_id, 5.0)])
 
 
 def list_direct_statements() -> list[DirectStatement]:
@@ -66,6 +72,30 @@ class TestDirectStatement:
         with pytest.raises(IntegrityError) as refused:
             await writes(add)(store, "secret")
         assert refused.value.params is None
+
+    async def test_many_rows_raise_the_same_errors(self, store: SqlStore) -> None:
+        with pytest.raises(IntegrityError):
+            await writes(insert_twice)(store, "one")
+        await writes(add)(store, "one")
+
+    @pytest.mark.slow
+    async def test_that_fails_closes_its_cursor(
+        self, open_store: OpenStore, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = await open_store(postgres_url)
+        failing: list[psycopg.Cursor[Any]] = []
+        execute: Any = psycopg.Cursor.execute
+
+        def note(cursor: psycopg.Cursor[Any], query: str, *arguments: Any, **options: Any) -> Any:
+            if query == "SELEKT 1":
+                failing.append(cursor)
+            return execute(cursor, query, *arguments, **options)
+
+        monkeypatch.setattr(psycopg.Cursor, "execute", note)
+        with pytest.raises(DBAPIError):
+            await writes(misspell)(store)
+        assert failing
+        assert all(cursor.closed for cursor in failing)
 
     async def test_that_fails_does_not_touch_the_other_writes_of_the_commit(self, store: SqlStore) -> None:
         await writes(add)(store, "one")

@@ -204,7 +204,7 @@ def _output_is_closed() -> bool:
 
 
 def _explain(error: Exception) -> str:
-    from sqlalchemy.exc import DBAPIError
+    from sqlalchemy.exc import DBAPIError  # Imported here, because the library is large and only an error needs it.
 
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename} cannot be used: {error.strerror}." if error.filename else f"{error.strerror}."

@@ -1,4 +1,7 @@
-"""The last time of a clock that was right. The table has one row."""
+"""The last time that a gateway has read from its clock, stored only while the clock is right.
+
+The row `gateways` of the table `clock` has this time. `leases.py` keeps another time in the same table.
+"""
 
 from sqlalchemy import Connection, select
 

@@ -5,9 +5,11 @@ SQLAlchemy needs. Errors are the same as those of SQLAlchemy.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection, Select
+from sqlalchemy.engine.interfaces import DBAPIModule
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.dml import UpdateBase
 
@@ -60,19 +62,30 @@ def execute_text(connection: Connection, text: str) -> None:
 def _execute(connection: Connection, text: str, parameters: Any) -> Any:
     """Return a cursor of the driver. The driver finds the first row here, so `fetchone` raises no errors of the database."""
     cursor = connection.connection.cursor()
+    errors = connection.dialect.loaded_dbapi.Error
     try:
         cursor.execute(text, parameters)
-    except connection.dialect.loaded_dbapi.Error as error:
-        is_lost = connection.dialect.is_disconnect(error, connection.connection.dbapi_connection, cursor)
-        if is_lost:
-            connection.invalidate(error)
-        raise DBAPIError.instance(
-            text,
-            None,
-            error,
-            connection.dialect.loaded_dbapi.Error,
-            hide_parameters=True,
-            connection_invalidated=is_lost,
-            dialect=connection.dialect,
-        ) from error
+    except BaseException as error:
+        with suppress(errors):  # If the connection is lost, SQLite cannot close a cursor. The cursor is lost too.
+            cursor.close()
+        if isinstance(error, errors):
+            raise wrap_error(connection, text, error) from error
+        raise
     return cursor
+
+
+def wrap_error(connection: Connection, text: str, error: DBAPIModule.Error) -> Exception:
+    """Return the error that SQLAlchemy would raise for this error of the database driver, without the values of rows."""
+    dialect = connection.dialect
+    is_lost = dialect.is_disconnect(error, connection.connection.dbapi_connection, None)
+    if is_lost:
+        connection.invalidate(error)
+    return DBAPIError.instance(
+        text,
+        None,
+        error,
+        dialect.loaded_dbapi.Error,
+        hide_parameters=True,
+        connection_invalidated=is_lost,
+        dialect=dialect,
+    )

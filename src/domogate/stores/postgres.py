@@ -32,6 +32,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from domogate.stores.cursors import SELECT_CHANGES, CompleteCursor, CompleteCursorOf, FeedRead, OldestCursor, TransactionStart
+from domogate.stores.direct import wrap_error
 from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, WriteLock, time_is_up
 from domogate.stores.tables import changes, feed, members, parked, webhooks
 from domogate.stores.tables._metadata import partial_indexes
@@ -223,9 +224,12 @@ class PostgresDatabase(Database):
         columns = ", ".join(f'"{column.name}"' for column in table.columns)
         statement = f'COPY "{table.name}" ({columns}) FROM STDIN'
         driver: Any = connection.connection.driver_connection
-        with driver.cursor() as cursor, cursor.copy(statement) as copy:
-            for row in rows:
-                copy.write_row(row)
+        try:
+            with driver.cursor() as cursor, cursor.copy(statement) as copy:
+                for row in rows:
+                    copy.write_row(row)
+        except connection.dialect.loaded_dbapi.Error as error:
+            raise wrap_error(connection, statement, error) from error
 
     def is_listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
         return column == any_(bindparam(name, type_=postgresql.ARRAY(String)))

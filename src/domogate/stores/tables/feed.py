@@ -22,5 +22,6 @@ gateways = table("gateways", col.key("id"), *col.cursors("applied"), *col.double
 # One row. It stays when the gateway stops.
 address = table("address", col.key("id"), *col.texts("url"))
 
-# One row. It is written only while the clock is right, so that a wrong clock can be detected.
+# The row `gateways` is written only while the clock is right, so that a wrong clock can be detected (`clock.py`). In a cluster,
+# another row has the time at which the cluster began (`leases.py`).
 clock = table("clock", col.key("id"), *col.doubles("seen_at"))

@@ -3,7 +3,7 @@
 from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint
 
 from domogate.stores import columns as col
-from domogate.stores.tables._metadata import indexes, table
+from domogate.stores.tables._metadata import indexes, partial_index, table
 
 plants = table(
     "plants",
@@ -98,9 +98,8 @@ modules = table(
     Index(None, "driver", "plant_id"),
     *indexes("ambient_id", "reference"),
 )
-_unnamed = modules.c.driver_named.is_(False)
 # Most databases have no module without a named driver. So this index is empty, and the check at each start takes no time.
-Index("ix_modules_unnamed_driver", modules.c.plant_id, sqlite_where=_unnamed, postgresql_where=_unnamed)
+partial_index("ix_modules_unnamed_driver", modules.c.plant_id, modules.c.driver_named.is_(False))
 
 states = table(
     "states",
