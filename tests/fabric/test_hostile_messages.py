@@ -40,7 +40,7 @@ from support.clocks import ManualClock
 from support.devices import make_id
 from support.fabric_setup import LARGE, PLANT, PLUG, REPORT, SHARD, Side, connected, order_within
 from support.log_lines import capture_logs
-from support.nats_server import NatsServer
+from support.nats_server import NatsServer, nats_server
 
 SUBJECT = f"test.shard.{SHARD}"
 EXECUTE = Execute("order 1", PLANT, PLUG, SwitchPlug(on=True), None, 5.0)
@@ -129,10 +129,8 @@ class TestDecoding:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsServer]:
-    running = NatsServer(tmp_path_factory.mktemp("nats"))
-    running.start()
-    yield running
-    running.stop()
+    with nats_server(tmp_path_factory.mktemp("nats")) as running:
+        yield running
 
 
 @pytest.fixture
@@ -212,6 +210,21 @@ class TestAStranger:
         }
         assert len(warnings) == 3, "each problem is logged once a minute, and the connection was not lost"
         assert max(len(str(entry)) for entry in warnings) < 500
+
+    async def test_cannot_answer_with_a_long_id(self, b: Side, stranger: Client) -> None:
+        questions: asyncio.Queue[Msg] = asyncio.Queue()
+        await stranger.subscribe("test.progress", cb=questions.put)
+        await flush(stranger)
+        answers: asyncio.Queue[Id] = asyncio.Queue()
+        progress = NatsProgress(b.connection, "test")
+        await progress.start(lambda _asker, _cursor: None, lambda member_id, _cursor: answers.put_nowait(member_id))
+        await b.connection.flush()
+        async with asyncio.timeout(60):
+            progress.ask(1)
+            inbox = msgspec.msgpack.decode((await questions.get()).data)[0]
+            for sender in ("x" * 101, make_id(1)):
+                await stranger.publish(inbox, msgspec.msgpack.encode([sender, 1]))
+            assert await answers.get() == make_id(1)
 
     async def test_sends_questions_without_a_reply_subject_in_vain(self, a: Side, b: Side, stranger: Client) -> None:
         await stranger.publish(SUBJECT, encode(EXECUTE))

@@ -22,7 +22,7 @@ from domogate.fabric.connection import NatsAccess
 from domogate.fabric.messages import Refused, decode_answer
 from domogate.ports import NotHeld
 from support.fabric_setup import LARGE, PLANT, PLUG, REPORT, SHARD, Side, connected, order_within
-from support.nats_server import NatsServer
+from support.nats_server import NatsServer, nats_server
 from support.tls import make_self_signed
 
 SEED = "SUAAAAICAMCAKBQHBAEQUCYMBUHA6EARCIJRIFIWC4MBSGQ3DQOR4H776Y"
@@ -34,10 +34,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsServer]:
     # The payload limit is the default of the server, so the picture needs no parts only if they are cut smaller.
     config = tmp_path_factory.mktemp("nats") / "nats.conf"
     config.write_text("max_payload: 65536\n")
-    running = NatsServer(config.parent, "-c", str(config))
-    running.start()
-    yield running
-    running.stop()
+    with nats_server(config.parent, "-c", str(config)) as running:
+        yield running
 
 
 @pytest.fixture
@@ -176,57 +174,53 @@ class TestConnection:
     """Access to the server, and its loss."""
 
     async def test_the_connection_comes_back_with_its_subscriptions(self, tmp_path: Path) -> None:
-        server = NatsServer(tmp_path)
-        server.start()
-        access = NatsAccess(servers=(server.url,))
-        async with connected(access) as a, connected(access) as b:
-            b.fabric.hold((SHARD,))
-            await b.settle()
-            server.stop()
-            while a.connection.is_connected:
-                await asyncio.sleep(0.01)
-            with pytest.raises(Fault) as lost:
-                await a.fabric.execute(order_within(0.2))
-            assert isinstance(lost.value, DeviceOffline | DeviceTimeout)
-            assert b.host.orders == []
-            server.start()
-            for side in (a, b):
-                assert await side.connection.wait_connected(60)
-            assert await a.fabric.execute(order_within(60)) == REPORT
-            assert len(b.host.orders) == 1, "the order during the loss was sent later"
-        server.stop()
+        with nats_server(tmp_path) as server:
+            access = NatsAccess(servers=(server.url,))
+            async with connected(access) as a, connected(access) as b:
+                b.fabric.hold((SHARD,))
+                await b.settle()
+                server.stop()
+                while a.connection.is_connected:
+                    await asyncio.sleep(0.01)
+                with pytest.raises(Fault) as lost:
+                    await a.fabric.execute(order_within(0.2))
+                assert isinstance(lost.value, DeviceOffline | DeviceTimeout)
+                assert b.host.orders == []
+                server.start()
+                for side in (a, b):
+                    assert await side.connection.wait_connected(60)
+                assert await a.fabric.execute(order_within(60)) == REPORT
+                assert len(b.host.orders) == 1, "the order during the loss was sent later"
 
     async def test_after_a_restart_of_nats_an_order_waits_for_a_holder_that_connects_later(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(connection, "_RETURN_SECONDS", 600.0)
-        server = NatsServer(tmp_path)
-        server.start()
-        async with connected(NatsAccess(servers=(server.url,))) as a, connected(NatsAccess(servers=(server.url,))) as b:
-            with pytest.raises(DeviceOffline):
-                await a.fabric.execute(order_within(60))
-            server.stop()
-            while a.connection.is_connected:
-                await asyncio.sleep(0.01)
-            server.start()
-            assert await a.connection.wait_connected(60)
-            waiting = asyncio.create_task(a.fabric.execute(order_within(60)))
-            while a.fabric.asked < 3:
-                assert not waiting.done(), "the order did not wait"
-                await asyncio.sleep(0.01)
-            b.fabric.hold((SHARD,))
-            assert await waiting == REPORT
-        server.stop()
+        with nats_server(tmp_path) as server:
+            async with connected(NatsAccess(servers=(server.url,))) as a, connected(NatsAccess(servers=(server.url,))) as b:
+                with pytest.raises(DeviceOffline):
+                    await a.fabric.execute(order_within(60))
+                server.stop()
+                while a.connection.is_connected:
+                    await asyncio.sleep(0.01)
+                server.start()
+                assert await a.connection.wait_connected(60)
+                waiting = asyncio.create_task(a.fabric.execute(order_within(60)))
+                while a.fabric.asked < 3:
+                    assert not waiting.done(), "the order did not wait"
+                    await asyncio.sleep(0.01)
+                b.fabric.hold((SHARD,))
+                assert await waiting == REPORT
 
     async def test_a_gateway_starts_without_a_server_and_finds_it_later(self, tmp_path: Path) -> None:
-        server = NatsServer(tmp_path)
-        async with connected(NatsAccess(servers=(server.url,))) as a:
-            assert a.connection.problem
-            a.fabric.hold((SHARD,))
-            assert await a.fabric.execute(order_within(60)) == REPORT, "own plants do not need NATS"
-            server.start()
-            assert await a.connection.wait_connected(60)
-        server.stop()
+        with nats_server(tmp_path) as server:
+            server.stop()
+            async with connected(NatsAccess(servers=(server.url,))) as a:
+                assert a.connection.problem
+                a.fabric.hold((SHARD,))
+                assert await a.fabric.execute(order_within(60)) == REPORT, "own plants do not need NATS"
+                server.start()
+                assert await a.connection.wait_connected(60)
 
     async def test_another_server_is_used_if_one_is_lost(self, tmp_path: Path, server: NatsServer) -> None:
         gone = NatsServer(tmp_path)
@@ -243,33 +237,31 @@ class TestConnection:
             "nkey": f"authorization {{ users: [{{nkey: {PUBLIC_KEY}}}] }}",
         }
         (tmp_path / "nats.conf").write_text(options[way])
-        server = NatsServer(tmp_path, "-c", str(tmp_path / "nats.conf"))
-        server.start()
-        url = server.url
-        right = {
-            "user": NatsAccess(servers=(url,), user="gate", password="secret"),
-            "url": NatsAccess(servers=(url.replace("://", "://gate:secret@"),)),
-            "token": NatsAccess(servers=(url,), token="secret"),
-            "nkey": NatsAccess(servers=(url,), nkey=SEED),
-        }
-        async with connected(right[way]) as a:
-            assert a.connection.is_connected
-            assert "secret" not in a.connection.server
-        async with connected(NatsAccess(servers=(url,))) as stranger:
-            assert not stranger.connection.is_connected
-            assert "Authorization" in stranger.connection.problem
-        server.stop()
+        with nats_server(tmp_path, "-c", str(tmp_path / "nats.conf")) as server:
+            url = server.url
+            right = {
+                "user": NatsAccess(servers=(url,), user="gate", password="secret"),
+                "url": NatsAccess(servers=(url.replace("://", "://gate:secret@"),)),
+                "token": NatsAccess(servers=(url,), token="secret"),
+                "nkey": NatsAccess(servers=(url,), nkey=SEED),
+            }
+            async with connected(right[way]) as a:
+                assert a.connection.is_connected
+                assert "secret" not in a.connection.server
+            async with connected(NatsAccess(servers=(url,))) as stranger:
+                assert not stranger.connection.is_connected
+                assert "Authorization" in stranger.connection.problem
 
     async def test_the_certificate_of_the_server_is_checked(self, tmp_path: Path) -> None:
         tls = make_self_signed(tmp_path)
-        server = NatsServer(tmp_path, "--tls", "--tlscert", str(tls.certificate), "--tlskey", str(tls.key), scheme="tls")
-        server.start()
-        async with connected(NatsAccess(servers=(server.url,), tls_ca=tls.certificate)) as a:
-            assert a.connection.is_connected
-        async with connected(NatsAccess(servers=(server.url,))) as stranger:
-            assert not stranger.connection.is_connected
-            assert "certificate" in stranger.connection.problem
-        server.stop()
+        with nats_server(
+            tmp_path, "--tls", "--tlscert", str(tls.certificate), "--tlskey", str(tls.key), scheme="tls"
+        ) as server:
+            async with connected(NatsAccess(servers=(server.url,), tls_ca=tls.certificate)) as a:
+                assert a.connection.is_connected
+            async with connected(NatsAccess(servers=(server.url,))) as stranger:
+                assert not stranger.connection.is_connected
+                assert "certificate" in stranger.connection.problem
 
 
 class TestFrozen:

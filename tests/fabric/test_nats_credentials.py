@@ -10,7 +10,7 @@ import nkeys
 import pytest
 
 from domogate.fabric.connection import NatsAccess, NatsConnection
-from support.nats_server import NatsServer
+from support.nats_server import NatsServer, nats_server
 
 pytestmark = pytest.mark.slow
 
@@ -55,10 +55,8 @@ def server(tmp_path: Path) -> Iterator[NatsServer]:
         f"operator: {make_jwt('operator', OPERATOR, OPERATOR)}\nresolver: MEMORY\n"
         f"resolver_preload: {{ {ACCOUNT.public_key.decode()}: {account} }}\n"
     )
-    server = NatsServer(tmp_path, "-c", str(config))
-    server.start()
-    yield server
-    server.stop()
+    with nats_server(tmp_path, "-c", str(config)) as server:
+        yield server
 
 
 @pytest.mark.parametrize(("user", "issuer", "is_accepted"), [(USER, ACCOUNT, True), (STRANGER, STRANGER, False)])

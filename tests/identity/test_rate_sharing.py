@@ -2,6 +2,7 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from domogate.identity import rate_sharing
@@ -90,6 +91,16 @@ async def test_a_message_that_is_not_valid_is_ignored(content: bytes) -> None:
     network = Network(1)
     network.sharing[0].receive(content)
     assert network.admit(0, 20) == 10
+
+
+@pytest.mark.parametrize(
+    ("sender", "ignored", "remaining"), [("x" * 36, b"", 5), ("x" * 37, b"", 10), ("x" * 36, bytes(1 << 20), 10)]
+)
+async def test_a_message_that_is_too_large_or_has_a_long_sender_is_ignored(sender: str, ignored: bytes, remaining: int) -> None:
+    """A decoder ignores more fields than it knows, so only the size of the message limits them."""
+    network = Network(1)
+    network.sharing[0].receive(msgspec.msgpack.encode([sender, [["key", str(RATE), 5]], ignored]))
+    assert network.admit(0, 20) == remaining
 
 
 async def test_counts_for_another_rate_of_the_key_are_ignored() -> None:

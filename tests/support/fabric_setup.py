@@ -78,9 +78,11 @@ class Side:
 @asynccontextmanager
 async def connected(access: NatsAccess, cluster: str = "test") -> AsyncIterator[Side]:
     side = Side(access, cluster)
-    await side.fabric.start()
-    yield side
-    await side.fabric.stop()
+    try:
+        await side.fabric.start()
+        yield side
+    finally:
+        await side.fabric.stop()
 
 
 def order_within(seconds: float) -> Order:

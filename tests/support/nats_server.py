@@ -4,6 +4,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from support.ports import free_port
@@ -49,3 +51,14 @@ class NatsServer:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+
+@contextmanager
+def nats_server(folder: Path, *options: str, scheme: str = "nats") -> Iterator[NatsServer]:
+    """Start a server. It is stopped at the end, also if the test fails."""
+    server = NatsServer(folder, *options, scheme=scheme)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()

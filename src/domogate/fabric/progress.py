@@ -19,6 +19,8 @@ _log = get_logger(__name__)
 
 _MOST_SENDING = 1_000
 _LARGEST = 1_024
+_LONGEST_SENDER = 100
+"""In characters. The name of a cluster has at most 40 characters, so a subject for answers has at most 66. An id has 36."""
 
 
 class Progress(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -28,7 +30,7 @@ class Progress(msgspec.Struct, frozen=True, gc=False, array_like=True):
     answers.
     """
 
-    sender: str
+    sender: Annotated[str, msgspec.Meta(max_length=_LONGEST_SENDER)]
     cursor: Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
 

@@ -26,6 +26,8 @@ _MOST_IN_A_MESSAGE = 2_000
 
 Such a message has about 150 kB. NATS servers refuse messages that are larger than 1 MB.
 """
+_LARGEST = 1 << 20
+"""In bytes. A NATS server can be configured to deliver larger messages, but no gateway sends them."""
 
 
 class KeyCount(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -42,7 +44,7 @@ class RateMessage(msgspec.Struct, frozen=True, array_like=True):
     `sender` is different for each process, so that a process can ignore its own messages, which NATS also delivers to it.
     """
 
-    sender: str
+    sender: Annotated[str, msgspec.Meta(max_length=36)]
     counts: Annotated[tuple[KeyCount, ...], msgspec.Meta(max_length=_MOST_IN_A_MESSAGE)]
 
 
@@ -77,6 +79,9 @@ class RateSharing:
 
     def receive(self, content: bytes) -> None:
         """Count the requests that another gateway reports in this message. A message that is not valid is ignored."""
+        if len(content) > _LARGEST:
+            self._not_valid.warn(f"the message has {len(content)} bytes; the limit is {_LARGEST}")
+            return
         try:
             message = _decode(content)
             counts = [(each.key, parse_rate(each.rate), each.number) for each in message.counts]
