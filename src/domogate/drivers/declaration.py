@@ -1,6 +1,7 @@
 """The declaration of a driver: its name, its settings, the check of module options, and how the driver is built."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Annotated, Any, Generic, NamedTuple, Protocol, TypeVar, get_args, get_origin
 
 import msgspec
@@ -14,6 +15,18 @@ OptionProblem = tuple[tuple[str | int, ...], str]
 OptionSchema = dict[str, Any]
 """A JSON Schema of a module's options, for forms. The check of the options is stricter."""
 OptionCheck = Callable[[DeviceKind, Mapping[str, Any]], Iterator[OptionProblem]]
+
+
+def lazy(module: str, name: str) -> Callable[..., Any]:
+    """Return a function that imports another function when it is called, and calls it.
+
+    A driver is declared without its code (Decision 0098).
+    """
+
+    def call(*arguments: Any) -> Any:
+        return getattr(import_module(module), name)(*arguments)
+
+    return call
 
 
 def inside(problems: Iterable[OptionProblem], *outer: str | int) -> Iterator[OptionProblem]:

@@ -3,20 +3,10 @@
 The code of the driver is imported when it is used (Decision 0098).
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
-from domogate.domain.devices import DeviceKind
 from domogate.domain.discovery import Discovery
-from domogate.drivers.declaration import (
-    Connections,
-    DriverDeclaration,
-    DriverSettings,
-    OptionProblem,
-    OptionSchema,
-    Setting,
-    unique_names,
-)
+from domogate.drivers.declaration import Connections, DriverDeclaration, DriverSettings, Setting, lazy, unique_names
 from domogate.drivers.mqtt.broker import MqttBroker
 from domogate.ports import Clock, Driver
 
@@ -41,18 +31,6 @@ def _build(clock: Clock, settings: MqttSettings) -> Driver:
     return Mqtt(clock, settings.brokers)
 
 
-def _find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
-    from domogate.drivers.mqtt.options import find_option_problems
-
-    return find_option_problems(kind, options)
-
-
-def _describe_options(kind: DeviceKind) -> OptionSchema | None:
-    from domogate.drivers.mqtt.options import describe_options
-
-    return describe_options(kind)
-
-
 async def _discover(settings: MqttSettings, name: str | None, seconds: float, base: str | None) -> Discovery:
     from domogate.drivers.mqtt.discovery import discover
 
@@ -63,13 +41,13 @@ DRIVER = DriverDeclaration(
     "mqtt",
     MqttSettings,
     _build,
-    _find_option_problems,
+    lazy("domogate.drivers.mqtt.options", "find_option_problems"),
     Connections(
         "broker",
         lambda settings: [broker.name for broker in settings.brokers],
         lambda url, username, password: MqttSettings(brokers=(MqttBroker(url=url, username=username, password=password),)),
     ),
-    _describe_options,
+    lazy("domogate.drivers.mqtt.options", "describe_options"),
     _discover,
     separate=lambda settings: MqttSettings(brokers=tuple(broker.with_unique_id() for broker in settings.brokers)),
 )

@@ -3,13 +3,11 @@
 The code of the driver is imported when it is used (Decision 0098).
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from domogate.common.checks import between, positive
-from domogate.domain.devices import DeviceKind
 from domogate.domain.discovery import Discovery
-from domogate.drivers.declaration import DriverDeclaration, DriverSettings, OptionProblem, OptionSchema, Setting
+from domogate.drivers.declaration import DriverDeclaration, DriverSettings, Setting, lazy
 from domogate.ports import Clock, Driver
 
 __all__ = ["DRIVER", "SimulatorSettings"]
@@ -32,18 +30,6 @@ def _build(clock: Clock, settings: SimulatorSettings) -> Driver:
     return Simulator(clock, seed=settings.seed, tick=settings.tick, speed=settings.speed)
 
 
-def _find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
-    from domogate.drivers.simulator.options import find_option_problems
-
-    return find_option_problems(kind, options)
-
-
-def _describe_options(kind: DeviceKind) -> OptionSchema | None:
-    from domogate.drivers.simulator.options import describe_options
-
-    return describe_options(kind)
-
-
 async def _discover(_settings: SimulatorSettings, _name: str | None, _seconds: float, _base: str | None) -> Discovery:
     from domogate.drivers.simulator.found import discover
 
@@ -54,8 +40,8 @@ DRIVER = DriverDeclaration(
     "simulator",
     SimulatorSettings,
     _build,
-    _find_option_problems,
-    describe_options=_describe_options,
+    lazy("domogate.drivers.simulator.options", "find_option_problems"),
+    describe_options=lazy("domogate.drivers.simulator.options", "describe_options"),
     discover=_discover,
     simulated=True,
 )
