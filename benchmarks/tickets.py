@@ -24,8 +24,6 @@ _LOCKS = 8
 _CLIENTS = 8
 _WARM, _REDEMPTIONS = 80, 800
 _FLOOD = 6_000
-_AT_ONCE = 8
-_WRITES = 400
 
 
 def _lock_id(number: int) -> Id:

@@ -12,7 +12,7 @@ from domogate.ports import Store
 from domogate.services.plants.control import Control
 from domogate.services.plants.read_model import ReadModel
 
-_MODULES = 10_000
+_MOST_MODULES = 10_000
 
 
 class _StoppedClock:
@@ -36,7 +36,7 @@ def _open(store: Store, now: float) -> ReadServices:
     clock = _StoppedClock(now)
     control = Control(_NoDevices(clock), store, clock, deadline=1.0, max_age=inf, max_ages={})
     return ReadServices(
-        read_model=ReadModel(store, max_modules=_MODULES), control=control, clock=clock, removed_plants_kept=inf
+        read_model=ReadModel(store, max_modules=_MOST_MODULES), control=control, clock=clock, removed_plants_kept=inf
     )
 
 

@@ -1,10 +1,10 @@
 """The HTTP service behind E20."""
 
 import asyncio
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from domogate.common.http_client import load_client, open_session, read_limited
+from domogate.common.http_client import open_session, read_limited
+from domogate.common.late_imports import load_module
 from domogate.domain.faults import EchoTimeout, EchoUnreachable
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ class HttpEchoBackend:
             if self._is_stopped:
                 raise EchoUnreachable("The gateway is stopping.")
             if self._session is None or self._url is None:
-                await load_client()
+                await load_module("aiohttp")
                 import aiohttp
 
                 if self._url is None:
-                    server = await asyncio.to_thread(import_module, "domogate.backends.embedded_echo")
+                    server = await load_module("domogate.backends.embedded_echo")
                     self._embedded = server.EmbeddedEcho(stall=self._stall)
                     self._url = await self._embedded.start()
                 self._session = open_session(self._deadline, {"Accept": _XML}, aiohttp.TCPConnector(limit=64))

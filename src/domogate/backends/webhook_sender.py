@@ -11,7 +11,8 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from domogate.backends.addresses import Address, AllowedAddresses, parse_target
-from domogate.common.http_client import load_client, open_session, read_limited
+from domogate.common.http_client import open_session, read_limited
+from domogate.common.late_imports import load_module
 from domogate.ports import Delivered, Undelivered
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class HttpWebhookSender:
         self._names.close()
 
     async def _find_session(self, *, secure: bool) -> "aiohttp.ClientSession":
-        await load_client()
+        await load_module("aiohttp")
         if self._is_stopped:
             raise Undelivered("The gateway is stopping.")
         if secure not in self._sessions:

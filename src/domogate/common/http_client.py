@@ -3,17 +3,10 @@
 aiohttp is large. Many gateways send no request, so aiohttp is imported when the first request is sent (Decision 0098).
 """
 
-import asyncio
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import aiohttp
-
-
-async def load_client() -> None:
-    """Import aiohttp on a thread, so that the event loop does not wait."""
-    await asyncio.to_thread(import_module, "aiohttp")
 
 
 def open_session(

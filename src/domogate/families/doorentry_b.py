@@ -87,9 +87,7 @@ async def open_lock(services: Services, call: Call) -> Answer:
     await services.control.check_reachable(call.module)
     plant_id = call.plant.plant.id
     ticket = await services.tickets.mint_ticket(call.principal, plant_id, call.module.module.id, TicketAction.OPEN)
-    note_done(
-        services.audit, call.principal, AuditAction.TICKET_ISSUED, call.address, what=f"E11 open module:{call.module.module.id}"
-    )
+    note_done(services.audit, call, AuditAction.TICKET_ISSUED, f"E11 open module:{call.module.module.id}")
     return json_answer(LockTicket([Lock(ticket, LockSender("addressLocation", "automation", SenderPlant(plant_id)))]))
 
 

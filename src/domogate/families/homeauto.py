@@ -175,7 +175,7 @@ async def run_scene(services: Services, call: Call) -> Answer:
     if order.status != "run":
         raise ValueOutOfRange("status must be run")
     await services.scenes.run_scene(call.plant.plant.id, call.module.module, by=call.principal.user_id)
-    note_done(services.audit, call.principal, AuditAction.COMMAND, call.address, what=f"E5 run scene:{call.module.module.id}")
+    note_done(services.audit, call, AuditAction.COMMAND, f"E5 run scene:{call.module.module.id}")
     return EMPTY_ANSWER
 
 
@@ -206,7 +206,7 @@ async def read_light(services: ReadServices, call: Call) -> Answer:
 async def set_light(services: Services, call: Call) -> Answer:
     command = light_command(call.body)
     await services.control.execute(call.plant.plant.id, call.module.module.id, command, by=call.principal.user_id)
-    note_done(services.audit, call.principal, AuditAction.COMMAND, call.address, what=f"X2 set light:{call.module.module.id}")
+    note_done(services.audit, call, AuditAction.COMMAND, f"X2 set light:{call.module.module.id}")
     return EMPTY_ANSWER
 
 

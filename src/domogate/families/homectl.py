@@ -134,13 +134,7 @@ async def switch_plugs(services: Services, call: Call) -> Answer:
     if on is None:
         raise ValueOutOfRange("status must be on or off")
     await services.control.switch_plugs(call.plant.plant.id, call.ambient, on=on, by=call.principal.user_id)
-    note_done(
-        services.audit,
-        call.principal,
-        AuditAction.COMMAND,
-        call.address,
-        what=f"E1 plugs {order.status} in ambient:{call.ambient.id}",
-    )
+    note_done(services.audit, call, AuditAction.COMMAND, f"E1 plugs {order.status} in ambient:{call.ambient.id}")
     return EMPTY_ANSWER
 
 

@@ -109,13 +109,7 @@ async def set_chronothermostat(services: Services, call: Call) -> Answer:
         now=services.clock.now(),
     )
     await services.control.execute(call.plant.plant.id, call.module.module.id, command, by=call.principal.user_id)
-    note_done(
-        services.audit,
-        call.principal,
-        AuditAction.COMMAND,
-        call.address,
-        what=f"X1 set chronothermostat:{call.module.module.id}",
-    )
+    note_done(services.audit, call, AuditAction.COMMAND, f"X1 set chronothermostat:{call.module.module.id}")
     return EMPTY_ANSWER
 
 

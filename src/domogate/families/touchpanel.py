@@ -41,13 +41,7 @@ async def switch_on_camera(services: Services, call: Call) -> Answer:
     await services.control.check_reachable(call.module)
     plant_id = call.plant.plant.id
     ticket = await services.tickets.mint_ticket(call.principal, plant_id, call.module.module.id, TicketAction.VIDEO_OUT)
-    note_done(
-        services.audit,
-        call.principal,
-        AuditAction.TICKET_ISSUED,
-        call.address,
-        what=f"E15 videoOut module:{call.module.module.id}",
-    )
+    note_done(services.audit, call, AuditAction.TICKET_ISSUED, f"E15 videoOut module:{call.module.module.id}")
     sender = CameraSender("addressLocation", "videodoorentry", SenderPlant(plant_id))
     return json_answer(CameraTicket([AudiovideoUnit(ticket, sender)]))
 

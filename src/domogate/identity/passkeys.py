@@ -1,6 +1,6 @@
 """Passkeys with the library `webauthn`: options for browsers, and the check of their answers.
 
-The library is large, so it is imported when a person first uses a passkey (Decision 0098).
+The library is large, so it is imported on a thread when a person first uses a passkey (Decision 0098).
 """
 
 import json
@@ -9,6 +9,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from domogate.common.late_imports import load_module
 from domogate.domain.login_names import print_email
 from domogate.domain.passkeys import Passkey
 from domogate.domain.people import User
@@ -36,7 +37,10 @@ class WebAuthnVerifier:
     def __init__(self, relying_party: RelyingParty) -> None:
         self._relying_party = relying_party
 
-    def creation_options(self, user: User, user_handle: str, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
+    async def creation_options(
+        self, user: User, user_handle: str, known: Sequence[Passkey], challenge: bytes
+    ) -> dict[str, Any]:
+        await load_module("webauthn")
         import webauthn
         from webauthn.helpers import options_to_json_dict
         from webauthn.helpers.structs import (
@@ -60,7 +64,8 @@ class WebAuthnVerifier:
         )
         return options_to_json_dict(options)
 
-    def request_options(self, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
+    async def request_options(self, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
+        await load_module("webauthn")
         import webauthn
         from webauthn.helpers import options_to_json_dict
         from webauthn.helpers.structs import UserVerificationRequirement
@@ -74,9 +79,10 @@ class WebAuthnVerifier:
         )
         return options_to_json_dict(options)
 
-    def read_answer(self, text: str) -> UnverifiedAnswer:
+    async def read_answer(self, text: str) -> UnverifiedAnswer:
         if len(text) > _LONGEST_ANSWER:
             raise PasskeyRefused("the answer is too long")
+        await load_module("webauthn")
         from webauthn.helpers import parse_client_data_json
 
         try:

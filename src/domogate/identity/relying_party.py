@@ -1,7 +1,4 @@
-"""The host name and origin of this gateway for passkeys.
-
-The code is not in `passkeys.py`, because that file imports a large library.
-"""
+"""The host name and origin of this gateway for passkeys."""
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit

@@ -34,21 +34,23 @@ class PasskeyVerifier(Protocol):
     Passkeys are bound to the host name of this gateway. The methods that read answers raise PasskeyRefused.
     """
 
-    def creation_options(self, user: User, user_handle: str, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
+    async def creation_options(
+        self, user: User, user_handle: str, known: Sequence[Passkey], challenge: bytes
+    ) -> dict[str, Any]:
         """Return the options of `navigator.credentials.create()` as JSON.
 
         A device that already has one of the `known` passkeys makes no new passkey.
         """
         ...
 
-    def request_options(self, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
+    async def request_options(self, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
         """Return the options of `navigator.credentials.get()` as JSON.
 
         If there are no `known` passkeys, every passkey is allowed.
         """
         ...
 
-    def read_answer(self, text: str) -> UnverifiedAnswer: ...
+    async def read_answer(self, text: str) -> UnverifiedAnswer: ...
     def verify_new(self, answer: UnverifiedAnswer) -> NewCredential: ...
     def verify_use(self, answer: UnverifiedAnswer, passkey: Passkey) -> int:
         """Return the authenticator's count of signatures. The caller checks the challenge and the count."""

@@ -3,8 +3,6 @@
 Opening the page does not use up the link, because mail programs open links too.
 """
 
-from typing import Any
-
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -27,12 +25,29 @@ class SetPasswordPages(PageGroup):
     """The form to set a password by a link, and the page for a link that does not work."""
 
     def _form(
-        self, request: Request, problems: dict[str, str] | None, *, has_webhooks: bool = False, **values: Any
+        self,
+        request: Request,
+        problems: dict[str, str] | None,
+        *,
+        status: int,
+        action: str,
+        token: str,
+        purpose: str,
+        email: str,
+        has_webhooks: bool = False,
     ) -> Response:
-        """Show the form. `values` has the other values of the template: `status`, `action`, `token`, `purpose` and `email`."""
-        shortest = PASSWORD_LENGTH[0]
+        """Show the form. It is posted to `action`. `purpose` chooses the texts."""
         return self._context.render(
-            request, "password_link.html", problems=problems or {}, shortest=shortest, has_webhooks=has_webhooks, **values
+            request,
+            "password_link.html",
+            status=status,
+            problems=problems or {},
+            shortest=PASSWORD_LENGTH[0],
+            action=action,
+            token=token,
+            purpose=purpose,
+            email=email,
+            has_webhooks=has_webhooks,
         )
 
     def _dead_page(
@@ -94,5 +109,13 @@ class PasswordLinkPages(SetPasswordPages):
     ) -> Response:
         purpose = "operator" if link.purpose is LinkPurpose.OPERATOR else "renew" if user.active else "first"
         has_webhooks = bool(await self._context.webhooks.list_active_of(user.id))
-        values = {"action": LINK_PATH, "token": token, "purpose": purpose, "email": user.email}
-        return self._form(request, problems, status=status, has_webhooks=has_webhooks, **values)
+        return self._form(
+            request,
+            problems,
+            status=status,
+            action=LINK_PATH,
+            token=token,
+            purpose=purpose,
+            email=user.email,
+            has_webhooks=has_webhooks,
+        )

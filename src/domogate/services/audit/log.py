@@ -8,6 +8,7 @@ import asyncio
 import re
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
+from typing import Protocol
 
 import msgspec
 
@@ -58,9 +59,18 @@ def note_refusal(audit: Audit, principal: Principal, operation: str, refusal: Ex
         audit.note(AuditAction.REFUSAL, who=principal.user_id, what=what, result=AuditResult.REFUSED, address=address)
 
 
-def note_done(audit: Audit, principal: Principal, action: AuditAction, address: str, *, what: str) -> None:
-    """Record that the user of a token did this action to `what`, with the result OK."""
-    audit.note(action, who=user_ref(principal.user_id), what=what, result=AuditResult.OK, address=address)
+class AuditedCall(Protocol):
+    """The caller and the IP address of a call."""
+
+    @property
+    def principal(self) -> Principal: ...
+    @property
+    def address(self) -> str: ...
+
+
+def note_done(audit: Audit, call: AuditedCall, action: AuditAction, what: str) -> None:
+    """Record that the caller did this action to `what`, with the result OK."""
+    audit.note(action, who=user_ref(call.principal.user_id), what=what, result=AuditResult.OK, address=call.address)
 
 
 class AuditLog(AuditTrail):

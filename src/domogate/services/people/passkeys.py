@@ -54,19 +54,19 @@ class Passkeys:
         known = await self._store.list_passkeys(person.user.id)
         user_handle = known[0].user_handle if known else new_secret()
         challenge = await self._challenges.new(person.form_token, user_handle)
-        return self._verifier.creation_options(person.user, user_handle, known, challenge)
+        return await self._verifier.creation_options(person.user, user_handle, known, challenge)
 
     async def ask_for_any(self, form_token: str) -> dict[str, Any]:
         """Return the options with which the browser logs in without a password.
 
         The gateway learns from the chosen passkey who the person is.
         """
-        return self._verifier.request_options((), await self._challenges.new(form_token))
+        return await self._verifier.request_options((), await self._challenges.new(form_token))
 
     async def ask_for_one_of(self, pending: PendingLogin) -> dict[str, Any]:
         """Return the WebAuthn options for the step after the password: the browser must use a passkey of this person."""
         known = await self._store.list_passkeys(pending.user.id)
-        return self._verifier.request_options(known, await self._challenges.new(pending.form_token))
+        return await self._verifier.request_options(known, await self._challenges.new(pending.form_token))
 
     # --- answers of the browser ---------------------------------------------------------------------------------------
 
@@ -161,7 +161,7 @@ class Passkeys:
     async def _read(self, answer: str, form_token: str) -> tuple[UnverifiedAnswer, ReadChallenge] | LoginFailed | LoginExpired:
         """Read the answer without using the store, because strangers can send anything."""
         try:
-            unverified = self._verifier.read_answer(answer)
+            unverified = await self._verifier.read_answer(answer)
         except PasskeyRefused:
             return LoginFailed()
         challenge = await self._challenges.read(unverified.challenge, form_token)
