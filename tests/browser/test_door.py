@@ -152,7 +152,7 @@ async def test_logging_out_ends_the_login_in_every_tab(chromium: Browser, demo: 
 async def test_the_language_can_be_changed_and_is_remembered(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, locale="it") as walk:
         await walk.open("/")
-        assert await walk.shows("Il gateway per le sue case connesse.")
+        assert await walk.shows("Il gateway per le tue case connesse.")
         await walk.page.get_by_label("Lingua").select_option("de")
         assert await walk.shows("Das Gateway zu Ihren vernetzten Häusern.")
         await walk.open("/")

@@ -77,6 +77,6 @@ async def test_controls_are_large_enough_for_a_finger(chromium: Browser, demo: G
         for page in ("energy", "events", "people"):
             await walk.open(f"/homes/{HOUSE_ID}/{page}")
             assert await walk.find_small_targets(LEAST_TARGET) == []
-        await walk.page.get_by_role("button", name="Invite").click()
+        await walk.page.get_by_role("button", name="Invite a person").click()
         await walk.page.get_by_role("dialog").get_by_label("Only these rooms").check()
         assert await walk.find_small_targets(LEAST_TARGET) == []

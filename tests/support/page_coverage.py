@@ -9,7 +9,7 @@ from domogate.auth.pages.language import LANGUAGES, Language
 from domogate.auth.pages.rendering import Renderer
 
 _FOLDER = files("domogate.auth.pages") / "templates"
-_FRAMES = ("base.html", "form_page.html", "parts.html")
+_FRAMES = ("base.html", "form_page.html", "page.html", "parts.html")
 _NAMED = re.compile(r't\(\s*"([a-z_]+\.[a-z_]+)"')
 _NAMED_EITHER_WAY = re.compile(r'"([a-z_]+\.[a-z_]+)" if [^%{}]*? else "([a-z_]+\.[a-z_]+)"')
 _COMPOSED = re.compile(r't\("([a-z_]+\.[a-z_]*)" ~ \w+(?:\.\w+)?(?: ~ "([a-z_]*)")?')

@@ -14,12 +14,12 @@ from domogate.ports import MailKind
 from domogate.services.authorization.consents import MOST_CHOSEN
 from support.auth_setup import PASSWORD, SCOPES, SECRET, TERMS
 from support.page_actions import DORA, NEW, NEW_EMAIL
-from support.page_walk_factors import FactorPages
+from support.page_walk_invitations import InvitationPages
 from support.people_setup import BASE_URL, LINK_LIFETIME
 from support.stores import ANNA, BRUNO, CARLA, HOUSE, add_home
 
 
-class PageWalk(FactorPages):
+class PageWalk(InvitationPages):
     """Visits all pages with one tab."""
 
     async def walk(self) -> None:
@@ -30,6 +30,7 @@ class PageWalk(FactorPages):
         await self.links()
         await self.account()
         await self.people()
+        await self.invitation_links()
         await self.consent()
         await self.second_factor()
         await self.passkeys()
@@ -59,6 +60,9 @@ class PageWalk(FactorPages):
         await self.stop("terms-elsewhere", "terms.title")
         await self.open("/auth/acount")
         await self.stop("not-found-with-a-door", "not_found.title")
+        _, url = await self.setup.people.make_invitation_link(HOUSE.id, "", None, user_id=ANNA.id)
+        await self.open(url.removeprefix(BASE_URL))
+        await self.stop("invitation-of-the-owner-with-a-door", "invitation.title", plant=HOUSE.name)
 
     async def prepare(self) -> None:
         setup = self.setup

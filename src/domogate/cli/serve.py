@@ -33,9 +33,10 @@ async def serve(
     ] = 1,
     ready_file: ReadyFile = None,
 ) -> None:
-    """Run the gateway until SIGTERM or Ctrl-C. There is no default user, key or password.
+    """Run the gateway until SIGTERM or Ctrl-C. Begin with this command: it prints the next step.
 
-    With --processes, a machine with several cores runs several gateways on one port. They need the settings of a cluster.
+    There is no default user, key or password. With --processes, a machine with several cores runs several gateways on one
+    port. They need the settings of a cluster.
     """
     check_exposure(settings)
     check_cluster(settings)
