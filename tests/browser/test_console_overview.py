@@ -98,7 +98,7 @@ async def test_it_looks_right_and_has_no_barriers(chromium: Browser, demo: Gatew
         assert await walk.shows(
             "Cluster north. This gateway knows all changes up to 0 s ago. It gets messages from the NATS server"
         )
-        assert await walk.shows("Shown is what the gateway gate-1.example.com:8080 knows.")
+        assert await walk.shows("This page shows what the gateway gate-1.example.com:8080 knows.")
         assert await walk.shows("6 requests of the last hour ended with status 500. The log says why.")
         zoom = walk.page.get_by_role("group", name="Zoom: Requests per minute")
         await zoom.get_by_role("button", name="Zoom in").press("Enter")

@@ -264,7 +264,7 @@ class TestConnection:
                 for piece in pieces:
                     await connection.send(piece)
                 assert (await connection.read_answer())[0] == 200
-                assert [one.head for one in gc.get_objects() if type(one) is GuardedProtocol] == [b""]
+                assert {one.head for one in gc.get_objects() if type(one) is GuardedProtocol} == {b""}
 
     async def test_the_address_is_that_of_the_client_behind_a_trusted_proxy(self) -> None:
         async def answer(request: Request) -> bytes:
