@@ -52,7 +52,6 @@ class TestEveryDocument:
             assert statuses[401] > 0, f"{name} was never asked without credentials: {dict(statuses)}"
             if WITH_EXTENSIONS[name].about_a_plant:
                 assert statuses.keys() & {400, 404}, f"{name} was never asked about what does not exist: {dict(statuses)}"
-        print(f"{slug}: {outcome.requests} requests", {name: dict(statuses) for name, statuses in outcome.answers.items()})  # noqa: T201 - seen with -rP
 
 
 class TestTheException:

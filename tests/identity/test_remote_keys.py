@@ -168,15 +168,12 @@ class TestDiscovery:
         ],
     )
     async def test_of_another_issuer_or_with_a_bad_key_url_is_not_followed(self, metadata: Any) -> None:
-        source = FakeIssuer(URL, FIRST)
-        source.metadata = metadata if isinstance(metadata, dict) else source.metadata
-        original = source.get_json
+        class WrongIssuer(FakeIssuer):
+            async def get_json(self, url: str) -> Any:
+                found = await super().get_json(url)
+                return metadata if url.endswith("openid-configuration") else found
 
-        async def answer(url: str) -> Any:
-            found = await original(url)
-            return metadata if url.endswith("openid-configuration") else found
-
-        source.get_json = answer  # type: ignore[method-assign]  # a stand-in
+        source = WrongIssuer(URL, FIRST)
         with pytest.raises(KeysUnavailable):
             await remote(source).find("first", "ES256")
         assert [url for url in source.fetched if not url.endswith("openid-configuration")] == []

@@ -35,8 +35,13 @@ class CachingClient:
             self._fetched_at = self._clock.now()
         assert self._jwks is not None
         key = self._jwks[pyjwt.get_unverified_header(token)["kid"]]  # KeyError: an unknown kid
-        options = {"verify_exp": False, "verify_iat": False}
-        return pyjwt.decode(token, key, algorithms=["ES256", "RS256"], audience=AUDIENCE, options=options)  # type: ignore[arg-type]  # fields by name
+        return pyjwt.decode(
+            token,
+            key,
+            algorithms=["ES256", "RS256"],
+            audience=AUDIENCE,
+            options={"verify_exp": False, "verify_iat": False},
+        )
 
 
 class TestAPlannedRotation:

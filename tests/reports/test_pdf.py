@@ -4,6 +4,7 @@ import re
 import unicodedata
 from datetime import UTC
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import hypothesis.strategies as st
@@ -34,8 +35,9 @@ UNITS = [
 ]
 
 
-def entry(kind: LogbookKind = LogbookKind.NOTE, **more: object) -> LogbookEntry:
-    return LogbookEntry(plant_id=SITE.id, **{"at": NOW - DAY, "kind": kind, **more})  # type: ignore[arg-type]  # fields by name
+def entry(kind: LogbookKind = LogbookKind.NOTE, **more: Any) -> LogbookEntry:
+    fields: dict[str, Any] = {"at": NOW - DAY, "kind": kind, **more}
+    return LogbookEntry(plant_id=SITE.id, **fields)
 
 
 def printed(report: SafetyReport, **how: object) -> bytes:
