@@ -60,7 +60,7 @@ class RequestReader(HttpToolsProtocol):
         """Stop reading input, and answer."""
 
     def too_large(self) -> Refusal:
-        return Refusal(431, f"The request line and header section may have {self.limits.max_header} bytes together.")
+        return Refusal(431, f"The request line and header section may have at most {self.limits.max_header} bytes together.")
 
     def find_end(self, data: bytes, at: int) -> int:
         """Return the index of the end of the next piece. The piece contains bytes of only one request."""
@@ -142,7 +142,7 @@ class RequestReader(HttpToolsProtocol):
         if self.phase == BODY:
             return  # A trailer is not a header of the running request (RFC 9110 §6.5.1).
         if len(self.headers) == _MOST_HEADERS:
-            raise Refusal(431, f"A request may have {_MOST_HEADERS} headers.")
+            raise Refusal(431, f"A request may have at most {_MOST_HEADERS} headers.")
         name = name.lower()
         if name in _CHECKED_HEADERS:
             self._check_header(name, value)

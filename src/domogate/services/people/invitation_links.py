@@ -70,7 +70,7 @@ class InvitationLinks(OwnerChecks):
         self.note(AuditAction.WITHDRAWN, Actor(user_id, address), plant_ref(plant_id), link=link_id)
 
     async def open_invitation(self, token: str) -> OpenedInvitation | None:
-        """Return the link with its home, or None if the link does not work. The link is not used."""
+        """Return the link with its home, or None if the link does not work. This does not consume the link."""
         link = await self._store.find_invitation_link(hash_secret(token), self._clock.now())
         if link is None:
             return None
