@@ -39,7 +39,7 @@ async def test_rooms_are_added_and_modules_moved_by_drag_and_by_keyboard(chromiu
         await page.set_viewport_size({"width": 1440, "height": 3000})  # both ends of the drag are visible
         lamp = page.get_by_role("listitem").filter(has=page.get_by_role("link", name="Reading lamp", exact=True))
         await lamp.drag_to(atelier, source_position={"x": 10, "y": 12})
-        await expect(page.locator(".notice")).to_contain_text("Reading lamp is moved.")
+        await expect(page.get_by_role("status").filter(has_text="Reading lamp is moved.")).to_be_visible()
         await expect(atelier.get_by_role("link", name="Reading lamp")).to_be_visible()
         await page.get_by_role("button", name="Undo").click()
         await expect(atelier).to_contain_text("No module.")
@@ -159,12 +159,13 @@ async def test_a_module_gets_another_name_and_other_options_and_the_change_is_un
         await expect(form.get_by_role("alert")).to_contain_text("transition")  # the gateway checks it too
         await form.get_by_label("transition").fill("1.5")
         await form.get_by_role("button", name="Save").click()
-        await expect(page.locator(".notice")).to_contain_text("Hall lamp is changed.")
+        changed = page.get_by_role("status").filter(has_text="Hall lamp is changed.")
+        await expect(changed).to_be_visible()
         await page.get_by_role("button", name="Options").click()
         await expect(form.get_by_label("transition")).to_have_value("1.5")
         await page.keyboard.press("Escape")
         await page.get_by_role("button", name="Undo").click()
-        await expect(page.locator(".notice")).to_have_count(0)
+        await expect(changed).to_have_count(0)
         assert all("422" in complaint for complaint in walk.complaints)
         walk.complaints.clear()
 

@@ -179,7 +179,16 @@ async def create_the_home_at_the_second_attempt(walk: Walk) -> None:
     await page.get_by_label("Address of the broker").wait_for()
 
 
-async def test_from_an_empty_folder_to_a_lamp_that_is_switched(chromium: Browser, gateway: Gateway, broker: Mosquitto) -> None:
+def use_the_broker_after_a_restart(gateway: Gateway, folder: Path, broker: Mosquitto) -> None:
+    gateway.stop()
+    before = len(gateway.log)
+    with running(start("serve", folder)) as again:
+        eventually(lambda: f"url={broker.url}" in again.log[before:], "the gateway connects to the broker")
+
+
+async def test_from_an_empty_folder_to_a_lamp_that_is_switched(
+    chromium: Browser, gateway: Gateway, folder: Path, broker: Mosquitto
+) -> None:
     async with visit(chromium, gateway) as walk:
         page = walk.page
         await become_operator(walk)
@@ -256,10 +265,4 @@ async def test_from_an_empty_folder_to_a_lamp_that_is_switched(chromium: Browser
         await expect(page.get_by_text("This gateway is new")).to_have_count(0)
         await walk.open("/console")
         await page.wait_for_url("**/console/overview")
-
-
-def test_the_broker_is_used_again_after_a_restart(gateway: Gateway, folder: Path, broker: Mosquitto) -> None:
-    gateway.stop()
-    before = len(gateway.log)
-    with running(start("serve", folder)) as again:
-        eventually(lambda: f"url={broker.url}" in again.log[before:], "the gateway connects to the broker")
+    use_the_broker_after_a_restart(gateway, folder, broker)
