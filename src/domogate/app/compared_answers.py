@@ -1,4 +1,6 @@
-"""Compares what people read from two databases: the answers of the contract's read operations, encoded as clients get them."""
+"""Compares the answers that people get from two databases: the answers of the contract's read operations, encoded as clients
+get them.
+"""
 
 from math import inf
 

@@ -101,7 +101,8 @@ class EstateFiles:
     async def check_plant(self, before: EstatePlant | None, after: EstatePlant) -> Sequence[str]:
         """Return the problems that the plant has after the change and did not have before the change.
 
-        An old problem, such as a broker that only the settings of another machine have, does not prevent a change.
+        An old problem does not prevent a change. For example, the plant may use a broker that is configured only on another
+        machine.
         """
         mistakes = await self._check_alone(after)
         former = await self._check_alone(before) if mistakes and before is not None else ()

@@ -1,4 +1,4 @@
-"""Builds the pages for people, and registers their client."""
+"""Builds the pages for people, and registers the OAuth client of the pages."""
 
 import time
 

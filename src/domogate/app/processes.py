@@ -194,7 +194,7 @@ class Supervisor:
                 loop.remove_signal_handler(number)
 
     def _on_signal(self) -> None:
-        """The first signal drains the processes. The second signal sends SIGTERM to each process."""
+        """Handle a signal to stop. The first signal drains the processes. The second signal sends SIGTERM to each process."""
         if self._stopping.is_set():
             for process in self._running.values():
                 with suppress(ProcessLookupError):  # The process has just ended.

@@ -222,7 +222,9 @@ class AuthorizeEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
     # --- the answer ---------------------------------------------------------------------------------------------------
 
     def _send_back(self, back: ReturnAddress, parameters: Mapping[str, str]) -> Response:
-        """Adds `state` and `iss` to the response. `iss` prevents a mix-up with another provider (RFC 9207).
+        """Add `state` and `iss` to the response, and redirect the browser to the application.
+
+        `iss` prevents a mix-up with another provider (RFC 9207).
 
         Some applications search for the last parameter that they know, and use the whole rest of the text as its value. So
         `iss` is never the last parameter.

@@ -35,7 +35,7 @@ def parse_pairs(text: bytes) -> Pairs:
 
 
 def repeated(pairs: Pairs) -> set[str]:
-    """Names of parameters that occur more than once."""
+    """Return the names of the parameters that occur more than once."""
     names = [name for name, _ in pairs]
     return {name for name in names if names.count(name) > 1}
 

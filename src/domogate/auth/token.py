@@ -10,7 +10,7 @@ from domogate.services.authorization import Authorization, OAuthError, OAuthFaul
 
 
 class TokenEndpoints:
-    """Each endpoint accepts a posted form and responds with JSON."""
+    """The endpoints for applications. Each endpoint accepts a posted form and responds with JSON."""
 
     def __init__(self, authorization: Authorization, *, max_body: int) -> None:
         self._authorization = authorization
@@ -68,9 +68,10 @@ class TokenEndpoints:
         return once(await read_pairs(request, self._max_body))
 
     async def _authenticate(self, request: Request, form: dict[str, str]) -> Client:
-        """The client authenticates by HTTP Basic or by form fields, never by both (RFC 6749 §2.3).
+        """Return the client that sent the request. Raises OAuthFault.
 
-        A public client sends its client id in the form.
+        The client authenticates by HTTP Basic or by form fields, never by both (RFC 6749 §2.3). A public client sends its
+        client id in the form.
         """
         basic = read_basic(request)
         client_id, secret = form.get("client_id"), form.get("client_secret")

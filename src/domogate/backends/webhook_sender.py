@@ -185,7 +185,7 @@ class _CheckedResolver(AbstractResolver):
         return results
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 def _check(address: Address, allowed: AllowedAddresses, *, secure: bool) -> None:

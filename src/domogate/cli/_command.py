@@ -53,12 +53,12 @@ Body = Callable[..., Awaitable[None]]
 
 
 def group(name: str, cls: type[PlainGroup] = PlainGroup) -> PlainGroup:
-    """The commands of one noun: `domogate NAME …`. The text about the noun is in `commands.py`."""
+    """Return the group of the commands of one noun: `domogate NAME …`. The text about the noun is in `commands.py`."""
     return cls(name, no_args_is_help=True)
 
 
 def top_level() -> PlainGroup:
-    """Commands without a noun: `domogate COMMAND`."""
+    """Return the group of the commands without a noun: `domogate COMMAND`."""
     return PlainGroup()
 
 

@@ -128,7 +128,7 @@ def _loads(moments: Sequence[DaySample]) -> Iterator[str]:
 
 
 def print_day(moments: Sequence[DaySample]) -> str:
-    """The day as CSV: the local time of the thermostat, and the values."""
+    """Return the day as CSV: the local time of the thermostat, and the values."""
     lines = ["time,room,set_point,load,outdoors"]
     for one in moments:
         hours, minutes = divmod(one.second // 60, 60)

@@ -17,7 +17,7 @@ CONFIG_HELP = "TOML file with settings; flags and DOMOGATE_* variables have prec
 
 
 def flag_help(name: str) -> str:
-    """The text of an option."""
+    """Return the help text of an option."""
     if name in FILES:
         about = f" {DECLARED[FILES[name]].setting.help}" if DECLARED[FILES[name]].setting.metavar == "JSON" else ""
         flag = FILES[name].replace("_", "-")
@@ -27,7 +27,7 @@ def flag_help(name: str) -> str:
 
 
 def flag_parameters(names: Sequence[str]) -> list[inspect.Parameter]:
-    """The options for these settings, and --config."""
+    """Return the options for these settings, and the option --config."""
 
     def build(name: str, declared: Declared, kind: type = str) -> inspect.Parameter:
         optional: Any = kind | None

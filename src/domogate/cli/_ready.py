@@ -49,7 +49,7 @@ def write_ready(path: Path, ready: Ready) -> None:
 
 
 def credentials_file(data: Path, email: str, kind: TokenKind) -> Path:
-    """The file with a user's key and token as headers, for `curl -H @FILE`."""
+    """Return the path of the file with a user's key and token as headers, for `curl -H @FILE`."""
     return data / "as" / f"{email.partition('@')[0]}.{kind}"
 
 

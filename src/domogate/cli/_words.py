@@ -9,12 +9,12 @@ TIME_HELP = "2026-11-15T08:30:00Z, or a day (2026-11-15)"
 
 
 def parse_duration(text: str) -> float:
-    """The seconds of '90d', '12h', '30m', '45s' or '45'."""
+    """Return the seconds of '90d', '12h', '30m', '45s' or '45'."""
     return _or_mistake(times.parse_duration, text)
 
 
 def parse_time(text: str) -> float:
-    """Seconds since the epoch of '2026-11-15T08:30:00Z', '2026-11-15' or a number of seconds."""
+    """Return the seconds since the epoch for '2026-11-15T08:30:00Z', '2026-11-15' or a number of seconds."""
     return _or_mistake(times.parse_time, text)
 
 

@@ -138,7 +138,7 @@ def _from_flags(url: str, username: str | None, password_file: str | None, ca_fi
 
 
 async def _list_stored_brokers(settings: Settings) -> tuple[MqttBroker, ...]:
-    """The broker that an operator has set in the console. It is used if the settings list no broker."""
+    """Return the broker that an operator has set in the console. It is used if the settings list no broker."""
     if find_missing_file(settings) is not None:
         return ()
     async with open_tools(settings, create=False) as tools:
@@ -160,7 +160,7 @@ def _line(one: FoundModule) -> dict[str, Any]:
 
 
 def _yaml(found: list[FoundModule], passed: list[SkippedDevice]) -> str:
-    """Lines for the `modules` of a plant or an ambient; skipped devices are comments with the reason."""
+    """Return lines for the `modules` of a plant or an ambient. Skipped devices are comments with the reason."""
     lines = ["modules:\n" if found else "modules: []\n"]
     lines += [_entry(one, 2) for one in found]
     if passed:
@@ -170,12 +170,12 @@ def _yaml(found: list[FoundModule], passed: list[SkippedDevice]) -> str:
 
 
 def _entry(one: FoundModule, indent: int) -> str:
-    """The lines of a module, indented by this number of spaces."""
+    """Return the lines of a module, indented by this number of spaces."""
     about = [f"# {_in_a_comment(one.about)}"] if one.about else []
     entry = yaml.safe_dump([_line(one)], allow_unicode=True, sort_keys=False, width=120).splitlines()
     return "".join(f"{' ' * indent}{line}\n" for line in (*about, *entry))
 
 
 def _in_a_comment(text: str) -> str:
-    """Keeps the text on one line, whatever characters the name of a device contains."""
+    """Return the text on one line, whatever characters the name of a device contains."""
     return "".join(sign if sign.isprintable() else " " for sign in text)

@@ -63,7 +63,7 @@ async def show(settings: Settings, module: ModuleName, as_json: AsJson = False) 
 
 
 async def _view(tools: Tools, plant_id: Id) -> PlantView:
-    """The plant as the gateway shows it, including injected faults."""
+    """Return the plant as the gateway shows it, including injected faults."""
     stored = await tools.store.find_plant(plant_id)
     if stored is None:
         raise Mistake(f"the plant {plant_id} no longer exists.")
@@ -86,7 +86,7 @@ def _reported(view: ModuleView) -> str:
 
 
 def _state(state: State | None) -> str:
-    """The known values of a state, without times, for a table cell."""
+    """Return the known values of a state, without times, for a table cell."""
     fields = {} if state is None else msgspec.to_builtins(state)
     shown = {name: value for name, value in fields.items() if name != "of" and not name.endswith(("_at", "_since", "_time"))}
     return describe_values(shown) or "-"

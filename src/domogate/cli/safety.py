@@ -206,7 +206,7 @@ def _test(planned: PlannedTest, zone: tzinfo) -> tuple[str, str]:
 
 
 async def _module(tools: Tools, plant: Plant, wanted: str) -> Id:
-    """A module of this site, by id or name."""
+    """Return the id of a module of this site. The module is given by id or name."""
     stored = await tools.store.find_plant(plant.id)
     every = [] if stored is None else list(stored.topology.every_module())
     identity = parse_either_id(wanted)

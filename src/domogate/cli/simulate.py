@@ -93,7 +93,7 @@ async def simulate_day(
 
 
 def _find_thermostat(estate: Estate) -> tuple[EstatePlant, Module]:
-    """The first thermostat that follows a program."""
+    """Return the first thermostat that follows a program, and its plant."""
     for house in estate.plants:
         states = {first.module_id: first.state for first in house.states}
         for module in house.topology.every_module():

@@ -12,8 +12,8 @@ _MOST_AT_ONCE = 500
 class DiskIds(AbstractContextManager["DiskIds"]):
     """A set of ids.
 
-    All ids must be added before the first question. The ids are in a temporary SQLite file. It is deleted when the set is
-    closed, and also if the process crashes.
+    Add all ids before the first call of `are_unique` or `find_missing`. The ids are in a temporary SQLite file. The file is
+    deleted when the set is closed, and also if the process crashes.
     """
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ V = TypeVar("V")
 
 
 class Change(Protocol):
-    """One change of the feed."""
+    """One change of the change feed: its cursor, and the event that happened."""
 
     @property
     def cursor(self) -> int: ...
@@ -38,9 +38,10 @@ class _Fetch(Generic[V]):
 
 
 class FeedCache(Generic[K, V]):
-    """Fetches a value at its first use.
+    """A cache with a limited size that follows the change feed.
 
-    Drops a value when it becomes stale. If the cache is full, it drops the value that was not used for the longest time.
+    The cache fetches a value at its first use, and drops the value when it becomes stale. If the cache is full, it drops the
+    value that was not used for the longest time.
 
     If a value changes while it is fetched, it is fetched again, so no stale value is kept (Decision 0006). If the value changes
     during every attempt, the cache stops after some attempts. It returns the value of the last attempt and does not keep this
@@ -59,6 +60,8 @@ class FeedCache(Generic[K, V]):
         absent_capacity: int = 0,
     ) -> None:
         """`tags_of` returns the tags of a value; by default the key of the value is its only tag.
+
+        A change makes all values with certain tags stale: `invalidated_by` says which tags.
 
         `cursor_of` returns the cursor of the last change that the value includes: earlier changes do not make it stale.
         `absent_capacity` is the number of keys without a value that the cache remembers.
@@ -192,6 +195,6 @@ async def _no_fetch(key: object) -> NoReturn:
 
 
 def _retrieve_exception(task: "asyncio.Task[Any]") -> None:
-    """Without this call, asyncio logs the exception if all callers were cancelled."""
+    """Read the exception of a finished fetch. Otherwise asyncio would log the exception if all callers were cancelled."""
     if not task.cancelled():
         task.exception()

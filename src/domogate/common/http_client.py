@@ -14,7 +14,8 @@ def open_session(
 ) -> "aiohttp.ClientSession":
     """Return a session.
 
-    It ignores proxies and the file netrc of the environment, because the operator configures only a URL.
+    The session ignores the proxy variables and the netrc file of the environment: only the URL that the operator configured
+    counts.
     """
     import aiohttp
 

@@ -10,7 +10,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
 class Request(msgspec.Struct):
-    """A request without its body, which `receive` returns in pieces, as in ASGI."""
+    """A request. Its body is not a field: `receive` returns the body in pieces, as in ASGI."""
 
     method: str
     raw_path: bytes

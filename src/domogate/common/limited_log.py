@@ -1,4 +1,4 @@
-"""Warnings that another program can cause as often as it wants."""
+"""Limits how often a warning is logged, if another program can cause the warning as often as it wants."""
 
 import time
 from typing import Protocol
@@ -21,7 +21,10 @@ class LimitedLog:
         self._silent_until = 0.0
 
     def warn(self, reason: object) -> None:
-        """Count the event. The reason is cut, because it can contain text that the other program sent."""
+        """Count the event, and log a warning if the last warning is older than a minute.
+
+        A long reason is cut, because it can contain text that the other program sent.
+        """
         self._times += 1
         now = time.monotonic()
         if now >= self._silent_until:

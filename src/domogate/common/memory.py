@@ -1,4 +1,4 @@
-"""A step at the end of the start that makes the process smaller and its garbage collections shorter."""
+"""Makes the process smaller and its garbage collections shorter, at the end of the start."""
 
 import ctypes
 import gc
@@ -6,9 +6,9 @@ from contextlib import suppress
 
 
 def finish_start_up() -> None:
-    """Exclude the objects that exist now from later garbage collections, which begin now, and return free memory to the system.
+    """Switch the garbage collector on, and return free memory to the system.
 
-    The objects of the start exist until the process ends, so collections need not look at them. Only glibc has the function
+    The collector ignores the objects that exist now, because they exist until the process ends. Only glibc has the function
     that returns memory. On systems without glibc, no memory is returned.
     """
     gc.collect()

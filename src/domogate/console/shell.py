@@ -1,4 +1,6 @@
-"""The HTML page that loads the pages, and the files that name the operator: logo, icon, manifest."""
+"""The HTML page (the shell) that loads the scripts of the pages, and the files with the name or picture of the operator: logo,
+icons, manifest.
+"""
 
 import html
 from pathlib import Path
@@ -187,12 +189,15 @@ def make_shell(build: Build, identity: Identity, area: str, *, is_new: bool = Fa
 
 
 def make_not_built(identity: Identity) -> bytes:
-    """The page that is shown instead of all pages if they are not built."""
+    """Return the page that is shown instead of all pages if the pages are not built."""
     return _NOT_BUILT.format(name=html.escape(identity.name), icon=ICON, version=identity.version).encode()
 
 
 def make_identity_files(identity: Identity) -> dict[str, File]:
-    """The files whose URLs do not change with their content."""
+    """Return the icons, the manifest and the logo, by path.
+
+    The URLs of these files do not change when their content changes.
+    """
     folder = Path(__file__).parent / "icons"
     pictures = {path: make_file((folder / path.strip("/")).read_bytes(), "image/png") for path in PNG_ICONS}
     icons = (

@@ -1,4 +1,4 @@
-"""The applications of the developer, and what the operator allows."""
+"""Operations for the developer's own applications, and for reading what the operator allows."""
 
 from typing import Annotated
 

@@ -20,7 +20,7 @@ class ReceivedDeliveryOut(OutputModel, frozen=True):
 
 
 class ReceiverOut(OutputModel, frozen=True):
-    """A receiver for the tests of the person. Register a webhook with its `url`. The newest delivery is first."""
+    """A receiver with which a person tests webhooks. Register a webhook with its `url`. The newest delivery is first."""
 
     id: str
     url: str

@@ -45,9 +45,7 @@ class Limit(msgspec.Struct, frozen=True):
         return Count(min(most, count.after(now - count.at, self.half_life) + 1), now)
 
     def forgotten_at(self, count: Count) -> float:
-        """Return the time from which on the count can be deleted: from then on the count is below one half, and no wait is
-        left.
-        """
+        """Return the time at which the count can be deleted. At this time, the count is below one half and no wait is left."""
         return count.at + max(self.longest_wait, self.half_life * (1 + math.log2(max(1.0, count.number))))
 
 
@@ -70,7 +68,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """The seconds until the next attempt is allowed. 0 or less means that it is allowed now."""
+    """The waits before the next attempt, in seconds: for the account and for the IP address. 0 or less means no wait."""
 
     of_account: float
     of_address: float

@@ -146,13 +146,13 @@ class MalformedId(Fault):
 
 
 class MalformedRequest(Fault):
-    """A body, header or parameter that cannot be parsed."""
+    """The request has a body, header or parameter that cannot be parsed."""
 
     code = 3002
 
 
 class ValueOutOfRange(Fault):
-    """A well-formed value that is outside its enumeration or range."""
+    """The request has a well-formed value that is outside its enumeration or range."""
 
     code = 3003
 

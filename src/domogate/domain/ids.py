@@ -24,7 +24,10 @@ def new_id() -> Id:
 
 
 def derived_id(of: str, text: str) -> Id:
-    """Make the id of a record that has no id. The result is the same at every import."""
+    """Return an id for a record that has no id.
+
+    `of` is the kind of the record. The id is computed from `of` and `text`, so it is the same at every import.
+    """
     return Id(str(uuid.uuid5(_NAMESPACE, f"{of}:{text}")))
 
 

@@ -161,7 +161,10 @@ class ThermostatMode(StrEnum):
 
 
 class ThermostatState(_State, tag="chronothermostat", frozen=True, gc=False):
-    """The set point is in Celsius. `scale` is the unit of the thermostat's display and readings (Decision 0011)."""
+    """The state of a chronothermostat.
+
+    The set point is in Celsius. `scale` is the unit of the thermostat's display and readings (Decision 0011).
+    """
 
     function: ThermostatFunction
     mode: ThermostatMode

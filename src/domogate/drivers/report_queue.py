@@ -44,7 +44,7 @@ class Reportable(Protocol):
 
     def report(self, now: float) -> Report: ...
     def take_back(self, report: Report, /) -> None:
-        """Called if the report was refused. The content of the report must be reported again."""
+        """Note that the report was refused: its content must be reported again."""
         ...
 
 
@@ -73,7 +73,10 @@ class ReportQueues:
 
     @contextmanager
     def hold(self, module: Reportable) -> Iterator[None]:
-        """While the module executes an order, its changes wait. They are reported once, with the answer to the order."""
+        """In this context, the module executes an order, and its changes wait.
+
+        They are reported once, with the answer to the order.
+        """
         loop = asyncio.get_running_loop()
         until = self._held_until[module.id] = loop.time() + HOLD
         if module.plant_id in self._queues:

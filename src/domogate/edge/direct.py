@@ -55,7 +55,7 @@ class DirectApp(Protocol):
     """An application that offers direct reads besides its ASGI interface."""
 
     def find_reader(self, url: bytes) -> Reader | None:
-        """Return the reader for this URL. None means that the request goes the ASGI way."""
+        """Return the reader for this URL. None means that the request is answered through ASGI."""
         ...
 
     def read(self, request: Request, reader: Reader) -> Coroutine[Any, Any, Reply]:
@@ -67,7 +67,7 @@ class DirectReads:
     """The direct reads of a server, for all its connections."""
 
     def __init__(self, app: DirectApp | None = None, trusted_proxies: Sequence[str] = ()) -> None:
-        """Without `app`, all requests go the ASGI way."""
+        """Without `app`, all requests are answered through ASGI."""
         self._app = app
         self._proxies = ProxyHeadersMiddleware(_do_nothing, list(trusted_proxies)) if trusted_proxies else None
         self._default_headers: Sequence[Header] = ()
@@ -78,7 +78,7 @@ class DirectReads:
         """Return the parsed form of a header section that was received before, or None."""
 
     def find(self, url: bytes, headers: Sequence[Header], *, keep_alive: bool) -> Read | None:
-        """Return the direct read for a GET request without a body. None means that the request goes the ASGI way."""
+        """Return the direct read for a GET request without a body. None means that the request is answered through ASGI."""
         reader = None if self._app is None else self._app.find_reader(url)
         return None if reader is None else Read(reader, url.partition(b"?")[0], headers, keep_alive)
 
@@ -120,7 +120,7 @@ class DirectReads:
         return b"".join((STATUS_LINE[status], self._printed_default, headers, end))
 
     def _find_address(self, client: tuple[str, int] | None, headers: Sequence[Header]) -> str:
-        """Find the address of a client that may be behind a trusted proxy, with the same code as the ASGI way."""
+        """Find the address of a client that may be behind a trusted proxy, with the same code as for requests through ASGI."""
         if self._proxies is not None:
             scope: Any = {"type": "http", "client": client, "headers": headers, "scheme": "http"}
             unused: Any = None
@@ -208,7 +208,7 @@ def _kept_size(head: bytes, read: Read) -> int:
 
 
 async def _receive_nothing() -> MutableMapping[str, Any]:
-    """ASGI's `receive` for a request without a body."""
+    """Do the same as ASGI's `receive` for a request without a body."""
     return {"type": "http.request", "body": b"", "more_body": False}
 
 

@@ -50,7 +50,7 @@ class Guarded(ABC):
 
     @abstractmethod
     def expire(self, now: float) -> None:
-        """Called when the deadline has passed."""
+        """Handle the end of the deadline: close the connection, or answer with an error."""
 
 
 class Guards:

@@ -78,7 +78,7 @@ class RequestPacer:
 
 
 class Shared:
-    """What all connections of a server share."""
+    """The objects that all connections of a server share."""
 
     def __init__(self, guards: Guards, reads: DirectReads) -> None:
         self.guards, self.reads, self.pacer = guards, reads, RequestPacer()
@@ -225,7 +225,7 @@ class GuardedProtocol(DirectReader, Guarded):
             self._proceed()
 
     def _proceed(self) -> None:
-        """Called when the client has received the last answer completely.
+        """Continue after the client has received the last answer completely.
 
         Parse the bytes that the client sent early. If there are no such bytes, continue to read.
         """

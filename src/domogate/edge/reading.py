@@ -53,7 +53,7 @@ class RequestReader(HttpToolsProtocol):
 
     @abstractmethod
     def begin_read(self) -> bool:
-        """Called for a GET request without a body. Returns True if the request becomes a direct read."""
+        """Make a direct read from a GET request without a body, and return True. Return False if this is not possible."""
 
     @abstractmethod
     def refuse(self, refusal: Refusal) -> None:

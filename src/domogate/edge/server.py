@@ -62,7 +62,7 @@ class Tls(msgspec.Struct, frozen=True):
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    """The `loop_factory` of asyncio.Runner: uvloop if it is installed."""
+    """Return the `loop_factory` for asyncio.Runner: uvloop if it is installed."""
     try:
         import uvloop
     except ImportError:
@@ -141,7 +141,7 @@ class DrainingServer(uvicorn.Server):
         yield
 
     def stop(self) -> None:
-        """The first call drains, the second call aborts."""
+        """Stop the server. The first call drains it, the second call aborts its connections."""
         self.force_exit = self.should_exit
         self.begin_drain()
 
@@ -248,7 +248,10 @@ async def _stop_when(stop: asyncio.Event, server: DrainingServer) -> None:
 
 @contextlib.contextmanager
 def _stopped_by_signals(server: DrainingServer) -> Iterator[None]:
-    """The first SIGTERM or SIGINT drains the server. The second signal aborts it. Only the main thread receives signals."""
+    """In this context, the first SIGTERM or SIGINT drains the server, and the second signal aborts it.
+
+    Only the main thread receives signals.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

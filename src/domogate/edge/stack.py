@@ -266,7 +266,7 @@ async def nothing_here(_scope: Scope, _receive: Receive, send: Send) -> None:
 
 
 def _printable_path(raw_path: bytes) -> str:
-    """The percent-encoded path, shortened. The decoded path could contain line ends and terminal sequences."""
+    """Return the percent-encoded path, shortened. The decoded path could contain line ends and terminal sequences."""
     return raw_path[:_LOGGED_PATH].decode("ascii", "replace")
 
 

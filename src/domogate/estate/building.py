@@ -124,9 +124,10 @@ def _ambients(holder: Record, driver: str | None, states: list[FirstState]) -> t
 
 
 def _modules(holder: Record, driver: str | None, states: list[FirstState]) -> tuple[Module, ...]:
-    """`driver` is the driver of modules that name no driver.
+    """Return the modules in the record `holder`, and add their first states to `states`.
 
-    A scene that names no driver belongs to the gateway and needs no driver.
+    `driver` is the driver of modules that name no driver. A scene that names no driver belongs to the gateway and needs no
+    driver.
     """
     modules = []
     for record in holder.get("modules", ()):

@@ -146,7 +146,7 @@ def _is_secret(broken: Broken) -> bool:
 
 
 def _a(broken: Broken) -> str:
-    """The schema's title inside a sentence: 'Kind of module' becomes 'a kind of module'."""
+    """Return the schema's title for use inside a sentence: 'Kind of module' becomes 'a kind of module'."""
     title = str(broken.schema.get("title", "valid value"))
     if not title[1:2].isupper():
         title = title[0].lower() + title[1:]

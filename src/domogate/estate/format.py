@@ -208,7 +208,7 @@ def _write_step(step: commands.SceneStep) -> dict[str, Any]:
 
 
 def email_of(person: Any) -> Any:
-    """The e-mail address of an entry under `allowed` or `invited`."""
+    """Return the e-mail address of an entry under `allowed` or `invited`."""
     return person.get("email") if isinstance(person, dict) else person
 
 

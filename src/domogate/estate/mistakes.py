@@ -21,7 +21,7 @@ class EstateMistakes(Exception):
         super().__init__(source, self.mistakes)
 
     def lines(self) -> list[str]:
-        """One line for each mistake, such as `estate.yaml:14:12 plants[0].type: 'castle' is not …`."""
+        """Return one line for each mistake, such as `estate.yaml:14:12 plants[0].type: 'castle' is not …`."""
         return [f"{self.source}:{mistake}" for mistake in self.mistakes]
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ def print_path(path: Sequence[str | int]) -> str:
 
 
 def quoted(value: object) -> str:
-    """A value for a message. Text is in quotes, and a long value is shortened."""
+    """Return a value as text for a message. Text is in quotes, and a long value is shortened."""
     text = repr(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
     return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 2]}…{text[-1]}"
 

@@ -101,7 +101,10 @@ class _CheckedText:
         self._at_start = True
 
     def read(self, size: int) -> str:
-        """Raises _UnprintableCharacter, UnicodeDecodeError. An empty text is the end of the file."""
+        """Return the next piece of the text; an empty text is the end of the file.
+
+        Raises _UnprintableCharacter, UnicodeDecodeError.
+        """
         text = self._file.read(size)
         if self._at_start:
             self._at_start = False
@@ -161,7 +164,7 @@ class _Composer:
         self._documents = 0
 
     def take(self, event: yaml.Event) -> bool:
-        """Returns False if reading must stop."""
+        """Handle the next event of the YAML parser. Returns False if reading must stop."""
         mark = event.start_mark
         line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
         # Nearly all events are correct scalars, so they are handled first.

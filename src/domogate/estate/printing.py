@@ -116,7 +116,10 @@ def _ambients(ambients: Sequence[Ambient], context: _Context) -> list[Record]:
 
 
 def _modules(modules: Sequence[Module], context: _Context) -> list[Record]:
-    """Units that directly follow their controller are written under it. Other units are written as modules of the plant."""
+    """Return the records of the modules.
+
+    Units that directly follow their controller are written under it. Other units are written as modules of the plant.
+    """
     records: list[Record] = []
     controller: Id | None = None
     for module in modules:

@@ -12,7 +12,7 @@ KINDS: dict[str | None, DeviceKind] = {str(kind): kind for kind in DeviceKind}
 
 
 def records(parent: Record, key: str, path: Path = ()) -> Iterator[tuple[Path, Record]]:
-    """The mappings in the list under the key, each with its path."""
+    """Yield the mappings in the list under the key, each with its path."""
     items = parent.get(key)
     for index, item in enumerate(items if isinstance(items, list) else ()):
         if isinstance(item, dict):
@@ -27,7 +27,7 @@ def texts(path: Path, parent: Record, key: str) -> Iterator[tuple[Path, str]]:
 
 
 def people_of(path: Path, plant: Record, key: str) -> Iterator[tuple[Path, str]]:
-    """The e-mail addresses under the key, including those of guests."""
+    """Yield the e-mail addresses under the key, including those of guests, each with its path."""
     yield from texts(path, plant, key)
     for at, guest in records(plant, key, path):
         if (email := text(guest, "email")) is not None:
@@ -40,7 +40,7 @@ def text(record: Record, key: str) -> str | None:
 
 
 def every_module(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
-    """All modules of a plant. The units of a controller directly follow it."""
+    """Yield all modules of a plant, each with its path. The units of a controller directly follow it."""
     for floor_path, floor in records(plant, "floors", path):
         for ambient_path, ambient in records(floor, "ambients", floor_path):
             yield from _modules(ambient_path, ambient)
@@ -58,7 +58,7 @@ class Placed(NamedTuple):
 
 
 def place_modules(path: Path, plant: Record) -> list[Placed]:
-    """All modules of a plant, as the checks need them."""
+    """Return all modules of a plant, each with its path and its kind."""
     return [Placed(at, module, _kind_of(at, module)) for at, module in every_module(path, plant)]
 
 

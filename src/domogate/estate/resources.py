@@ -5,15 +5,15 @@ from pathlib import Path
 
 
 def demo_text() -> str:
-    """The demo estate, as an estate file."""
+    """Return the demo estate, as an estate file."""
     return (files("domogate.estate") / "demo.yaml").read_text(encoding="utf-8")
 
 
 def demo_terms() -> Path:
-    """The file with the terms of use of the demo."""
+    """Return the path of the file with the terms of use of the demo."""
     return Path(str(files("domogate.estate") / "demo-terms.txt"))
 
 
 def schema_text() -> str:
-    """The JSON Schema (Draft 2020-12) of the estate file."""
+    """Return the JSON Schema (Draft 2020-12) of the estate file."""
     return (files("domogate.estate") / "estate.schema.json").read_text(encoding="utf-8")

@@ -77,6 +77,6 @@ def quick_reader() -> QuickReader:
 
 
 def check_schema(document: Any) -> Iterator[Finding]:
-    """All violations of the schema in the document."""
+    """Yield all violations of the schema in the document."""
     for error in _validator().iter_errors(document):
         yield from explain(error, document)

@@ -97,7 +97,7 @@ class SchemaGuide:
 
 
 def read_scalar(scalar: Scalar, *, as_text: bool) -> Any:
-    """A missing value is always None. A quoted value is always text."""
+    """Return the value of a scalar. A missing value is always None. A quoted value is always text."""
     if not scalar.plain:
         return scalar.text
     if scalar.text in NULLS:

@@ -67,7 +67,7 @@ class NatsAccess(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inbox:
-    """A subject that only this gateway knows, and the messages that arrive there."""
+    """A NATS subject that only this gateway knows, and the messages that arrive there."""
 
     def __init__(self, subject: str, messages: Subscription) -> None:
         self.subject = subject

@@ -66,7 +66,7 @@ Reads = Mapping[str, Callable[[], Awaitable[object]]]
 
 
 class Reader:
-    """Reads as one person."""
+    """Runs the read operations with the rights of one person."""
 
     def __init__(self, services: ReadServices, principal: Principal) -> None:
         self._services = services

@@ -1,4 +1,4 @@
-"""The person who calls."""
+"""The operation that describes the person who calls."""
 
 from domogate.domain.people import Standing
 from domogate.homes.services import HomeCall, HomeServices

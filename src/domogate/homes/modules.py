@@ -113,7 +113,10 @@ async def get_module(services: HomeServices, call: HomeCall) -> ModuleOut:
     errors=(409,),
 )
 async def command_module(services: HomeServices, call: HomeCall, body: CommandBody) -> CommandResultOut:
-    """If the device does not execute the command, the answer is still 200: the outcome says what happened."""
+    """Send a command to a module.
+
+    If the device does not execute the command, the answer is still 200: the outcome says what happened.
+    """
     home = await services.open_home(call)
     result = await services.commands.send(
         call.caller, home, call.id_of("moduleId"), body, key=call.header, address=call.address

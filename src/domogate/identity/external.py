@@ -137,7 +137,7 @@ class ExternalIssuer:
 
 
 class PrincipalStore(PeopleStore, ExternalAccountStore, ClientStore, Protocol):
-    """The users and clients that tokens name."""
+    """The parts of the store with the users and clients that tokens name."""
 
 
 async def find_external_principal(store: PrincipalStore, claims: ExternalClaims, now: float) -> Principal:

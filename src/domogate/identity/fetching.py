@@ -29,7 +29,7 @@ class JsonSource(Protocol):
 
 
 class JsonFetcher:
-    """GETs JSON within `deadline` seconds and `max_document` bytes.
+    """Fetches JSON with GET requests, within `deadline` seconds and `max_document` bytes.
 
     It follows no redirects, and uses http only for this machine.
     """

@@ -6,9 +6,10 @@ from domogate.domain.faults import Internal
 
 
 class KnowledgeBound:
-    """Another gateway may have withdrawn a right.
+    """A limit on the age of the data with which this gateway decides about rights.
 
-    At most `seconds` seconds later, this gateway knows this or refuses to answer.
+    If another gateway withdraws a right, then at most `seconds` seconds later this gateway knows about it, or refuses to
+    answer.
     """
 
     def __init__(self, age: Callable[[], float], seconds: float) -> None:

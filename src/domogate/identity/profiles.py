@@ -47,7 +47,7 @@ class TokenMark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Preset(msgspec.Struct, frozen=True):
-    """The token format of a product."""
+    """The token format of a product, such as Microsoft Entra."""
 
     marks: Mapping[TokenKind, TokenMark]
     scope_claims: tuple[str, ...] = ("scope",)
@@ -148,9 +148,9 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return self.metadata_url or f"{self.url.removesuffix('/')}/.well-known/openid-configuration"
 
     def find_kind(self, typ: str | None, claims: Mapping[str, Any]) -> TokenKind | None:
-        """Each kind of token has a mark: a value of `typ` or of a claim.
+        """Return the kind of the token: the kind whose mark the token has.
 
-        Return the kind whose mark this token has. Return None if the token has no mark or several marks.
+        Each kind of token has a mark: a value of `typ` or of a claim. Return None if the token has no mark or several marks.
         """
         given = {TokenKind.ACCESS: self.access_mark, TokenKind.ID: self.id_mark}
         matching = [kind for kind, mark in self._preset.marks.items() if (given[kind] or mark).matches(typ, claims)]

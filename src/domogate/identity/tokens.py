@@ -36,7 +36,7 @@ _KIND_OF_TYP: Mapping[str, TokenKind] = MappingProxyType(
 
 
 class TokenSubjectStore(PrincipalStore, GrantStore, Protocol):
-    """The grants, users and clients that tokens name."""
+    """The parts of the store with the grants, users and clients that tokens name."""
 
 
 class _OwnClaims(CommonClaims, frozen=True):

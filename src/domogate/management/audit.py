@@ -102,7 +102,7 @@ class AuditExport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, renam
 
 
 class AuditVerification(InputModel, frozen=True):
-    """`lastHash` is the last hash of an earlier check.
+    """A request to check the audit log. `lastHash` is the last hash of an earlier check.
 
     If it is given, the check also finds records that are missing at the end of the log.
     """

@@ -61,7 +61,9 @@ class SkippedDeviceOut(OutputModel, frozen=True):
 
 
 class DiscoveryOut(OutputModel, frozen=True):
-    """`found` has the first 1000 devices that can be modules. `total` is the number of all devices that can be modules.
+    """The result of a search.
+
+    `found` has the first 1000 devices that can be modules; `total` is the number of all such devices.
 
     `skipped` has the first 1000 devices that cannot be modules.
     """

@@ -58,7 +58,7 @@ class SigningKeyOut(OutputModel, frozen=True):
 
 
 class KeyRotation(InputModel, frozen=True):
-    """How to rotate.
+    """A request to rotate the signing key.
 
     With `emergency` the new key signs at once, and no other key is trusted any more: existing tokens are refused.
     """

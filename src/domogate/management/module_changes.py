@@ -44,7 +44,7 @@ class NewModule(InputModel, frozen=True):
     hardware: NewHardware = NewHardware()
 
     def build(self) -> Module:
-        """Raises Problem if the id is not a UUID."""
+        """Return the new module. Raises Problem if the id is not a UUID."""
         identity = read_optional_id("body", "id", self.id) or new_id()
         return Module(
             identity,

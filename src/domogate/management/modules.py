@@ -153,7 +153,10 @@ async def show_module(services: ManagementServices, plant_id: Id, module_id: Id)
     errors=(409,),
 )
 async def command_module(services: ManagementServices, call: OperatorCall, body: CommandBody) -> OrderOut:
-    """If the device does not execute the command, the answer is still 200: the state of the order says what happened."""
+    """Send a command to a module.
+
+    If the device does not execute the command, the answer is still 200: the state of the order says what happened.
+    """
     plant = await find_served_plant(services, call)
     view = find_module(plant, call)
     module = view.module

@@ -1,4 +1,4 @@
-"""Whether all is well, and what happened in the last hour."""
+"""The overview for operators: the present problems, and what happened in the last hour."""
 
 from datetime import datetime
 from typing import Any
@@ -42,7 +42,7 @@ class ModuleCountsOut(OutputModel, frozen=True):
 
 
 class WebhookCountsOut(OutputModel, frozen=True):
-    """`oldestPendingAt` is the time of the oldest event whose delivery is pending."""
+    """Counts of webhooks and their deliveries. `oldestPendingAt` is the time of the oldest event whose delivery is pending."""
 
     active: int
     failing: int

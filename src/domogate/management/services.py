@@ -58,7 +58,10 @@ OperatorCall = Call[Operator]
 class SigningKeys(Protocol):
     async def list_places(self) -> Sequence[KeyPlace]: ...
     async def rotate(self, *, now: bool) -> str:
-        """Returns the id of the new key. With `now`, the new key signs at once and no other key is trusted any more."""
+        """Add a new signing key and return its id.
+
+        With `now`, the new key signs at once and no other key is trusted any more.
+        """
         ...
 
 
@@ -76,7 +79,7 @@ class EstateFiles(Protocol):
         ...
 
     async def import_document(self, document: str, *, prune: bool, by: Id) -> ImportSummary:
-        """Raises Refused for a document with mistakes; then nothing is imported."""
+        """Import the document. Raises Refused for a document with mistakes; then nothing is imported."""
         ...
 
 
@@ -122,7 +125,7 @@ class DriverCatalogue(Protocol):
         ...
 
     async def delete_connection(self, driver: str) -> None:
-        """Raises Refused."""
+        """Delete the stored connection of the driver. Raises Refused."""
         ...
 
     async def discover(self, driver: str, connection: str | None, seconds: float, base: str | None) -> Discovery:
@@ -180,7 +183,10 @@ class LongTasks:
 
     @contextmanager
     def run(self, kind: str) -> Iterator[None]:
-        """Raises Conflict if a task of this kind is running."""
+        """Count a task of this kind as running until the context ends.
+
+        Raises Conflict if another task of this kind is running.
+        """
         if kind in self._running:
             raise Conflict(f"Another {kind} is running. Try again when it has ended.", Reason.ALREADY_RUNNING)
         self._running.add(kind)

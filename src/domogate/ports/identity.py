@@ -11,7 +11,7 @@ from domogate.domain.people import Client, Grant, Principal, Subscription, Token
 
 
 class KeyState(StrEnum):
-    """The state of a key in the rotation."""
+    """The state of a signing key in the rotation."""
 
     NEXT = "next"
     CURRENT = "current"
@@ -69,7 +69,7 @@ It returns the key, which is shown once, and the record to store. Raises ValueEr
 
 
 class KeyPlace(msgspec.Struct, frozen=True):
-    """The public data of a key, and its state."""
+    """The public data of a signing key, and its state in the rotation."""
 
     kid: str
     algorithm: str
@@ -83,7 +83,10 @@ class Signer(Protocol):
 
     async def sign(self, claims: dict[str, Any], *, typ: str) -> str: ...
     async def read(self, signed: str, *, typ: str) -> dict[str, Any] | None:
-        """Return the claims if a trusted key of this gateway signed them with this `typ`. The caller checks the expiry."""
+        """Return the claims if a trusted key of this gateway signed them with the header `typ`, or None.
+
+        The caller checks the expiry.
+        """
         ...
 
     async def jwks(self) -> dict[str, Any]: ...

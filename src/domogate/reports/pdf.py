@@ -57,7 +57,7 @@ def print_report(report: SafetyReport, *, made_by: str, zone: tzinfo, responsibl
 
 
 def _texts(report: SafetyReport, responsible: str) -> Iterator[str]:
-    """All text that people wrote. It may be in any script."""
+    """Yield all texts that people wrote. They may be in any script."""
     plant = report.site.plant
     yield from (plant.name, plant.address or "", plant.country or "", plant.zip_code or "", responsible)
     for controller in report.site.controllers:
@@ -166,7 +166,7 @@ def _units(document: ReportDocument, report: SafetyReport, zone: tzinfo) -> None
 
 
 def _controller(controller: SafetyController) -> Iterator[list[str | Cell]]:
-    """A band above the units of the controller: its name and status, then its details."""
+    """Yield the rows above the units of a controller: a band with its name and status, then a band with its details."""
     device = controller.report
     alarm = device.status is not SafetyStatus.WORKING or device.alert
     simulated = f", {SIMULATED}" if controller.simulated else ""

@@ -42,17 +42,17 @@ FILES: dict[str, str] = {
 
 
 def list_flags() -> tuple[str, ...]:
-    """Return the names of all flags. A secret has only a flag for its file, because other users can read the command line of a
-    process.
+    """Return the names of all flags.
 
-    A URL rarely contains a password, so a URL has both flags.
+    A secret has only a flag for the file with the secret, because other users can read the command line of a process. A URL
+    rarely contains a password, so a URL has both flags: one for the URL, and one for a file with the URL.
     """
     hidden = {name for name, one in DECLARED.items() if one.setting.secret and not one.setting.metavar.startswith("URL")}
     return tuple(name for name in (*DECLARED, *FILES) if name not in hidden)
 
 
 def print_default(default: object) -> str:
-    """A default as help and documentation show it."""
+    """Return a default value as text, as help and documentation show it."""
     if default is None or default in ((), {}):
         return "none"
     if isinstance(default, bool):

@@ -39,7 +39,7 @@ def _allow(is_allowed: Callable[[str], object], message: str) -> Callable[[str],
 
 
 def one_of(*words: str) -> Callable[[str], str]:
-    """The value must be one of these words. Upper and lower case are the same."""
+    """Return a check. A value passes it if it is one of these words. Upper and lower case are the same."""
     return lambda value: one_of_exactly(*words)(value.lower())
 
 

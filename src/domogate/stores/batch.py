@@ -194,7 +194,7 @@ class WriteQueue:
         self.closed = False
 
     def put(self, unit: Unit) -> None:
-        """Raises RuntimeError if the queue is closed."""
+        """Add a write to the queue. Raises RuntimeError if the queue is closed."""
         with self._arrived:
             if self.closed:
                 raise RuntimeError("the store is stopped")
@@ -217,7 +217,7 @@ class WriteQueue:
         """Set the number of callers that `take` waits for.
 
         `number` is the number of callers of the last group: they may come again after they got their answers. The callers that
-        came in the meantime are added. So two groups that alternate become one group.
+        are already in the queue are added. So `take` returns all these callers as one group, instead of two groups in turn.
         """
         self._expected = number + len(self._pending)
 

@@ -23,7 +23,7 @@ _OF_PLANTS = _AFTER.where(changes.c.plant_id.is_not(None))
 
 
 def list_changes(connection: Connection, after: int, limit: int, applied: int) -> Sequence[Change]:
-    """Return changes after the cursor `after`, without changes before which another change may still appear.
+    """Return changes after the cursor `after`. Stop at the first change before which another change may still appear.
 
     This process already has all changes up to the cursor `applied`.
     """

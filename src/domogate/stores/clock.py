@@ -1,4 +1,4 @@
-"""The last time that a gateway has read from its clock, stored only while the clock is right.
+"""Stores the last time that a gateway has read from its clock. The time is stored only while the clock is right.
 
 The row `gateways` of the table `clock` has this time. `leases.py` keeps another time in the same table.
 """

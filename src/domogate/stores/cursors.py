@@ -26,7 +26,7 @@ _MIN = select(func.min(changes.c.cursor)).scalar_subquery()
 
 
 class CompleteCursor(FunctionElement[int]):
-    """The cursor up to which a snapshot has every change. No change up to this cursor can appear later."""
+    """An SQL function: the cursor up to which a snapshot has every change. No change up to this cursor can appear later."""
 
     name = "complete_cursor"
     type = BigInteger()
@@ -34,7 +34,7 @@ class CompleteCursor(FunctionElement[int]):
 
 
 class CompleteCursorOf(FunctionElement[int]):
-    """The cursor up to which a snapshot has every change of a plant. Its argument is the id of the plant."""
+    """An SQL function: the cursor up to which a snapshot has every change of a plant. Its argument is the id of the plant."""
 
     name = "complete_cursor_of"
     type = BigInteger()
@@ -42,7 +42,7 @@ class CompleteCursorOf(FunctionElement[int]):
 
 
 class OldestCursor(FunctionElement[int]):
-    """The first cursor after the pruned changes."""
+    """An SQL function: the first cursor after the pruned changes."""
 
     name = "oldest_cursor"
     type = BigInteger()

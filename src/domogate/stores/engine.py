@@ -79,7 +79,7 @@ def time_is_up() -> bool:
 
 
 def begin_with(engine: Engine, statement: str) -> None:
-    """Begin the transactions of the engine with this statement."""
+    """Execute this statement at the begin of each transaction of the engine."""
 
     @event.listens_for(engine, "begin")
     def begin_transaction(connection: Connection) -> None:
@@ -179,7 +179,7 @@ class Database(ABC):
 
     @abstractmethod
     def read_feed(self, connection: Connection, after: int, limit: int) -> FeedRead:
-        """Return changes after the cursor `after`, without changes before which another change may still appear."""
+        """Return changes after the cursor `after`. Stop at the first change before which another change may still appear."""
 
     @abstractmethod
     def note_pruned(self, connection: Connection, last: int) -> None:
@@ -229,7 +229,7 @@ class Database(ABC):
 
     @abstractmethod
     def erase_old_values(self) -> None:
-        """If the database can do this: erase values that were replaced, in free space and in the write-ahead log."""
+        """Erase values that were replaced, in free space and in the write-ahead log, if the database can do this."""
 
     def explain(self, error: Exception) -> Exception:
         """Return the error itself, or a DatabaseUnusable if the error means that the database is damaged."""

@@ -1,4 +1,4 @@
-"""Imports and exports estates. A large estate is imported in parts, so that commands need not wait for the whole import."""
+"""Imports and exports estates. A large estate is imported in parts, so that other writes need not wait for the whole import."""
 
 import asyncio
 from collections.abc import Callable, Iterable

@@ -36,7 +36,7 @@ _TOTP_SECRET = select(users.c.totp_secret).where(users.c.id == bindparam("of_id"
 
 
 class ImportedUsers(msgspec.Struct):
-    """The users after an import: how to find their stored ids, and whose e-mail address is now written differently."""
+    """The users after an import: finds their stored ids, and lists the users whose e-mail address now has another spelling."""
 
     difference: Difference
     id_of: dict[Id, Id]

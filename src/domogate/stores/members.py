@@ -39,7 +39,10 @@ def people_of(connection: Connection, plant_ids: Iterable[Id]) -> dict[Id, dict[
 
 @contextmanager
 def changing_plants(tx: Transaction, plant_ids: Iterable[Id], aspect: PlantAspect = PlantAspect.PEOPLE) -> Iterator[None]:
-    """Emit PlantChanged for each plant, for all people who were members before or are members afterwards."""
+    """In this context, the caller changes the people of these plants. At the end, emit PlantChanged for each plant.
+
+    The event names all people who were members before or are members afterwards.
+    """
     changed_ids = sorted(set(plant_ids))
     before = people_of(tx.connection, changed_ids)
     yield
@@ -171,7 +174,7 @@ It returns the cursor of the change feed from which on a person with these limit
 
 
 def keep_since(limits_before: Mapping[Id, str | None], since: Mapping[Id, int], position: int) -> SinceOf:
-    """Return a function that gives each person a cursor.
+    """Return a function that gives each person a cursor. The person may see the events after this cursor.
 
     Members who may see the same places as before keep their cursor. All other people get `position`.
     """
@@ -203,7 +206,10 @@ def member_rows(plant_id: Id, people: Mapping[Id, str | None], since_of: SinceOf
 
 
 def invitation_rows(plant_id: Id, invited: Mapping[str, str | None]) -> list[dict[str, object]]:
-    """Return one row for each e-mail, with its first spelling and its limits."""
+    """Return one row for each e-mail address, with its limits.
+
+    If an address is listed in two spellings, the first one is used.
+    """
     spelled: dict[str, str] = {}
     for email in invited:
         spelled.setdefault(email_key(email), email)

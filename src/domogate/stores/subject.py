@@ -49,7 +49,10 @@ T = TypeVar("T")
 
 
 class SqlSubject:
-    """Reads run on reader threads, writes on the writer thread. No SQL runs on the event loop's thread."""
+    """Base class of all subjects.
+
+    Reads run on reader threads, writes on the writer thread. No SQL runs on the event loop's thread.
+    """
 
     def __init__(
         self,
@@ -67,10 +70,10 @@ class SqlSubject:
         """`gateway=False` is for the command line: other processes do not wait until such a process has applied their changes.
 
         Without a sealer, the secrets of a new database are not encrypted, and an encrypted database cannot be opened. `folder`
-        is the data folder, which has the list of used databases. `deadline` is the number of seconds for a read or a write that
-        declares no longer time. If `member` is true, this process writes reports and orders only for plants for which no other
-        process writes them. So this process can commit them while other processes also commit. A store with holdings is also a
-        member.
+        is the data folder, which has the list of used databases. `deadline` is the time limit of reads and writes in seconds; a
+        read or write can declare a longer limit. If `member` is true, this process writes reports and orders only for plants
+        for which no other process writes them. So this process can commit them while other processes also commit. A store with
+        holdings is also a member.
         """
         self._url = url
         self._used = UsedDatabases(folder)

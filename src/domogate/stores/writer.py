@@ -46,7 +46,7 @@ _log = get_logger(__name__)
 
 
 class Writer:
-    """Owns the thread, its connection and the feed. Call `submit` on the event loop's thread."""
+    """Runs the writer thread, and owns its connection and the feed. Call `submit` on the event loop's thread."""
 
     def __init__(
         self,

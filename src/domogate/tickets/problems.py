@@ -13,7 +13,10 @@ TYPE_PREFIX = "urn:domogate:ticket:"
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """The status of a reason and its title. The title of a reason is always the same (RFC 9457 §3.1.3)."""
+    """The status and the title of the answer for one reason of refusal.
+
+    The title of a reason is always the same (RFC 9457 §3.1.3).
+    """
 
     status: int
     title: str
@@ -54,7 +57,7 @@ class TicketProblem(Problem):
 
 
 def errors_for(reasons: frozenset[Reason]) -> dict[int, str]:
-    """Return the statuses of these reasons, for the OpenAPI document."""
+    """Return the statuses of these reasons, each with a description, for the OpenAPI document."""
     titles: dict[int, list[str]] = {}
     for reason, kind in KINDS.items():
         if reason in reasons:

@@ -31,7 +31,7 @@ class OutputModel(msgspec.Struct, frozen=True, rename="camel"):
 
     @classmethod
     def of(cls, *sources: object, **given: Any) -> Self:
-        """Take each field from `given` or, if it is not there, from the first source that has it.
+        """Return a model. Take each field from `given` or, if it is not there, from the first source that has it.
 
         Times in seconds become datetimes.
         """

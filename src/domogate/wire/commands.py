@@ -111,7 +111,7 @@ _BY_KIND = {form.kind: form for form in _FORMS}
 
 
 def word_of(command: domain.Command) -> str:
-    """The name of the command in the audit log, for example `switch plug`."""
+    """Return the name of the command in the audit log, for example `switch plug`."""
     return str(type(command).__struct_config__.tag)
 
 

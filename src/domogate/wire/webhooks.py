@@ -89,7 +89,7 @@ class ReplayedOut(OutputModel, frozen=True):
 
 
 class PingOut(OutputModel, frozen=True):
-    """The receiver's answer. `status` is null if the receiver did not answer; then `problem` says why."""
+    """The receiver's answer to a test delivery. `status` is null if the receiver did not answer; then `problem` says why."""
 
     taken: bool
     status: int | None

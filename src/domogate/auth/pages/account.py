@@ -85,7 +85,7 @@ class SessionRow(msgspec.Struct, frozen=True):
 
 
 class AccountPages(LoggedInPages):
-    """/auth/account and its actions."""
+    """The account page at /auth/account, and its actions."""
 
     def routes(self) -> list[Route]:
         leave = route_by_method(

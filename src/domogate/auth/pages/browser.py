@@ -83,7 +83,10 @@ def agent_of(request: Request) -> str:
 
 
 def visit_token(request: Request) -> str:
-    """Return the form token of a browser that has a visit cookie. Return an empty text for a browser without this cookie."""
+    """Return the form token of a browser that has a visit cookie: a cookie that a page sets before the login.
+
+    Return an empty text for a browser without this cookie.
+    """
     visit = request.cookies.get(VISIT_COOKIE)
     return form_token_of(visit) if visit else ""
 

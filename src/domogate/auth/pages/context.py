@@ -221,7 +221,7 @@ class PageContext(msgspec.Struct, frozen=True):
 
 
 class PageGroup:
-    """Some pages that belong together."""
+    """Base class of a group of pages that belong together."""
 
     def __init__(self, context: PageContext) -> None:
         self._context = context

@@ -15,7 +15,10 @@ class Enrolment(msgspec.Struct, frozen=True):
 
 
 def build_enrolment(second_factor: SecondFactor, secret: str, email: str) -> Enrolment:
-    """The QR code is dark on light in both colour schemes: some cameras cannot read an inverted code."""
+    """Return the secret as a QR code and as letters.
+
+    The QR code is dark on light in both colour schemes: some cameras cannot read an inverted code.
+    """
     import segno  # Few requests need a QR code.
 
     uri = second_factor.enrolment_uri(secret, print_email(email))

@@ -31,7 +31,7 @@ _log = get_logger(__name__)
 
 
 class ForgottenPasswordPages(PageGroup):
-    """/auth/login/forgotten"""
+    """The page at /auth/login/forgotten."""
 
     def __init__(self, context: PageContext) -> None:
         super().__init__(context)

@@ -42,7 +42,7 @@ class PersonRow(msgspec.Struct, frozen=True):
 
 
 class PeoplePages(OwnerPages):
-    """/auth/account/plants/people"""
+    """The pages at /auth/account/plants/people."""
 
     def routes(self) -> list[Route]:
         return [

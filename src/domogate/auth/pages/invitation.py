@@ -40,7 +40,7 @@ class Typed(msgspec.Struct, frozen=True):
 
 
 class InvitationPages(SetPasswordPages):
-    """/auth/invitation?token=TOKEN"""
+    """The pages at /auth/invitation?token=TOKEN."""
 
     def __init__(self, context: PageContext) -> None:
         super().__init__(context)

@@ -41,7 +41,7 @@ class Language:
         return self.say(f"{key}.one" if number == 1 else f"{key}.other", number=number)
 
     def ago(self, at: float, now: float) -> str:
-        """A relative time such as "5 minutes ago", because the gateway does not know the reader's time zone."""
+        """Return a relative time such as "5 minutes ago". The gateway does not know the time zone of the reader."""
         seconds = max(0, int(now - at))
         if seconds < _MINUTE:
             return self.say("time.now")
@@ -51,7 +51,7 @@ class Language:
         return self.count("time.months", seconds // _MONTH)
 
     def wait(self, seconds: int) -> str:
-        """A waiting time, rounded up."""
+        """Return a waiting time as text, rounded up."""
         if seconds < 2 * _MINUTE:
             return self.count("wait.seconds", seconds)
         return self.count("wait.minutes", -(-seconds // _MINUTE))
@@ -85,7 +85,7 @@ def choose_language(
 
 
 def _preferences(header: str) -> list[str]:
-    """Language tags, the preferred tag first. Tags with weight 0 or an invalid weight are left out."""
+    """Return the language tags of the header, the preferred tag first. Tags with weight 0 or an invalid weight are left out."""
     weighed = []
     for part in header[:1000].split(","):
         tag, _, weight = part.partition(";")

@@ -71,7 +71,7 @@ def list_places(topology: Topology, limits: Limits | None = None) -> list[Place]
 
 
 def fill_form(limits: Limits | None, zone: Zone) -> Form:
-    """The form with the present limits."""
+    """Return a form that is filled with the present limits."""
     if limits is None:
         return Form()
     fields = [(f"{kind}-{one}", "yes") for kind, one in _places_of(limits)]

@@ -40,7 +40,7 @@ from domogate.services.people import (
 
 
 class LoginPages(PageGroup):
-    """/auth/login and the pages for the second factor."""
+    """The pages at /auth/login, and the pages for the second factor."""
 
     def routes(self) -> list[Route]:
         return [
@@ -122,7 +122,7 @@ class LoginPages(PageGroup):
         wait: int | None = None,
         **values: Any,
     ) -> Response:
-        """`problem` is the key of the text that explains the problem."""
+        """Render a login page. `problem` is the key of the text that explains the problem."""
         client, targets = await self._context.find_application(return_to)
         return self._context.render(
             request,
@@ -256,7 +256,7 @@ class LoginPages(PageGroup):
 
 
 def _passkey_problem(outcome: LoginFailed | LoginExpired | LoginThrottled) -> dict[str, Any]:
-    """The arguments with which the page shows the problem."""
+    """Return the arguments with which the page shows the problem."""
     if isinstance(outcome, LoginThrottled):
         return {"status": 429, "wait": outcome.seconds}
     if isinstance(outcome, LoginExpired):

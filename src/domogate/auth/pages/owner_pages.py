@@ -1,4 +1,4 @@
-"""What the pages for the owner of a home have in common."""
+"""The base class of the pages for the owner of a home."""
 
 from starlette.responses import Response
 

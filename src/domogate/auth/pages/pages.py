@@ -101,7 +101,10 @@ class Pages:
         return [style, script, *(route for kind in kinds for route in kind(self._context).routes())]
 
     def redirect_to_login(self, request: Request, *, return_to: str, login_hint: str | None = None) -> Response:
-        """`return_to` is the path under /auth/ to which the person returns after the login, with its query."""
+        """Redirect to the login page.
+
+        `return_to` is the path under /auth/ to which the person returns after the login, with its query.
+        """
         locales = request.query_params.get("ui_locales")
         return see_other(
             self._context.login_url(quote(return_to, safe=KEPT_IN_A_QUERY), login_hint=login_hint, ui_locales=locales)
@@ -117,7 +120,10 @@ class Pages:
         fields: Mapping[str, str],
         problem: Incomplete | None = None,
     ) -> Response:
-        """The form posts `fields` together with the person's answer. `problem` says why the last answer was not accepted."""
+        """Render the consent page. Its form posts `fields` together with the person's answer.
+
+        `problem` says why the last answer was not accepted.
+        """
         return render_consent(self._context, request, person, client=client, question=question, fields=fields, problem=problem)
 
     def check_csrf(self, form: Mapping[str, Any], person: LoggedIn) -> bool:
@@ -135,7 +141,7 @@ class Pages:
         return self._context.render(request, "not_found.html", status=404)
 
     async def not_found(self, scope: Any, receive: Any, send: Any) -> None:
-        """The ASGI app for a browser that asks for a path outside of every surface."""
+        """Answer a browser that asks for a path outside of every surface. This method is an ASGI app."""
         await self.render_not_found(Request(scope))(scope, receive, send)
 
     def render_logout(

@@ -20,7 +20,7 @@ NOTICES = frozenset(("added", "renamed", "removed"))
 
 
 class PasskeyPages(LoggedInPages):
-    """/auth/account/passkeys"""
+    """The pages at /auth/account/passkeys."""
 
     start = PASSKEYS_PATH
 

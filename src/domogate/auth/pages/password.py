@@ -14,7 +14,7 @@ PASSWORD_PATH = f"{ACCOUNT_PATH}/password"
 
 
 class PasswordPages(LoggedInPages):
-    """/auth/account/password"""
+    """The page at /auth/account/password."""
 
     def routes(self) -> list[Route]:
         return [self.form(PASSWORD_PATH, self.show, self.change, PasswordAgain.ALWAYS)]

@@ -53,16 +53,20 @@ class SetPasswordPages(PageGroup):
     def _dead_page(
         self, request: Request, why: str, advice: str = "link.new_one", *, mails_links: bool | None = None
     ) -> Response:
-        """`why` is the first part of the keys of the texts that say why the link does not work.
+        """Render the page for a link that does not work.
 
-        `advice` is the key of the text that says how to get another link if no link can be mailed.
+        `why` is the first part of the keys of the texts that say why the link does not work. `advice` is the key of the text
+        that says how to get another link if no link can be mailed.
         """
         mailed = self._context.mails_links if mails_links is None else mails_links
         return self._context.render(request, "dead_link.html", status=410, why=why, advice=advice, mails_links=mailed)
 
 
 class PasswordLinkPages(SetPasswordPages):
-    """/auth/password/TOKEN and /auth/password?token=TOKEN. The second form keeps the token out of logs that contain paths."""
+    """The page at /auth/password/TOKEN and /auth/password?token=TOKEN.
+
+    The second form keeps the token out of logs that contain paths.
+    """
 
     def routes(self) -> list[Route]:
         return [

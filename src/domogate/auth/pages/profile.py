@@ -16,13 +16,13 @@ LANGUAGE_NAMES: Final = {"de": "Deutsch", "en": "English", "fr": "Français", "i
 
 
 class ProfilePages(LoggedInPages):
-    """/auth/account/profile"""
+    """The page at /auth/account/profile."""
 
     def routes(self) -> list[Route]:
         return [self.form(PROFILE_PATH, self.show, self.change)]
 
     async def show(self, visit: Visit, refused: FormRefused | None) -> Response:
-        """After a refused form, the page shows the values that were sent."""
+        """Show the form. After a refused form, the page shows the values that were sent."""
         name, language = (visit.user.name, visit.user.language) if refused is None else _read(visit)
         return self._render(
             visit, "profile.html", refused, name=name, chosen=language, languages=LANGUAGE_NAMES, longest=NAME_LENGTH

@@ -11,7 +11,7 @@ CODES_PATH = f"{ACCOUNT_PATH}/recovery-codes"
 
 
 class RecoveryCodePages(LoggedInPages):
-    """/auth/account/recovery-codes"""
+    """The page at /auth/account/recovery-codes."""
 
     def routes(self) -> list[Route]:
         return [self.form(CODES_PATH, self.show, self.renew, PasswordAgain.UNLESS_RECENT)]

@@ -85,9 +85,10 @@ class Renderer:
         script_source: str | None = None,
         **values: Any,
     ) -> Response:
-        """`form_targets` are the other sites that a form may redirect to (see `form_target`).
+        """Render the template as a page.
 
-        `script_source` is the URL of our script, for a page that needs it. No other script runs.
+        `form_targets` are the other sites that a form may redirect to (see `form_target`). `script_source` is the URL of our
+        script, for a page that needs it. No other script runs.
         """
         body = (
             open_templates()
@@ -114,12 +115,12 @@ class Renderer:
 
 
 def _versioned(path: str, content: bytes) -> str:
-    """The URL changes with the content, so browsers may cache the file."""
+    """Return the URL of a file. The URL changes with the content, so browsers may cache the file."""
     return f"{path}?v={hashlib.sha256(content).hexdigest()[:12]}"
 
 
 def form_target(url: str) -> str | None:
-    """The narrowest source expression of a Content-Security-Policy that allows a redirect from a form to this URL.
+    """Return the narrowest source expression of a Content-Security-Policy that allows a redirect from a form to this URL.
 
     Browsers apply form-action to every redirect that follows a form, so the policy must name the origin of the application's
     redirect URI. In two cases the expression is only the scheme: a native application's own scheme has no origin, and the
@@ -136,7 +137,7 @@ def form_target(url: str) -> str | None:
 
 
 def host_of(url: str) -> str:
-    """The host that the consent page shows. It is empty for an application on the person's own device."""
+    """Return the host that the consent page shows. It is empty for an application on the person's own device."""
     try:
         parts = urlsplit(url)
     except ValueError:

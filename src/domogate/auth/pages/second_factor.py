@@ -13,7 +13,7 @@ FACTOR_PATH = f"{ACCOUNT_PATH}/second-factor"
 
 
 class SecondFactorPages(LoggedInPages):
-    """/auth/account/second-factor"""
+    """The pages at /auth/account/second-factor."""
 
     start = FACTOR_PATH
 

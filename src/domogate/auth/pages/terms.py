@@ -12,7 +12,7 @@ TERMS_PATH = f"{ACCOUNT_PATH}/terms"
 
 
 class TermsPages(LoggedInPages):
-    """/auth/account/terms"""
+    """The page at /auth/account/terms."""
 
     def routes(self) -> list[Route]:
         return [self.form(TERMS_PATH, self.show, self.accept)]

@@ -4,7 +4,7 @@ import asyncio
 
 
 class Broadcast:
-    """All callers of `wait` continue at the next call of `notify`."""
+    """Wakes all callers of `wait` at the next call of `notify`."""
 
     __slots__ = ("_event",)
 

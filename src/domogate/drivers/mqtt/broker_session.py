@@ -172,7 +172,7 @@ class BrokerSession:
 
     @contextmanager
     def urgent(self, module: DrivenModule) -> Iterator[None]:
-        """While a caller waits for this module, its messages are read as soon as they arrive."""
+        """In this context, read the messages of this module as soon as they arrive, because a caller waits for the module."""
         topics = [topic.encode() for topic in module.codec.topics]
         for topic in topics:
             self._urgent[topic] = self._urgent.get(topic, 0) + 1

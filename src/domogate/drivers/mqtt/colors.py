@@ -7,7 +7,7 @@ _TO_RGB = ((3.2406, -1.5372, -0.4986), (-0.9689, 1.8758, 0.0415), (0.0557, -0.20
 
 
 def hue_and_saturation(x: float, y: float) -> tuple[float, float]:
-    """Hue (0..360) and saturation (0..100) of the chromaticity at full brightness. `y` is greater than 0."""
+    """Return the hue (0..360) and the saturation (0..100) of the chromaticity at full brightness. `y` is greater than 0."""
     xyz = (x / y, 1.0, (1.0 - x - y) / y)
     linear = [max(0.0, sum(factor * part for factor, part in zip(row, xyz, strict=True))) for row in _TO_RGB]
     brightest = max(linear) or 1.0

@@ -1,4 +1,4 @@
-"""Emergency controllers and units: their state from properties, and properties from a stored state."""
+"""Makes the state of an emergency controller or unit from its properties, and properties from a stored state."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

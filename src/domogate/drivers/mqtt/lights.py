@@ -31,7 +31,7 @@ def plan_light(module: DrivenModule, command: SetLight) -> tuple[Properties, Lig
 
 
 def light_properties(command: SetLight, before: LightState, *, has_levels: bool = True) -> Properties:
-    """The properties to send.
+    """Return the properties to send.
 
     The level or colour of a light that stays off is not sent, because it would switch the light on.
     """

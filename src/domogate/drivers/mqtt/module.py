@@ -30,7 +30,7 @@ _Reported = tuple[State | None, bool, AbsenceReason | None]
 
 
 def _reported(attached: AttachedModule) -> _Reported:
-    """Return the state that the gateway has stored. A state that no driver has reported does not count."""
+    """Return the state that the gateway has stored, if a driver has reported this state. Otherwise return an empty state."""
     return (attached.last.state, attached.last.reachable, None) if attached.reported_at else (None, True, None)
 
 
@@ -102,10 +102,7 @@ class DrivenModule:
         self._silence_absence: Absence | None = None
 
     def update(self, attached: AttachedModule) -> None:
-        """Called when the module is attached again with the same options.
-
-        The state that the gateway has stored may have changed.
-        """
+        """Use the new stored state, because the module was attached again with the same options."""
         self.name = attached.module.name
         self._reported = _reported(attached)
 
@@ -274,7 +271,7 @@ class DrivenModule:
         )
 
     def take_back(self, _report: Report) -> None:
-        """Called if the last report was refused. The next report has the whole state again."""
+        """Note that the last report was refused. The next report has the whole state again."""
         self._reported = (None, False, AbsenceReason.NEVER_SEEN)
 
     def _new_readings(self) -> Iterator[tuple[str, Reading]]:

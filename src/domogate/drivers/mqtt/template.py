@@ -35,7 +35,7 @@ def _steps(path: str) -> tuple[str | int, ...] | None:
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """Where a property is read: the topic, the path into the JSON, then a table or a scale."""
+    """An option that says where a property is read: the topic, the path into the JSON, then a table or a scale."""
 
     topic: str
     path: str = ""
@@ -84,7 +84,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """How a property is sent: the topic, and a payload in which {value} is replaced by the value."""
+    """An option that says how a property is sent: the topic, and a payload in which {value} is replaced by the value."""
 
     topic: str
     payload: str = _VALUE

@@ -11,7 +11,7 @@ import msgspec
 
 
 class _Frame(msgspec.Struct, frozen=True, gc=False):
-    """Base of all frames. `form` has the position of each field."""
+    """Base of all frames. `form` is the text of the frame, with the name of a field at the place of its value."""
 
     form: ClassVar[str]
 

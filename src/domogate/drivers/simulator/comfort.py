@@ -1,4 +1,4 @@
-"""Lights, shutters and heaters."""
+"""Simulated lights, shutters and heaters."""
 
 import msgspec
 

@@ -170,7 +170,7 @@ class Transition:
         return self._began + self._lasts
 
     def progress(self, now: float) -> float:
-        """The part of the change that is done, from 0 to 1."""
+        """Return the part of the change that is done, from 0 to 1."""
         if now < self._began:  # the clock was set back
             self._began = now
         return 1.0 if self._lasts <= 0 else min((now - self._began) / self._lasts, 1.0)

@@ -1,4 +1,7 @@
-"""Locks, entrance panels and activations. Each device is switched on for some seconds and then switches itself off."""
+"""Simulated locks, entrance panels and activations.
+
+Each device is switched on for some seconds and then switches itself off.
+"""
 
 from typing import ClassVar, TypeVar
 

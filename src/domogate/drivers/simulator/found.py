@@ -1,6 +1,6 @@
 """The devices that a search with the simulator finds.
 
-So people without hardware can try how found devices are placed into rooms.
+With these devices, people without hardware can try how found devices are placed into rooms.
 """
 
 import uuid

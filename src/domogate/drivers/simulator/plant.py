@@ -245,7 +245,7 @@ class SimulatedPlant:
     # time
 
     def evolve(self, now: float) -> Iterator[None]:
-        """Let time pass. Each step handles a part of the plant."""
+        """Let time pass until `now`. Each step of the iterator handles a part of the plant."""
         simulated = self._time_scale.simulated(now)
         for count, module in enumerate(tuple(self._modules.values()), start=1):
             self._evolve(module, simulated)

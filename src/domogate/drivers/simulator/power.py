@@ -1,4 +1,4 @@
-"""Plugs, multisockets and energy meters: their power and energy, and the loads that are plugged in.
+"""Simulated plugs, multisockets and energy meters: their power and energy, and the loads that are plugged in.
 
 The consumption of a plug is in whole watts and watt-hours within 0..100000 (Spec 2.13). Above 100000 watt-hours, the counter of
 a plug starts again at 0. The counter of an energy meter has no limit.

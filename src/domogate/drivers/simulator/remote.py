@@ -1,4 +1,4 @@
-"""Remotes, which have a battery, and gateways."""
+"""Simulated remotes, which have a battery, and simulated gateways."""
 
 from math import floor
 

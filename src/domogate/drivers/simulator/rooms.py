@@ -1,4 +1,4 @@
-"""Rooms: the devices of a room share one temperature, which depends on the weather and on heating."""
+"""Simulated rooms: the devices of a room share one temperature, which depends on the weather and on heating."""
 
 from collections.abc import Sequence
 from math import exp

@@ -22,7 +22,7 @@ MOTION_TICK = 0.5
 
 
 async def _ignore_reports(reports: Sequence[Report]) -> None:
-    """Used before the start, when there is no receiver of reports."""
+    """Drop the reports. The simulator uses this function before its start, when there is no receiver of reports."""
 
 
 class Simulator:

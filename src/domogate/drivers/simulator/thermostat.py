@@ -1,4 +1,4 @@
-"""Thermostats: they follow weekly programs and commands, and heat or cool their rooms."""
+"""Simulated thermostats: they follow weekly programs and commands, and heat or cool their rooms."""
 
 from math import cos, pi
 

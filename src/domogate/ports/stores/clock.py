@@ -1,4 +1,4 @@
-"""The last clock time that a gateway with a right clock stored."""
+"""The last stored clock time of a gateway. It shows whether a clock is wrong."""
 
 from typing import Protocol
 

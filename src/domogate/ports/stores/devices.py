@@ -38,7 +38,7 @@ class ReadingStore(Protocol):
     ) -> Sequence[ReadingSummary]:
         """Return one summary for each measure and each span of `resolution` seconds that has readings, oldest first.
 
-        Spans are counted from the epoch.
+        The first span begins at the epoch (1970-01-01, UTC).
         """
         ...
 
@@ -55,7 +55,7 @@ class ReadingStore(Protocol):
 
 
 class OrderFilter(msgspec.Struct, frozen=True):
-    """The orders that a list contains. With `only_open`, it contains only orders that have not ended."""
+    """The filter of a list of orders. With `only_open`, the list has only orders that have not ended."""
 
     plant_id: Id | None = None
     module_id: Id | None = None
@@ -79,7 +79,10 @@ class OrderStore(Protocol):
         ...
 
     async def mark_sent(self, plant_id: Id, order_id: str, at: float) -> bool:
-        """Change QUEUED to SENT. Return True to exactly one caller, which sends the order. Return False after the deadline."""
+        """Change QUEUED to SENT.
+
+        Return True to exactly one caller, which sends the order. Return False if the deadline has passed.
+        """
         ...
 
     async def end_order(self, plant_id: Id, end: OrderEnd, report: Report | None = None) -> None:

@@ -62,7 +62,10 @@ class FeedStore(Protocol):
         ...
 
     def knowledge_age(self) -> float:
-        """Return the seconds for which changes of other processes may be unknown here. All older changes are known."""
+        """Return an age in seconds: this process knows all changes of other processes that are older.
+
+        It may not know newer changes.
+        """
         ...
 
     async def prune_changes(self, before: float) -> None: ...

@@ -1,4 +1,4 @@
-"""Leases: which gateway of a cluster holds which shards. All times are on the clock of the database."""
+"""Leases: which gateway of a cluster holds which shards. All times are times of the database's clock."""
 
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
@@ -120,7 +120,7 @@ class LeaseStore(Protocol):
     async def read_map(self) -> ShardMap: ...
     async def read_time(self) -> float: ...
     async def find_beginning(self) -> float:
-        """Return the time at which the first gateway of the cluster started. If no gateway runs, the cluster begins now."""
+        """Return the time at which the first gateway of the cluster started. If no gateway runs, return the present time."""
         ...
 
     async def leave(self, member_id: Id) -> None:
@@ -146,5 +146,5 @@ class Holdings(Protocol):
         ...
 
     def on_fenced(self, fenced: Fenced) -> None:
-        """The store calls this on the event loop's thread, after it refused a write."""
+        """Handle a refused write. The store calls this method on the event loop's thread, after it refused the write."""
         ...

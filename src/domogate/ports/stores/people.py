@@ -118,7 +118,7 @@ class ClientStore(Protocol):
 
 
 class OperatorStore(Protocol):
-    """Whether somebody can operate the gateway."""
+    """Says whether the gateway has an operator who can log in."""
 
     async def has_active_operator(self) -> bool:
         """Return whether an operator has set a password."""

@@ -18,7 +18,7 @@ class StoredEntry(msgspec.Struct, frozen=True):
 
 
 class LogbookFilter(msgspec.Struct, frozen=True):
-    """The period and the kinds of the entries. Without `kinds`, entries of all kinds are wanted.
+    """A filter for logbook entries, by period and kind. Without `kinds`, entries of all kinds match.
 
     `since` is included and `until` is not, so consecutive periods share no entry.
     """

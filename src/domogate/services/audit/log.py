@@ -60,7 +60,7 @@ def note_refusal(audit: Audit, principal: Principal, operation: str, refusal: Ex
 
 
 class AuditedCall(Protocol):
-    """The caller and the IP address of a call."""
+    """A call that is written to the audit log: its caller and its IP address."""
 
     @property
     def principal(self) -> Principal: ...

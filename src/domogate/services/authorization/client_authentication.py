@@ -39,6 +39,6 @@ class ClientAuthenticator:
 
 
 def require_grant(client: Client, grant: GrantType) -> None:
-    """Raises OAuthFault if the client is not registered for the grant."""
+    """Raises OAuthFault if the client is not registered for the grant type."""
     if grant not in client.grants:
         raise OAuthFault(OAuthError.UNAUTHORIZED_CLIENT, f"This client is not registered for the grant {grant}.")

@@ -1,4 +1,4 @@
-"""Finds out whether a shard whose holder does not answer will soon have another holder. If so, a request waits."""
+"""Finds out whether a shard will soon have another holder, because its holder does not answer. In this case a request waits."""
 
 import asyncio
 import time

@@ -82,7 +82,7 @@ class ShardMessenger(Protocol):
 
 
 class Membership:
-    """The membership from `start` to `stop`."""
+    """The membership of this gateway in the cluster, from `start` to `stop`."""
 
     def __init__(
         self,

@@ -81,7 +81,7 @@ class Receivers:
         return found
 
     def close(self, user_id: Id, receiver_id: Id) -> None:
-        """Raises NotFound."""
+        """End and delete the receiver. Raises NotFound."""
         del self._by_url[self.get(user_id, receiver_id).url]
 
     def is_own_url(self, url: str) -> bool:

@@ -46,7 +46,7 @@ Outcome: TypeAlias = asyncio.Future[T | Fault]
 
 
 class DriverCall:
-    """One running call."""
+    """One running call to a driver."""
 
     __slots__ = ("_late", "at_driver", "on_late", "outcome", "stuck", "task", "timer")
 
@@ -66,7 +66,7 @@ class DriverCall:
         self.on_late = on_late
 
     def take_back(self) -> None:
-        """Call this when the driver has answered.
+        """Note that the driver has answered.
 
         If the driver answered in time, the caller gets the answer, even if the answer is on disk only after the deadline.
         """
@@ -82,7 +82,7 @@ class DriverCall:
 
 
 class DriverCalls:
-    """The calls of one plant."""
+    """The running driver calls of one plant."""
 
     def __init__(self, plant_id: Id, clock: Clock, on_end: Callable[[], None]) -> None:
         """`on_end` is called after each call."""

@@ -144,7 +144,7 @@ class Driving:
         return plant
 
     def _on_stopping(self, plant: DrivenPlant) -> None:
-        """Called when a plant begins to stop. The next request for this plant makes a new object."""
+        """Forget the object of a plant that begins to stop. The next request for this plant makes a new object."""
         if self._plants.get(plant.id) is plant:
             del self._plants[plant.id]
         if plant.stopping is not None:
@@ -152,7 +152,9 @@ class Driving:
             plant.stopping.add_done_callback(lambda _: self._stopping.pop(plant.id, None))
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """A listener of the store. New modules, changed options and injected faults take effect.
+        """Apply committed changes: new modules, changed options and injected faults take effect.
+
+        This method is a listener of the store.
 
         A new plant is driven if a slot is free, or if the plant has a real device.
         """

@@ -40,7 +40,10 @@ class DrivenPlant:
         after: "DrivenPlant | None" = None,
         real: bool = False,
     ) -> None:
-        """`after` is the earlier object of this plant if it still stops. `real`: the plant is known to have a real device."""
+        """`after` is the earlier object of this plant, if that object is still stopping.
+
+        `real`: the plant is known to have a real device.
+        """
         self.id = plant_id
         self._context = context
         self._clock = context.clock
@@ -76,12 +79,15 @@ class DrivenPlant:
             await asyncio.wait((self._attachment.loading,))
 
     async def hand_over(self) -> None:
-        """Wait until the running calls have ended, and stop. The caller accepts no new calls."""
+        """Wait until the running calls have ended, and stop. The caller must not start new calls."""
         await self._calls.finish()
         await self.stop()
 
     async def stop(self, *, detach: bool = True) -> None:
-        """End all calls and detach the modules. With `detach=False` they stay attached, because the drivers also stop."""
+        """End all calls and detach the modules.
+
+        With `detach=False`, the modules stay attached. This is for the end of the process, when the drivers stop too.
+        """
         self.begin_stop()
         work = self.list_work()
         for task in work:
@@ -183,7 +189,7 @@ class DrivenPlant:
         await self._recorder.record([accepted for report in reports for accepted in self.accept(report)])
 
     def lose_driver(self, name: str) -> None:
-        """Called when the driver has stopped or failed: the plant is not attached to it any more."""
+        """Note that the driver has stopped or failed: the plant is not attached to it any more."""
         self._attachment.attached.pop(name, None)
 
     async def report_absent(self, driver: str, absence: Absence) -> None:

@@ -26,13 +26,13 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """All events after this one are new. `cursor` is also the id of this event."""
+    """The content of the event `ready`: all later events are new. `cursor` is also the id of this event."""
 
     cursor: int
 
 
 class Reset(msgspec.Struct, frozen=True):
-    """The missed events are not available. The present states follow."""
+    """The content of the event `reset`: the missed events are not available, and the present states follow."""
 
     code: str
     detail: str

@@ -328,7 +328,7 @@ class Stream:
         self.rights.check_time()
 
     def _set_timer(self) -> None:
-        """Wake up when the rights expire."""
+        """Set a timer that wakes the stream when the rights expire."""
         if self._timer is not None:
             self._timer.cancel()
         left = self.rights.until - self._context.clock.now()

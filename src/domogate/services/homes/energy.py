@@ -67,7 +67,7 @@ class EnergyPrice(msgspec.Struct, frozen=True):
 
 
 class HomeEnergy(msgspec.Struct, frozen=True):
-    """`total` is the sum of the energy meters.
+    """The energy that a home used. `total` is the sum of the energy meters.
 
     If no energy meter of the home measured something, `total` is the sum of the plugs.
     """

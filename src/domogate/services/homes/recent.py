@@ -85,7 +85,7 @@ def _find_events(changes: Sequence[Change], access: Access) -> Iterator[RecentEv
 
 
 def _shown(state: State | None) -> object:
-    """Return the part of a state whose change is an event: without measured values and other values that move all the time."""
+    """Return the part of a state whose change is an event: without measured values and other values that often change."""
     if isinstance(state, EmergencyState):
         return state.failures, state.alert
     if isinstance(state, ThermostatState):

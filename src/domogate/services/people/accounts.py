@@ -214,7 +214,10 @@ class Accounts:
         return changed
 
     async def ask_for_changed_terms(self, version: str) -> int:
-        """Ask the users again who accepted another version of the terms. Return their number."""
+        """Require the users who accepted another version of the terms to accept the terms again.
+
+        Return the number of these users.
+        """
         asked = await self._store.expire_terms(version)
         if asked and self._audit is not None:
             detail = {"terms": version, "users": str(asked)}
@@ -257,8 +260,8 @@ class Accounts:
     async def unbind_external_accounts(self, user_id: Id, *, by: Actor = COMMAND_LINE) -> int:
         """Unbind the accounts of other issuers from the user.
 
-        A user needs this method after getting a new account at an issuer: the next token of the issuer binds the new account by
-        e-mail address.
+        This is needed if the user gets a new account at an issuer. After this, the next token of the issuer binds the new
+        account by e-mail address.
         """
         await self.get_user(user_id)
         unbound = await self._store.unbind_external_accounts(user_id)

@@ -26,7 +26,7 @@ MOST_INVITATION_LINKS = 20
 
 
 class OpenedInvitation(msgspec.Struct, frozen=True):
-    """What the page of an invitation link shows."""
+    """The data that the page of an invitation link shows."""
 
     link: InvitationLink
     home: StoredPlant
@@ -63,7 +63,7 @@ class InvitationLinks(OwnerChecks):
         return await self._store.list_invitation_links(plant_id, self._clock.now())
 
     async def withdraw_invitation_link(self, plant_id: Id, link_id: Id, *, address: str = "", user_id: Id) -> None:
-        """Raises Forbidden, NotFound."""
+        """Delete the link, so that nobody can use it any more. Raises Forbidden, NotFound."""
         await self._check_owner(plant_id, user_id)
         if not await self._store.withdraw_invitation_link(plant_id, link_id):
             raise NotFound("This invitation link was used or withdrawn, or is too old.")

@@ -94,7 +94,7 @@ class LoginThrottle:
         await self._store.succeed_attempt(attempt, self._clock.now())
 
     def _key(self, *parts: str) -> str:
-        """Return a key of fixed size."""
+        """Return the key of a count. The key is a hash of the parts, so it has a fixed size."""
         text = "\0".join((self._purpose, *parts))
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 

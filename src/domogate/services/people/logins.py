@@ -1,4 +1,4 @@
-"""The results of a login, and the person of a session cookie."""
+"""The results of a login, and the person to whom a session cookie belongs."""
 
 import hashlib
 import hmac

@@ -28,7 +28,7 @@ Nobody can guess a signature; this only limits the work.
 
 
 class PasskeyLoginStore(LoginStore, PasskeyStore, Protocol):
-    """Users, sessions and passkeys."""
+    """The parts of the store with users, sessions and passkeys."""
 
 
 class Passkeys:

@@ -29,4 +29,4 @@ class PeopleServiceStore(
     RegistrationStore,
     Protocol,
 ):
-    """Users, their sessions and links, and plants with their people."""
+    """The parts of the store with users, their sessions and links, and plants with their people."""

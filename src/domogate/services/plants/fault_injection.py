@@ -163,7 +163,7 @@ class FaultExpiry:
         await cancel(self._task)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """A listener of the store: it gets the faults that this process or another process injects."""
+        """Note the faults that this process or another process injects. This method is a listener of the store."""
         if any(isinstance(change.event, PlantChanged | ChangesLost) for change in changes):
             self._changed.set()
 

@@ -165,7 +165,10 @@ class ReadModel:
         return await self._spare_parts.get(unit)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """A listener of the store. Most changes are new states, which are updated in place."""
+        """Update the read model with committed changes. This method is a listener of the store.
+
+        Most changes are new states, which are updated in place.
+        """
         others = []
         for change in changes:
             event = change.event

@@ -42,7 +42,7 @@ SITE_SCOPES = PLANT_SCOPES | {Scope.SAFETY_READ}
 
 
 class Role(StrEnum):
-    """What a person is in a plant."""
+    """The role of a person in a plant."""
 
     OWNER = "owner"
     MEMBER = "member"

@@ -1,4 +1,7 @@
-"""Checks whether a grant is still valid, and which scopes it gives. Webhooks and tickets live longer than their token."""
+"""Checks whether a grant is still valid, and which scopes it gives.
+
+Webhooks and tickets need this check, because they are valid for longer than the token that made them.
+"""
 
 import uuid
 

@@ -64,7 +64,7 @@ def list_controllers(plant: PlantView) -> list[ControllerReport]:
 
 
 def is_in_alert(controller: Module, failing_units: int) -> bool:
-    """Whether at least `alertLevel` of its units are in failure."""
+    """Whether at least `alertLevel` of the controller's units are in failure."""
     return failing_units >= _controller_detail(controller).alert_level
 
 

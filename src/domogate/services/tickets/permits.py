@@ -39,7 +39,7 @@ _CLAIMS = {
 
 
 class Permit(msgspec.Struct, frozen=True, rename=_CLAIMS):
-    """One action on one module for one user, signed by this gateway. The rights may have changed since it was signed."""
+    """A signed permission: one action on one module for one user. The rights may have changed since this gateway signed it."""
 
     id: Id
     user_id: Id

@@ -16,7 +16,7 @@ SPAN = 10.0
 
 
 class RefusalLimiter:
-    """Counts the refusals of each IP address in its current span."""
+    """Counts the refusals of each IP address in the current span of time."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -31,7 +31,9 @@ _LATEST = 1e11
 
 
 class FailureSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where all failures are read together: from a word, a list of words, or a number whose bits are failures."""
+    """An option that says where all failures are read together: from a word, a list of words, or a number whose bits are
+    failures.
+    """
 
     topic: str
     path: str = ""
@@ -141,7 +143,7 @@ class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class EmergencyOptions(DialectOptions, tag="emergency", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the failures, the charge and the tests of a controller or unit are read."""
+    """The options of the dialect emergency: where the failures, the charge and the tests of a controller or unit are read."""
 
     kinds: ClassVar[frozenset[DeviceKind]] = KINDS
     failures: FailureSource | None = None
@@ -181,7 +183,7 @@ class EmergencyOptions(DialectOptions, tag="emergency", frozen=True, kw_only=Tru
 
 
 class Emergency(Codec):
-    """The codec that the options describe."""
+    """Decodes the messages of an emergency controller or unit, as its options describe."""
 
     settable = frozenset()
 
@@ -254,7 +256,7 @@ def _find_problem_of_type(kind: DeviceKind, name: str, path: tuple[str, ...], *,
 
 
 def _to_bits(value: object) -> int | None:
-    """A number, or hexadecimal text such as 0x24."""
+    """Return the number, or the number in hexadecimal text such as 0x24. Return None for any other value."""
     if isinstance(value, str) and _is_hexadecimal(value):
         return int(value, 16)
     number = within(value, 0, 2**_MOST_BITS - 1)

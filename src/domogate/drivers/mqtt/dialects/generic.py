@@ -106,7 +106,7 @@ _NEEDED: Mapping[DeviceKind, tuple[str, ...]] = MappingProxyType(
 
 
 class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """For each property: how it is read, and how it is sent."""
+    """The options of the dialect generic. For each property they say how it is read, and how it is sent."""
 
     kinds: ClassVar[frozenset[DeviceKind]] = KINDS
     state: dict[str, Source] = {}
@@ -169,7 +169,7 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
 
 
 class Generic(Codec):
-    """The codec that the options describe."""
+    """Decodes the messages of a device, and encodes the messages to it, as its options describe."""
 
     def __init__(self, options: GenericOptions, kind: DeviceKind) -> None:
         self._options = options

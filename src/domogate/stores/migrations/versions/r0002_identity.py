@@ -1,4 +1,4 @@
-"""Sessions, codes, refresh tokens, one-time links, the audit log; new columns of users, clients and grants."""
+"""Adds sessions, codes, refresh tokens, one-time links, the audit log, and new columns of users, clients and grants."""
 
 import sqlalchemy as sa
 from alembic import op

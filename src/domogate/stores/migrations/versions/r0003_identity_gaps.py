@@ -1,4 +1,4 @@
-"""Login factors, login attempts, used TOTP steps, and verified e-mails."""
+"""Adds login factors, login attempts, used TOTP steps, and verified e-mails."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,7 @@
-"""Orders, injected faults, reasons of unreachable modules; readings in a sixth of the space, with hourly summaries."""
+"""Adds orders, injected faults and the reasons of unreachable modules.
+
+Stores readings in a sixth of the space, with hourly summaries.
+"""
 
 import sqlalchemy as sa
 from alembic import op

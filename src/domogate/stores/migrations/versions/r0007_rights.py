@@ -1,4 +1,4 @@
-"""The cursor at which a person joined a plant, and the scopes of a webhook."""
+"""Adds the cursor at which a person joined a plant, and the scopes of a webhook."""
 
 import sqlalchemy as sa
 from alembic import op

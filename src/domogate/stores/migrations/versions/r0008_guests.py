@@ -1,4 +1,4 @@
-"""Limits of members and invitations."""
+"""Adds the limits of members and invitations."""
 
 from alembic import op
 

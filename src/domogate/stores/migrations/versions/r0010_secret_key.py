@@ -1,4 +1,4 @@
-"""The id of the key that encrypts signing keys, seeds of second factors and webhook secrets."""
+"""Adds the id of the key that encrypts signing keys, seeds of second factors and webhook secrets."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Recovery codes, accounts of other issuers that are bound to users, and e-mail keys that do not fold Unicode letters."""
+"""Adds recovery codes, and accounts of other issuers that are bound to users. Makes the keys of e-mail addresses more exact."""
 
 import unicodedata
 
@@ -33,16 +33,21 @@ def upgrade() -> None:
 
 
 def _renew_keys_of_emails() -> None:
-    """Compute the keys of e-mail addresses again. The old keys were casefolded; the keys of ASCII addresses stay the same."""
+    """Compute the keys of e-mail addresses again.
+
+    The old keys were casefolded, so different Unicode letters could give the same key. The keys of ASCII addresses stay the
+    same.
+    """
     connection = op.get_bind()
     _renew_users(connection)
     _renew_invitations(connection)
 
 
 def _renew_users(connection: sa.Connection) -> None:
-    """Two users can have one address in two spellings, because an accent can be composed (é) or separate (e with an accent).
+    """Compute the e-mail keys of all users again.
 
-    An active user keeps the address. If both users or neither of them are active, the user with the composed spelling keeps it.
+    Two users can have one address in two spellings, because an accent can be composed (é) or separate (e with an accent). An
+    active user keeps the address. If both users or neither of them are active, the user with the composed spelling keeps it.
     The other user gets an address that cannot receive mail. An operator can give this user another address in the estate file,
     or delete the user.
     """
@@ -67,7 +72,10 @@ def _renew_users(connection: sa.Connection) -> None:
 
 
 def _renew_invitations(connection: sa.Connection) -> None:
-    """If a plant has two invitations of one address, the invitation with the composed spelling is kept."""
+    """Compute the e-mail keys of all invitations again.
+
+    If a plant has two invitations of one address, the invitation with the composed spelling is kept.
+    """
     invitations = sa.table("invitations", *map(sa.column, ("plant_id", "email", "email_key")))
     rows = connection.execute(sa.select(invitations)).all()
     kept: set[tuple[str, str]] = set()

@@ -1,4 +1,4 @@
-"""Passkeys of users."""
+"""Adds the passkeys of users."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""The last time that a gateway stored while its clock was right."""
+"""Adds the last time that a gateway stored while its clock was right."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Drivers that an estate file names, and logbook entries of simulated devices."""
+"""Adds to each module whether an estate file names its driver, and to each logbook entry whether its device is simulated."""
 
 import sqlalchemy as sa
 from alembic import op

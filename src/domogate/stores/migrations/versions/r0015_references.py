@@ -1,4 +1,4 @@
-"""Pending deliveries refer to the change feed. The index finds the references to changes that are pruned."""
+"""Lets pending deliveries refer to the change feed. An index finds the deliveries that refer to pruned changes."""
 
 import sqlalchemy as sa
 from alembic import op

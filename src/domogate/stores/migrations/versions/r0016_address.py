@@ -1,4 +1,4 @@
-"""The URL of the gateway that started last."""
+"""Adds the URL of the gateway that started last."""
 
 from alembic import op
 

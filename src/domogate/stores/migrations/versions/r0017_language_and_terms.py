@@ -1,4 +1,4 @@
-"""The language of users, and the terms that they accepted."""
+"""Adds the language of users, and the terms that they accepted."""
 
 from alembic import op
 

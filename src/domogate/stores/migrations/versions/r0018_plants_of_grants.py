@@ -1,4 +1,4 @@
-"""The plants of a grant."""
+"""Adds the plants of a grant."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""The history of imports of estate files."""
+"""Adds the history of imports of estate files."""
 
 import sqlalchemy as sa
 from alembic import op

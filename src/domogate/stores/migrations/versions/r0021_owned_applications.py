@@ -1,4 +1,4 @@
-"""The clients and subscriptions that people registered for themselves."""
+"""Adds the clients and subscriptions that people registered for themselves."""
 
 import sqlalchemy as sa
 from alembic import op

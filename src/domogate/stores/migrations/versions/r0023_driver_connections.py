@@ -1,4 +1,4 @@
-"""Connections of drivers that operators set in the console."""
+"""Adds the connections of drivers that operators set in the console."""
 
 from alembic import op
 

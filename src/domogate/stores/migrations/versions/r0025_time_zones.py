@@ -1,4 +1,4 @@
-"""The time zone of a plant."""
+"""Adds the time zone of a plant."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""The name of the cluster of a member."""
+"""Adds the name of the cluster of a member."""
 
 from alembic import op
 

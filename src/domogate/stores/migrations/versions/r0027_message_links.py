@@ -1,4 +1,4 @@
-"""Whether a member of a cluster can get messages of the other members."""
+"""Adds to each member of a cluster whether it can get messages of the other members."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Links with which a person joins a plant."""
+"""Adds the links with which a person joins a plant."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""An index of the modules whose driver no estate file names."""
+"""Adds an index of the modules whose driver no estate file names."""
 
 import sqlalchemy as sa
 from alembic import op
