@@ -116,7 +116,9 @@ async def rotate_client_secret(services: ManagementServices, call: OperatorCall)
 
 
 @OPERATIONS.add(
-    "GET", "/clients/{clientId}/grants", "The grants that people gave to the application, sorted by id; revoke them by user"
+    "GET",
+    "/clients/{clientId}/grants",
+    "The grants that people gave to the application, sorted by id; revokeGrant revokes a grant",
 )
 async def list_grants_of_client(services: ManagementServices, call: OperatorCall, query: Page) -> Listing[ClientGrantOut]:
     client = await services.people.clients.get(call.path["clientId"])

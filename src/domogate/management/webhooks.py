@@ -77,7 +77,9 @@ async def remove_webhook(services: ManagementServices, call: OperatorCall) -> No
 
 
 @OPERATIONS.add(
-    "GET", "/webhooks/{webhookId}/deliveries", "The last attempts to deliver, of the gateway that answers; the newest is first"
+    "GET",
+    "/webhooks/{webhookId}/deliveries",
+    "The last attempts to deliver events, only those of the gateway that answers; the newest is first",
 )
 async def list_deliveries(services: ManagementServices, call: OperatorCall) -> OwnListing[DeliveryOut]:
     found = await services.webhooks.list_attempts(call.id_of("webhookId"))

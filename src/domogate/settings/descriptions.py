@@ -255,19 +255,19 @@ PANELS: dict[str, dict[str, Setting]] = {
     "Events": {
         "streams_most": Setting(
             "NUMBER",
-            "How many event streams may be open at the same time. A request for one more gets 503.",
+            "How many event streams may be open at the same time. A request for one more stream gets 503.",
             between(0, 1_000_000),
         ),
         "streams_most_per_user": Setting(
             "NUMBER",
-            "How many event streams one user may have open, in all applications together. A request for one more gets 429. "
-            "The limit is never more than half of streams_most.",
+            "How many event streams one user may have open, in all applications together. A request for one more stream gets "
+            "429. The limit is never more than half of streams_most.",
             between(1, 1_000_000),
         ),
         "streams_most_per_key": Setting(
             "NUMBER",
             "How many event streams may be open with one subscription key, for all users together. A request for one more "
-            "gets 429. The limit is never more than half of streams_most.",
+            "stream gets 429. The limit is never more than half of streams_most.",
             between(1, 1_000_000),
         ),
         "webhook_networks": Setting(
@@ -310,9 +310,13 @@ PANELS: dict[str, dict[str, Setting]] = {
     },
     "Logs": {
         "log_level": Setting(
-            "LEVEL", "debug, info, warning, error or critical.", one_of("debug", "info", "warning", "error", "critical")
+            "LEVEL",
+            "Lowest level of the lines in the log: debug, info, warning, error or critical.",
+            one_of("debug", "info", "warning", "error", "critical"),
         ),
-        "log_format": Setting("FORMAT", "text or json. Logs are written to standard error.", one_of("text", "json")),
+        "log_format": Setting(
+            "FORMAT", "Format of the log: text or json. The log is written to standard error.", one_of("text", "json")
+        ),
         "access_log": Setting(
             "true|false",
             "Log one line for each request (method, path, status, duration, client), without query strings, tokens and keys. "
