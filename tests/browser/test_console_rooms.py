@@ -89,7 +89,13 @@ async def test_the_tree_shows_states_and_reasons_and_is_searched(chromium: Brows
         ]
         items[7] |= {
             "reachable": False,
-            "absence": {"why": "silent", "since": "2026-11-16T08:00:00Z", "evidence": "no report for 90 s"},
+            "absence": {
+                "why": "silent",
+                "since": "2026-11-16T08:00:00Z",
+                "evidence": "no report for 90 s",
+                "code": "",
+                "values": {},
+            },
         }
         items[8] |= {"kind": "plug", "state": {"of": "plug", "on": False}}
         await route.fulfill(json={"items": items, "next": None})

@@ -45,6 +45,11 @@ async def test_settings_and_log_lines_are_shown(chromium: Browser, workshop: Gat
         row = walk.page.get_by_role("row").filter(has_text="device_deadline")
         await expect(row).to_contain_text("DOMOGATE_DEVICE_DEADLINE")
         await expect(row).to_contain_text("Default:")
+        await expect(row).to_contain_text("How long a device may take to answer.")
+        await walk.page.locator(".menu summary").click()
+        await walk.page.locator(".language select").select_option("de")
+        await expect(row).to_contain_text("So lange darf ein Gerät für seine Antwort brauchen.")
+        await walk.page.locator(".language select").select_option("en")
         line = {"at": "2026-11-15T08:00:00Z", "level": "warning", "text": "the broker is slow"}
         asked: list[str] = []
 

@@ -10,9 +10,12 @@ import pytest
 
 from domogate.auth.pages.language import LANGUAGES
 from domogate.domain.commands import Command
+from domogate.domain.reachability import Evidence
 from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
+from domogate.domain.webhooks import EndReason
 from domogate.services.audit import AuditAction
 from domogate.services.refusals import Reason
+from domogate.settings.declared import DECLARED
 
 SOURCE = Path(__file__).parents[2] / "web" / "src"
 FOLDERS = sorted(file.parent for file in SOURCE.rglob("en.toml"))
@@ -67,6 +70,8 @@ def test_no_key_is_in_two_files() -> None:
         ("action", AuditAction),
         ("do", [str(one.__struct_config__.tag) for one in get_args(Command)]),
         ("word", [*Battery, *ThermostatMode, *ThermostatFunction]),
+        ("webhookend", [reason.name.lower() for reason in EndReason]),
+        ("evidence", [evidence.name.lower() for evidence in Evidence]),
     ],
 )
 def test_every_value_that_the_console_shows_has_words(group: str, values: Iterable[str]) -> None:
@@ -81,3 +86,18 @@ def test_every_reason_of_a_refusal_has_a_text() -> None:
     texts = read(SOURCE / "texts", "en")
     prefix = "error.reason."
     assert {key.removeprefix(prefix) for key in texts if key.startswith(prefix)} == {str(reason) for reason in Reason}
+
+
+def test_a_text_of_evidence_has_the_values_of_the_evidence() -> None:
+    texts = read(SOURCE / "console" / "texts", "en")
+    for evidence in Evidence:
+        text = texts[f"console.evidence.{evidence.name.lower()}"]
+        assert sorted(_PLACEHOLDER.findall(text)) == sorted(_PLACEHOLDER.findall(evidence)), evidence.name
+
+
+@pytest.mark.parametrize("code", sorted({*LANGUAGES} - {"en"}))
+def test_every_setting_is_described_in_every_language(code: str) -> None:
+    """The API describes the settings in English."""
+    texts = read(SOURCE / "console" / "setting_texts", code)
+    assert list(texts) == [f"console.setting.{name}" for name in DECLARED]
+    assert all(text.strip().endswith((".", "]")) for text in texts.values())

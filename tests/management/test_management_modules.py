@@ -7,7 +7,7 @@ import pytest
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.plants import Module
-from domogate.domain.reachability import Absence, AbsenceReason
+from domogate.domain.reachability import Absence, AbsenceReason, Evidence
 from domogate.domain.states import PlugState, Report, State
 from support.clocks import NOW
 from support.full_plant import FULL_PLANT, STATES, house_module_path
@@ -46,8 +46,22 @@ class TestModules:
         await api.env.store.record((report,))
         shown = await api.ok("GET", house_module_path(PLUG))
         assert shown["reachable"] is False
-        assert shown["absence"] == {"why": "said so", "since": "2027-01-15T07:59:30Z", "evidence": absence.evidence}
+        assert shown["absence"] == {
+            "why": "said so",
+            "since": "2027-01-15T07:59:30Z",
+            "evidence": absence.evidence,
+            "code": "",
+            "values": {},
+        }
         assert shown["reportedAt"] == "2027-01-15T08:00:00Z"
+
+    async def test_a_sentence_of_the_gateway_has_a_code_and_its_values(self, api: ManagementApi) -> None:
+        absence = Absence.of(AbsenceReason.SILENT, NOW - 30, Evidence.TOPIC_SILENT, topic="home/{plug}", seconds="30")
+        report = Report(HOUSE.id, PLUG.id, NOW, PlugState(on=False), reachable=False, absence=absence)
+        await api.env.store.record((report,))
+        shown = (await api.ok("GET", house_module_path(PLUG)))["absence"]
+        assert shown["evidence"] == "no message on home/{plug} for 30 seconds"
+        assert (shown["code"], shown["values"]) == ("topic_silent", {"topic": "home/{plug}", "seconds": "30"})
 
     @pytest.mark.parametrize(
         ("query", "wanted"),

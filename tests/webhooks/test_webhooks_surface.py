@@ -253,6 +253,7 @@ class TestManaging:
         shown = (await app.call("GET", at, who="guest")).json()
         assert shown["endedAt"] is not None
         assert "no rights on the plant" in shown["endedWhy"]
+        assert shown["endedReason"] == "rights_withdrawn"
         expect_problem(await app.call("POST", f"{at}/secret", who="guest"), 409)
         expect_problem(await app.call("POST", f"{at}/test", who="guest"), 409)
         expect_problem(await app.call("POST", f"{at}/dead-letters/replay", who="guest", body={}), 409)

@@ -1,6 +1,7 @@
 """The reason why a module is offline, and the evidence for it, for operators."""
 
 from enum import StrEnum
+from typing import Self
 
 import msgspec
 
@@ -26,9 +27,32 @@ class AbsenceReason(StrEnum):
     """The simulator simulates an offline module."""
 
 
-class Absence(msgspec.Struct, frozen=True, gc=False):
+class Evidence(StrEnum):
+    """A sentence of evidence, with its values in braces. The lower-case name is the code in the management API."""
+
+    NO_BROKER = "no MQTT broker is set; set it in the console, on the page Drivers"
+    BROKER_MISSING = "the option broker is missing; there are {brokers}"
+    BROKER_UNKNOWN = "there is no MQTT broker '{broker}'; there are {brokers}"
+    TOPIC_REFUSED = "the broker does not let the gateway subscribe to {topic}: {answer}"
+    TOPIC_NEVER_HEARD = "no message on {topic} since the gateway subscribed to it"
+    TOPIC_SILENT = "no message on {topic} for {seconds} seconds"
+    NO_DRIVER = "no driver '{driver}' is configured"
+    DRIVER_STARTING = "the driver '{driver}' is starting"
+    DRIVER_STOPPED = "the driver '{driver}' is stopped"
+    MODULE_FAULT = "injected for this module"
+    PLANT_FAULT = "injected for the whole plant"
+
+
+class Absence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The time since which a module is offline, the reason, and the evidence (a topic, an address, the text of a refusal)."""
 
     why: AbsenceReason
     since: float
     evidence: str = ""
+    code: str = ""
+    """The code of the evidence, so that a page can show it in the person's language. Empty for a text of another program."""
+    values: dict[str, str] = {}
+
+    @classmethod
+    def of(cls, why: AbsenceReason, since: float, evidence: Evidence, **values: str) -> Self:
+        return cls(why, since, evidence.format(**values), evidence.name.lower(), values)

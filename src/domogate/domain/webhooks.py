@@ -17,6 +17,21 @@ class WebhookFormat(StrEnum):
     """The format of the thermostat family's subscriptions. It can express only states of thermostats."""
 
 
+class EndReason(StrEnum):
+    """The reason why a webhook ended, as it is stored and shown in English. The lower-case name is the code in the APIs."""
+
+    USER_GONE = "The user does not exist any more."
+    APPLICATION_GONE = "The application is not registered any more."
+    APPLICATION_REVOKED = "The user does not let the application in any more."
+    PLANT_REMOVED = "The plant was removed."
+    RIGHTS_WITHDRAWN = "The user has no rights on the plant any more."
+    RECEIVER_GONE = "The receiver answered 410: it wants no more deliveries."
+    LOGGED_OUT = "The user logged out everywhere."
+    NEW_PASSWORD = "The user chose a new password."
+    BY_USER = "The user ended it."
+    ON_ACCOUNT_PAGE = "The user ended it on the account page."
+
+
 class TooManyWebhooks(Exception):
     """The application has reached the limit of webhooks for this user and plant. The new webhook is not stored."""
 
@@ -50,7 +65,12 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """The problem of the last attempt, for the operator of the receiver."""
     ended_at: float | None = None
     ended_why: str = ""
-    """The reason why the webhook ended, for example: the rights ended, the user ended it, or the receiver answered 410."""
+    """A sentence: an `EndReason`, or a sentence of another version of the gateway."""
+
+    @property
+    def ended_reason(self) -> str:
+        """The code of the sentence `ended_why`; empty if the webhook has not ended, or the sentence is not known."""
+        return next((reason.name.lower() for reason in EndReason if reason == self.ended_why), "")
 
 
 class PendingDelivery(msgspec.Struct, frozen=True):

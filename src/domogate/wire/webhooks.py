@@ -33,6 +33,8 @@ class WebhookOut(OutputModel, frozen=True):
     problem: str
     ended_at: datetime | None
     ended_why: str
+    ended_reason: str
+    """A code for `endedWhy` that does not change; empty if there is no code for the reason."""
 
 
 class CreatedWebhookOut(WebhookOut, frozen=True):

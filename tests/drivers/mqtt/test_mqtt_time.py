@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import Report
 from domogate.drivers import backoff
 from domogate.drivers.mqtt import MqttBroker, broker_connection, calls
@@ -92,7 +93,11 @@ async def test_reports_that_were_taken_late_delay_the_next_ones_only_for_a_while
 
     queue = ReportQueue(PLANT, take, ManualClock(NOON), 1.0)
     for number in range(BATCH + 1):
-        queue.add(MisconfiguredModule(PLANT, zigbee_lamp("z", f"lamp_{number}"), "a mistake", 0.0))
+        queue.add(
+            MisconfiguredModule(
+                PLANT, zigbee_lamp("z", f"lamp_{number}"), Absence(AbsenceReason.MISCONFIGURED, 0.0, "a mistake")
+            )
+        )
     while len(taken) < 2:
         await asyncio.sleep(1)
     assert 1 <= taken[1] - taken[0] <= LONGEST_SHARE

@@ -31,9 +31,12 @@ class TestRights:
         else:
             await setup.store.delete_user(GUEST.id)
 
-    @pytest.mark.parametrize("how", ["right", "grant", "plant", "user"])
+    @pytest.mark.parametrize(
+        ("how", "reason"),
+        [("right", "rights_withdrawn"), ("grant", "application_revoked"), ("plant", "plant_removed"), ("user", None)],
+    )
     async def test_a_right_that_is_withdrawn_ends_it_and_nothing_that_waited_is_told(
-        self, setup: DeliverySetup, sender: RecordingSender, how: str
+        self, setup: DeliverySetup, sender: RecordingSender, how: str, reason: str | None
     ) -> None:
         sender.answer = AWAY
         who = await setup.grant_access(GUEST)
@@ -47,7 +50,12 @@ class TestRights:
         await setup.pass_time(7200)
         assert sender.got == []
         found = await setup.store.find_webhook(webhook.id)
-        assert found is None if how == "user" else found is not None and found.ended_at is not None
+        if reason is None:
+            assert found is None
+        else:
+            assert found is not None
+            assert found.ended_at is not None
+            assert found.ended_reason == reason
         assert setup.dispatcher.webhooks == 0
 
     async def test_a_guest_gets_events_within_the_limits_and_until_their_end(

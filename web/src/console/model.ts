@@ -125,6 +125,14 @@ export type Kind = (typeof KINDS)[number];
 
 export const ABSENCES = ["never seen", "silent", "said so", "connection lost", "refused", "misconfigured", "injected", "simulated"] as const;
 
+export interface Absence {
+  readonly why: string;
+  readonly since: string;
+  readonly evidence: string;
+  readonly code: string;
+  readonly values: Readonly<Record<string, string>>;
+}
+
 export interface Module {
   readonly id: string;
   readonly name: string;
@@ -136,7 +144,7 @@ export interface Module {
   readonly ambient: string | null;
   readonly state: Readonly<Record<string, unknown>> | null;
   readonly reachable: boolean;
-  readonly absence: { readonly why: string; readonly since: string; readonly evidence: string } | null;
+  readonly absence: Absence | null;
   readonly reportedAt: string | null;
 }
 
@@ -230,6 +238,7 @@ export interface Webhook {
   readonly problem: string;
   readonly endedAt: string | null;
   readonly endedWhy: string;
+  readonly endedReason: string;
 }
 
 /** An attempt to deliver. `status` is null if the receiver did not answer. */

@@ -21,7 +21,7 @@ import { OrderTable, useOrders } from "./orders";
 import { Reach } from "./modules";
 import { stateFacts, valueName } from "./state";
 import { UndoNotice, useUndo } from "./undo";
-import { valueWords } from "./values";
+import { evidenceWords, valueWords } from "./values";
 
 const REFRESH = 5;
 /** With fewer values a curve says nothing. */
@@ -53,7 +53,7 @@ export function ModulePage({ plant, id }: { plant: string; id: string }) {
             <Notice kind="warn" title={`${valueWords("absence", module.absence.why)} ${t("console.modules.since", { time: when(module.absence.since), ago: formatAgo(new Date(module.absence.since)) })}`}>
               {module.absence.evidence && (
                 <p>
-                  {t("console.modules.evidence")} <code>{module.absence.evidence}</code>
+                  {t("console.modules.evidence")} <code>{evidenceWords(module.absence)}</code>
                 </p>
               )}
             </Notice>

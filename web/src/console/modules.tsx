@@ -8,7 +8,7 @@ import type { Filter } from "../kit/filters";
 import { Table, type Column } from "../kit/table";
 import { ABSENCES, KINDS, type Module } from "./model";
 import { stateText } from "./state";
-import { Tag, valueWords } from "./values";
+import { Tag, evidenceWords, valueWords } from "./values";
 
 interface ModuleInPlant extends Module {
   readonly plantId: string;
@@ -91,14 +91,14 @@ export function Modules() {
 }
 
 function reachText({ reachable, absence }: Module): string {
-  return reachable ? valueWords("reach", "online") : [valueWords("reach", "offline"), absence && valueWords("absence", absence.why), absence?.evidence].join(" ");
+  return reachable ? valueWords("reach", "online") : [valueWords("reach", "offline"), absence && valueWords("absence", absence.why), absence && evidenceWords(absence)].join(" ");
 }
 
 export function Reach({ module: { reachable, absence } }: { module: Module }) {
   return (
     <span class="tags">
       <Tag group="reach" value={reachable ? "online" : "offline"} kind={reachable ? "" : "alarm"} />
-      {absence && `${valueWords("absence", absence.why)} ${absence.evidence}`}
+      {absence && `${valueWords("absence", absence.why)} ${evidenceWords(absence)}`}
     </span>
   );
 }

@@ -1,41 +1,61 @@
 /** The settings in force, and where each came from. Secrets are not shown. */
 
-import { language, t } from "../app/i18n";
+import { loadTexts, t, type TextLoaders } from "../app/i18n";
 import { useList } from "../kit/load";
 import { Head } from "../kit/parts";
 import { Table } from "../kit/table";
+import { Show, useLoad } from "../parts/loaded";
 import type { Setting } from "./model";
 import { Tag, valueWords } from "./values";
+
+/** What each setting does. In English, the API says it. */
+const SETTING_TEXTS: TextLoaders = {
+  en: async () => ({ default: {} }),
+  de: () => import("./setting_texts/de.toml"),
+  fr: () => import("./setting_texts/fr.toml"),
+  it: () => import("./setting_texts/it.toml"),
+};
 
 const SOURCES = ["default", "file", "environment", "command line", "gateway"] as const;
 
 export function SettingsPage() {
-  const list = useList<Setting>("/settings", { limit: undefined });
+  const texts = useLoad("setting texts", () => loadTexts(SETTING_TEXTS).then(() => true));
   return (
     <>
-      <Head title={t("console.settings.title")} about={language.value === "en" ? t("console.settings.about") : `${t("console.settings.about")} ${t("console.settings.english")}`} />
-      <Table
-        label={t("console.settings.title")}
-        list={list}
-        id={({ name }) => name}
-        search
-        filters={[{ name: "source", label: t("console.settings.source"), options: SOURCES.map((one) => [one, valueWords("source", one)] as const), holds: ({ source }, chosen) => source === chosen }]}
-        columns={[
-          { title: t("console.name"), value: ({ name, help }) => `${name} ${help}`, cell: ({ name, help }) => <Named name={name} help={help} /> },
-          { title: t("console.settings.value"), value: (setting) => (setting.secret ? secretWords(setting) : setting.value), cell: (setting) => <Value of={setting} /> },
-          { title: t("console.settings.source"), value: ({ source, place }) => `${valueWords("source", source)} ${place}`, cell: ({ source, place }) => <Source source={source} place={place} /> },
-        ]}
-        empty={t("common.nothing_found")}
-      />
+      <Head title={t("console.settings.title")} about={t("console.settings.about")} />
+      <Show of={texts}>{() => <Settings />}</Show>
     </>
   );
 }
 
-function Named({ name, help }: { name: string; help: string }) {
+function helpWords({ name, help }: Setting): string {
+  return valueWords("setting", name, help);
+}
+
+function Settings() {
+  const list = useList<Setting>("/settings", { limit: undefined });
+  return (
+    <Table
+      label={t("console.settings.title")}
+      list={list}
+      id={({ name }) => name}
+      search
+      filters={[{ name: "source", label: t("console.settings.source"), options: SOURCES.map((one) => [one, valueWords("source", one)] as const), holds: ({ source }, chosen) => source === chosen }]}
+      columns={[
+        { title: t("console.name"), value: (setting) => `${setting.name} ${helpWords(setting)}`, cell: (setting) => <Named setting={setting} /> },
+        { title: t("console.settings.value"), value: (setting) => (setting.secret ? secretWords(setting) : setting.value), cell: (setting) => <Value of={setting} /> },
+        { title: t("console.settings.source"), value: ({ source, place }) => `${valueWords("source", source)} ${place}`, cell: ({ source, place }) => <Source source={source} place={place} /> },
+      ]}
+      empty={t("common.nothing_found")}
+    />
+  );
+}
+
+function Named({ setting }: { setting: Setting }) {
   return (
     <>
-      <code>{name}</code>
-      <span class="soft detail">{help}</span>
+      <code>{setting.name}</code>
+      <span class="soft detail">{helpWords(setting)}</span>
     </>
   );
 }

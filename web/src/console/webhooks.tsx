@@ -86,7 +86,7 @@ export function WebhookPage({ id }: { id: string }) {
               [t("console.created"), when(webhook.createdAt)],
               [t("console.webhooks.failing"), webhook.failingSince && `${when(webhook.failingSince)} (${count("console.webhooks.attempts", webhook.failures)})`],
               [t("console.webhooks.next"), when(webhook.nextAttemptAt)],
-              [t("console.webhooks.ended"), webhook.endedAt && `${when(webhook.endedAt)} ${webhook.endedWhy}`],
+              [t("console.webhooks.ended"), webhook.endedAt && `${when(webhook.endedAt)} ${valueWords("webhookend", webhook.endedReason, webhook.endedWhy)}`],
             ]}
           />
           <Deliveries id={id} ended={webhook.endedAt !== null} />

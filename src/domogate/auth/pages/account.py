@@ -19,6 +19,7 @@ from domogate.common.user_agents import Agent, describe_agent
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.people import Grant, User
 from domogate.domain.plants import Plant
+from domogate.domain.webhooks import EndReason
 from domogate.services.audit import AuditAction, AuditResult
 from domogate.services.authorization.scopes import is_about_plants
 from domogate.services.people import LoggedIn
@@ -130,7 +131,7 @@ class AccountPages(LoggedInPages):
     async def end_session(self, visit: Visit) -> Response:
         if visit.form.get("others"):
             await self._context.sessions.end_others(visit.person, visit.address)
-            await self._context.end_webhooks(visit.request, visit.user.id, visit.form, "The user logged out everywhere.")
+            await self._context.end_webhooks(visit.request, visit.user.id, visit.form, EndReason.LOGGED_OUT)
         else:
             session_id = DASHED_UUID.parse_id(visit.form.get("session_id"))
             if session_id is not None:
@@ -140,8 +141,8 @@ class AccountPages(LoggedInPages):
     async def end_webhook(self, visit: Visit) -> Response:
         webhook_id = DASHED_UUID.parse_id(visit.form.get("webhook_id"))
         if webhook_id is not None:
-            reason = "The user ended it on the account page."
-            await self._context.webhooks.end(visit.user.id, reason, webhook_id=webhook_id, address=visit.address)
+            user_id, reason = visit.user.id, EndReason.ON_ACCOUNT_PAGE
+            await self._context.webhooks.end(user_id, reason, webhook_id=webhook_id, address=visit.address)
         return done("webhook")
 
     async def ask_to_leave(self, visit: Visit, _refused: FormRefused | None) -> Response:

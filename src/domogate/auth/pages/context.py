@@ -26,6 +26,7 @@ from domogate.domain.ids import Id
 from domogate.domain.languages import DEFAULT_LANGUAGE
 from domogate.domain.people import Client, User
 from domogate.domain.terms import Terms
+from domogate.domain.webhooks import EndReason
 from domogate.ports import ClientStore, Clock, GrantStore, PasskeyStore, PeopleStore, PlantStore, SessionStore
 from domogate.services.people import (
     LoggedIn,
@@ -74,7 +75,7 @@ class PageContext(msgspec.Struct, frozen=True):
     operator_name: str | None = None
     default_language: str = DEFAULT_LANGUAGE
 
-    async def end_webhooks(self, request: Request, user_id: Id, form: Form, reason: str) -> None:
+    async def end_webhooks(self, request: Request, user_id: Id, form: Form, reason: EndReason) -> None:
         """Ends the person's webhooks after a new password or a logout everywhere, unless the person chose to keep them
         (Decision 0055).
         """

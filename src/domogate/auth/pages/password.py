@@ -8,6 +8,7 @@ from domogate.auth.pages.logged_in import FormRefused, LoggedInPages, PasswordAg
 from domogate.auth.pages.new_passwords import find_flaw
 from domogate.auth.redirects import see_other
 from domogate.domain.passwords import PASSWORD_LENGTH
+from domogate.domain.webhooks import EndReason
 from domogate.services.refusals import Conflict, Refused
 
 PASSWORD_PATH = f"{ACCOUNT_PATH}/password"
@@ -42,5 +43,5 @@ class PasswordPages(LoggedInPages):
             return see_other(self._context.login_url(ACCOUNT_PATH))
         except Refused:
             raise FormRefused(400, {"password": "password.refused"}) from None
-        await self._context.end_webhooks(visit.request, user.id, form, "The user chose a new password.")
+        await self._context.end_webhooks(visit.request, user.id, form, EndReason.NEW_PASSWORD)
         return done("password")

@@ -15,6 +15,7 @@ from domogate.auth.routing import route_by_method
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.passwords import PASSWORD_LENGTH
 from domogate.domain.people import User
+from domogate.domain.webhooks import EndReason
 from domogate.services.people import DeadLink
 from domogate.services.refusals import NotFound, Refused
 
@@ -99,7 +100,7 @@ class PasswordLinkPages(SetPasswordPages):
             return self._dead_page(request, DeadLink.USED)
         except Refused:
             return await self._page(request, token, link, user, 400, {"password": "password.refused"})
-        await self._context.end_webhooks(request, user.id, form, "The user chose a new password.")
+        await self._context.end_webhooks(request, user.id, form, EndReason.NEW_PASSWORD)
         return await self._context.log_in_after_link(request, changed, password)
 
     async def _page(

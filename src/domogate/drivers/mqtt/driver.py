@@ -8,6 +8,7 @@ from domogate.common.log import get_logger
 from domogate.domain.commands import Order
 from domogate.domain.faults import DeviceOffline
 from domogate.domain.ids import Id
+from domogate.domain.reachability import Absence, AbsenceReason, Evidence
 from domogate.domain.states import Report
 from domogate.drivers.mqtt import calls
 from domogate.drivers.mqtt.broker import MqttBroker
@@ -132,27 +133,29 @@ class Mqtt:
         await self._reports.remove(plant_id)
 
     def _make_entry(self, plant_id: Id, attached: AttachedModule) -> _Entry:
-        session, problem = self._find_session(attached)
-        if session is None:
-            return _Entry(attached, MisconfiguredModule(plant_id, attached, problem, self._clock.now()), None)
+        session = self._find_session(attached)
+        if isinstance(session, Absence):
+            return _Entry(attached, MisconfiguredModule(plant_id, attached, session), None)
         options = read_options(attached.module.options)
         codec = options.codec_for(attached.module.kind)
         module = DrivenModule(plant_id, attached, codec, options.silent_after, gives_pictures=options.gives_pictures)
         session.add(module)
         return _Entry(attached, module, session)
 
-    def _find_session(self, attached: AttachedModule) -> tuple[BrokerSession | None, str]:
-        """Return the session, or None and the problem."""
+    def _find_session(self, attached: AttachedModule) -> BrokerSession | Absence:
+        """Return the session of the module, or the reason why it has none."""
+        reason, now = AbsenceReason.MISCONFIGURED, self._clock.now()
         for path, words in find_option_problems(attached.module.kind, attached.module.options):
             where = ".".join(map(str, path))
-            return None, f"option {where}: {words}" if where else words
+            return Absence(reason, now, f"option {where}: {words}" if where else words)
         wanted = attached.module.options.get("broker")
         if not self.sessions:
-            return None, "no MQTT broker is set; set it in the console, on the page Drivers"
+            return Absence.of(reason, now, Evidence.NO_BROKER)
+        names = ", ".join(self.sessions)
         if wanted is None and len(self.sessions) > 1:
-            return None, f"the option broker is missing; there are {', '.join(self.sessions)}"
+            return Absence.of(reason, now, Evidence.BROKER_MISSING, brokers=names)
         session = next(iter(self.sessions.values())) if wanted is None else self.sessions.get(wanted)
-        return session, f"there is no MQTT broker {wanted!r}; there are {', '.join(self.sessions)}"
+        return session or Absence.of(reason, now, Evidence.BROKER_UNKNOWN, broker=str(wanted), brokers=names)
 
     # orders and reads
 

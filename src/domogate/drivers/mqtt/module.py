@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from domogate.domain.faults import DeviceRefused, Fault
 from domogate.domain.ids import Id
-from domogate.domain.reachability import Absence, AbsenceReason
+from domogate.domain.reachability import Absence, AbsenceReason, Evidence
 from domogate.domain.states import (
     CameraState,
     EmergencyState,
@@ -130,25 +130,22 @@ class DrivenModule:
         self.subscribed_since = now
 
     def refuse_topic(self, topic: str, words: str, now: float) -> None:
-        self._refusal_absence = Absence(
-            AbsenceReason.REFUSED, now, f"the broker does not let the gateway subscribe to {topic}: {words}"
-        )
+        self._refusal_absence = Absence.of(AbsenceReason.REFUSED, now, Evidence.TOPIC_REFUSED, topic=topic, answer=words)
 
     def check_silence(self, now: float, never_after: float) -> None:
         """Note an absence if the module never sent a message, or has been silent for too long."""
         if self._silence_absence is not None or self.subscribed_since is None:
             return
         if not self._known and now - self.subscribed_since >= never_after:
-            self._silence_absence = Absence(
-                AbsenceReason.NEVER_SEEN,
-                self.subscribed_since,
-                f"no message on {self._state_topic} since the gateway subscribed to it",
+            self._silence_absence = Absence.of(
+                AbsenceReason.NEVER_SEEN, self.subscribed_since, Evidence.TOPIC_NEVER_HEARD, topic=self._state_topic
             )
         elif self.silent_after is not None:
             last = max(self.received_at or 0.0, self.subscribed_since)
             if now - last >= self.silent_after:
-                self._silence_absence = Absence(
-                    AbsenceReason.SILENT, last, f"no message on {self._state_topic} for {self.silent_after:g} seconds"
+                seconds = f"{self.silent_after:g}"
+                self._silence_absence = Absence.of(
+                    AbsenceReason.SILENT, last, Evidence.TOPIC_SILENT, topic=self._state_topic, seconds=seconds
                 )
 
     @property
@@ -285,10 +282,10 @@ class DrivenModule:
 class MisconfiguredModule:
     """A module that cannot be driven, because its options are wrong."""
 
-    def __init__(self, plant_id: Id, attached: AttachedModule, problem: str, now: float) -> None:
+    def __init__(self, plant_id: Id, attached: AttachedModule, absence: Absence) -> None:
         self.plant_id = plant_id
         self.id = attached.module.id
-        self.absence = Absence(AbsenceReason.MISCONFIGURED, now, problem)
+        self.absence = absence
         self.has_changes = True
         self.is_urgent = True
 

@@ -14,7 +14,7 @@ import msgspec
 
 from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
-from domogate.domain.reachability import Absence, AbsenceReason
+from domogate.domain.reachability import Absence, AbsenceReason, Evidence
 from domogate.ports import Clock, ConnectionHealth, Driver, HasConnections, ReportSink
 from domogate.services.driving.calls import bounded
 
@@ -129,9 +129,11 @@ class Supervisor:
         """Return the absence of the modules of this driver. The absence says why the driver is not running."""
         supervised = self._drivers.get(name)
         if supervised is None:
-            return Absence(AbsenceReason.MISCONFIGURED, self._clock.now(), f"no driver '{name}' is configured")
+            return Absence.of(AbsenceReason.MISCONFIGURED, self._clock.now(), Evidence.NO_DRIVER, driver=name)
         if supervised.error is None:
-            return Absence(AbsenceReason.CONNECTION_LOST, supervised.since, f"the driver '{name}' is {supervised.condition}")
+            starting = supervised.condition is DriverCondition.STARTING
+            evidence = Evidence.DRIVER_STARTING if starting else Evidence.DRIVER_STOPPED
+            return Absence.of(AbsenceReason.CONNECTION_LOST, supervised.since, evidence, driver=name)
         return absence_after(supervised.error, supervised.since)
 
     def list_health(self) -> list[DriverHealth]:

@@ -7,7 +7,7 @@ import msgspec
 
 from domogate.domain.ids import Id
 from domogate.domain.people import PAGES_CLIENT, Grant, Principal
-from domogate.domain.webhooks import Webhook
+from domogate.domain.webhooks import EndReason, Webhook
 from domogate.ports import ClientStore, GrantStore
 from domogate.services.people import Actor, People
 from domogate.services.refusals import Forbidden, NotFound
@@ -83,7 +83,7 @@ class Applications:
         """
         if webhook_id not in {webhook.id for webhook in await self._list_webhooks(principal)}:
             raise NotFound("The person has no active webhook with this id.")
-        await self._webhooks.end(principal.user_id, "The user ended it.", webhook_id=webhook_id, address=address)
+        await self._webhooks.end(principal.user_id, EndReason.BY_USER, webhook_id=webhook_id, address=address)
 
     async def _list_webhooks(self, principal: Principal) -> list[Webhook]:
         active = await self._webhooks.list_active_of(principal.user_id)

@@ -10,7 +10,7 @@ import msgspec
 from domogate.domain.devices import EMERGENCY_KINDS, DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
-from domogate.domain.reachability import Absence, AbsenceReason
+from domogate.domain.reachability import Absence, AbsenceReason, Evidence
 from domogate.domain.safety import Failure, FailureType
 from domogate.domain.states import Battery, EmergencyState, RemoteState, Report, State
 from domogate.ports import StoredPlant
@@ -86,8 +86,10 @@ class FaultOverlay:
         injection = self.find(module_id, InjectedFault.OFFLINE, now)
         if injection is None:
             return None
-        evidence = "injected for this module" if injection.module_id else "injected for the whole plant"
-        return Report(plant_id, module_id, now, reachable=False, absence=Absence(AbsenceReason.INJECTED, now, evidence))
+        absence = Absence.of(
+            AbsenceReason.INJECTED, now, Evidence.MODULE_FAULT if injection.module_id else Evidence.PLANT_FAULT
+        )
+        return Report(plant_id, module_id, now, reachable=False, absence=absence)
 
 
 _FAULTS_OF_DEVICES = (

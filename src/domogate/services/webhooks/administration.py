@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from domogate.domain.ids import Id
-from domogate.domain.webhooks import PendingDelivery, Webhook
+from domogate.domain.webhooks import EndReason, PendingDelivery, Webhook
 from domogate.ports import Audit, Clock, WebhookStore
 from domogate.services.audit import COMMAND_LINE, AuditAction, AuditResult, client_ref
 from domogate.services.refusals import Conflict, NotFound, Reason
@@ -42,7 +42,7 @@ class WebhookAdministration:
         """Return the active webhooks of one user, for all applications, oldest first."""
         return [webhook for webhook in await self._store.list_webhooks(user_id=user_id) if webhook.ended_at is None]
 
-    async def end(self, user_id: Id, reason: str, *, webhook_id: Id | None = None, address: str = "") -> int:
+    async def end(self, user_id: Id, reason: EndReason, *, webhook_id: Id | None = None, address: str = "") -> int:
         """End one webhook of this user, or all webhooks of the user if `webhook_id` is None.
 
         Return the number of ended webhooks. Applications can read the reason.
@@ -52,7 +52,7 @@ class WebhookAdministration:
             if webhook_id not in (None, webhook.id):
                 continue
             if await self._store.end_webhook(webhook.id, reason, self._clock.now()):
-                self.note(AuditAction.WEBHOOK_ENDED, webhook, user_id, address, why=reason)
+                self.note(AuditAction.WEBHOOK_ENDED, webhook, user_id, address, why=str(reason))
                 ended += 1
         return ended
 

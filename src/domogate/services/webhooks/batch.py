@@ -12,6 +12,7 @@ import msgspec
 
 from domogate.domain.events import Change, StateChanged
 from domogate.domain.ids import Id
+from domogate.domain.webhooks import EndReason
 from domogate.ports import Delivered, Undelivered
 
 AT_ONCE = 4
@@ -150,7 +151,7 @@ class DeliveryBatch:
             return DeliveryResult(delivery, Outcome.ACCEPTED)
         if status == _GONE:
             self.stop()
-            return DeliveryResult(delivery, Outcome.GONE, "The receiver answered 410: it wants no more deliveries.")
+            return DeliveryResult(delivery, Outcome.GONE, EndReason.RECEIVER_GONE)
         if status in _BUSY:
             self._failed = True
             return DeliveryResult(

@@ -6,7 +6,7 @@ import msgspec
 
 from domogate.domain.faults import NoSuchPlant, NotYourPlant, PasswordToRenew, TermsToAccept, sentence
 from domogate.domain.shards import shard_of
-from domogate.domain.webhooks import Webhook
+from domogate.domain.webhooks import EndReason, Webhook
 from domogate.ports import Clock, Fenced, Holdings
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.rights.access import Access, check_standing, get_access
@@ -69,9 +69,9 @@ class WebhookRights:
         except GrantEnded as ended:
             raise WebhookEnded(sentence(str(ended))) from None
         except NoSuchPlant:
-            raise WebhookEnded("The plant was removed.") from None
+            raise WebhookEnded(EndReason.PLANT_REMOVED) from None
         except NotYourPlant:
-            raise WebhookEnded("The user has no rights on the plant any more.") from None
+            raise WebhookEnded(EndReason.RIGHTS_WITHDRAWN) from None
         except (PasswordToRenew, TermsToAccept) as due:
             raise OnHold(sentence(due.message)) from None
         return access

@@ -9,7 +9,7 @@ import { Switch } from "../../parts/field";
 import { Show, useLoad } from "../../parts/loaded";
 import { toast } from "../../parts/toast";
 import type { Kind, Module, Order } from "../model";
-import { valueWords } from "../values";
+import { evidenceWords, valueWords } from "../values";
 
 const COMMANDS: Partial<Record<Kind, string>> = { light: "set light", plug: "switch plug", heater: "switch heater" };
 const MOST = 20;
@@ -60,7 +60,7 @@ export function TryIt({ home, onMore, onDone }: TryItProps) {
 
 function Tried({ module, onTurn }: { module: Module; onTurn: (on: boolean) => Promise<void> }) {
   const { name, kind, ambient, state, reachable, absence } = module;
-  const problem = reachable ? "" : absence?.evidence || valueWords("absence", absence?.why ?? "never seen");
+  const problem = reachable ? "" : (absence && evidenceWords(absence)) || valueWords("absence", absence?.why ?? "never seen");
   const about = [valueWords("kind", kind), ambient, problem].filter(Boolean).join(", ");
   const label = (
     <>
