@@ -61,7 +61,7 @@ class DifferentAnswers(Exception):
 
 
 class TwoDatabases:
-    """Asks two databases the same questions."""
+    """Compares what one person can read from two databases, operation by operation."""
 
     def __init__(self, old: Store, new: Store, now: float) -> None:
         self._services = _open(old, now), _open(new, now)

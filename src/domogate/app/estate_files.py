@@ -141,7 +141,7 @@ class EstateFiles:
 
 
 def _without_place(mistake: Mistake) -> str:
-    """Return the text of the mistake with the key, but without the line and the place of the record."""
+    """Return the text of the mistake: it names the wrong key, but not its line and not the record in the file."""
     key = mistake.path.rpartition("].")[2]
     allowed = f"; allowed: {mistake.allowed}" if mistake.allowed else ""
     return f"{key}: {mistake.problem}{allowed}"

@@ -107,7 +107,7 @@ async def _compare_reads(old: Store, new: Store, now: float) -> int:
 
 
 def _choose(all_items: Sequence[T]) -> Sequence[T]:
-    """Return a sample, chosen at random."""
+    """Return a random sample of the items."""
     return random.SystemRandom().sample(all_items, min(_SAMPLE, len(all_items)))
 
 

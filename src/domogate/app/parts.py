@@ -18,7 +18,7 @@ _COMMAND_DEADLINE = 60.0
 
 
 class SystemClock:
-    """The time of this machine."""
+    """Gives the time of this machine. Implements Clock."""
 
     now = staticmethod(time.time)
 

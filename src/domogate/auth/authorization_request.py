@@ -56,7 +56,7 @@ class ReturnAddress(msgspec.Struct, frozen=True):
 
 
 class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that passed all checks."""
+    """An authorization request that passed all checks."""
 
     consent: ConsentRequest
     back: ReturnAddress

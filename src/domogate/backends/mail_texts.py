@@ -23,7 +23,7 @@ class _Count(msgspec.Struct, frozen=True):
 
 
 class MailTexts(msgspec.Struct, frozen=True):
-    """The texts of one language."""
+    """The texts of all mails in one language."""
 
     mails: dict[MailKind, MailText]
     lifetime: dict[str, _Count]

@@ -19,7 +19,7 @@ commands = group("user")
 
 
 class StandingWord(StrEnum):
-    """A Standing, written as one word."""
+    """The values of Standing, each written as one word without spaces, for the command line."""
 
     GOOD = "good"
     PASSWORD_EXPIRED = "password-expired"

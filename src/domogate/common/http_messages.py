@@ -27,7 +27,7 @@ class Request(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
-    """A response with its encoded body."""
+    """The answer to a request: its status, its headers and its encoded body."""
 
     status: int
     body: bytes

@@ -41,6 +41,6 @@ def first_capital(words: str) -> str:
 
 
 def to_camel_case(name: str) -> str:
-    """Return `readLight` for `read_light`."""
+    """Return the name in camel case: `readLight` for `read_light`."""
     first, *others = name.split("_")
     return first + "".join(map(str.capitalize, others))

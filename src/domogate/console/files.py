@@ -64,7 +64,7 @@ def make_file(content: bytes, media_type: str, brotli: bytes | None = None, pack
 
 
 class Build(msgspec.Struct, frozen=True):
-    """One build of the pages."""
+    """One build of the pages: its manifest and its files."""
 
     manifest: Manifest
     files: dict[str, File]

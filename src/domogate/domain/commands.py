@@ -39,7 +39,7 @@ class SetLight(_Command, tag="set light", frozen=True, gc=False):
         return round(self.color.value) if self.level is None and self.color is not None else self.level
 
     def find_contradiction(self) -> str | None:
-        """Return the reason why no light can execute this command, or None."""
+        """Return the reason why no light can execute this command. Return None if the command has no contradiction."""
         if self.on is None and self.level is None and self.color is None:
             return "the command changes nothing: it needs on, level or color"
         if self.on and self.brightness == 0:

@@ -139,7 +139,7 @@ class Module(msgspec.Struct, frozen=True, gc=False):
 
 
 class Ambient(msgspec.Struct, frozen=True, gc=False):
-    """A room."""
+    """A room of a plant, with its modules."""
 
     id: Id
     internal_id: Id

@@ -59,7 +59,7 @@ class DirectApp(Protocol):
         ...
 
     def read(self, request: Request, reader: Reader) -> Coroutine[Any, Any, Reply]:
-        """Answer the request."""
+        """Answer the request with the reader that `find_reader` returned."""
         ...
 
 

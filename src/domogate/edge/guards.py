@@ -39,7 +39,7 @@ class Refusal(Exception):
 
 
 class Guarded(ABC):
-    """A connection with a deadline."""
+    """Base class of a connection with a deadline."""
 
     @abstractmethod
     def extend(self, seconds: float) -> None:

@@ -152,7 +152,7 @@ class RecentLines:
                 self._bytes -= len(self._lines.popleft().text.encode("utf-8", "replace"))
 
     def list(self) -> Sequence[LogLine]:
-        """Return the lines, the oldest first."""
+        """Return the last lines of the log, the oldest first."""
         with self._lock:
             return tuple(self._lines)
 

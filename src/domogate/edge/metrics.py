@@ -137,7 +137,7 @@ class Metrics:
         yield refused
 
     async def app(self, scope: Any, _receive: Any, send: Any) -> None:
-        """Serves GET /metrics and nothing else."""
+        """Answer GET /metrics. All other requests get an error. This method is an ASGI app."""
         if scope["type"] != "http":
             return
         if scope["path"] != "/metrics":

@@ -57,7 +57,7 @@ class RequestReader(HttpToolsProtocol):
 
     @abstractmethod
     def refuse(self, refusal: Refusal) -> None:
-        """Stop reading input, and answer."""
+        """Stop reading input, and answer with the refusal."""
 
     def too_large(self) -> Refusal:
         return Refusal(431, f"The request line and header section may have at most {self.limits.max_header} bytes together.")
@@ -77,7 +77,7 @@ class RequestReader(HttpToolsProtocol):
         return len(data) if found < 0 else found + len(_END)
 
     def feed(self, data: bytes) -> None:
-        """Parse a piece."""
+        """Parse a piece of a request."""
         self._piece = len(data)
         self.seen += self._piece
         pending: list[bytes | memoryview] = [data]

@@ -57,7 +57,7 @@ class EstateBuilder:
         self._users = tuple(map(self._user, users))
 
     def build(self, document: Record, source: str) -> EstateFile:
-        """Build the file without its plants."""
+        """Build the estate file without its plants. The passwords are not hashed yet."""
         estate = Estate(
             users=self._users,
             subscriptions=tuple(map(self._subscription, document.get("subscriptions", ()))),

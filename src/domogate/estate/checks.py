@@ -27,7 +27,7 @@ This function yields the path and the problem of each mistake.
 
 
 def check_document(document: Any) -> Iterator[Finding]:
-    """Check everything except the plants."""
+    """Check all parts of the document except the plants."""
     if not isinstance(document, dict):
         return
     yield from check_users(document)
@@ -37,7 +37,7 @@ def check_document(document: Any) -> Iterator[Finding]:
 
 
 class PlantChecks:
-    """Checks plants one after the other."""
+    """Checks the plants of an estate file one after the other."""
 
     def __init__(self, users: Any, drivers: Drivers | None) -> None:
         found = records({"users": users}, "users")

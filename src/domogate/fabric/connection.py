@@ -95,7 +95,7 @@ class _Client(Client):
 
 
 class NatsConnection:
-    """Keeps one connection and its subscriptions."""
+    """Keeps one connection to NATS open, with its subscriptions."""
 
     def __init__(self, access: NatsAccess, name: str) -> None:
         self._access = access

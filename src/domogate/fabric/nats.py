@@ -62,7 +62,7 @@ _NOT_VALID = "another gateway sent an answer that is not valid"
 
 
 class NatsFabric:
-    """Implements Fabric."""
+    """Carries orders and questions over NATS to the gateway that drives the plant. Implements Fabric."""
 
     def __init__(
         self,

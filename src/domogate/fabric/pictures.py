@@ -15,7 +15,10 @@ def split_picture(picture: Picture, size: int) -> tuple[Pictured, list[bytes]]:
 
 
 async def join_picture(first: Pictured, receive: Callable[[], Awaitable[bytes]]) -> Picture:
-    """Receive the other parts. Raises NotAMessage if the parts are not the parts of this picture, in their order."""
+    """Receive the other parts of the picture and join them.
+
+    Raises NotAMessage if the received parts are not the parts of this picture, in their order.
+    """
     content = bytearray(first.content)
     for _ in range(first.parts):
         part = await receive()

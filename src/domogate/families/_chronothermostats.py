@@ -80,7 +80,7 @@ class Sender(msgspec.Struct, rename="camel"):
 
 
 class Chronothermostat(msgspec.Struct, rename="camel", omit_defaults=True):
-    """A chronothermostat (Spec 2.8)."""
+    """A chronothermostat in an answer (Spec 2.8)."""
 
     function: Literal["heating", "cooling"]
     mode: WireMode
@@ -96,13 +96,13 @@ class Chronothermostat(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 class ChronothermostatStatus(msgspec.Struct):
-    """E12's answer."""
+    """The body of the answer to E12: the status of one chronothermostat."""
 
     chronothermostats: list[Chronothermostat]
 
 
 class Measures(msgspec.Struct, omit_defaults=True):
-    """X9's answer: the measured values of a chronothermostat, without its settings."""
+    """The body of the answer to X9: the measured values of a chronothermostat, without its settings."""
 
     thermometer: Thermometer | UnsetType = UNSET
     hygrometer: Hygrometer | UnsetType = UNSET

@@ -56,7 +56,7 @@ class ColorOrder(msgspec.Struct):
 
 
 class LightOrder(msgspec.Struct, rename="camel"):
-    """X2's body, with the names of Spec 2.7.
+    """The body of a request X2, with the names of Spec 2.7.
 
     At least one member is needed; values of members that are left out do not change.
     """
@@ -78,9 +78,10 @@ class ProgramOrder(msgspec.Struct):
 
 
 class ThermostatOrder(msgspec.Struct, rename="camel"):
-    """X1's body, with the names of Spec 2.8. At least one member is needed; values of members that are left out do not change.
+    """The body of a request X1, with the names of Spec 2.8.
 
-    Existing applications write the words of `function` and `mode` in lower or in upper case.
+    At least one member is needed; values of members that are left out do not change. Existing applications write the words of
+    `function` and `mode` in lower or in upper case.
     """
 
     function: Annotated[str, _described(enum=list(_FUNCTIONS))] | UnsetType = UNSET

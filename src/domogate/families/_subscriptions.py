@@ -13,19 +13,19 @@ _FORM = WebhookFormat.THERMOSTAT
 
 
 class SubscriptionOrder(msgspec.Struct):
-    """X6's body, with the field name that existing applications send."""
+    """The body of a request X6, with the field name that existing applications send."""
 
     url: str = msgspec.field(name="EndPointUrl")
 
 
 class NewSubscription(msgspec.Struct, rename="camel"):
-    """X6's answer."""
+    """The body of the answer to X6: the id of the new subscription."""
 
     subscription_id: Uuid
 
 
 class Subscription(msgspec.Struct, rename="camel"):
-    """An item of X7's answer."""
+    """A subscription in the answer to X7."""
 
     plant_id: Uuid
     subscription_id: Uuid

@@ -51,7 +51,7 @@ class WirePlant(msgspec.Struct):
 
 
 class PlantTopology(msgspec.Struct):
-    """E9's answer."""
+    """The body of the answer to E9: the topology of a plant."""
 
     plant: WirePlant
 

@@ -73,7 +73,7 @@ class Lock(msgspec.Struct):
 
 
 class LockTicket(msgspec.Struct):
-    """E11's answer."""
+    """The body of the answer to E11: a ticket that opens a lock."""
 
     locks: list[Lock]
 

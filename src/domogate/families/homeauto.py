@@ -54,7 +54,7 @@ _METRIC_TYPES: dict[MetricType, Literal["Text", "Number", "Object"]] = {
 
 
 class SceneOrder(msgspec.Struct):
-    """E5's body."""
+    """The body of a request E5, which starts a scene."""
 
     status: Annotated[str, Meta(extra_json_schema={"enum": ["run"]})]
 
@@ -75,7 +75,7 @@ class WirePlant(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 class Plants(msgspec.Struct):
-    """E6's answer."""
+    """The body of the answer to E6: the plants of the user."""
 
     plants: list[WirePlant]
 
@@ -125,7 +125,7 @@ class PlantInside(msgspec.Struct, rename="camel"):
 
 
 class PlantTopology(msgspec.Struct):
-    """E7's answer."""
+    """The body of the answer to E7: the topology of a plant."""
 
     plant: PlantInside
 
@@ -156,7 +156,7 @@ class LightSender(msgspec.Struct, rename="camel"):
 
 
 class Light(msgspec.Struct, rename="camel", omit_defaults=True):
-    """A light (Spec 2.7)."""
+    """A light in an answer (Spec 2.7)."""
 
     status: Literal["on", "off"]
     sender: LightSender
@@ -165,7 +165,7 @@ class Light(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 class Lights(msgspec.Struct):
-    """E8's answer."""
+    """The body of the answer to E8: the status of one light."""
 
     lights: list[Light]
 

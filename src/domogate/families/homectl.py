@@ -44,7 +44,7 @@ print_id = HEX32.print_id
 
 
 class PlugOrder(msgspec.Struct):
-    """E1's body."""
+    """The body of a request E1: whether the plugs are switched on or off."""
 
     status: Annotated[str, Meta(extra_json_schema={"enum": list(_PLUG_ORDERS)})]
 
@@ -71,7 +71,7 @@ class WirePlant(msgspec.Struct):
 
 
 class PlantTopology(msgspec.Struct):
-    """E3's answer. `plant` has the form of Spec 2.6."""
+    """The body of the answer to E3: the topology of a plant. `plant` has the form of Spec 2.6."""
 
     plant: WirePlant
 
@@ -86,7 +86,7 @@ class PlantSummary(msgspec.Struct):
 
 
 class Plants(msgspec.Struct):
-    """X5's answer."""
+    """The body of the answer to X5: the plants of the user."""
 
     plants: list[PlantSummary]
 
@@ -111,7 +111,7 @@ class Remote(msgspec.Struct, omit_defaults=True):
 
 
 class RemoteStatus(msgspec.Struct):
-    """E2's answer (Spec 2.12)."""
+    """The body of the answer to E2: the status of one remote (Spec 2.12)."""
 
     remotes: list[Remote]
 
@@ -123,7 +123,7 @@ class Consumption(msgspec.Struct, omit_defaults=True):
 
 
 class Consumptions(msgspec.Struct):
-    """E4's answer (Spec 2.13)."""
+    """The body of the answer to E4: the consumption of one plug (Spec 2.13)."""
 
     consumptions: list[Consumption]
 

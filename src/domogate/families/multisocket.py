@@ -15,7 +15,10 @@ _KINDS = frozenset({DeviceKind.PLUG, DeviceKind.MULTISOCKET})
 
 
 class WirePlug(msgspec.Struct):
-    """The status of a plug is one boolean. The status of a multisocket is one boolean for each socket."""
+    """A plug or a multisocket.
+
+    The status of a plug is one boolean. The status of a multisocket is one boolean for each socket.
+    """
 
     id: str
     name: str
@@ -23,7 +26,7 @@ class WirePlug(msgspec.Struct):
 
 
 class Plugs(msgspec.Struct):
-    """E16's answer."""
+    """The body of the answer to E16: the status of the plugs of a plant."""
 
     plugs: list[WirePlug]
 

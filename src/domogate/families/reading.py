@@ -77,7 +77,7 @@ class Reader:
         return {id: self._prepare(handler) for id, handler in OF_A_PERSON.items()}
 
     async def find_plant(self, plant_id: Id) -> PlantView | None:
-        """Return the plant as the person may see it, or None."""
+        """Return the plant as the person may see it. Return None if the person may not see the plant."""
         plant = await self._services.read_model.get_plant(plant_id)
         try:
             return get_access(self._principal, plant_id, plant, self._services.clock.now()).plant

@@ -51,7 +51,7 @@ class ProgramsOfOne(msgspec.Struct):
 
 
 class ProgramList(msgspec.Struct):
-    """E13's answer (Spec 2.9)."""
+    """The body of the answer to E13: the programs of one chronothermostat (Spec 2.9)."""
 
     chronothermostats: list[ProgramsOfOne]
 
@@ -69,7 +69,7 @@ class WirePlant(msgspec.Struct):
 
 
 class PlantTopology(msgspec.Struct):
-    """X4's answer. It has the form of other topologies and lists only chronothermostats."""
+    """The body of the answer to X4. It has the form of other topologies and lists only chronothermostats."""
 
     plant: WirePlant
 

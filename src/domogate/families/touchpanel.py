@@ -31,7 +31,7 @@ class AudiovideoUnit(msgspec.Struct):
 
 
 class CameraTicket(msgspec.Struct):
-    """E15's answer."""
+    """The body of the answer to E15: a ticket that switches on a camera."""
 
     audiovideounits: list[AudiovideoUnit]
 

@@ -33,7 +33,7 @@ OPERATION = "domogate.operation_id"
 
 
 class Credentials(ABC, Generic[C]):
-    """Checks the credentials of a request."""
+    """Base class of the ways to check the credentials of a request."""
 
     schemes: Mapping[str, Any] = {}
     """The OpenAPI security schemes. A request needs all of them."""
@@ -71,10 +71,10 @@ def _token_scheme(description: str) -> dict[str, Any]:
 
 
 async def verify_access_token(verifier: Verifier, request: Request, scope: str, api: str) -> tuple[Principal, bytes]:
-    """Return the principal, and the token that was sent. The token must be an access token with this scope, and must not come
-    from the implicit grant.
+    """Return the principal, and the token that was sent.
 
-    Raises Problem, Fault.
+    The token must be an access token with this scope, and must not come from the implicit grant. Raises Problem or Fault if the
+    token is refused. `api` is the name of the API in the message.
     """
     unverified_token = read_bearer_token(request, "an access token").encode("latin-1")
     principal = verifier.find_verified(unverified_token) or await verifier.verify(unverified_token)
@@ -117,7 +117,7 @@ class OperatorToken(Credentials[Operator]):
 
 
 class Requests(Protocol):
-    """Counts the requests of each person."""
+    """Counts the requests of each person, and limits their number."""
 
     def admit(self, user_id: Id) -> None:
         """Count a request of this person. Raises TooManyRequests if the person has sent too many requests."""
@@ -225,7 +225,10 @@ class KeyAndToken(Credentials[Caller]):
 
 
 def read_bearer_token(request: Request, what: str) -> str:
-    """Return the token of the header (RFC 6750 §2.1). Tokens in forms and queries are not accepted. Raises Problem."""
+    """Return the token of the header (RFC 6750 §2.1). Raises Problem if it is missing or malformed.
+
+    Tokens in forms and queries are not accepted.
+    """
     sent = request.headers.getlist("authorization")
     if len(sent) > 1:
         raise _missing("The header Authorization occurs more than once.")

@@ -23,7 +23,10 @@ class Page(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="came
 
     @property
     def after_number(self) -> int:
-        """Return the cursor of a list with numbers as cursors. 0 means the start of the list. Raises Problem."""
+        """Return the cursor as a number, for a list whose cursors are numbers.
+
+        0 means the start of the list. Raises Problem if the cursor is not a number.
+        """
         return read_cursor(self.after or "0")
 
 

@@ -22,7 +22,7 @@ Q = TypeVar("Q", bound=msgspec.Struct)
 
 
 async def read_body(request: Request, to: type[T], limit: int) -> T:
-    """Return the body as an object of the type `to`. Raises Problem."""
+    """Return the body as an object of the type `to`. Raises Problem if the body is too long or not as expected."""
     _check_content_type(request.headers.get("content-type"))
     body = await _receive(request, limit)
     try:
@@ -32,7 +32,10 @@ async def read_body(request: Request, to: type[T], limit: int) -> T:
 
 
 def read_query(query: bytes, to: type[Q]) -> Q:
-    """Return the query as an object of the type `to`. Only parameters of type tuple may be repeated. Raises Problem."""
+    """Return the query as an object of the type `to`. Raises Problem if the query is not as expected.
+
+    Only parameters of type tuple may be repeated.
+    """
     try:
         pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict")
     except UnicodeError:
@@ -55,7 +58,7 @@ def _repeatable_parameters(query: type[msgspec.Struct]) -> frozenset[str]:
 
 
 def read_header(request: Request, name: str) -> str | None:
-    """Return the value of a header, which may occur only once. Raises Problem."""
+    """Return the value of a header, or None if it is missing. Raises Problem if the header occurs twice."""
     sent = request.headers.getlist(name)
     if len(sent) > 1:
         raise Problem(400, f"The header {name} occurs more than once.")
@@ -77,7 +80,7 @@ def read_optional_id(where: str, name: str, text: str | None) -> Id | None:
 def read_change(body: InputModel, field: str, name: str) -> dict[str, Any]:
     """Return the fields that the body contains.
 
-    The field `field` of the body is an optional id; its name in JSON is `name`. Raises Problem.
+    The field `field` of the body is an optional id; its name in JSON is `name`. Raises Problem if this field is not an id.
     """
     fields = given_fields(body)
     if field in fields:
@@ -111,7 +114,8 @@ def read_query_time(name: str, text: str | None) -> float | None:
 def read_period(since: str | None, until: str | None, now: float) -> tuple[float, float]:
     """Return the begin and the end of the period.
 
-    Without `until`, the period ends now. Without `since`, it begins one day before its end. Raises Problem.
+    Without `until`, the period ends now. Without `since`, it begins one day before its end. Raises Problem if a time cannot be
+    parsed.
     """
     end = now if until is None else parse_parameter("until", parse_time, until)
     return end - _DAY if since is None else parse_parameter("since", parse_time, since), end

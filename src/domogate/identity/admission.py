@@ -31,9 +31,9 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class _Entry:
-    """A subscription with its parsed limits.
+    """The cached data of one subscription key: the subscription with its parsed limits.
 
-    If the subscription has no limits, `admitted` is made once and used for every request.
+    If the subscription has no limits, every request gets the same object `admitted`, which is made once.
     """
 
     __slots__ = ("admitted", "expires_at", "id", "policy", "quota", "rate", "usage")

@@ -21,7 +21,7 @@ class FetchFailed(Exception):
 
 
 class JsonSource(Protocol):
-    """Fetches discovery documents and key sets."""
+    """Fetches the discovery documents and key sets of external issuers."""
 
     async def get_json(self, url: str) -> Any:
         """Return the JSON document at the URL. Raises FetchFailed."""

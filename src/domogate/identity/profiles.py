@@ -157,7 +157,10 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return matching[0] if len(matching) == 1 else None
 
     def find_client(self, claims: Mapping[str, Any]) -> str | None:
-        """Return the client id that the issuer wrote into one of the client claims, or None. The claim `aud` is not used."""
+        """Return the client id that the issuer wrote into one of the client claims. Return None if these claims are missing.
+
+        The claim `aud` is not used.
+        """
         names = self._preset.client_claims if self.client_claims is None else self.client_claims
         return next((claims[name] for name in names if isinstance(claims.get(name), str)), None)
 

@@ -50,7 +50,7 @@ class _Slice:
 
 
 class RateWindow:
-    """The admitted requests of one key."""
+    """The admitted requests of one key in its sliding window."""
 
     __slots__ = ("_count", "_slices", "key", "rate")
 
@@ -132,7 +132,7 @@ class RateWindows:
             window.add(now, number)
 
     def sweep(self, now: float) -> None:
-        """Remove empty windows."""
+        """Remove the windows in which no request counts any more."""
         self._windows = {key: window for key, window in self._windows.items() if window.count(now)}
 
     def __len__(self) -> int:

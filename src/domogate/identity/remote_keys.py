@@ -37,7 +37,7 @@ class KeysUnavailable(Exception):
 
 
 class RemoteKeys:
-    """The keys of one issuer."""
+    """The public keys of one external issuer."""
 
     def __init__(self, profile: IssuerProfile, http: JsonSource, clock: Clock) -> None:
         self._profile = profile

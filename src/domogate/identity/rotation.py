@@ -30,7 +30,7 @@ class KeyRotation(msgspec.Struct, frozen=True):
 async def rotate_keys(
     store: SigningKeyStore, clock: Clock, *, algorithm: str = "ES256", ahead: float = PUBLISHED_AHEAD, now: bool = False
 ) -> KeyRotation:
-    """Add a new key that begins to sign in `ahead` seconds. Raises ValueError.
+    """Add a new key that begins to sign in `ahead` seconds. Raises ValueError for an unknown algorithm.
 
     With `now` the new key signs at once, and all other keys are distrusted. The new key is added before the other keys are
     changed. So the gateway can still sign after an interrupted rotation, and a second rotation completes the first one.

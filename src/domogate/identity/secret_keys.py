@@ -32,7 +32,7 @@ _EXPLAINED = "a secret key is 32 random bytes in Base64, as `openssl rand -base6
 def parse_keys(text: str) -> dict[str, bytes]:
     """Return the keys by id, in the order of the text. Lines that begin with # are comments.
 
-    Raises ValueError, whose message does not contain the text.
+    Raises ValueError if a line is not a key. The message does not contain the text.
     """
     words = " ".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
     keys = {}
@@ -184,7 +184,7 @@ class SecretKeys:
 def _read(file: Path) -> str:
     """Return the content of the file.
 
-    Raises OSError; SecretKeyMissing if other users of the machine have rights on the file.
+    Raises OSError if it cannot be read, and SecretKeyMissing if other users of the machine have rights on the file.
     """
     with file.open("rb") as opened:
         if os.fstat(opened.fileno()).st_mode & _RIGHTS_OF_OTHERS and not _is_credential(file):

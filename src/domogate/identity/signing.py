@@ -56,7 +56,7 @@ _ALL_KEYS = "all keys"
 
 
 class LoadedKey(msgspec.Struct, frozen=True):
-    """A signing key ready for use."""
+    """A signing key that was read from the store and decoded, ready to sign and to verify."""
 
     kid: str
     algorithm: str
@@ -194,12 +194,10 @@ class KeyRing:
         return key.algorithm in GENERATORS and (key.retired_at is None or now < key.retired_at + self._retired_kept)
 
     def _choose(self, keys: Iterable[LoadedKey]) -> LoadedKey | None:
-        """Return the newest key that may sign now, or None.
+        """Return the newest key that may sign now. Return None if there is no such key.
 
-        A key with the preferred algorithm is chosen, even if a key with another algorithm is newer.
-
-        If no key may sign yet, our clock is behind the clock of the gateway that made the keys. Then the oldest key is
-        returned.
+        A key with the preferred algorithm is chosen, even if a key with another algorithm is newer. If no key may sign yet, our
+        clock is behind the clock of the gateway that made the keys. Then the oldest key is returned.
         """
         now = self._clock.now()
         valid = [key for key in keys if key.algorithm in GENERATORS and (key.retired_at is None or now < key.retired_at)]

@@ -67,7 +67,7 @@ def module_out(view: ModuleView, ambient: Ambient | None) -> ModuleOut:
 
 
 class ModuleInPlantOut(ModuleOut, frozen=True):
-    """A module of any plant."""
+    """A module of any plant, with the id and the name of the plant."""
 
     plant_id: str
     plant: str

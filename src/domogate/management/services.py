@@ -110,7 +110,7 @@ class DriverFactsOut(OutputModel, frozen=True):
 
 
 class DriverCatalogue(Protocol):
-    """The drivers that modules can name."""
+    """Describes the drivers that modules can name, and changes their connections."""
 
     def find(self, driver: str) -> DriverFactsOut | None:
         """Return the facts about the driver, or None if there is no such driver."""

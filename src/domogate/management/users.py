@@ -95,7 +95,7 @@ class PasskeyOut(OutputModel, frozen=True):
 
 
 class GrantOut(OutputModel, frozen=True):
-    """The user's consent to an application."""
+    """The user's consent to an application: its scopes, and the plants for which it is valid."""
 
     id: str
     client_id: str

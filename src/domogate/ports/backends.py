@@ -41,5 +41,5 @@ class WebhookSender(Protocol):
         ...
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Delivered:
-        """Post the body once. Raise Undelivered."""
+        """Post the body once. Raise Undelivered if the receiver does not answer."""
         ...

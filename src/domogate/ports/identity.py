@@ -83,7 +83,7 @@ class Signer(Protocol):
 
     async def sign(self, claims: dict[str, Any], *, typ: str) -> str: ...
     async def read(self, signed: str, *, typ: str) -> dict[str, Any] | None:
-        """Return the claims if a trusted key of this gateway signed them with the header `typ`, or None.
+        """Return the claims if a trusted key of this gateway signed them with the header `typ`. Otherwise return None.
 
         The caller checks the expiry.
         """
@@ -126,7 +126,7 @@ class Hasher(Protocol):
 
 
 class Audit(Protocol):
-    """The audit log."""
+    """Writes the audit log."""
 
     def note(
         self, action: str, *, who: str, what: str, result: str, address: str = "", detail: Mapping[str, str] | None = None

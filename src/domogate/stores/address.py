@@ -20,7 +20,7 @@ def set_address(tx: Transaction, url: str) -> None:
 
 
 class SqlAddress(SqlSubject):
-    """Implements AddressStore."""
+    """Stores the URL of the gateway that started last. Implements AddressStore."""
 
     find_address = reads(find_address)
     set_address = writes(set_address)

@@ -119,7 +119,7 @@ def make_pseudonyms(tx: Transaction, user_ids: Collection[Id]) -> dict[Id, str]:
 
 
 class SqlAudit(SqlSubject):
-    """Implements AuditStore."""
+    """Stores the audit log. Implements AuditStore."""
 
     append_audit = writes(append_audit, lock=WriteLock.AUDIT)
     list_audit = reads(list_audit, long=True)

@@ -206,7 +206,7 @@ def prune_usages(tx: Transaction, before_day: str) -> None:
 
 
 class SqlTokens(SqlGrants):
-    """Implements TokenStore."""
+    """Stores authorization codes and refresh tokens. Implements TokenStore."""
 
     add_code = writes(add_code)
     redeem_code = writes(redeem_code)

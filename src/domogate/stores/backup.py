@@ -43,8 +43,9 @@ class Content(msgspec.Struct, frozen=True):
 def back_up(source: Path, path: Path, *, replace: bool = False, replace_larger: bool = False) -> str | None:
     """Write a consistent copy to `path` while the store is in use. The file appears only when it is complete and on disk.
 
-    An existing file is replaced only if `replace` is true. A backup that has more content than the new backup is replaced only
-    if `replace_larger` is true. Returns the id of the secret key that a restore needs. Raises ValueError, FileExistsError.
+    Raises FileExistsError if the file exists and `replace` is false. Raises ValueError if the file is a backup with more
+    content than the new backup, and `replace_larger` is false, or if the database cannot be read. Returns the id of the secret
+    key that a restore needs.
     """
     replace = replace or replace_larger
     if path.exists() and not replace:
@@ -68,7 +69,7 @@ def back_up(source: Path, path: Path, *, replace: bool = False, replace_larger: 
 def find_key_of_backup(path: Path) -> str | None:
     """Return the id of the secret key that a restore needs, or None if the secrets in the backup are not encrypted.
 
-    Raises ValueError.
+    Raises ValueError if the file is not a backup.
     """
     with _reading(path) as connection:
         return _find_key(connection)

@@ -312,7 +312,7 @@ class Batch:
         self._recorder.forget_after(tx.events[before:])
 
     def _guard(self, tx: Transaction, run: Callable[[], None], *, guarded: bool) -> Exception | None:
-        """Call `run`. Return the error, or None.
+        """Call `run`. Return its error, or None if it succeeds.
 
         If other callers share the transaction, `run` is called in a savepoint, so that an error makes only this caller fail.
         """

@@ -67,7 +67,7 @@ def prune_changes(tx: Transaction, before: float) -> bool:
 
 
 class SqlFeed(SqlSubject):
-    """Implements FeedStore."""
+    """Reads the change feed. Implements FeedStore."""
 
     list_newest_of = reads(list_newest_of)
     feed_span = reads(feed_span)

@@ -79,7 +79,7 @@ def remove_clients(tx: Transaction, client_ids: Sequence[str]) -> None:
 
 
 class SqlClients(SqlSubject):
-    """Implements ClientStore."""
+    """Stores the registered applications. Implements ClientStore."""
 
     find_client = reads(find_client)
     list_clients = reads(list_clients)

@@ -33,7 +33,7 @@ def confirm_clock(tx: Transaction, now: float) -> None:
 
 
 class SqlClock(SqlSubject):
-    """Implements ClockStore."""
+    """Stores the last clock time of a gateway. Implements ClockStore."""
 
     find_last_time = reads(find_last_time)
     check_clock = writes(check_clock)

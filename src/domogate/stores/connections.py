@@ -34,7 +34,7 @@ def delete_connection(tx: Transaction, driver: str) -> bool:
 
 
 class SqlConnections(SqlSubject):
-    """Implements ConnectionStore."""
+    """Stores the connections of drivers. Implements ConnectionStore."""
 
     list_connections = reads(list_connections)
     set_connection = writes(set_connection)

@@ -93,7 +93,7 @@ class TransactionStart(NamedTuple):
 
 
 class FeedRead(NamedTuple):
-    """A page of the change feed."""
+    """A page of the change feed, as it was read from the database."""
 
     rows: Rows
     position: int

@@ -117,7 +117,7 @@ class Bulk:
 
 
 class Database(ABC):
-    """An opened database."""
+    """An opened database: the methods that SQLite and PostgreSQL implement in different ways."""
 
     writing: Engine
     reading: Engine

@@ -22,7 +22,7 @@ _PAUSE = 0.02
 
 
 class SqlEstate(SqlEstateHistory):
-    """Implements the import and export of EstateStore."""
+    """Imports and exports estates. Implements this part of EstateStore."""
 
     import_estate = writes(import_estate, long=True)
     export_estate = reads(export_estate, long=True)

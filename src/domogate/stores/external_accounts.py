@@ -54,7 +54,7 @@ def unbind_external_accounts(tx: Transaction, user_id: Id) -> int:
 
 
 class SqlExternalAccounts(SqlSubject):
-    """Implements ExternalAccountStore."""
+    """Stores accounts of other issuers. Implements ExternalAccountStore."""
 
     find_external_user = reads(find_external_user)
     bind_external_account = writes(bind_external_account)

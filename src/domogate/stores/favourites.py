@@ -35,7 +35,7 @@ def set_favourites(tx: Transaction, user_id: Id, plant_id: Id, module_ids: Seque
 
 
 class SqlFavourites(SqlSubject):
-    """Implements FavouriteStore."""
+    """Stores the favourite modules of people. Implements FavouriteStore."""
 
     find_favourites = reads(find_favourites)
     set_favourites = writes(set_favourites)

@@ -70,7 +70,7 @@ def _measure(connection: Connection) -> int:
 
 
 class SqlFigures(SqlSubject):
-    """Implements FigureStore."""
+    """Counts stored records. Implements FigureStore."""
 
     async def count_figures(self, since: float) -> StoreFigures:
         return await self._read(count_figures, since, self._clock.now())

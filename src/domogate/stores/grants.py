@@ -128,7 +128,7 @@ def remove_grants(tx: Transaction, column: ColumnElement[str], values: Sequence[
 
 
 class SqlGrants(SqlSubject):
-    """Implements GrantStore."""
+    """Stores grants of users to applications. Implements GrantStore."""
 
     add_grant = writes(add_grant)
     find_grant = reads(find_grant)

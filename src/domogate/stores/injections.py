@@ -148,7 +148,7 @@ def _restore(tx: Transaction, gone: Iterable[Row[Any]]) -> None:
 
 
 class SqlFaults(SqlSubject):
-    """Implements FaultStore."""
+    """Stores injected faults. Implements FaultStore."""
 
     inject = writes(inject)
     clear_injections = writes(clear_injections)

@@ -100,7 +100,7 @@ def _has_ended(limits: str | None, now: float) -> bool:
 
 
 class SqlInvitationLinks(SqlSubject):
-    """Implements InvitationLinkStore."""
+    """Stores invitation links. Implements InvitationLinkStore."""
 
     add_invitation_link = writes(add_invitation_link)
     find_invitation_link = reads(find_invitation_link)

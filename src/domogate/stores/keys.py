@@ -105,7 +105,7 @@ def add_signing_key(tx: Transaction, key: SigningKey) -> None:
 
 
 class SqlKeys(SqlSubject):
-    """Implements SubscriptionStore and SigningKeyStore."""
+    """Stores subscription keys and signing keys. Implements SubscriptionStore and SigningKeyStore."""
 
     find_subscription = reads(find_subscription)
     list_subscriptions = reads(list_subscriptions)

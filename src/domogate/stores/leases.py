@@ -119,7 +119,7 @@ def open_leases(url: str) -> "PostgresLeases":
 
 
 class PostgresLeases:
-    """Implements LeaseStore."""
+    """Stores the leases of the members of a cluster, in PostgreSQL. Implements LeaseStore."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         """Only this object may use `database`. The method `stop` closes the database."""

@@ -55,7 +55,7 @@ def _from_row(row: Row[Any]) -> LogbookEntry:
 
 
 class SqlLogbook(SqlSubject):
-    """Implements LogbookStore."""
+    """Stores the logbooks of emergency lighting. Implements LogbookStore."""
 
     add_logbook_entry = writes(add_logbook_entry)
     list_logbook = reads(list_logbook)

@@ -264,7 +264,7 @@ def _next_positions(connection: Connection, plant_ids: Iterable[Id]) -> dict[Id,
 
 
 class SqlMembers(SqlSubject):
-    """Implements MemberStore."""
+    """Stores the people of plants. Implements MemberStore."""
 
     allow_user = writes(allow_user)
     set_member_limits = writes(set_member_limits)

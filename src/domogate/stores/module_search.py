@@ -80,7 +80,7 @@ def _condition(wanted: ModuleFilter) -> ColumnElement[bool]:
 
 
 class SqlModuleSearch(SqlSubject):
-    """Implements ModuleSearchStore."""
+    """Finds modules of all plants. Implements ModuleSearchStore."""
 
     search_modules = reads(search_modules)
     find_places = reads(find_places)

@@ -114,7 +114,7 @@ def prune_orders(tx: Transaction, before: float) -> bool:
 
 
 class SqlOrders(SqlSubject):
-    """Implements OrderStore."""
+    """Stores orders. Implements OrderStore."""
 
     find_order = reads(find_order)
     list_orders = reads(list_orders)

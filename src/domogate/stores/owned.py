@@ -70,7 +70,7 @@ def remove_owned(tx: Transaction, owners: Sequence[Id]) -> None:
 
 
 class SqlOwned(SqlSubject):
-    """Implements DeveloperStore."""
+    """Stores the applications and keys that people registered for themselves. Implements DeveloperStore."""
 
     find_client_owner = reads(find_client_owner)
     list_own_clients = reads(list_own_clients)

@@ -72,7 +72,7 @@ def remove_passkeys(tx: Transaction, user_id: Id, passkey_id: Id | None = None) 
 
 
 class SqlPasskeys(SqlSubject):
-    """Implements PasskeyStore."""
+    """Stores passkeys. Implements PasskeyStore."""
 
     add_passkey = writes(add_passkey)
     find_passkey = reads(find_passkey)

@@ -167,7 +167,7 @@ def remove_users(tx: Transaction, user_ids: Sequence[Id]) -> None:
 
 
 class SqlPeople(SqlSubject):
-    """Implements PeopleStore."""
+    """Stores users. Implements PeopleStore."""
 
     find_user = reads(find_user)
     find_user_by_email = reads(find_user_by_email)

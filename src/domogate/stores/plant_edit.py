@@ -50,6 +50,6 @@ def _check_new_ids(tx: Transaction, ids: Iterable[Id]) -> None:
 
 
 class SqlPlantEdit(SqlSubject):
-    """Implements PlantEditStore."""
+    """Changes single plants. Implements PlantEditStore."""
 
     edit_plant = writes(edit_plant)

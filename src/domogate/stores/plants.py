@@ -175,7 +175,7 @@ def find_unnamed_drivers(connection: Connection) -> UnnamedDrivers | None:
 
 
 class SqlPlants(SqlSubject):
-    """Implements PlantStore."""
+    """Stores plants with their modules. Implements PlantStore."""
 
     find_plant = reads(find_plant)
     list_plants = reads(list_plants)

@@ -211,7 +211,7 @@ def list_summaries(
 
 
 class SqlReadings(SqlSubject):
-    """Implements StateStore, and the queries of ReadingStore."""
+    """Writes reports of drivers, and reads readings. Implements StateStore, and the queries of ReadingStore."""
 
     list_readings = reads(list_readings, long=True)
     list_summaries = reads(list_summaries, long=True)

@@ -105,7 +105,7 @@ def prune_hourly(tx: Transaction, before_hour: int, most: int | None = None) -> 
 
 
 def count_readings(connection: Connection) -> int:
-    """Count readings and summaries."""
+    """Return the number of stored readings and summaries together."""
     return sum(connection.execute(select(func.count()).select_from(table)).scalar_one() for table in (raw, hourly))
 
 
@@ -122,7 +122,7 @@ def prune_excess(tx: Transaction, excess: int) -> int:
 
 
 class SqlRetention(SqlReadings):
-    """Implements ReadingStore."""
+    """Summarises and removes old readings. Implements ReadingStore."""
 
     async def summarise_readings(self, before: float) -> None:
         """Replace readings older than `before` by hourly summaries. Only whole hours are summarised."""

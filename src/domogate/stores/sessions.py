@@ -127,7 +127,7 @@ def _link_from_row(row: Row[Any]) -> OneTimeLink:
 
 
 class SqlSessions(SqlSubject):
-    """Implements SessionStore."""
+    """Stores login sessions and one-time links. Implements SessionStore."""
 
     admit_attempt = writes(attempts.admit, lock=WriteLock.ATTEMPTS)
     take_back_attempt = writes(attempts.take_back, lock=WriteLock.ATTEMPTS)

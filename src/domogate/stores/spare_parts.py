@@ -21,6 +21,6 @@ def find_spare_parts(connection: Connection, unit: str) -> SpareParts | None:
 
 
 class SqlSpareParts(SqlSubject):
-    """Implements SparePartStore."""
+    """Finds spare parts in the catalogue. Implements SparePartStore."""
 
     find_spare_parts = reads(find_spare_parts)

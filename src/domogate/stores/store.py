@@ -67,7 +67,7 @@ class SqlStore(
     SqlEstate,
     SqlFigures,
 ):
-    """Implements Store."""
+    """The whole store: all subjects in one class. Implements Store."""
 
     find_secret_key_id = reads(find_secret_key_id)
     rotate_secret_key = writes(rotate_secret_key, long=True)

@@ -24,7 +24,7 @@ def prune_tickets(tx: Transaction, before: float) -> None:
 
 
 class SqlTickets(SqlSubject):
-    """Implements TicketStore."""
+    """Stores which tickets were used. Implements TicketStore."""
 
     use_ticket = writes(use_ticket)
     prune_tickets = writes(prune_tickets)

@@ -292,7 +292,7 @@ def prune_pending(tx: Transaction, dead_before: float) -> bool:
 
 
 class SqlWebhooks(SqlSubject):
-    """Implements WebhookStore."""
+    """Stores webhooks and their pending deliveries. Implements WebhookStore."""
 
     add_webhook = writes(add_webhook)
     find_webhook = reads(find_webhook)

@@ -27,7 +27,7 @@ class InputModel(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
 
 
 class OutputModel(msgspec.Struct, frozen=True, rename="camel"):
-    """Base of the models in answers."""
+    """Base class of the models in answers."""
 
     @classmethod
     def of(cls, *sources: object, **given: Any) -> Self:

@@ -41,7 +41,7 @@ _LOGOUT_PATH = "/auth/logout"
 
 
 class Pages:
-    """Login, consent, account and error pages."""
+    """All pages for people: the login, consent, account and error pages."""
 
     def __init__(
         self,

@@ -73,7 +73,7 @@ class Connection(asyncio.Protocol):
         self._keep_alive_timer = self._loop.call_later(self._keepalive / 2, self._keep_alive)
 
     def close(self) -> None:
-        """Send DISCONNECT and close."""
+        """Send the packet DISCONNECT, and close the connection."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(packets.DISCONNECT_PACKET)
             self._transport.close()

@@ -31,7 +31,10 @@ FAILURES = (BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError)
 
 
 def choose_broker(known: Sequence[MqttBroker], name: str | None) -> MqttBroker:
-    """Return the broker with this name, or the only broker. Raises ValueError; its message names the brokers."""
+    """Return the broker with this name, or the only broker if `name` is None.
+
+    Raises ValueError if there is no such broker, or if there are several brokers and no name. The message names the brokers.
+    """
     named = ", ".join(one.name for one in known)
     if not known:
         raise ValueError("No MQTT broker is set")

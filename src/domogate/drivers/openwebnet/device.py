@@ -50,7 +50,7 @@ class Device(ABC):
         """The requests that read the state. Empty for a device without a state."""
 
     def restore(self, last: State | None) -> None:  # noqa: B027 - most devices are read first
-        """Continue from the last known state."""
+        """Continue from the last known state of the module."""
 
     @abstractmethod
     def receive(self, event: Event, at: float) -> bool:

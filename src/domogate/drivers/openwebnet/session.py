@@ -79,7 +79,7 @@ class Session:
         return tuple(self._frames.feed(data))
 
     def abandon(self) -> None:
-        """Close without waiting."""
+        """Close the connection without waiting."""
         self._writer.close()
 
     async def close(self) -> None:

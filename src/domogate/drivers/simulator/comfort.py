@@ -82,9 +82,10 @@ class Light(Device[LightState]):
         self.residents.pause(now)
 
     def _change_to(self, to: LightState, now: float) -> None:
-        """Switch the light on or off immediately, because real lights also confirm this immediately.
+        """Change the light to the state `to`.
 
-        While the light is on, its level and colour change slowly.
+        Switching on or off happens immediately, because real lights also confirm this immediately. While the light is on, its
+        level and colour change slowly.
         """
         begin = self.state
         if not begin.on and to.level is not None:

@@ -97,7 +97,7 @@ class Device(ABC, Generic[S]):
 
     @property
     def watts(self) -> float:
-        """The last measured power."""
+        """The last measured power of the device, in watts."""
         return 0.0
 
     @property

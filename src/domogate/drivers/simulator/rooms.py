@@ -22,7 +22,7 @@ _AIRING = 720.0
 
 
 class Regulator(Protocol):
-    """A thermostat in the room."""
+    """A thermostat that heats or cools the room."""
 
     def regulate(self, at: float, celsius: float) -> float:
         """Switch on or off for this time and temperature.

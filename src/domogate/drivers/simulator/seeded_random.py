@@ -14,7 +14,7 @@ _MASK = (1 << 64) - 1
 
 
 class SeededRandom:
-    """The random numbers of one module."""
+    """Makes the random numbers of one module. They are the same in every run."""
 
     __slots__ = ("_key",)
 

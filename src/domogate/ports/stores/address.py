@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class AddressStore(Protocol):
-    """Keeps the URL of the gateway that started last."""
+    """Stores the URL of the gateway that started last."""
 
     async def find_address(self) -> str | None:
         """Return the URL, or None if no gateway has started on this store yet."""

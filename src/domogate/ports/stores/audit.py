@@ -8,7 +8,7 @@ from domogate.domain.ids import Id
 
 
 class AuditStore(Protocol):
-    """The hash-chained audit log, and the pseudonyms of users in it."""
+    """Stores the hash-chained audit log, and the pseudonyms of users in it."""
 
     async def append_audit(self, entries: Sequence[AuditEntry]) -> None:
         """Append the entries to the chain, in order."""

@@ -11,7 +11,7 @@ from domogate.domain.people import Grant
 
 
 class GrantStore(Protocol):
-    """The rights that people granted to applications."""
+    """Stores the grants: the rights that people granted to applications."""
 
     async def add_grant(self, grant: Grant) -> None: ...
     async def find_grant(self, grant_id: Id) -> Grant | None: ...
@@ -33,7 +33,7 @@ class GrantStore(Protocol):
 
 
 class TokenStore(GrantStore, Protocol):
-    """Grants with their authorization codes and refresh tokens."""
+    """Stores grants with their authorization codes and refresh tokens."""
 
     async def add_code(self, grant: Grant, code: AuthorizationCode) -> None:
         """Add the grant and its code in one write."""
@@ -65,7 +65,7 @@ class TokenStore(GrantStore, Protocol):
 
 
 class SessionStore(Protocol):
-    """Login sessions, login attempts and one-time links."""
+    """Stores login sessions, login attempts and one-time links."""
 
     async def admit_attempt(self, attempt: Attempt, at: float) -> Wait:
         """Return how long the attempt must wait. If the attempt need not wait, it counts as failed until it succeeds."""
@@ -103,7 +103,7 @@ class SessionStore(Protocol):
 
     async def replace_recovery_codes(self, user_id: Id, hashes: Sequence[str]) -> None: ...
     async def count_recovery_codes(self, user_id: Id) -> int:
-        """Return the number of unused codes."""
+        """Return the number of the user's unused recovery codes."""
         ...
 
     async def find_session(self, token_hash: str) -> Session | None: ...
@@ -125,4 +125,4 @@ class SessionStore(Protocol):
 
 
 class AuthorizationStore(TokenStore, SessionStore, Protocol):
-    """All grants and credentials."""
+    """Stores grants, codes, refresh tokens, sessions and one-time links."""

@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class ClockStore(Protocol):
-    """Keeps the last clock time of a gateway. A clock that is far from this time may be wrong."""
+    """Stores the last clock time of a gateway. A clock that is far from this time may be wrong."""
 
     async def check_clock(self, now: float, tolerance: float) -> float | None:
         """If `now` is at most `tolerance` seconds from the last time, store `now` and return None.

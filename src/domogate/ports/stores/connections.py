@@ -19,7 +19,7 @@ class DriverConnection(msgspec.Struct, frozen=True):
 
 
 class ConnectionStore(Protocol):
-    """Connections of drivers.
+    """Stores connections of drivers.
 
     The store has at most one connection for each driver. Other connections of a driver are in the settings.
     """

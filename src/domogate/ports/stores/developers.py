@@ -8,7 +8,7 @@ from domogate.domain.people import Client, Subscription
 
 
 class DeveloperStore(Protocol):
-    """Clients and subscriptions that have an owner. They are deleted together with their owner."""
+    """Stores clients and subscriptions that have an owner. They are deleted together with their owner."""
 
     async def find_client_owner(self, client_id: str) -> Id | None:
         """Return the id of the person who registered the client. Return None if an operator registered the client."""

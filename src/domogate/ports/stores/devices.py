@@ -12,7 +12,7 @@ from domogate.domain.states import Reading, ReadingSummary, Report
 
 
 class StateStore(Protocol):
-    """The last known states, written from the reports of drivers."""
+    """Stores the last known states of modules, from the reports of drivers."""
 
     async def record(self, reports: Sequence[Report]) -> None:
         """Write the reports, in the order of the calls. Reports of concurrent callers share a commit.
@@ -24,7 +24,7 @@ class StateStore(Protocol):
 
 
 class ReadingStore(Protocol):
-    """Measured values. Old readings are replaced by summaries."""
+    """Stores measured values. Old readings are replaced by summaries."""
 
     async def list_readings(self, module_id: Id, since: float, until: float, limit: int) -> Sequence[tuple[str, Reading]]:
         """Return the newest `limit` readings of the period, oldest first.
@@ -64,7 +64,7 @@ class OrderFilter(msgspec.Struct, frozen=True):
 
 
 class OrderStore(Protocol):
-    """The journal of commands to devices.
+    """Stores orders: commands to devices, and how they ended.
 
     In a cluster, only the gateway that holds the plant may write that an order is sent or has ended. For other gateways, such a
     write raises Fenced.
@@ -109,7 +109,7 @@ class OrderStore(Protocol):
 
 
 class FaultStore(Protocol):
-    """Faults that are injected on demand."""
+    """Stores the faults that are injected on demand."""
 
     async def inject(self, plant_id: Id, injections: Sequence[Injection]) -> bool:
         """Add or replace injections. The store sets `Injection.covers`.

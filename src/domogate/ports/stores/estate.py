@@ -11,7 +11,9 @@ from domogate.domain.ids import Id
 
 
 class ImportSummary(msgspec.Struct, frozen=True):
-    """The result of an import: for each noun ('plants', 'modules', 'users'…) the number of objects."""
+    """The result of an import: the numbers of added, updated and removed records, by kind of record ('plants', 'modules',
+    'users'…).
+    """
 
     added: dict[str, int]
     updated: dict[str, int]
@@ -19,7 +21,7 @@ class ImportSummary(msgspec.Struct, frozen=True):
 
 
 class RecordChange(msgspec.Struct, frozen=True):
-    """A record that an import would change. `change` is added, updated or removed."""
+    """A record that an import would change. `noun` is the kind of the record. `change` is added, updated or removed."""
 
     noun: str
     change: str
@@ -30,7 +32,7 @@ class RecordChange(msgspec.Struct, frozen=True):
 
 
 class ImportDifference(msgspec.Struct, frozen=True):
-    """What an import would change. `changes` has the first changes of each noun."""
+    """What an import would change. `changes` has the first changes of each kind of record."""
 
     summary: ImportSummary
     changes: tuple[RecordChange, ...]
@@ -59,7 +61,7 @@ class UnnamedDrivers(msgspec.Struct, frozen=True):
 
 
 class EstateStore(Protocol):
-    """Import, export and backup."""
+    """Imports, exports and backs up the whole content of the store."""
 
     async def find_unnamed_drivers(self) -> UnnamedDrivers | None:
         """Return how many modules of active plants use the simulator although no estate file names a driver for them, and one
@@ -83,7 +85,10 @@ class EstateStore(Protocol):
         ...
 
     async def find_difference(self, estate: Estate, *, prune: bool, most: int) -> ImportDifference:
-        """Return what `import_estate` would change, with at most `most` changes of each noun. Raise ValueError."""
+        """Return what `import_estate` would change, with at most `most` changes of each kind of record.
+
+        Raise ValueError if the estate contradicts itself or the store.
+        """
         ...
 
     async def add_import(self, user_id: Id | None, summary: ImportSummary, *, prune: bool, document: str | None) -> int:
@@ -101,5 +106,9 @@ class EstateStore(Protocol):
         ...
 
     async def backup(self, path: Path, *, replace: bool = False, replace_larger: bool = False) -> str | None:
-        """Write a backup. Return the id of the secret key that a restore needs. Raise ValueError, FileExistsError."""
+        """Write a backup to this file. Return the id of the secret key that a restore needs.
+
+        Raise FileExistsError if the file exists and `replace` is false. Raise ValueError if the database cannot be backed up,
+        or if the existing backup has more content and `replace_larger` is false.
+        """
         ...

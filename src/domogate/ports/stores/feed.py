@@ -10,7 +10,7 @@ Listener = Callable[[Sequence[Change]], None]
 
 
 class FeedStore(Protocol):
-    """Every committed change, numbered by a cursor.
+    """Returns every committed change, numbered by a cursor, and tells listeners about new changes.
 
     Cursors grow, but they are not always consecutive. Several gateways can commit side by side, so a change can become visible
     after a change with a higher cursor. The changes of one plant become visible in the order of their cursors.

@@ -9,14 +9,14 @@ from domogate.domain.people import User
 
 
 class InvitationLinkStore(Protocol):
-    """Invitation links. A link works until `expires_at`, while its plant is active and its maker owns the plant."""
+    """Stores invitation links. A link works until `expires_at`, while its plant is active and its maker owns the plant."""
 
     async def add_invitation_link(self, link: InvitationLink, most: int) -> bool:
         """Add the link. Return False if the plant has `most` links that work."""
         ...
 
     async def find_invitation_link(self, token_hash: str, now: float) -> InvitationLink | None:
-        """Return the link, if it works."""
+        """Return the link, or None if it does not exist or does not work any more."""
         ...
 
     async def list_invitation_links(self, plant_id: Id, now: float) -> Sequence[InvitationLink]:

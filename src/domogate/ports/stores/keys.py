@@ -28,7 +28,7 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class SubscriptionStore(Protocol):
-    """Subscription keys and their usage."""
+    """Stores subscription keys and their usage."""
 
     async def find_subscription(self, key_hash: str) -> Subscription | None: ...
     async def list_subscriptions(self) -> Sequence[Subscription]: ...
@@ -45,7 +45,7 @@ class SubscriptionStore(Protocol):
 
 
 class SigningKeyStore(Protocol):
-    """The keys that sign tokens."""
+    """Stores the keys that sign tokens."""
 
     async def list_signing_keys(self) -> Sequence[SigningKey]: ...
     async def add_signing_key(self, key: SigningKey) -> None: ...

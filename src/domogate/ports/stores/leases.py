@@ -91,7 +91,7 @@ class ShardMap(msgspec.Struct, frozen=True):
 
 
 class LeaseStore(Protocol):
-    """The leases of the members. A member that renews its lease keeps all its shards.
+    """Stores the leases of the members of a cluster. A member that renews its lease keeps all its shards.
 
     These calls do not wait for other writes.
     """

@@ -13,7 +13,7 @@ class LastOperator(ValueError):
 
 
 class PeopleStore(Protocol):
-    """Users."""
+    """Stores users."""
 
     async def find_user(self, user_id: Id) -> User | None: ...
     async def find_user_by_email(self, email: str) -> User | None: ...
@@ -61,7 +61,7 @@ class PeopleStore(Protocol):
 
 
 class ExternalAccountStore(Protocol):
-    """Accounts of other issuers, and the user of each account."""
+    """Stores accounts of other issuers, and the user of each account."""
 
     async def find_external_user(self, issuer: str, subject: str) -> User | None: ...
     async def bind_external_account(self, issuer: str, subject: str, email: str, at: float) -> User | None:
@@ -78,7 +78,7 @@ class ExternalAccountStore(Protocol):
 
 
 class PasskeyStore(Protocol):
-    """Passkeys. `SessionStore.add_session` stores the use of a passkey."""
+    """Stores passkeys. `SessionStore.add_session` stores the use of a passkey."""
 
     async def add_passkey(self, passkey: Passkey, challenge: UsedChallenge, session_id: Id) -> bool:
         """Add the passkey and return True. Return False if the user's session has ended or the challenge was used before.
@@ -96,7 +96,7 @@ class PasskeyStore(Protocol):
 
 
 class ClientStore(Protocol):
-    """Applications (OAuth clients)."""
+    """Stores the registered applications (OAuth clients)."""
 
     async def find_client(self, client_id: str) -> Client | None: ...
     async def list_clients(self) -> Sequence[Client]: ...

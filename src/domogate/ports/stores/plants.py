@@ -43,7 +43,7 @@ class StoredPlant(msgspec.Struct, frozen=True):
 
 
 class PlantStore(Protocol):
-    """Plants with their modules and states."""
+    """Stores plants with their modules and states."""
 
     async def find_plant(self, plant_id: Id) -> StoredPlant | None: ...
     async def list_plants(self, after: Id | None, limit: int) -> Sequence[Plant]:
@@ -68,7 +68,7 @@ class PlantStore(Protocol):
 
 
 class PlantEditStore(Protocol):
-    """Changes of plants by operators."""
+    """Changes plants for operators."""
 
     async def edit_plant(self, plant_id: Id, edit: Callable[[EstatePlant], EstatePlant]) -> None:
         """Replace the plant by the result of `edit`, in one transaction and on another thread.
@@ -80,7 +80,7 @@ class PlantEditStore(Protocol):
 
 
 class FavouriteStore(Protocol):
-    """The modules that a person wants to see first."""
+    """Stores the favourites of people: the modules that a person wants to see first."""
 
     async def find_favourites(self, user_id: Id, plant_id: Id) -> Sequence[Id]:
         """Return the modules in the sequence that the person chose. Some of these modules may have been deleted."""
@@ -92,7 +92,7 @@ class FavouriteStore(Protocol):
 
 
 class MemberStore(Protocol):
-    """The people of a plant: its owner, allowed users and invitations."""
+    """Stores the people of a plant: its owner, allowed users and invitations."""
 
     async def allow_user(self, plant_id: Id, user_id: Id, limits: Limits | None = None) -> bool:
         """Make the user a member, and remove an invitation of the user. Return False if the user is a member already."""

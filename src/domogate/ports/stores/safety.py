@@ -29,7 +29,7 @@ class LogbookFilter(msgspec.Struct, frozen=True):
 
 
 class LogbookStore(Protocol):
-    """The logbooks. When the store writes a report of a unit, it adds the logbook entries in the same commit."""
+    """Stores the logbooks. When the store writes a report of a unit, it adds the logbook entries in the same commit."""
 
     async def add_logbook_entry(self, entry: LogbookEntry) -> int:
         """Add the entry and return its number. Raise ValueError if the plant does not exist or does not have the module."""
@@ -41,7 +41,7 @@ class LogbookStore(Protocol):
 
 
 class SparePartStore(Protocol):
-    """The catalogue of spare parts."""
+    """Finds spare parts in the stored catalogue."""
 
     async def find_spare_parts(self, unit: str) -> SpareParts | None:
         """Return the spare parts of this unit reference, or None if the reference is unknown.

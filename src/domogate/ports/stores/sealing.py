@@ -14,7 +14,7 @@ class SecretKeyRotation(msgspec.Struct, frozen=True):
 
 
 class SecretKeyStore(Protocol):
-    """The id of the key that encrypts the stored secrets. The key itself is not in the store."""
+    """Stores the id of the key that encrypts the stored secrets. The key itself is not in the store."""
 
     async def find_secret_key_id(self) -> str | None: ...
     async def rotate_secret_key(self) -> SecretKeyRotation:

@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class TicketStore(Protocol):
-    """The tickets that were used."""
+    """Stores which tickets were used."""
 
     async def use_ticket(self, ticket_id: str, expires_at: float) -> bool:
         """Mark the ticket as used. Return True to exactly one caller in all processes."""

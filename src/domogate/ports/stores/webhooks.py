@@ -8,7 +8,10 @@ from domogate.domain.webhooks import PendingDelivery, Webhook
 
 
 class WebhookStore(Protocol):
-    """Webhooks. For each webhook: its position in the change feed, and the deliveries that its receiver did not accept."""
+    """Stores webhooks.
+
+    For each webhook: its position in the change feed, and the deliveries that its receiver did not accept.
+    """
 
     async def add_webhook(self, webhook: Webhook, *, most: int | None = None) -> bool:
         """Add a webhook, or replace an ended webhook.

@@ -12,7 +12,7 @@ _REFUSED = "The client is not registered here, or its authentication is wrong."
 
 
 class ClientAuthenticator:
-    """Finds and authenticates clients."""
+    """Finds clients, and checks their secrets."""
 
     def __init__(self, identities: IdentityCache, notes: AuditNotes, clock: Clock) -> None:
         self._identities = identities

@@ -45,7 +45,7 @@ class LeaseTimes(msgspec.Struct, frozen=True):
 
 
 class ShardDriver(Protocol):
-    """Drives the plants of shards."""
+    """The service that drives the plants of shards."""
 
     def start_shards(self, shards: Collection[int]) -> None:
         """Start to drive the plants of these shards, in the background."""

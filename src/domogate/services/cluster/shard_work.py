@@ -8,7 +8,7 @@ from domogate.services.cluster.membership import ShardDriver
 
 
 class ShardDeliveries(Protocol):
-    """Delivers the webhooks of plants."""
+    """The service that delivers the webhooks of the plants of shards."""
 
     def start_shards(self, shards: Collection[int]) -> None:
         """Start to deliver the webhooks of the plants of these shards, in the background."""

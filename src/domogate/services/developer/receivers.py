@@ -30,7 +30,7 @@ class ReceivedDelivery(msgspec.Struct, frozen=True):
 
 
 class Receiver:
-    """One receiver of one person."""
+    """A URL of the gateway that keeps the last deliveries to it in memory, so that one person can test a webhook."""
 
     def __init__(self, user_id: Id, base_url: str, expires_at: float) -> None:
         self.id = new_id()
@@ -50,7 +50,7 @@ class Receiver:
 
 
 class Receivers:
-    """All receivers of this process."""
+    """All receivers for webhook tests in this process."""
 
     def __init__(self, base_url: str, clock: Clock) -> None:
         self._base_url = base_url

@@ -158,7 +158,7 @@ class Attachment:
             self._retry = None
 
     def end(self) -> None:
-        """Stop loading and retrying."""
+        """Stop loading the plant and retrying."""
         self._ended = True
         self._cancel_retry()
 

@@ -112,7 +112,7 @@ class Driving:
             await self._supervisor.replace(name, driver)
 
     def list_drivers(self) -> list[DriverHealth]:
-        """Return the health of each driver."""
+        """Return the health of each driver, for operators."""
         plants = self._plants.values()
         return [
             msgspec.structs.replace(

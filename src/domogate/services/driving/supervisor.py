@@ -71,7 +71,7 @@ def absence_after(error: BaseException, since: float) -> Absence:
 
 
 class _Supervised:
-    """One driver and its condition."""
+    """One driver, and whether it is starting, running or failed."""
 
     def __init__(self, driver: Driver, now: float) -> None:
         self.driver = driver

@@ -45,7 +45,10 @@ class Home(msgspec.Struct, frozen=True):
         return found
 
     def find_command(self, module: Module) -> str | None:
-        """Return the command that this person may send to the module, or None. The command of a scene is `run scene`."""
+        """Return the name of the command that this person may send to the module. The command of a scene is `run scene`.
+
+        Return None if the person may send no command.
+        """
         if uses_doors(module) and not self.may_use_doors:
             return None
         return RUN_SCENE if module.kind is DeviceKind.SCENE else command_for(module.kind)

@@ -139,11 +139,10 @@ class Accounts:
         instead_of: str | None = None,
         mailbox: str | None = None,
     ) -> User:
-        """Store the password hash and end sessions.
+        """Store the password hash and end the sessions of the user, except `keep_session`.
 
-        `mailbox` is the e-mail address to which the one-time link was mailed, or None.
-
-        A person who used such a link can read mail at this address (Decision 0029).
+        `mailbox` is the e-mail address to which the one-time link was mailed. It is None if no mail was sent. A person who used
+        a mailed link can read mail at this address (Decision 0029).
         """
 
         def change(user: User) -> User:

@@ -5,9 +5,9 @@ from domogate.ports import ClientStore
 
 
 async def register_pages_client(store: ClientStore, base_url: str, name: str, *, enabled: bool) -> None:
-    """Store the client as this version of the gateway needs it.
+    """Store the OAuth client of the gateway's own pages, with the values that this version needs.
 
-    If the pages are switched off, remove the client with its grants.
+    If the pages are switched off, remove this client with its grants.
     """
     if not enabled:
         await store.delete_client(PAGES_CLIENT)

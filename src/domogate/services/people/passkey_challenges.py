@@ -22,7 +22,7 @@ class ReadChallenge(msgspec.Struct, frozen=True):
 
 
 class PasskeyChallenges:
-    """Makes challenges and recognises them."""
+    """Makes challenges for authenticators, and recognises the challenges that this gateway made."""
 
     def __init__(self, signer: Signer, clock: Clock) -> None:
         self._mac = TextMac(signer, "passkey challenge")

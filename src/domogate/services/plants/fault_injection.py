@@ -91,7 +91,7 @@ class FaultInjector:
         return [(plant_id, injection) for plant_id, injection in await self._store.list_injections() if injection.holds(now)]
 
     async def clear_ended(self) -> float | None:
-        """Clear ended faults. Return the time at which the next fault ends, or None."""
+        """Clear ended faults. Return the time at which the next fault ends, or None if no other fault has an end."""
         injections = await self._store.list_injections()
         now = self._clock.now()
         ended = [(plant_id, injection) for plant_id, injection in injections if not injection.holds(now)]

@@ -24,7 +24,7 @@ _BUSY = frozenset({429, 502, 503, 504})
 
 
 class Outcome(Enum):
-    """The result of a delivery."""
+    """The result of one attempt to deliver an event."""
 
     NOT_TRIED = auto()
     SKIPPED = auto()

@@ -16,7 +16,7 @@ class DeliveryStore(WebhookStore, FeedStore, Protocol):
 
 
 class DeliveryContext(msgspec.Struct, frozen=True):
-    """The objects that all workers share."""
+    """The objects that the workers of all webhooks share."""
 
     store: DeliveryStore
     sender: WebhookSender

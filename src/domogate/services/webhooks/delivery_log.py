@@ -44,7 +44,7 @@ class DeliveryLog:
         return answer
 
     def list(self, webhook_id: Id) -> Sequence[DeliveryAttempt]:
-        """Return the attempts, the newest first."""
+        """Return the attempts to deliver to this webhook, the newest first."""
         return tuple(reversed(self._attempts.get(webhook_id, ())))
 
     def forget(self, webhook_id: Id) -> None:

@@ -17,7 +17,7 @@ _MOST_IN_MEMORY = 1_000
 
 
 class FeedReader:
-    """Reads changes for one webhook."""
+    """Reads the changes of one plant for one webhook."""
 
     def __init__(self, store: FeedStore, plant_id: Id) -> None:
         self._store = store

@@ -69,5 +69,5 @@ class ShortRetries:
 
     @property
     def paused_until(self) -> float | None:
-        """The end of the delay, or None. A clock that was set back ends the delay."""
+        """The end of the delay, or None if there is no delay. A clock that was set back ends the delay."""
         return self._until if 0.0 < self._until - self._clock.now() <= FIRST else None

@@ -53,7 +53,7 @@ class WebhookWorker:
         return self._progress.webhook
 
     def stop(self) -> None:
-        """Start no more posts."""
+        """Start no more posts. Running posts continue until they end."""
         self.is_stopping = True
         if self._batch is not None:
             self._batch.stop()
