@@ -105,7 +105,10 @@ class Cluster:
         self._clock.began_at = await self._leases.find_beginning()
 
     async def start(self, work: ShardDriver) -> None:
-        """Join the cluster. From now on this gateway drives its share of the plants. Raises OtherCluster."""
+        """Join the cluster. From now on this gateway drives its share of the plants.
+
+        Raises OtherCluster if the running gateways have another cluster name.
+        """
         await self._nats.start()
         self.membership = Membership(
             self._leases,

@@ -28,7 +28,7 @@ class _StoppedClock:
 
 
 class _NoDevices(InProcessFabric):
-    """Asks no device: the stored state of each module stays as it is."""
+    """A fabric that asks no device, so that the stored state of each module stays as it is."""
 
     async def read(self, plant_id: Id, module_id: Id, _deadline: float) -> Report:
         return Report(plant_id, module_id, -1.0)
@@ -57,7 +57,7 @@ def _person(user_id: Id) -> Principal:
 
 
 class DifferentAnswers(Exception):
-    """An operation answers differently. The message names the operation."""
+    """An operation gives different answers on the two databases. The message names the operation."""
 
 
 class TwoDatabases:
@@ -85,7 +85,10 @@ class TwoDatabases:
 
 
 async def _compare(old: Reads, new: Reads) -> int:
-    """Return the number of compared answers. Raises DifferentAnswers."""
+    """Run each read on both databases and compare the answers.
+
+    Return the number of compared answers. Raises DifferentAnswers.
+    """
     for name, read in old.items():
         if name not in new or await read() != await new[name]():
             raise DifferentAnswers(name)

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """What was compared: the number of answers, and the number of entries in the audit chain."""
+    """The result of a comparison: the number of compared answers, and the number of entries in the audit chain."""
 
     answers: int
     audit_entries: int

@@ -21,7 +21,7 @@ _METHODS = [*_SECRET_METHODS, "none"]
 
 
 class Discovery:
-    """One document for both standards: OpenID Connect Discovery 1.0 §3 and RFC 8414 §2."""
+    """Serves the document that describes the endpoints of /auth. It follows OpenID Connect Discovery 1.0 §3 and RFC 8414 §2."""
 
     def __init__(self, signer: Signer, issuer: str, *, implicit_enabled: bool) -> None:
         self._signer = signer

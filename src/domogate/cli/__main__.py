@@ -1,4 +1,4 @@
-"""`python -m domogate.cli`."""
+"""Runs the command line with `python -m domogate.cli`."""
 
 from domogate.cli import main
 

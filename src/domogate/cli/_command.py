@@ -190,7 +190,10 @@ def reporting_errors() -> Iterator[None]:
 
 
 def _output_is_closed() -> bool:
-    """Whether the reader of our standard output has gone (`| head`). A closed output is not an error to report."""
+    """Whether the program that reads our standard output has ended, as in `| head`.
+
+    A closed output is not an error to report.
+    """
     if not hasattr(select, "poll"):  # Windows
         return False
     output = select.poll()

@@ -16,7 +16,10 @@ OPTIONS = "Options"
 
 
 class Declared(NamedTuple):
-    """How a parameter is shown and checked. Its type and its default come from the parameter of the function."""
+    """The declaration of an option or argument: how it is shown and checked.
+
+    Its type and its default come from the parameter of the function.
+    """
 
     help: str
     metavar: str | None = None
@@ -56,7 +59,7 @@ class PlainOption(click.Option):
 
 
 class _Word(click.ParamType[StrEnum]):
-    """One of the values of an enumeration."""
+    """A parameter type of click: one of the values of an enumeration."""
 
     name = "word"
 
@@ -70,7 +73,7 @@ class _Word(click.ParamType[StrEnum]):
 
 
 class _Number(click.ParamType[float]):
-    """A number between two bounds. None means no bound."""
+    """A parameter type of click: a number between two bounds. None means no bound."""
 
     name = "number"
 

@@ -1,4 +1,4 @@
-"""`domogate backup` and `domogate restore`."""
+"""The commands `domogate backup` and `domogate restore`."""
 
 from pathlib import Path
 from typing import Annotated

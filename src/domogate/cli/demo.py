@@ -120,9 +120,9 @@ async def _import_once(settings: Settings, file: EstateFile) -> None:
 
 
 async def _make_ready(gateway: "Gateway", file: EstateFile) -> Ready:
-    """Issue tokens of every kind for each active user.
+    """Return the content of the ready file, with new tokens of every kind for each active user.
 
-    From the client of the demo, each family accepts only the token kinds that the specification names for this family.
+    For the client of the demo, each family accepts only the kind of token that the specification names for this family.
     """
     client = await gateway.store.find_client(DEMO_CLIENT)
     assert client is not None

@@ -237,7 +237,10 @@ def _file_name(plant: Plant) -> str:
 
 
 def _write(files: dict[Path, bytes], force: bool) -> None:
-    """Check all files before the first file is written. So if one file already exists, nothing is written."""
+    """Write the files.
+
+    All files are checked before the first one is written. So if one file already exists, nothing is written.
+    """
     if Path("-") in files:
         sys.stdout.buffer.write(files[Path("-")])
         sys.stdout.buffer.flush()

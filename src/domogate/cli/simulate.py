@@ -28,7 +28,7 @@ OPTION = "simulate"
 
 
 class _ModuleByDefault(PlainGroup):
-    """`simulate MODULE BEHAVIOUR` is short for `simulate module MODULE BEHAVIOUR`."""
+    """A group of commands in which `simulate MODULE BEHAVIOUR` is short for `simulate module MODULE BEHAVIOUR`."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # see _help.py
         if args and args[0] not in self.commands and not args[0].startswith("-"):

@@ -6,9 +6,10 @@ _LONGEST = 64
 
 
 def network_of(address: str) -> str:
-    """Return the /64 network of an IPv6 address, because one customer usually has the whole network.
+    """Return the text under which an IP address is counted.
 
-    An IPv4 address stays as it is. Text that is not an IP address is cut, because it is stored.
+    An IPv6 address is counted by its /64 network, because one customer usually has the whole network. An IPv4 address stays as
+    it is. Text that is not an IP address is cut, because it is stored.
     """
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])

@@ -13,7 +13,10 @@ def new_secret() -> str:
 
 
 def encode_secret(secret: str) -> bytes:
-    """Encode a text from the network. A lone surrogate raises no error here, but such a text matches no secret."""
+    """Return the bytes of a secret that came from the network.
+
+    A lone surrogate raises no error here, but such a text matches no secret.
+    """
     return secret.encode("utf-8", "surrogatepass")
 
 

@@ -9,7 +9,7 @@ _KEPT = 0.5
 
 
 class StallMeter:
-    """Compares the monotonic clock with a timer of the event loop."""
+    """Measures how long this process did not run: it compares the monotonic clock with a timer of the event loop."""
 
     def __init__(self) -> None:
         self._expected = 0.0

@@ -17,7 +17,10 @@ class Count(msgspec.Struct, frozen=True):
     at: float
 
     def after(self, seconds: float, half_life: float) -> float:
-        """Return what is left of the number of failed attempts after `seconds` seconds. It halves in `half_life` seconds."""
+        """Return the number of failed attempts that still count after `seconds` seconds.
+
+        The number halves in `half_life` seconds.
+        """
         return self.number * math.pow(0.5, max(0.0, seconds) / half_life)
 
 

@@ -89,9 +89,9 @@ class SparePartsChanged(_Event, tag="spare parts", frozen=True, gc=False):
 
 
 class ChangesLost(_Event, tag="lost", frozen=True, gc=False):
-    """This process missed changes, so anything may have changed. This event is never stored.
+    """This process missed changes, so anything may have changed.
 
-    The changes are not stored any more, or a newer version wrote them.
+    The missed changes are not stored any more, or a newer version wrote them. This event itself is never stored.
     """
 
 

@@ -1,6 +1,6 @@
 """Faults: the reasons for a refusal, without status codes. Each family chooses the status and the shape (Decision 0002).
 
-`code` is stable and documented (docs/errors.md). Home control prints it as errors[].code (Spec 7).
+The `code` of a fault never changes and is documented (docs/errors.md). Home control prints it as errors[].code (Spec 7).
 """
 
 from typing import ClassVar

@@ -14,9 +14,9 @@ _LOGIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,38}[A-Za-z0-9]", re.ASCII
 
 
 def is_login_name(text: str) -> bool:
-    """Whether the text has 3 to 40 ASCII letters, digits, dots, underscores and hyphens.
+    """Whether the text can be a login name: it has 3 to 40 ASCII letters, digits, dots, underscores and hyphens.
 
-    The first and the last character are letters or digits.
+    The first and the last character must be letters or digits.
     """
     return _LOGIN_NAME(text) is not None
 

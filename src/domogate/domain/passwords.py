@@ -57,5 +57,5 @@ def is_common(folded: str, *, filler: int = 8) -> bool:
 
 
 def _repeated_part(text: str) -> str:
-    """Return 'abc' for 'abcabc'. Return the text itself if it does not repeat a part."""
+    """Return the part that the text repeats: 'abc' for 'abcabc'. Return the text itself if it does not repeat a part."""
     return text[: (text + text).find(text, 1)]

@@ -88,7 +88,7 @@ class LightState(_State, tag="light", frozen=True, gc=False):
 
 
 class AutomationState(_State, tag="automation", frozen=True, gc=False):
-    """The state of a shutter or blind. Level 0 is closed, level 100 is open."""
+    """The state of a shutter or blind. Position 0 is closed, position 100 is open."""
 
     position: int
     target: int | None = None

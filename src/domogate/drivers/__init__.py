@@ -18,7 +18,7 @@ assert {name for name, driver in DRIVERS.items() if driver.simulated} == SIMULAT
 def check_options(settings: Mapping[str, DriverSettings]) -> dict[str, OptionCheck]:
     """Return for each driver the function that checks the options of a module.
 
-    It knows the brokers and bus gateways in `settings`.
+    The function accepts only the names of brokers and bus gateways that are in `settings`.
     """
 
     def check_with(driver: DriverDeclaration[Any]) -> OptionCheck:
@@ -38,7 +38,10 @@ def build_drivers(clock: Clock, settings: Mapping[str, DriverSettings]) -> dict[
 
 
 def separate_settings(settings: Mapping[str, DriverSettings]) -> dict[str, DriverSettings]:
-    """Return the settings for one gateway of a cluster, as `DriverDeclaration.separate` says."""
+    """Return the settings of the drivers for one gateway of a cluster.
+
+    Some values must differ between the gateways: `DriverDeclaration.separate` changes them.
+    """
     return {name: DRIVERS[name].separate(one) for name, one in settings.items()}
 
 

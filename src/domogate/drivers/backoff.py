@@ -9,7 +9,10 @@ HEALTHY = 10.0
 
 
 class Backoff:
-    """Counts failures in a row. Random jitter prevents all clients from connecting again at the same time."""
+    """Counts failures in a row, and computes the pause after them.
+
+    Random jitter prevents all clients from connecting again at the same time.
+    """
 
     def __init__(self) -> None:
         self._failures = 0

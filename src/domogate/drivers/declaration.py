@@ -20,7 +20,7 @@ OptionCheck = Callable[[DeviceKind, Mapping[str, Any]], Iterator[OptionProblem]]
 def lazy(module: str, name: str) -> Callable[..., Any]:
     """Return a function that imports another function when it is called, and calls it.
 
-    A driver is declared without its code (Decision 0098).
+    So a driver can be declared without importing its code (Decision 0098).
     """
 
     def call(*arguments: Any) -> Any:
@@ -43,7 +43,7 @@ class DriverSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """How a setting is shown and checked. The type and the default of the setting come from its field."""
+    """The declaration of a setting: how it is shown and checked. Its type and its default come from its field."""
 
     metavar: str
     help: str
@@ -64,7 +64,7 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 class DeclaredSetting(NamedTuple):
-    """A setting under its full name."""
+    """A declared setting with its full name."""
 
     name: str
     field: str

@@ -9,7 +9,7 @@ _READING = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
 class AnswerAfterWrite:
-    """The ASGI app around all surfaces of a member of a cluster."""
+    """An ASGI app around all surfaces of a member of a cluster. It delays the answers to requests that changed data."""
 
     def __init__(self, app: ASGIApp, newest: Callable[[], int], wait: Callable[[], Awaitable[None]]) -> None:
         """`newest` returns a number that grows with each change of this gateway.

@@ -23,7 +23,7 @@ _log = get_logger("domogate.edge")
 
 
 class Place:
-    """One open connection, as the limits count it."""
+    """One open connection that counts against the limits."""
 
     __slots__ = ("_connections", "connection", "limit", "network")
 
@@ -43,7 +43,10 @@ class Connections:
     """Counts the open connections of a server."""
 
     def __init__(self, most: int = 6_000, most_per_address: int = 256, trusted_proxies: Sequence[str] = ()) -> None:
-        """A trusted proxy has no limit per IP address, because it sends the requests of many clients."""
+        """`most` is the limit of open connections, and `most_per_address` the limit for one IP address.
+
+        A trusted proxy has no limit per IP address, because it sends the requests of many clients.
+        """
         self._most = most
         self._most_per_address = most_per_address
         self._proxies = [ip_network(proxy) for proxy in trusted_proxies]

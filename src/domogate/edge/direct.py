@@ -134,7 +134,7 @@ class DirectReader(RequestReader):
     """A connection that answers direct reads itself."""
 
     def __init__(self, reads: DirectReads, start: Callable[[Callable[[], None]], None], *args: Any) -> None:
-        """`start` calls a function now or soon. `args` are the arguments of the base class."""
+        """`start` calls its argument now, or in a later round of the event loop. `args` are the arguments of the base class."""
         super().__init__(*args)
         self.reads = reads
         self.read: Read | None = None

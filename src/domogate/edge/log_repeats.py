@@ -28,7 +28,7 @@ _IS_COUNT = "is_count"
 
 
 class _Cause(NamedTuple):
-    """Failures with the same values have the same cause. `driver` and `error` may be empty."""
+    """The cause of a failure: failures with the same values have the same cause. `driver` and `error` may be empty."""
 
     logger: str
     event: str

@@ -43,7 +43,7 @@ class Durations:
 
 
 class _Metric(NamedTuple):
-    """A gauge or counter of another part."""
+    """A metric that another part of the gateway registered: a gauge or a counter."""
 
     is_counter: bool
     name: str

@@ -89,9 +89,9 @@ def _do_nothing() -> None:
 
 
 class _Flow(FlowControl):
-    """uvicorn's flow control.
+    """Extends uvicorn's flow control: it calls a function when reading resumes.
 
-    It calls a function when reading resumes: the time of the pause must not count against the client.
+    The time of the pause must not count against the client.
     """
 
     def __init__(self, transport: Any, on_read_again: Callable[[], None]) -> None:

@@ -106,7 +106,7 @@ class RequestReader(HttpToolsProtocol):
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
 
     def _restart_without_upgrade(self) -> bytes:
-        """Parse the header section again without Upgrade (RFC 9110 §7.8).
+        """Parse the header section again without the header Upgrade (RFC 9110 §7.8).
 
         Otherwise llhttp would treat the body as data of the new protocol.
         """
@@ -118,7 +118,7 @@ class RequestReader(HttpToolsProtocol):
         return b"".join([*head, b"\r\n"])
 
     def _restart_with_known_method(self, data: bytes) -> bytes | None:
-        """Parse again with a known method.
+        """Parse a request with an unknown method again, with a known method instead.
 
         The family of the URL can then answer 405 in its own error shape, with its Allow header.
         """

@@ -45,14 +45,14 @@ class PlantChecks:
         self._drivers = drivers
 
     def check_alone(self, path: Path, plant: Record) -> Iterator[Finding]:
-        """Check everything except whether the ids are unique."""
+        """Check one plant, except whether its ids are unique."""
         yield from _people(path, plant, self._emails)
         modules = place_modules(path, plant)
         yield from check_plant(path, plant, modules)
         yield from _check_drivers(plant, modules, self._drivers)
 
     def check(self, path: Path, plant: Any, identities: Iterable[tuple[str, UsedIds]]) -> Iterator[Finding]:
-        """Check everything, including whether the ids are unique. Note the ids of this plant.
+        """Check one plant, including whether its ids are unique, and note its ids.
 
         `identities` has a pair for each YAML key whose value must be unique: the key, and the values that this key has in
         earlier plants.
@@ -137,7 +137,7 @@ def _people(path: Path, plant: Record, emails: dict[str, str]) -> Iterator[Findi
 
 
 def _check_address(path: Path, email: str) -> Iterator[Finding]:
-    """Refuse an address that belongs to an account with a login name instead of an e-mail address (Decision 0100)."""
+    """Yield a finding if the address can only belong to an account with a login name (Decision 0100)."""
     if is_login_name_email(email):
         problem = f"{quoted(email)} stands for the login name of an account without an e-mail address"
         yield Finding(path, problem, "an address at which the person gets mail")
@@ -180,7 +180,10 @@ def _check_drivers(plant: Record, modules: Sequence[Placed], drivers: Drivers | 
 
 
 def _missing_drivers(modules: Sequence[Placed]) -> Iterator[Finding]:
-    """Yield one finding for each plant, not for each module, because a file of an earlier version names no driver at all."""
+    """Yield a finding if modules name no driver.
+
+    There is one finding for each plant, not for each module, because a file of an earlier version names no driver at all.
+    """
     if not modules:
         return
     path, module, _ = modules[0]

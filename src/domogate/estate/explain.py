@@ -20,7 +20,7 @@ class Finding(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A rule of the schema, its limit, and the value that violates it."""
+    """A violated rule of the schema: the rule, its limit, and the value that violates it."""
 
     rule: str
     bound: Any

@@ -172,7 +172,7 @@ STATES: dict[DeviceKind, Shape[Any]] = {
 
 
 class StepKind(NamedTuple):
-    """A kind of step: its word, the kind of module, and the command with its parameters."""
+    """A kind of scene step: its word, the kind of module, and the command with its parameters."""
 
     word: str
     kind: DeviceKind

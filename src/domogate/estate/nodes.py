@@ -26,7 +26,7 @@ _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]").search
 
 
 class Scalar(msgspec.Struct, frozen=True, gc=False):
-    """Text, and whether it was written without quotes."""
+    """A YAML scalar: its text, and whether it was written without quotes."""
 
     text: str
     plain: bool
@@ -41,7 +41,7 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A value and the position of its key."""
+    """An entry of a YAML mapping: its value, and the position of its key."""
 
     node: "Node"
     line: int
@@ -66,10 +66,10 @@ _PASSED_ON = Scalar("", True, 0, 0)
 
 
 def compose(file: TextIO, take_plant: TakePlant | None = None) -> tuple[Node | None, list[Mistake]]:
-    """Return the root of the document, and the mistakes in the YAML syntax. A document without a root cannot be checked
-    further.
+    """Return the root of the document, and the mistakes in the YAML syntax.
 
-    With `take_plant`, the plants are passed on, and the document has no plants. Raises UnicodeDecodeError.
+    A document without a root cannot be checked further. If `take_plant` is given, it gets the plants, and the document has no
+    plants. Raises UnicodeDecodeError.
     """
     text = _CheckedText(file)
     composer = _Composer(take_plant)

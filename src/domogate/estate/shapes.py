@@ -66,7 +66,7 @@ def _same(value: Any) -> Any:
 
 
 def short(number: float) -> float | int:
-    """Write 20.0 as 20, as a person would write it."""
+    """Return 20 for 20.0, because a person would write 20."""
     return int(number) if float(number).is_integer() and abs(number) < 1e15 else float(number)
 
 
@@ -85,7 +85,7 @@ def record(shape: Shape[Any]) -> Codec:
 def reading(unit: Unit) -> Codec:
     """Return the codec of a reading.
 
-    The file has a number. If the unit is not `unit`, or if the reading has a time, the file has a record.
+    In the file, a reading is a number. If its unit is not `unit`, or if it has a time, it is a record.
     """
 
     def read(value: Any) -> Reading:

@@ -139,9 +139,9 @@ def _read_part(key: str, found: Raw) -> Raw:
 
 
 class _Block:
-    """Lines of block lists and mappings.
+    """Reads block lists and mappings from the lines of a part.
 
-    `read_short` reads short values in brackets. `read_short` may return the same object for two equal values.
+    `read_short` reads short values in brackets. It may return the same object for two equal values.
     """
 
     def __init__(self, rows: list[_Row], read_short: Callable[[str], Raw]) -> None:

@@ -85,7 +85,10 @@ class Inbox:
 
 
 class _Client(Client):
-    """Ignores messages whose subject is not UTF-8. Without this, the library would stop reading from the server."""
+    """A NATS client that ignores messages whose subject is not UTF-8.
+
+    Otherwise the library would stop reading from the server.
+    """
 
     def _build_message(self, *parts: Any) -> Msg | None:
         try:

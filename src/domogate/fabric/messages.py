@@ -45,7 +45,7 @@ _FAULTS: dict[str, type[Fault]] = {
 
 
 class Execute(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="execute"):
-    """An order. Its deadline is `left` seconds after the message was sent."""
+    """A question: the order to execute. Its deadline is `left` seconds after the message was sent."""
 
     id: _OrderId
     plant_id: _Uuid
@@ -78,7 +78,7 @@ class Reported(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="repo
 
 
 class Pictured(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="pictured"):
-    """A picture, or its first part. `parts` is the number of messages that follow, one for each other part."""
+    """An answer: a picture, or its first part. `parts` is the number of messages that follow, one for each other part."""
 
     media_type: Annotated[str, Meta(pattern=r"^image/[a-z]{1,20}\Z")]
     content: bytes
@@ -88,7 +88,7 @@ class Pictured(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="pict
 
 
 class Refused(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="refused"):
-    """A fault: the name of its class, and its message."""
+    """An answer: a fault, with the name of its class and its message."""
 
     kind: str
     message: str
@@ -98,7 +98,7 @@ class Refused(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="refus
 
 
 class Elsewhere(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="elsewhere"):
-    """The gateway that got the question does not drive the plant any more. It did not ask the device."""
+    """An answer: the gateway that got the question does not drive the plant any more. It did not ask the device."""
 
 
 Answer = Reported | Pictured | Refused | Elsewhere

@@ -37,7 +37,7 @@ def shape_b(status: int, fault: Fault) -> ErrorB:
 
 
 def challenge(fault: Fault) -> bytes:
-    """Return the value of WWW-Authenticate for a 401."""
+    """Return the value of the header WWW-Authenticate of a 401 for this fault."""
     if isinstance(fault, ScopeMissing):
         return b'Bearer realm="domogate", error="insufficient_scope", scope="' + " ".join(fault.scopes).encode() + b'"'
     if isinstance(fault, TokenRefused) and fault.given:

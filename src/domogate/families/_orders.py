@@ -67,7 +67,7 @@ class LightOrder(msgspec.Struct, rename="camel"):
 
 
 class SetPointOrder(msgspec.Struct):
-    """The set point. E12 prints degrees as a string; clients may send a string or a number."""
+    """The set point in the body of a request X1. E12 prints degrees as a string; clients may send a string or a number."""
 
     value: Annotated[str, _described(pattern=_DECIMAL)] | float
     unit: Annotated[str, _described(pattern="^°?[CFcf]$")]

@@ -45,7 +45,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class _Parsed(NamedTuple):
-    """The parts of a request that passed all checks once."""
+    """The parsed parts of a request that passed all checks. If the same request comes again, it is not parsed again."""
 
     target: Target
     headers: dict[bytes, bytes]
@@ -283,7 +283,10 @@ async def read_body(receive: Receive, declared_length: bytes | None, limit: int)
 
 
 def check_content_type(value: bytes | None) -> None:
-    """Accept a JSON media type, or no Content-Type, because the header is optional (Spec 4)."""
+    """Check the header Content-Type. A JSON media type is accepted, and a missing header, because it is optional (Spec 4).
+
+    Raises MalformedRequest for any other value.
+    """
     if not value:
         return
     media_type, *parameters = (part.strip() for part in value.lower().split(b";"))

@@ -61,7 +61,10 @@ async def read_topology(_: ReadServices, call: Call) -> Answer:
 
 
 def _plant_to_wire(view: PlantView) -> WirePlant:
-    """Return the plant. This family shows no rooms: one list has all modules of the kinds that the family shows."""
+    """Return the JSON model of a plant.
+
+    This family shows no rooms: one list has all modules of the kinds that the family shows.
+    """
     modules = [_module_to_wire(module) for module in view.topology.every_module() if module.kind in _DEVICES]
     return WirePlant(view.plant.id, view.plant.name, modules)
 

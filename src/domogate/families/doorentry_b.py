@@ -92,7 +92,10 @@ async def open_lock(services: Services, call: Call) -> Answer:
 
 
 def _plant_to_wire(plant: Plant) -> WirePlant:
-    """Return the plant. Characters of its texts that this family does not allow are replaced (Decision 0020)."""
+    """Return the JSON model of a plant.
+
+    Characters of its texts that this family does not allow are replaced (Decision 0020).
+    """
     return WirePlant(
         id=plant.id,
         owner_id=plant.owner.user_id,

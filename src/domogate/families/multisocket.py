@@ -32,7 +32,7 @@ class Plugs(msgspec.Struct):
 
 
 async def list_plugs(_: ReadServices, call: Call) -> Answer:
-    """List the last known states. Offline plugs are also in the list (Decision 0008)."""
+    """List the plugs with their last known states. Offline plugs are also in the list (Decision 0008)."""
     plugs = [
         WirePlug(view.module.id, view.module.name, _sockets(view.state))
         for view in call.plant.modules.values()

@@ -50,7 +50,10 @@ async def _people_of(services: HomeServices, home: Home) -> HomePeopleOut:
 
 
 class NewHomeInvitation(InputModel, frozen=True):
-    """An e-mail address, and the limits of the guest. Without limits, the person may use all of the home at any time."""
+    """A new invitation: an e-mail address, and the limits of the guest.
+
+    Without limits, the person may use all of the home at any time.
+    """
 
     email: Annotated[str, Meta(max_length=_LONGEST_EMAIL)]
     limits: NewLimits | None = None
@@ -146,7 +149,7 @@ class InvitationLinksOut(OutputModel, frozen=True):
 
 
 class NewInvitationLink(InputModel, frozen=True):
-    """A note about the invited person, and the limits of the guest.
+    """A new invitation link: a note about the invited person, and the limits of the guest.
 
     Without limits, the person may use all of the home at any time.
     """

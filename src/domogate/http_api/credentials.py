@@ -89,7 +89,7 @@ async def verify_access_token(verifier: Verifier, request: Request, scope: str, 
 
 
 class OperatorToken(Credentials[Operator]):
-    """An access token with the management scope, whose user is an operator at the time of the request."""
+    """Checks an access token with the management scope. Its user must be an operator at the time of the request."""
 
     schemes = _token_scheme(f"An access token with the scope {MANAGE_SCOPE}")
     errors = {
@@ -135,7 +135,10 @@ def _person_errors(scope: str) -> dict[int, str]:
 
 
 class PersonToken(Credentials[Principal]):
-    """An access token with the scope of the API. No subscription key is needed, so the requests of each person are limited."""
+    """Checks an access token with the scope of the API.
+
+    No subscription key is needed, so the requests of each person are limited.
+    """
 
     scope: ClassVar[str]
     api: ClassVar[str]
@@ -173,7 +176,7 @@ class DeveloperToken(PersonToken):
 
 
 class KeyAndToken(Credentials[Caller]):
-    """A subscription key and a token of either kind, as in the families. The gateway's own pages need no key."""
+    """Checks a subscription key and a token of either kind, as the families do. The gateway's own pages need no key."""
 
     schemes = {"key": KEY_SCHEME, **_token_scheme("An access token or an id token")}
     errors = {

@@ -28,7 +28,7 @@ class InvitedPersonOut(OutputModel, frozen=True):
 
 
 class NewLimits(InputModel, frozen=True):
-    """Ids of places of the plant, and the period.
+    """New limits of a guest: ids of places of the plant, and the period.
 
     All fields are optional. Without places, the guest may use all of the plant.
     """

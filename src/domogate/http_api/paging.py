@@ -67,7 +67,7 @@ def read_cursor(text: str) -> int:
 
 
 def is_cursor(text: str) -> bool:
-    """Whether the text is a number that the database can store."""
+    """Whether the text can be a cursor: a number that the database can store."""
     return text.isascii() and text.isdecimal() and len(text) <= MAX_CURSOR_DIGITS
 
 

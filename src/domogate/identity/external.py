@@ -32,7 +32,7 @@ _LONGEST_SUBJECT = 255
 
 
 class _Registry(JWSRegistry):
-    """The allowed algorithms of one issuer. "EdDSA" means only Ed25519 (RFC 9864 §2)."""
+    """The signature algorithms that one issuer may use. "EdDSA" means only Ed25519 (RFC 9864 §2)."""
 
     def get_alg(self, name: str) -> Any:
         return self.algorithms["Ed25519"] if name == "EdDSA" and name in (self.allowed or ()) else super().get_alg(name)
@@ -141,7 +141,7 @@ class PrincipalStore(PeopleStore, ExternalAccountStore, ClientStore, Protocol):
 
 
 async def find_external_principal(store: PrincipalStore, claims: ExternalClaims, now: float) -> Principal:
-    """Find the user and the client. Raises TokenRefused.
+    """Return the principal of an external token: find its user and its client. Raises TokenRefused.
 
     The first token of an account binds the account to the user with the same e-mail address (Decision 0061).
     """

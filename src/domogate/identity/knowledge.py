@@ -13,7 +13,7 @@ class KnowledgeBound:
     """
 
     def __init__(self, age: Callable[[], float], seconds: float) -> None:
-        """`age` returns the seconds for which changes of other gateways may be unknown here."""
+        """`age` returns an age in seconds: this gateway knows all changes of other gateways that are older."""
         self._age = age
         self._seconds = seconds
 
@@ -22,6 +22,6 @@ class KnowledgeBound:
         return self._age() <= self._seconds
 
     def check(self) -> None:
-        """Raises Internal if changes of other gateways may have been unknown here for too long."""
+        """Raises Internal if this gateway may not know changes of other gateways that are older than the limit."""
         if not self.is_kept:
             raise Internal("this gateway has not got the latest changes from the database; send the request again later")

@@ -16,7 +16,7 @@ _MOST_KEYS = 100_000
 
 
 class Rate(NamedTuple):
-    """At most `amount` requests in any period of `seconds`."""
+    """A rate: at most `amount` requests in any period of `seconds`."""
 
     amount: int
     unit: str

@@ -57,7 +57,7 @@ async def rotate_keys(
 
 
 async def list_key_places(store: SigningKeyStore, clock: Clock) -> Sequence[KeyPlace]:
-    """Return all keys, including old keys. The oldest key is first."""
+    """Return the public data of all signing keys, including old keys. The oldest key is first."""
     moment = clock.now()
     return [
         KeyPlace(key.kid, key.algorithm, _state(key, moment), key.created_at, key.retired_at)

@@ -70,7 +70,7 @@ class LoadedKey(msgspec.Struct, frozen=True):
         return self.created_at <= now and (self.retired_at is None or now < self.retired_at)
 
     def sign(self, claims: dict[str, Any], typ: str) -> str:
-        """Return a JWS in the compact form (RFC 7515 §7.1).
+        """Sign the claims, and return a JWS in the compact form (RFC 7515 §7.1).
 
         `jwt.encode` of joserfc takes twice as long, because it checks the key and the header for each signature.
         """

@@ -21,7 +21,7 @@ _PIECE = 262_144
 
 
 class _Download(StreamingResponse):
-    """Sends a file. `held` is closed when the download has ended or was interrupted."""
+    """A response that sends a file. `held` is closed when the download has ended or was interrupted."""
 
     def __init__(self, file: BinaryIO, held: ExitStack, headers: dict[str, str]) -> None:
         super().__init__(_read(file), media_type=SQLITE, headers=headers)

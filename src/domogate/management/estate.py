@@ -53,7 +53,7 @@ class EstateCheckOut(OutputModel, frozen=True):
 
 
 class ImportSummaryOut(OutputModel, frozen=True):
-    """The numbers of records by noun: users, clients, subscriptions, plants, floors, ambients, modules, spare parts."""
+    """The numbers of records by kind: users, clients, subscriptions, plants, floors, ambients, modules, spare parts."""
 
     added: dict[str, int]
     updated: dict[str, int]
@@ -71,7 +71,7 @@ class RecordChangeOut(OutputModel, frozen=True):
 
 
 class EstateDifferenceOut(ImportSummaryOut, frozen=True):
-    """What an import would change: numbers by noun, and the first changes of each noun."""
+    """What an import would change: numbers by kind of record, and the first changes of each kind."""
 
     changes: tuple[RecordChangeOut, ...]
 

@@ -66,7 +66,7 @@ class SigningKeys(Protocol):
 
 
 class EstateFiles(Protocol):
-    """The estate as a document. The composition root implements it."""
+    """Exports, checks and imports the estate as a document. The composition root implements it."""
 
     def schema(self) -> str: ...
     async def export(self) -> Iterable[bytes]:

@@ -41,7 +41,7 @@ class SettingOut(OutputModel, frozen=True):
 
 
 class Status(msgspec.Struct, frozen=True):
-    """The state of the gateway that answers."""
+    """The functions and objects with which the management API reads the state of this gateway."""
 
     version: str
     monitor: Monitor
@@ -62,5 +62,5 @@ class Status(msgspec.Struct, frozen=True):
         return None if cluster is None else cluster.own_name
 
     def own_list(self, items: Sequence[T]) -> OwnListing[T]:
-        """Return a list of things that only this gateway knows."""
+        """Return the items as a list with the name of this gateway, because only this gateway knows these items."""
         return OwnListing(items, gateway=self.gateway_name)

@@ -17,7 +17,7 @@ _log = get_logger(__name__)
 
 
 class ClockCheck:
-    """Whether the clock is right, according to the last check."""
+    """Checks the clock, and remembers whether it was right at the last check."""
 
     def __init__(self, store: ClockStore, clock: Clock) -> None:
         self._store = store

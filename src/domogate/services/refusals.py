@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """A code for a refusal that people can get.
+    """The reason of a refusal, as a code.
 
     The codes do not change, so a client can show the reason in the person's language.
     """

@@ -213,7 +213,10 @@ def _convert(value: object, kind: Any, from_text: bool) -> Any:
 
 
 def _name_fields(message: str, kind: Any) -> str | None:
-    """If the message of msgspec is about a field that does not exist, list the fields that an entry of the table can have."""
+    """List the fields that an entry of the table can have, if the message of msgspec is about a field that does not exist.
+
+    Return None for any other message.
+    """
     if (unknown := re.match(r"Object contains unknown field `(\w+)` - at `\$\[[.\d]+\]`$", message)) is None:
         return None
     fields = msgspec.structs.fields(get_args(kind)[0])

@@ -86,7 +86,7 @@ def take_back(tx: Transaction, attempt: Attempt, at: float) -> None:
 
 
 def succeed(tx: Transaction, attempt: Attempt, at: float) -> None:
-    """Reset the count of the account, but not the count of the IP address.
+    """Record that the attempt succeeded: reset the count of the account, but not the count of the IP address.
 
     Otherwise an attacker could reset the count of the IP address by logging in to their own account.
     """

@@ -1,4 +1,4 @@
-"""Applications (OAuth clients)."""
+"""Stores the registered applications (OAuth clients)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -85,5 +85,8 @@ def from_columns(kind: type[S], columns: Mapping[Any, Any], /, **read: Any) -> S
 
 
 def storable(words: str) -> str:
-    """Replace characters that PostgreSQL refuses. Texts of devices and receivers may contain any character."""
+    """Return the text without the characters that PostgreSQL refuses; they are replaced.
+
+    Texts of devices and receivers may contain any character.
+    """
     return words.encode("utf-8", "replace").decode().replace(NUL, "\N{REPLACEMENT CHARACTER}")

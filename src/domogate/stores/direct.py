@@ -60,7 +60,10 @@ def execute_text(connection: Connection, text: str) -> None:
 
 
 def _execute(connection: Connection, text: str, parameters: Any) -> Any:
-    """Return a cursor of the driver. The driver finds the first row here, so `fetchone` raises no errors of the database."""
+    """Execute the statement, and return a cursor of the database driver.
+
+    The driver finds the first row here, so `fetchone` raises no errors of the database.
+    """
     cursor = connection.connection.cursor()
     errors = connection.dialect.loaded_dbapi.Error
     try:

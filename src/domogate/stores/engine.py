@@ -79,7 +79,7 @@ def time_is_up() -> bool:
 
 
 def begin_with(engine: Engine, statement: str) -> None:
-    """Execute this statement at the begin of each transaction of the engine."""
+    """Execute this statement at the beginning of each transaction of the engine."""
 
     @event.listens_for(engine, "begin")
     def begin_transaction(connection: Connection) -> None:

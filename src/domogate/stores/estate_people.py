@@ -174,7 +174,7 @@ def write_subscriptions(tx: Transaction, difference: Difference) -> None:
 
 
 class PeopleOfPlants(msgspec.Struct):
-    """The plants whose people change, and the new rows of these plants."""
+    """The plants whose people change, and the new rows of their members and invitations."""
 
     plant_ids: set[Id]
     members: list[dict[str, object]]

@@ -32,7 +32,7 @@ def count_modules(connection: Connection) -> int:
 
 
 def list_sizes(connection: Connection, after: str) -> list[tuple[Id, int]]:
-    """Return the ids and the numbers of modules of some plants after this id, ordered by id."""
+    """Return some plants after this id, each with the number of its modules, ordered by id."""
     return [(row.id, row.size) for row in connection.execute(_PAGE, {"after": after})]
 
 

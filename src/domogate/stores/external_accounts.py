@@ -42,7 +42,7 @@ def bind_external_account(tx: Transaction, issuer: str, subject: str, email: str
 
 
 def list_external_accounts(connection: Connection, user_id: Id) -> Sequence[ExternalAccount]:
-    """Return the accounts. The account that was bound first is first."""
+    """Return the accounts of the user. The account that was bound first is first."""
     return [from_row(ExternalAccount, row) for row in connection.execute(_OF_USER, {"user_id": user_id})]
 
 

@@ -24,7 +24,7 @@ _LOCK = (
 
 
 class Fence(NamedTuple):
-    """The epoch with which this gateway held the shard."""
+    """A shard, and the epoch with which this gateway held it."""
 
     shard: int
     epoch: int

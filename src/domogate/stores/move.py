@@ -39,7 +39,7 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class Move:
-    """The two databases of a move. Call `close` at the end."""
+    """Copies one database into another, and compares the two. Call `close` at the end."""
 
     def __init__(self, source: str, target: str) -> None:
         """`source` is the URL of a SQLite file. Raises MoveRefused if `target` is not the URL of a PostgreSQL database."""
@@ -85,7 +85,7 @@ class Move:
         return Moved({name: count for name, (count, _) in digests.items()})
 
     def _copy(self, reading: Connection, writing: Connection, table: Table, copied: _Progress) -> tuple[int, int]:
-        """Copy all rows. Return their number and their digest."""
+        """Copy all rows of the table. Return their number and their digest."""
         count, digest = 0, 0
         for rows in _read(reading, table):
             self._target.insert_rows(writing, table, rows)

@@ -1,4 +1,4 @@
-"""Passkeys of users."""
+"""Stores the passkeys of users."""
 
 from collections.abc import Sequence
 
@@ -54,7 +54,7 @@ def find_passkey(connection: Connection, credential_id: str) -> Passkey | None:
 
 
 def list_passkeys(connection: Connection, user_id: Id) -> Sequence[Passkey]:
-    """Return the passkeys. The oldest is first."""
+    """Return the passkeys of the user. The oldest is first."""
     return [from_row(Passkey, row) for row in connection.execute(_OF_USER, {"user_id": user_id})]
 
 

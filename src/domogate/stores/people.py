@@ -1,4 +1,4 @@
-"""Users."""
+"""Stores users."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -180,7 +180,10 @@ class SqlPeople(SqlSubject):
     delete_user = writes(delete_user)
 
     async def expire_terms(self, version: str) -> int:
-        """Change a few users in each write, so that other writes are not delayed. Return the number of all changed users."""
+        """Mark the terms as expired for all users who accepted another version. Return the number of these users.
+
+        Each write changes a few users, so that other writes are not delayed.
+        """
         number = 0
         while expired := await self._write(expire_terms, version):
             number += expired

@@ -87,7 +87,7 @@ def limits_from_row(row: Row[Any]) -> Limits | None:
 
 
 def module_to_values(module: Module, plant_id: Id, ambient_id: Id | None, position: int) -> tuple[Any, ...]:
-    """Return the values of the row, in the order of the columns."""
+    """Return the values of a module's row, in the order of the columns."""
     return (
         module.id,
         plant_id,

@@ -93,7 +93,10 @@ def end_sessions(tx: Transaction, user_id: Id, keep: Id | None = None) -> int:
 
 
 def _end(tx: Transaction, condition: ColumnElement[bool]) -> int:
-    """Delete sessions, and revoke the grants that the gateway's own pages got in these sessions (Decision 0076)."""
+    """Delete the sessions for which the condition holds, and return their number.
+
+    Also revoke the grants that the gateway's own pages got in these sessions (Decision 0076).
+    """
     ended = tx.connection.execute(delete(sessions).where(condition).returning(sessions.c.user_id, sessions.c.auth_time)).all()
     for user_id, auth_time in ended:
         revoke_pages(tx, user_id, auth_time)
@@ -101,7 +104,7 @@ def _end(tx: Transaction, condition: ColumnElement[bool]) -> int:
 
 
 def list_sessions(connection: Connection, user_id: Id) -> Sequence[Session]:
-    """Return the sessions. The last used session is first."""
+    """Return the sessions of the user. The last used session is first."""
     return [_from_row(row) for row in connection.execute(_OF_USER, {"user_id": user_id})]
 
 

@@ -181,9 +181,9 @@ class SqlSubject:
         return self._writer is not None and self._writer.is_reachable
 
     def _explain(self, error: Exception) -> Exception:
-        """Return the error itself.
+        """Return the error itself or, if it means that the database is damaged, a DatabaseUnusable.
 
-        If it means that the database is damaged, call `on_damage` and return a DatabaseUnusable. Can be called on any thread.
+        If the database is damaged, also call `on_damage`. This method can be called on any thread.
         """
         explained = error if self._database is None else self._database.explain(error)
         if isinstance(explained, DatabaseUnusable) and self._loop is not None:

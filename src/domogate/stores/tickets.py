@@ -12,7 +12,10 @@ _ADD = DirectStatement(insert(used_tickets))
 
 
 def use_ticket(tx: Transaction, ticket_id: str, expires_at: float) -> bool:
-    """Return False if the ticket was used before. The caller's write has the exclusive lock, so no other process adds it."""
+    """Mark the ticket as used. Return False if the ticket was used before.
+
+    The caller's write has the exclusive lock, so no other process adds the ticket at the same time.
+    """
     if _USED.scalar(tx.connection, {"ticket_id": ticket_id}) is not None:
         return False
     _ADD.execute(tx.connection, {"id": ticket_id, "expires_at": expires_at})

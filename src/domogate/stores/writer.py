@@ -264,7 +264,7 @@ class Writer:
         self._answer(units)
 
     def _answer(self, units: Sequence[Unit], own: Sequence[Change] = ()) -> None:
-        """Deliver the changes and answer the callers."""
+        """Pass the changes to the listeners, and answer the callers."""
         self._call(self._deliver, FeedPage(own, ()), units)
         if own:
             self._call(self._on_commit)
@@ -306,7 +306,7 @@ class Writer:
             more = page.more
 
     def _hand_over(self, page: FeedPage) -> None:
-        """Deliver the changes, and answer the callers whose changes are delivered."""
+        """Pass the changes to the listeners, and answer the callers whose changes the listeners got."""
         self._recorder.forget_after([change.event for change in page.foreign])
         answered: list[Unit] = []
         while self._waiting and self._waiting[0][0] <= self._feed.delivered:

@@ -23,7 +23,7 @@ class TicketServices(msgspec.Struct, frozen=True):
 
 
 class PictureToken(Credentials[str]):
-    """The picture token from the answer to a redemption. The handler of the operation verifies the token."""
+    """Reads the picture token that the answer to a redemption had. The handler of the operation verifies the token."""
 
     schemes = {"picture": {"type": "http", "scheme": "bearer", "description": "`picture.token` of a redemption's answer"}}
 

@@ -74,7 +74,7 @@ def component_name(model: str) -> str:
 
 @cache
 def _load_examples() -> dict[str, dict[str, dict[str, Any]]]:
-    """Requests and answers of the demo, by document and operation."""
+    """Return requests and answers of the demo, by document and operation."""
     text = files("domogate.wire").joinpath("examples.json").read_bytes()
     return msgspec.json.decode(text, type=dict[str, dict[str, dict[str, Any]]])
 

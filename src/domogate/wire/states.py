@@ -34,7 +34,7 @@ class LightStateOut(_State, frozen=True, tag="light"):
 
 
 class AutomationStateOut(_State, frozen=True, tag="automation"):
-    """The state of a shutter or blind: 0 is closed, 100 is open."""
+    """The state of a shutter or blind: position 0 is closed, position 100 is open."""
 
     position: int
 

@@ -33,7 +33,7 @@ _TRIES = 10
 
 
 class Typed(msgspec.Struct, frozen=True):
-    """The fields of the form for a new account that the page shows again."""
+    """The values that the person typed into the form for a new account. The page shows them again after a mistake."""
 
     login_name: str = ""
     name: str = ""
@@ -117,7 +117,7 @@ class InvitationPages(SetPasswordPages):
         person: LoggedIn | None = None,
         **values: Any,
     ) -> Response:
-        """Render a page that says whose home it is and what the person may use."""
+        """Render a page that names the home and its owner, and says what the invited person may use."""
         plant, language = opened.home.plant, self._context.language_for(request, person=person)
         return self._context.render(
             request,
@@ -197,7 +197,7 @@ class InvitationPages(SetPasswordPages):
 
 
 def _find_problems(form: Form, form_token: str, typed: Typed) -> dict[str, str]:
-    """Return the key of a text for each wrong field."""
+    """Return the wrong fields of the form, each with the key of the text that explains the problem."""
     if not is_own_form(form, form_token):
         return {"": "login.stale"}
     problems = {}

@@ -37,7 +37,7 @@ class WrongLimits(Exception):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A check box. `kind` is floor, ambient or module."""
+    """A check box of the form, for one place. `kind` is floor, ambient or module."""
 
     kind: str
     id: Id

@@ -44,7 +44,7 @@ class BrokerConnection:
         self._last_problem = ""
 
     async def run(self) -> None:
-        """Runs until it is cancelled. An error of a broker or of the network does not end this method."""
+        """Keep the connection open until this method is cancelled. An error of a broker or of the network does not end it."""
         loop, backoff = asyncio.get_running_loop(), Backoff()
         while True:
             try:

@@ -107,7 +107,7 @@ class Connection(asyncio.Protocol):
     # requests
 
     async def subscribe(self, filters: Sequence[tuple[str, int]]) -> list[int]:
-        """Returns one reason code for each topic filter. Raises ConnectionLost."""
+        """Subscribe to the topic filters, each with its QoS. Return one reason code for each filter. Raises ConnectionLost."""
         reasons: list[int] = []
         for start in range(0, len(filters), _FILTERS_A_PACKET):
             some = filters[start : start + _FILTERS_A_PACKET]

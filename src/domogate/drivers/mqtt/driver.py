@@ -143,7 +143,7 @@ class Mqtt:
         return _Entry(attached, module, session)
 
     def _find_session(self, attached: AttachedModule) -> BrokerSession | Absence:
-        """Return the session of the module, or the reason why it has none."""
+        """Return the session of the module's broker. If the module cannot be driven, return the reason."""
         reason, now = AbsenceReason.MISCONFIGURED, self._clock.now()
         for path, words in find_option_problems(attached.module.kind, attached.module.options):
             where = ".".join(map(str, path))

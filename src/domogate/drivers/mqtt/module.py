@@ -64,7 +64,7 @@ class PendingCall:
 
 
 class DrivenModule:
-    """One module of one plant, with the codec of its dialect."""
+    """One driven module: its properties, its reachability, and the calls that wait for its answer."""
 
     def __init__(
         self, plant_id: Id, attached: AttachedModule, codec: Codec, silent_after: float | None, *, gives_pictures: bool = False
@@ -110,9 +110,9 @@ class DrivenModule:
 
     @property
     def absence(self) -> Absence | None:
-        """Why the module cannot be reached, or None if no cause is known.
+        """The reason why the module cannot be reached, or None if no reason is known.
 
-        If there are several causes, it is the cause that is nearest to the gateway: a lost broker comes before a silent device.
+        If there are several reasons, the reason nearest to the gateway counts: a lost broker comes before a silent device.
         """
         unavailable = (absence for absence in self._availability_absences.values() if absence is not None)
         return self._connection_absence or self._refusal_absence or next(unavailable, None) or self._silence_absence

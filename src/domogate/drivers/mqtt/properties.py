@@ -82,7 +82,7 @@ class Publication(msgspec.Struct, frozen=True, gc=False):
 
 
 class QueuePolicy(Enum):
-    """Which unread messages of a topic stay in the queue."""
+    """The rule that says which unread messages of a topic stay in the queue."""
 
     LATEST = "each message is complete: the newest is enough"
     ALL = "each message is a part: all are kept, up to a limit"

@@ -1,4 +1,7 @@
-"""Addresses on a bus. A point can be written in several ways, which all get the same key (OpenWebNet, WHO 1, 2, 4, 18)."""
+"""Addresses on a bus.
+
+The address of one device (a point) can be written in several ways, which all get the same key (OpenWebNet, WHO 1, 2, 4, 18).
+"""
 
 import re
 from enum import Enum

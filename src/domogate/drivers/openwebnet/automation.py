@@ -23,7 +23,7 @@ _NO_PRIORITY = ("000",)
 
 
 class Shutter(PointDevice):
-    """A shutter: 0 is closed, 100 is open."""
+    """A shutter: position 0 is closed, position 100 is open."""
 
     who = WHO
 

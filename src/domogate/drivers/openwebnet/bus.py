@@ -222,7 +222,7 @@ class Bus:
     # orders and reads
 
     async def execute(self, module: DrivenModule, order: Order) -> None:
-        """Returns when the device has confirmed the command. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Execute the order. Return when the device has confirmed it. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
         await self._wait_gateway(order.deadline)
         try:
             async with asyncio.timeout(self._remaining(order.deadline)):
@@ -299,7 +299,7 @@ class Bus:
             raise DeviceOffline(f"the device is offline ({module.absence.why}): {module.absence.evidence}")
 
     async def read(self, module: DrivenModule, deadline: float) -> None:
-        """Returns when the module has answered, or when it is known to be absent. Raises DeviceTimeout."""
+        """Read the module. Return when it has answered, or when it is known to be absent. Raises DeviceTimeout."""
         assert module.device is not None
         try:
             await self._wait_gateway(deadline)

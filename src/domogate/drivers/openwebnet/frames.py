@@ -20,7 +20,7 @@ class _Frame(msgspec.Struct, frozen=True, gc=False):
 
 
 class Ack(_Frame, frozen=True, gc=False):
-    """The request was accepted, or the answer is complete."""
+    """A frame of the gateway: the request was accepted, or the answer is complete."""
 
     form: ClassVar[str] = "*#*1##"
 
@@ -48,7 +48,7 @@ class Challenge(_Frame, frozen=True, gc=False):
 
 
 class Proof(_Frame, frozen=True, gc=False):
-    """The nonce of the client, and the client's proof that it knows the password (HMAC)."""
+    """A frame with the nonce of the client, and the client's proof that it knows the password (HMAC)."""
 
     form: ClassVar[str] = "*#{0.nonce}*{0.digest}##"
     nonce: str
@@ -74,7 +74,7 @@ class Normal(_Frame, frozen=True, gc=False):
 
 
 class _Dimension(_Frame, frozen=True, gc=False):
-    """*#WHO*WHERE*DIMENSION*VAL1*…*VALn##. `mark` is the character before DIMENSION."""
+    """A frame about a dimension: *#WHO*WHERE*DIMENSION*VAL1*…*VALn##. `mark` is the character before DIMENSION."""
 
     who: int
     where: str

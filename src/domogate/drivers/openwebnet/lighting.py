@@ -48,7 +48,7 @@ _DEFAULT_SPEED = "255"
 
 
 class Actuator(PointDevice):
-    """A device that is on or off."""
+    """A device that an actuator switches on and off."""
 
     who = WHO
 

@@ -55,7 +55,7 @@ class Poller:
     # in the background
 
     def schedule(self, reads: Iterable[DrivenModule | StatusRequest]) -> None:
-        """Read these modules in the background, each once."""
+        """Read these modules, or send these status requests, in the background, each once."""
         self._scheduled.update(dict.fromkeys(reads))
         self._wake.set()
 

@@ -39,7 +39,7 @@ class TimeScale:
         return self._origin + (simulated - self._origin) / self.speed
 
     def interval(self, seconds: float, *, at_least: float) -> float:
-        """Return `seconds` of simulated time, or more if this would be less than `at_least` seconds of real time.
+        """Return an interval of simulated time: `seconds`, or more if this would be less than `at_least` seconds of real time.
 
         So a fast plant does not send too many reports.
         """
@@ -70,7 +70,7 @@ class Start(msgspec.Struct, frozen=True):
 
 
 class Device(ABC, Generic[S]):
-    """One simulated device. A change replaces `state`; a state is never modified."""
+    """Base class of simulated devices. A change replaces `state`; a state is never modified."""
 
     __slots__ = ("kind", "made_at", "options", "pending", "random", "residents", "state", "time_scale", "used", "used_until")
 
@@ -107,7 +107,7 @@ class Device(ABC, Generic[S]):
 
     @property
     def openness(self) -> float | None:
-        """For a shutter: 0 is closed, 1 is open."""
+        """How far a shutter is open: 0 is closed, 1 is open. None for other devices."""
         return None
 
     @property
@@ -157,7 +157,7 @@ class Countdown:
 
 
 class Transition:
-    """A change from 0 to 1 over some seconds."""
+    """A slow change, which goes from 0 to 1 in some seconds."""
 
     __slots__ = ("_began", "_lasts")
 

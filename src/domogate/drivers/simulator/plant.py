@@ -31,7 +31,7 @@ MEASURES = ("power", "energy", "temperature", "humidity")
 
 
 class SimulatedModule:
-    """A module, and the values that were reported about it. A scene has no device."""
+    """A simulated module: its device, and the values that were last reported. A scene has no device."""
 
     __slots__ = ("_kind", "_options", "absence", "behaviour", "confirmed", "device", "id", "name", "reachable", "reported")
 
@@ -167,7 +167,7 @@ class SimulatedPlant:
     def attach(self, modules: Sequence[AttachedModule], now: float) -> Iterator[None]:
         """Simulate exactly these modules.
 
-        Modules that are already simulated keep their devices. Each step handles a few modules.
+        Modules that are already simulated keep their devices. Each step of the iterator handles a few modules.
         """
         # Meters are last, because they measure the power of the other devices.
         modules = sorted(modules, key=lambda attached: attached.module.kind is DeviceKind.ENERGYMETER)

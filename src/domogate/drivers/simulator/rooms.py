@@ -25,7 +25,7 @@ class Regulator(Protocol):
     """A thermostat that heats or cools the room."""
 
     def regulate(self, at: float, celsius: float) -> float:
-        """Switch on or off for this time and temperature.
+        """Switch the heating or cooling on or off, for this time and this room temperature.
 
         Returns the number of degrees by which the thermostat warms the room after a long time.
         """
@@ -42,7 +42,7 @@ class RoomDevice(Protocol):
 
     @property
     def openness(self) -> float | None:
-        """For a shutter: 0 is closed, 1 is open. None for other devices."""
+        """How far a shutter is open: 0 is closed, 1 is open. None for other devices."""
         ...
 
 

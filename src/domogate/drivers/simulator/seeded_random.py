@@ -26,7 +26,10 @@ class SeededRandom:
         return SeededRandom(self._key, name)
 
     def of(self, purpose: str, slot: int = 0) -> float:
-        """Return a number in [0, 1), made by the last steps of splitmix64. The method is fast enough for every tick."""
+        """Return a number in [0, 1) that depends on the purpose and the slot.
+
+        It is made by the last steps of the algorithm splitmix64, which is fast enough for every tick.
+        """
         mixed = (self._key ^ (crc32(purpose.encode()) * 0x9E3779B97F4A7C15)) + slot * 0xD1B54A32D192ED03 & _MASK
         mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _MASK
         mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _MASK

@@ -36,7 +36,7 @@ def from_celsius(celsius: float, unit: Unit) -> float:
 
 
 class Thermostat(Device[ThermostatState]):
-    """Keeps its room at the set point. In automatic mode the program changes the set point.
+    """A thermostat, which keeps its room at the set point. In automatic mode the program changes the set point.
 
     A set point from a command in automatic mode is valid until the next period of the program. The field `activation_time` is
     real time, like all times that leave the simulator (Decision 0036).

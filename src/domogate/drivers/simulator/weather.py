@@ -9,7 +9,10 @@ _YEAR = 365.25
 
 
 class Weather:
-    """The weather depends only on the seed and on simulated time, so it is the same in every run. Hours are UTC."""
+    """The weather of a simulation.
+
+    It depends only on the seed and on simulated time, so it is the same in every run. Hours are UTC.
+    """
 
     __slots__ = ("_day", "_random", "_spell", "_sunny")
 

@@ -120,7 +120,7 @@ class SessionStore(Protocol):
 
     async def find_link(self, token_hash: str) -> OneTimeLink | None: ...
     async def take_link(self, token_hash: str) -> OneTimeLink | None:
-        """Consume and return the link. Exactly one caller gets it."""
+        """Consume and return the link. Exactly one caller gets it; all other callers get None."""
         ...
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 
 class DriverConnection(msgspec.Struct, frozen=True):
-    """The connection of a driver, with the credentials of the gateway."""
+    """The connection of a driver: the URL of the server, and the credentials with which the gateway logs in."""
 
     driver: str
     url: str

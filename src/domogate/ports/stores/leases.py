@@ -36,7 +36,7 @@ class Fenced(Exception):
 
 
 class MessageLink(StrEnum):
-    """The connection of a member to the servers that carry messages between gateways."""
+    """The state of a member's connection to the servers that carry messages between gateways."""
 
     CONNECTED = "connected"
     LOST = "lost"

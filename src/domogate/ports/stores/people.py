@@ -9,7 +9,7 @@ from domogate.domain.people import Client, ExternalAccount, User
 
 
 class LastOperator(ValueError):
-    """The gateway would have no operator any more."""
+    """The change is refused, because the gateway would have no operator any more."""
 
 
 class PeopleStore(Protocol):

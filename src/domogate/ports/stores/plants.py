@@ -99,7 +99,10 @@ class MemberStore(Protocol):
         ...
 
     async def set_member_limits(self, plant_id: Id, user_id: Id, limits: Limits | None) -> bool:
-        """Replace the limits. Return False if the user is not a member. Raise ValueError for the owner, who has no limits."""
+        """Replace the limits of the member. Return False if the user is not a member.
+
+        Raise ValueError for the owner, who has no limits.
+        """
         ...
 
     async def withdraw_user(self, plant_id: Id, user_id: Id) -> bool:
@@ -115,5 +118,5 @@ class MemberStore(Protocol):
 
     async def withdraw_invitation(self, plant_id: Id, email: str) -> bool: ...
     async def set_invitation_limits(self, plant_id: Id, email: str, limits: Limits | None) -> bool:
-        """Replace the limits. Return False if the e-mail has no open invitation."""
+        """Replace the limits of the invitation. Return False if the e-mail has no open invitation."""
         ...

@@ -7,7 +7,7 @@ class TicketStore(Protocol):
     """Stores which tickets were used."""
 
     async def use_ticket(self, ticket_id: str, expires_at: float) -> bool:
-        """Mark the ticket as used. Return True to exactly one caller in all processes."""
+        """Mark the ticket as used. Exactly one caller in all processes gets True; all other callers get False."""
         ...
 
     async def prune_tickets(self, before: float) -> None:

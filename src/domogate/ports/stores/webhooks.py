@@ -58,7 +58,10 @@ class WebhookStore(Protocol):
     # The progress of deliveries. The methods below raise Fenced if another gateway of the cluster holds the plant.
 
     async def move_webhook(self, webhook: Webhook, position: int, pending: Sequence[PendingDelivery] = ()) -> bool:
-        """Set the position, store `pending`, and clear the failure. Return False if the webhook has ended or was deleted."""
+        """Set the position, store `pending`, and forget earlier failures.
+
+        Return False if the webhook has ended or was deleted.
+        """
         ...
 
     async def hold_webhook(self, webhook: Webhook, at: float, next_at: float, problem: str) -> bool:

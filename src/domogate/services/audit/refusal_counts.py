@@ -23,7 +23,7 @@ _CAPACITY = 5_000
 
 
 class _Kind:
-    """Refusals that differ only in their time and, within one network, in their IP address."""
+    """The refusals of one kind: they differ only in their time and, within one network, in their IP address."""
 
     __slots__ = ("entry", "repeats")
 

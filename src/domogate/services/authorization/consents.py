@@ -75,7 +75,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Incomplete(StrEnum):
-    """Why the gateway cannot use a person's answer on the consent page. The page asks again."""
+    """The reason why the gateway cannot use a person's answer on the consent page. The page asks again."""
 
     NO_SCOPE = "scopes"
     NO_PLANT = "plants"
@@ -114,7 +114,7 @@ class Consents:
         return None if grant is None else Choice(asked.scopes, grant.plants)
 
     async def ask(self, user: User, asked: ConsentRequest) -> Question:
-        """Return the question with its first ticks.
+        """Return the question of the consent page, with some scopes and plants ticked.
 
         Scopes that can open a lock are not ticked. Plants are ticked as in the person's newest grant to this client. If there
         is no earlier grant, all plants are ticked.
@@ -155,9 +155,9 @@ class Consents:
         return tuple(list_own_plants(plants, user.id, None, self._clock.now()).plants)
 
     async def _list_own_grants(self, user: User, client: Client) -> list[Grant]:
-        """Return the person's valid grants to the client, the newest first.
+        """Return the grants that the person gave to the client and that are still valid, the newest first.
 
-        A grant without a login time was made by an operator, not by this person.
+        Grants without a login time are left out: an operator made them, not this person.
         """
         grants = await self._store.list_grants(user.id)
         return [grant for grant in grants if grant.client_id == client.id and grant.auth_time is not None]

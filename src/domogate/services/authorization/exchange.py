@@ -159,7 +159,7 @@ class Exchange:
 
 
 def _reduce_scopes(grant: Grant | None, scope: str) -> tuple[str, ...]:
-    """Return the requested scopes, which must be a subset of the granted scopes (RFC 6749 §6)."""
+    """Return the requested scopes. Raises OAuthFault if they are not a subset of the granted scopes (RFC 6749 §6)."""
     if grant is None:
         raise _refuse(_NO_REFRESH_TOKEN)
     wanted = split_scopes(scope)
@@ -171,7 +171,7 @@ def _reduce_scopes(grant: Grant | None, scope: str) -> tuple[str, ...]:
 
 
 def _check_redirect(client: Client, code: AuthorizationCode, redirect_uri: str | None) -> str | None:
-    """Return the error, or None if there is no error.
+    """Check the redirect URI of a token request. Return the error, or None if there is no error.
 
     The request may leave out the redirect URI if it uses PKCE, or if the client has exactly one redirect URI (Decision 0023).
     """

@@ -49,7 +49,10 @@ class TokenInspection:
         return claims
 
     async def introspect(self, client: Client, unverified_token: str) -> dict[str, Any]:
-        """Introspect a token (RFC 7662 §2.2). A token of another client is reported as inactive."""
+        """Return whether a token is active, and its claims (RFC 7662 §2.2).
+
+        A token of another client is reported as inactive.
+        """
         found = await self._find(unverified_token)
         if isinstance(found, RefreshToken):
             return await self._introspect_refresh_token(client, found)

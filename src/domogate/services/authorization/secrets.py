@@ -1,4 +1,4 @@
-"""Secrets, their hashes, and PKCE."""
+"""Compares secrets with their hashes, derives refresh tokens, and checks PKCE."""
 
 import base64
 import hashlib
@@ -57,7 +57,10 @@ def verifies(verifier: str, challenge: str) -> bool:
 
 
 def half_hash(token: str) -> str:
-    """Return the claim at_hash (OpenID Connect Core §3.1.3.6). Both our algorithms (ES256, RS256) use SHA-256."""
+    """Return the claim at_hash for a token (OpenID Connect Core §3.1.3.6): one half of its hash.
+
+    Both our algorithms (ES256, RS256) use SHA-256.
+    """
     return _to_base64url(hashlib.sha256(token.encode()).digest()[:16])
 
 

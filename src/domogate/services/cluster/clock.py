@@ -9,10 +9,10 @@ _QUESTIONS = 5
 
 
 class ClusterClock:
-    """Implements SharedClock. Begins at the time of the database, and counts on with the monotonic clock of this machine.
+    """A clock that begins at the time of the database, and then follows the monotonic clock of this machine.
 
     Before the first answer of the database, it shows the time of this machine. Later changes of the machine's clock have no
-    effect.
+    effect. Implements SharedClock.
     """
 
     def __init__(self, machine: Clock, monotonic: Callable[[], float] = time.monotonic) -> None:

@@ -21,7 +21,7 @@ _FORGET = 2.0
 
 
 class _Silence:
-    """The times of the first and of the last question that this holder of a shard did not answer."""
+    """A holder of a shard that does not answer: the times of the first and of the last question without an answer."""
 
     __slots__ = ("first", "holder_id", "last")
 
@@ -43,11 +43,11 @@ class HolderWatch:
         self._looked_at = -inf
 
     async def is_moving(self, shard: int) -> bool:
-        """Return whether a request should wait, because the shard will soon have another holder.
+        """Return True if a request should wait, because the shard will soon have another holder.
 
-        Return False at once if the holder should keep the shard, and has told the database that it gets no messages. Return
-        False if such a holder has told nothing, but is still alive a renewal later. In both cases the holder cannot be reached,
-        so waiting does not help. Also return False if the database does not answer.
+        Return False in three cases. First: the holder should keep the shard, and has told the database that it gets no
+        messages. Second: the holder should keep the shard, has told nothing, and is still alive one renewal later. In these two
+        cases the holder cannot be reached, so waiting does not help. Third: the database does not answer.
         """
         shown = await self._look()
         if shown is None:

@@ -14,7 +14,7 @@ from domogate.ports import Fenced
 
 
 class HeldShards:
-    """Implements Holdings.
+    """The shards that this gateway holds. Implements Holdings.
 
     After `valid_until` no shard counts as held, even if the event loop was too busy to remove shards.
     """

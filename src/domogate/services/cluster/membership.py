@@ -29,12 +29,13 @@ _SHORTEST_TIMER = 0.01
 
 
 class LeaseTimes(msgspec.Struct, frozen=True):
-    """All times are in seconds. A crashed member is replaced after `lease` plus one `renewal`; this sum must stay below 10 s.
+    """The times of leases, in seconds.
 
-    `margin`: a member that cannot renew its lease stops driving this number of seconds before the lease ends. So its last
-    commands reach the devices before another member drives these devices. `pause`: the shortest time between two renewals.
-    `cut_off`: a member that gets no messages gives its shards away after this time, if other members get messages. This time is
-    longer than the time in which all members notice that NATS has stopped.
+    A crashed member is replaced after `lease` plus one `renewal`; this sum must stay below 10 s. `margin`: a member that cannot
+    renew its lease stops driving this number of seconds before the lease ends. So its last commands reach the devices before
+    another member drives these devices. `pause`: the shortest time between two renewals. `cut_off`: a member that gets no
+    messages gives its shards away after this time, if other members get messages. This time is longer than the time in which
+    all members notice that NATS has stopped.
     """
 
     lease: float = 6.0
@@ -65,7 +66,7 @@ class ShardMessenger(Protocol):
 
     @property
     def is_connected(self) -> bool:
-        """False if this member gets no messages."""
+        """Whether this member gets messages."""
         ...
 
     def hold(self, shards: Collection[int]) -> None:

@@ -36,7 +36,7 @@ class DrivingStore(RecorderStore, PlantStore, Protocol):
 
 
 class Driving:
-    """The DeviceHost: executes orders once, asks modules, and records the reports of drivers."""
+    """Drives the plants of this process: executes orders once, asks modules, and records reports. Implements DeviceHost."""
 
     def __init__(
         self,

@@ -124,7 +124,7 @@ class DrivenPlant:
         return driver in self._attachment.devices_of
 
     def list_work(self) -> list[asyncio.Task[None]]:
-        """Return the running tasks that load, attach, detach or read again."""
+        """Return the running tasks that load, attach or detach the plant, or read its modules again."""
         stopping = () if self.stopping is None else (self.stopping,)
         return [*self._attachment.list_work(), *self._reading_again, *stopping]
 

@@ -173,7 +173,7 @@ class ReportQueue:
             pass
 
     async def push(self, reports: Sequence[Report]) -> None:
-        """Wait until the reports are recorded. Raises TooManyReports."""
+        """Add the reports to the queue, and wait until they are recorded. Raises TooManyReports if the queue is full."""
         if self.waiting >= _MOST_WAITING:
             raise TooManyReports(f"{self.waiting} reports wait to be recorded; {len(reports)} more were refused")
         number = self._recorder.next_number()
@@ -203,7 +203,7 @@ class Orders:
         self._settling: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Start a task that regularly settles the orders of processes that have stopped."""
+        """Start a task that regularly calls `settle`, for the orders of processes that have stopped."""
         self._settling = asyncio.create_task(self._settle_regularly(), name="settle orders")
 
     async def stop(self) -> None:
@@ -242,7 +242,7 @@ class Orders:
             raise Internal("the order could not be written, and was not sent") from error
 
     async def end(self, order: Order, fault: Fault) -> None:
-        """End an order that was not confirmed. If the write fails, the failure is logged, and the order is settled later."""
+        """End an order that was not confirmed. If the write fails, the failure is logged, and `settle` ends the order later."""
         try:
             await self._store.end_order(order.plant_id, OrderEnd(order.id, end_after(fault), self._clock.now(), fault.message))
         except Exception as error:
@@ -289,7 +289,10 @@ class Orders:
 
 
 def answer_again(record: OrderRecord) -> Report:
-    """Return the report for a repeated order. This report has no state. Raises a fault if the order was not confirmed."""
+    """Return the answer to an order that was sent before. This report has no state.
+
+    Raises a fault if the order was not confirmed.
+    """
     if record.state is OrderState.FAILED:
         raise DeviceRefused(record.problem or "the device did not carry out the order")
     if record.state is OrderState.UNKNOWN:

@@ -201,7 +201,10 @@ class Hub:
     # changes
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Invalidate at once the rights of streams that may have changed. The changes are distributed later."""
+        """Mark the rights of streams as invalid if these changes may affect them. This method is a listener of the store.
+
+        The changes are distributed to the streams later.
+        """
         if self._streams:
             for change in changes:
                 event = change.event

@@ -22,7 +22,10 @@ _NOT_OPERATOR = End(EndCode.PLANT, "The user is not an operator any more.")
 
 
 class OperatorRights(StreamRights):
-    """An operator sees every plant, also removed plants. An empty filter means all plants, now and later."""
+    """The rights of the stream of an operator, who sees every plant, also removed plants.
+
+    An empty filter means all plants, now and later.
+    """
 
     def __init__(self, context: StreamContext, caller: Caller, event_filter: EventFilter, is_operator: IsOperator) -> None:
         super().__init__(context, caller, event_filter)

@@ -117,7 +117,10 @@ class Stream:
             self._wakeup.set()
 
     def invalidate_rights(self) -> None:
-        """Call this when something changed that the rights depend on. The rights are checked again before the next event."""
+        """Mark the rights as invalid, because something changed that they depend on.
+
+        They are checked again before the next event.
+        """
         self._rights_version += 1
         self._wakeup.set()
 

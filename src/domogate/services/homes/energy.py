@@ -172,7 +172,7 @@ class HomeHistory:
         return next((one.last for one in reversed(found) if one.measure == "energy" and one.at < at), None)
 
     async def _read_first_counter(self, module_id: Id, since: float, until: float) -> float | None:
-        """Return the first value in the period, for a counter that was not read before the period."""
+        """Return the first value of the counter in the period, for a counter that was not read before the period."""
         _, found = await self._list_all(module_id, since, until)
         return next((one.low for one in found if one.measure == "energy"), None)
 

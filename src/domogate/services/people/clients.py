@@ -72,7 +72,7 @@ class Clients:
         return changed
 
     async def rotate_secret(self, client_id: str, *, by: Actor = COMMAND_LINE) -> str:
-        """Make a new secret. The old secret is refused from now on."""
+        """Make and return a new secret. The old secret is refused from now on."""
         secret = new_secret()
 
         def rotate(client: Client) -> Client:

@@ -53,10 +53,7 @@ class FirstOperator(Accounts):
         return user
 
     def offer_first_operator(self) -> IssuedLink:
-        """Make a link.
-
-        The person who opens the link can become the first operator. An earlier link of this process becomes invalid.
-        """
+        """Make a link with which a person can become the first operator. An earlier link of this process becomes invalid."""
         token, expires_at = new_secret(), self._clock.now() + self.links.lifetime
         self._claim = _Claim(hash_secret(token), expires_at)
         return IssuedLink(f"{self.links.base_url}{FIRST_OPERATOR_PATH}{token}", mailed=False, expires_at=expires_at)

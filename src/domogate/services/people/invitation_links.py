@@ -39,7 +39,7 @@ class InvitationLinks(OwnerChecks):
     async def make_invitation_link(
         self, plant_id: Id, note: str, limits: Limits | None, *, address: str = "", user_id: Id
     ) -> tuple[InvitationLink, str]:
-        """Return the link and its URL. The URL cannot be shown again. Raises Forbidden, TooOften, Invalid."""
+        """Make a link. Return the link and its URL, which cannot be shown again. Raises Forbidden, TooOften, Invalid."""
         check_name(note)
         stored = await self._check_invitation(plant_id, user_id)
         now, token = self._clock.now(), new_secret()
@@ -84,7 +84,7 @@ class InvitationLinks(OwnerChecks):
         return link
 
     async def create_invited_user(self, token: str, login_name: str, name: str, password: str, *, address: str = "") -> User:
-        """Create an account with a login name, make it a member, and consume the link.
+        """Create an account with a login name, make its user a member of the plant, and consume the link.
 
         If a value is refused, the link stays valid. Raises NotFound, Conflict, Invalid.
         """

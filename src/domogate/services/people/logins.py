@@ -24,7 +24,10 @@ class LoggedIn(_Login, frozen=True):
 
 
 class PendingLogin(_Login, frozen=True):
-    """The password was right. The person must still prove a second factor, or set one up if `set_up` is True."""
+    """A login that is not complete: the password was right.
+
+    The person must still prove a second factor, or set one up if `set_up` is True.
+    """
 
     set_up: bool
     form_token: str
@@ -36,25 +39,28 @@ class LoginComplete(msgspec.Struct, frozen=True):
 
 
 class SecondFactorNeeded(msgspec.Struct, frozen=True):
-    """The login continues with this cookie, which gives no other access. `set_up`: the user has no second factor yet."""
+    """The result of a login with the right password: a second factor is needed.
+
+    The login continues with this cookie, which gives no other access. `set_up`: the user has no second factor yet.
+    """
 
     cookie: str
     set_up: bool
 
 
 class LoginFailed(msgspec.Struct, frozen=True):
-    """The user is unknown or has no password, or the password, code or passkey is wrong.
+    """The result of a failed login: the user is unknown or has no password, or the password, code or passkey is wrong.
 
     The caller does not learn which of these is the reason.
     """
 
 
 class LoginExpired(msgspec.Struct, frozen=True):
-    """The challenge of the page is not valid: the page was open for too long, or in another browser."""
+    """The result of a login with an expired passkey challenge: the page was open for too long, or in another browser."""
 
 
 class LoginThrottled(msgspec.Struct, frozen=True):
-    """There were too many attempts. The person can try again after `seconds`."""
+    """The result of a refused login: there were too many attempts. The person can try again after `seconds`."""
 
     seconds: int
 

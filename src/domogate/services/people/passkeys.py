@@ -73,7 +73,7 @@ class Passkeys:
     async def add(
         self, person: LoggedIn, answer: str, name: str, address: str
     ) -> LoggedIn | LoginComplete | LoginFailed | LoginExpired:
-        """Add a passkey. The caller has asked for the password again. Raises Invalid for the name.
+        """Add a passkey. The caller has asked for the password again. Raises Invalid if the name is not valid.
 
         If the person had no second factor before, all other sessions end, and the result is LoginComplete with a new session.
         """
@@ -168,7 +168,7 @@ class Passkeys:
         return LoginExpired() if challenge is None else (unverified, challenge)
 
     async def _verify(self, answer: UnverifiedAnswer, expected: User | None) -> tuple[User, Passkey, int]:
-        """Return the user, the passkey and the authenticator's count of signatures. Raises _NotProven."""
+        """Verify the answer. Return the user, the passkey and the authenticator's count of signatures. Raises _NotProven."""
         passkey = await self._store.find_passkey(answer.credential_id)
         user = None if passkey is None else await self._store.find_user(passkey.user_id)
         if passkey is None or user is None or not user.active:

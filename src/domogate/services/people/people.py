@@ -215,6 +215,6 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
 
 
 def _find_member(plant: Plant, email: str) -> Member | None:
-    """Return the owner or the allowed user with this e-mail."""
+    """Return the owner or the allowed user with this e-mail. Return None if there is no such member."""
     key = email_key(email)
     return next((member for member in (plant.owner, *plant.allowed) if email_key(member.email) == key), None)

@@ -62,7 +62,10 @@ class SessionRecords:
         return self._lifetime
 
     async def find(self, cookie: str | None) -> LoggedIn | None:
-        """Return the person who is logged in with this cookie. The time of the last use is stored at most once a minute."""
+        """Return the person who is logged in with this cookie. Return None if nobody is.
+
+        The time of the last use is stored at most once a minute.
+        """
         found = await self._find(cookie)
         if found is None or cookie is None or not self._is_complete(*found):
             return None

@@ -168,7 +168,7 @@ def list_own_plants(
 
 
 def check_standing(standing: Standing) -> None:
-    """Check the password first and then the terms (469 before 470). Raises PasswordToRenew, TermsToAccept."""
+    """Raises PasswordToRenew (469) if the password has expired, or else TermsToAccept (470) if the terms are not accepted."""
     if standing is Standing.GOOD:
         return
     if standing.password_is_due:

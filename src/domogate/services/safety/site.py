@@ -96,7 +96,10 @@ class SafetySite(msgspec.Struct, frozen=True):
 
 
 def read_site(plant: PlantView, commissioned: Mapping[Id | None, float], now: float) -> SafetySite:
-    """Make the site. `commissioned` has the time at which each unit, or the whole site (key None), was put into service."""
+    """Return the site with its controllers, units and tests.
+
+    `commissioned` has the time at which each unit, or the whole site (key None), was put into service.
+    """
     places = places_of(plant.topology)
 
     def see_unit(report: UnitReport) -> SafetyUnit:

@@ -97,7 +97,7 @@ class DeliveryBatch:
 
     @property
     def _is_over(self) -> bool:
-        """Whether no more posts are started.
+        """Whether the batch starts no more posts.
 
         After a failure, the batch still starts posts until it has started `AT_ONCE` posts. Perhaps only the event of the failed
         post is the cause of the failure.

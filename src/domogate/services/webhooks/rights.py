@@ -44,7 +44,7 @@ class WebhookRights:
         holdings: Holdings | None = None,
         is_current: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`is_current` returns False if this gateway has perhaps not got the changes of other gateways for longer than
+        """`is_current` returns False if this gateway may not know changes of other gateways that are older than
         `knowledge_bound`.
         """
         self._identities = identities

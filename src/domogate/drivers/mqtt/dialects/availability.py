@@ -12,7 +12,7 @@ from domogate.drivers.mqtt.template import Scalar, Source
 
 
 class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The topic that says whether the module is online. With a path, the value is inside a JSON object."""
+    """An option: the topic that says whether the module is online. With a path, the value is inside a JSON object."""
 
     topic: str
     path: str = ""
@@ -40,7 +40,7 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ReadRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The message that makes the module report its state."""
+    """An option: the message that makes the module report its state."""
 
     topic: str
     payload: str = ""

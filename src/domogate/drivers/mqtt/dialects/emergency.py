@@ -85,7 +85,7 @@ _OTHER = {
 
 
 class TestSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """The message with the result of a test. `result`, `ended`, `began` and `lit` are paths into its JSON."""
+    """An option: the message with the result of a test. `result`, `ended`, `began` and `lit` are paths into its JSON."""
 
     __test__ = False  # pytest would collect it
 

@@ -66,7 +66,7 @@ class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, f
 
 
 class Tasmota(Codec):
-    """The codec of one relay, light, shutter or meter of one Tasmota device."""
+    """Decodes and encodes the messages of one relay, light, shutter or meter of one Tasmota device."""
 
     def __init__(self, kind: DeviceKind, options: TasmotaOptions) -> None:
         self._kind = kind

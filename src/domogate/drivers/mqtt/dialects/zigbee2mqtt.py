@@ -76,7 +76,7 @@ class Zigbee2MqttOptions(DialectOptions, tag="zigbee2mqtt", frozen=True, kw_only
 
 
 class Zigbee2Mqtt(Codec):
-    """The codec of one device of Zigbee2MQTT."""
+    """Decodes and encodes the messages of one device of Zigbee2MQTT."""
 
     def __init__(self, kind: DeviceKind, options: Zigbee2MqttOptions) -> None:
         self._kind = kind

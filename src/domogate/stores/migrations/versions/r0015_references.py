@@ -1,4 +1,4 @@
-"""Lets pending deliveries refer to the change feed. An index finds the deliveries that refer to pruned changes."""
+"""Adds an index that finds the pending deliveries which refer to a change of the feed, before the change is pruned."""
 
 import sqlalchemy as sa
 from alembic import op
