@@ -18,7 +18,8 @@ from benchmarks.million import MILLION
 from benchmarks.mqtt import MQTT
 from benchmarks.pages import PAGES
 from benchmarks.readings import READINGS
-from benchmarks.scenarios import SCENARIOS as READS_AND_COMMANDS
+from benchmarks.reads import READS
+from benchmarks.scenarios import SCENARIOS as COMMANDS_AND_SIZE
 from benchmarks.scenarios import Row, Scenario
 from benchmarks.start import START
 from benchmarks.streams import STREAMS
@@ -26,7 +27,7 @@ from benchmarks.tickets import TICKETS
 from benchmarks.webhooks import WEBHOOKS
 from domogate.edge.server import loop_factory
 
-SCENARIOS = READS_AND_COMMANDS | IDENTITY | MQTT | READINGS | STREAMS | WEBHOOKS | TICKETS | IMPORTS | PAGES | CLUSTER
+SCENARIOS = READS | COMMANDS_AND_SIZE | IDENTITY | MQTT | READINGS | STREAMS | WEBHOOKS | TICKETS | IMPORTS | PAGES | CLUSTER
 SCENARIOS |= CLUSTER_REQUESTS | MILLION | BUSY | START
 _PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"

@@ -88,7 +88,7 @@ async def reads() -> AsyncIterator[Row]:
     async for pair in _pairs():
         lights = [light_path(plant, number) for plant in pair.plants for number in range(8)]
         here, there = ([request("GET", path, one.headers()) for path in lights] for one in (pair.driving, pair.other))
-        cost, _ = await ratio(pair.driving, here, pair.other, there)
+        cost = await ratio(pair.driving, here, pair.other, there)
         yield at_most("E8 CPU through a gateway that does not drive the plant / through the one that does", cost, 1.15)
 
 

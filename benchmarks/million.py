@@ -77,7 +77,7 @@ async def _measure(kind: str, done: Import, few: Running, many: Running) -> Asyn
     yield Row(f"start-up with {stored}", figure, "<= 3 s CPU", many.start_cpu <= 3)
     hot = [request("GET", light_path(0, number), few.headers()) for number in range(80)]
     same = [request("GET", light_path(0, number), many.headers()) for number in range(80)]
-    cost, _ = await ratio(few, hot, many, same)
+    cost = await ratio(few, hot, many, same)
     yield at_most(f"E8 CPU with {stored} / with 100 modules", cost, 1.2)
     held = [request("GET", _spread(topology_path(1 + n % _PLANTS), n), many.headers()) for n in range(_HELD)]
     await measure(many, held, total=_HELD, connections=8)

@@ -4,6 +4,7 @@ A fast hash is enough, because every secret has at least 128 random bits. Passwo
 """
 
 import secrets
+from functools import cached_property
 from hashlib import sha256
 
 
@@ -25,6 +26,14 @@ def hash_secret(secret: str) -> str:
     return sha256(encode_secret(secret)).hexdigest()
 
 
+class SentSecret(bytes):
+    """A secret as a client sent it. It keeps its digest, because a server may use the same parsed request again."""
+
+    @cached_property
+    def digest(self) -> bytes:
+        return sha256(self).digest()
+
+
 def digest_secret(secret: bytes) -> bytes:
     """Return the SHA-256 of a secret as bytes, for use as a cache key."""
-    return sha256(secret).digest()
+    return secret.digest if isinstance(secret, SentSecret) else sha256(secret).digest()

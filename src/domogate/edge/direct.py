@@ -30,6 +30,7 @@ Reply = tuple[int, bytes, bytes]
 
 _LARGE = 16_384
 """A body of this number of bytes or more is not copied behind its headers."""
+_END, _CLOSE = b"\r\n", b"connection: close\r\n\r\n"
 _KEPT_BYTES = 4_000_000
 """At most this number of bytes of parsed requests is cached. Clients repeat the same few requests."""
 _KEPT_MORE = 3_000
@@ -87,7 +88,7 @@ class DirectReads:
 
         Call this only if the request was answered without an error, so that strangers cannot fill the cache.
         """
-        if head and head not in self._kept:
+        if head not in self._kept:
             self._kept[head] = read
             self._kept_bytes += _kept_size(head, read)
             while self._kept_bytes > _KEPT_BYTES:
@@ -111,13 +112,12 @@ class DirectReads:
             awaited._asyncio_future_blocking = False
         return asyncio.get_running_loop().create_task(_send_later(coroutine, awaited, send), context=context)
 
-    def print_head(self, status: int, headers: bytes, default_headers: Sequence[Header], *, keep_alive: bool) -> bytes:
-        """Return the status line and all headers. `default_headers` are the headers that uvicorn adds to every answer."""
-        if default_headers is not self._default_headers:  # uvicorn makes a new list every second.
-            self._printed_default = print_headers(default_headers)
-            self._default_headers = default_headers
-        end = b"\r\n" if keep_alive else b"connection: close\r\n\r\n"
-        return b"".join((STATUS_LINE[status], self._printed_default, headers, end))
+    def print_default(self, headers: Sequence[Header]) -> bytes:
+        """Return the headers that uvicorn adds to every answer. uvicorn makes a new list of them every second."""
+        if headers is not self._default_headers:
+            self._printed_default = print_headers(headers)
+            self._default_headers = headers
+        return self._printed_default
 
     def _find_address(self, client: tuple[str, int] | None, headers: Sequence[Header]) -> str:
         """Find the address of a client that may be behind a trusted proxy, with the same code as for requests through ASGI."""
@@ -140,7 +140,7 @@ class DirectReader(RequestReader):
         self.read: Read | None = None
         """The direct read that is not answered yet."""
         self.head = b""
-        """The header section of the direct read that is not answered yet. Empty if it arrived in several pieces."""
+        """The header section of the direct read that is not answered yet, if `reads` may keep it. Otherwise empty."""
         self.keep_alive = True
         self.deadline = inf
         self._start = start
@@ -150,10 +150,10 @@ class DirectReader(RequestReader):
         self.read = self.reads.find(self.url, self.headers, keep_alive=keep_alive)
         return self.read is not None
 
-    def start_read(self) -> None:
+    def start_read(self, read: Read) -> None:
         """Answer the direct read, now or in a later round of the event loop."""
-        assert self.read is not None
-        self.keep_alive = self.read.keep_alive
+        self.read = read
+        self.keep_alive = read.keep_alive
         self.deadline = inf
         self._start(self._answer_read)
 
@@ -187,16 +187,16 @@ class DirectReader(RequestReader):
         head, self.head = self.head, b""
         assert read is not None
         status, headers, body = reply
-        if status < 400:
+        if head and status < 400:
             self.reads.keep(head, read)
         transport, keep_alive = self.transport, self.keep_alive
         if not transport.is_closing():
-            printed = self.reads.print_head(status, headers, self.server_state.default_headers, keep_alive=keep_alive)
-            if len(body) < _LARGE:
-                transport.write(printed + body)
-            else:
+            default = self.reads.print_default(self.server_state.default_headers)
+            end = _END if keep_alive else _CLOSE
+            large = len(body) >= _LARGE
+            transport.write(b"".join((STATUS_LINE[status], default, headers, end, b"" if large else body)))
+            if large:
                 # Not `writelines`: in some versions of Python it never pauses the protocol (CVE-2024-12254).
-                transport.write(printed)
                 transport.write(body)
             if not keep_alive:
                 transport.close()

@@ -22,17 +22,19 @@ Labelled = Mapping[tuple[str, ...], float]
 
 
 class Durations:
-    """The durations of the requests of one operation."""
+    """The durations of the requests of one operation. `count` also counts the requests whose duration is not measured."""
 
-    __slots__ = ("buckets", "total")
+    __slots__ = ("buckets", "count", "total")
 
     def __init__(self) -> None:
+        self.count = 0
         self.total = 0.0
         self.buckets = [0] * (len(BOUNDS) + 1)
 
-    def add(self, seconds: float) -> None:
-        self.total += seconds
-        self.buckets[bisect_left(BOUNDS, seconds)] += 1
+    def add(self, other: "Durations") -> None:
+        self.count += other.count
+        self.total += other.total
+        self.buckets = [own + more for own, more in zip(self.buckets, other.buckets, strict=True)]
 
     def cumulated(self) -> list[tuple[str, float]]:
         running, rows = 0, []
@@ -58,31 +60,34 @@ class Metrics:
     def __init__(self) -> None:
         self.in_flight = 0
         self._metrics: list[_Metric] = []
-        self._durations: dict[str, Durations] = {}
-        self._counts: dict[tuple[str, int], int] = {}
+        self._durations: dict[tuple[str, int], Durations] = {}
         self._refused: dict[int, int] = {}
         self.gauge("domogate_requests_in_flight", "Requests that are being answered now", lambda: self.in_flight)
 
     def count_request(self, operation: str, status: int, seconds: float | None) -> None:
         """Count an answered request. `seconds` is None if the duration of the request is not measured."""
-        key = (operation, status)
-        self._counts[key] = self._counts.get(key, 0) + 1
-        if seconds is None:
-            return
-        durations = self._durations.get(operation)
+        durations = self._durations.get((operation, status))
         if durations is None:
-            durations = self._durations[operation] = Durations()
-        durations.add(seconds)
+            durations = self._durations[operation, status] = Durations()
+        durations.count += 1
+        if seconds is not None:
+            durations.total += seconds
+            durations.buckets[bisect_left(BOUNDS, seconds)] += 1
 
     @property
     def counts(self) -> Mapping[tuple[str, int], int]:
         """The number of answered requests by operation and status."""
-        return self._counts
+        return {key: durations.count for key, durations in self._durations.items()}
 
     @property
     def durations(self) -> Mapping[str, Durations]:
         """The durations of the answered requests by operation."""
-        return self._durations
+        merged: dict[str, Durations] = {}
+        for (operation, _), durations in self._durations.items():
+            if not any(durations.buckets):
+                continue  # Only streams, whose duration is not measured.
+            merged.setdefault(operation, Durations()).add(durations)
+        return merged
 
     def count_refused(self, status: int) -> None:
         """Count a request that the HTTP parser or the protocol refused. Pass this method as `on_refused` to `server.run`."""
@@ -122,11 +127,11 @@ class Metrics:
                 metric.add_metric(label_values, number)
             yield metric
         requests = CounterMetricFamily("domogate_requests", "Requests answered", labels=("operation", "status"))
-        for (operation, status), count in self._counts.items():
+        for (operation, status), count in self.counts.items():
             requests.add_metric((operation, str(status)), count)
         yield requests
         seconds = HistogramMetricFamily("domogate_request_seconds", "Time to answer a request", labels=("operation",))
-        for operation, durations in self._durations.items():
+        for operation, durations in self.durations.items():
             seconds.add_metric((operation,), durations.cumulated(), durations.total)
         yield seconds
         refused = CounterMetricFamily(

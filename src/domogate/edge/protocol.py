@@ -62,13 +62,14 @@ class RequestPacer:
         self._waiting: deque[Callable[[], None]] = deque()
 
     def start(self, begin: Callable[[], None]) -> None:
-        """Call `begin` now, or in a later round of the event loop if enough requests were started in this round."""
+        """Call `begin` now, or in a later round of the event loop if enough requests were started."""
         if self._started == AT_ONCE:
             self._waiting.append(begin)
             return
-        if not self._started:
-            asyncio.get_running_loop().call_soon(self._next_round)
         self._started += 1
+        if self._started == AT_ONCE:
+            # Not after each request: a call costs a whole round of the event loop with its system calls.
+            asyncio.get_running_loop().call_soon(self._next_round)
         begin()
 
     def _next_round(self) -> None:
@@ -153,21 +154,29 @@ class GuardedProtocol(DirectReader, Guarded):
                 self.flow.blocked = True
                 self.flow.pause_reading()
                 return
-            end = self.find_end(data, at)
-            piece = data if at == 0 and end == size else data[at:end]
-            if self.phase == IDLE and not self.seen and not self._place.limit:
-                self.head, self.read = piece, self.reads.find_kept(piece)
-            if self.read is None:
-                self.feed(piece)
-                if self.read is None:
-                    self.head = b""  # Only a direct read needs it, and it contains credentials.
+            is_whole = self.phase == IDLE and not self.seen and not self._place.limit
+            if is_whole and at == 0 and (read := self.reads.find_kept(data)) is not None:
+                end = size
+                self.start_read(read)
             else:
-                self.start_read()
+                end = self.find_end(data, at)
+                self._parse_piece(data if at == 0 and end == size else data[at:end], is_whole=is_whole)
             if self._refusal is not None or self.transport.is_closing():
                 return
             at = end
         if self.phase or self.seen:
             self._watch_unfinished()
+
+    def _parse_piece(self, piece: bytes, *, is_whole: bool) -> None:
+        """`is_whole` is true if the piece can be a whole header section."""
+        read = self.reads.find_kept(piece) if is_whole else None
+        if read is not None:
+            self.start_read(read)
+            return
+        self.head = piece if is_whole else b""
+        self.feed(piece)
+        if self.read is None:
+            self.head = b""  # Only a direct read needs it, and it contains credentials.
 
     def _is_answering(self) -> bool:
         cycle: Any = self.cycle  # None before the first request that goes the ASGI way, unlike in uvicorn's annotation
@@ -213,7 +222,7 @@ class GuardedProtocol(DirectReader, Guarded):
             # The answer may have been complete before the body was.
             self.deadline = inf if self._is_answering() else self.loop.time() + self.limits.keep_alive
             if self.read is not None:
-                self.start_read()
+                self.start_read(self.read)
 
     # --- answers out --------------------------------------------------------------------------------------------------
 
@@ -232,9 +241,10 @@ class GuardedProtocol(DirectReader, Guarded):
         self.flow.blocked = False
         if self._ahead:
             self._parse(self._ahead, self._ahead_at)
-        if self.transport.is_closing():
-            return
-        self.flow.resume_reading()
+            if self.transport.is_closing():
+                return
+        if self.flow.read_paused:
+            self.flow.resume_reading()
         if self._refusal is not None or self._is_answering():
             return
         if self.phase == BODY:

@@ -111,7 +111,14 @@ class FamilyApp:
             principal = self._verifier.find_verified(unverified_token) or await self._verifier.verify(unverified_token)
             self._check_principal(operation, principal)
             call = Call(principal, request.address)
-            await self._read_request(target, headers, request.receive, call)
+            self._check_request(target, headers, call)
+            if operation.body is not None:
+                call.document = parse_json(await read_body(request.receive, headers.get(b"content-length"), self._max_body))
+                call.body = convert(call.document, operation.body)
+            if target.plant_id is not None:
+                plant = self._read_model.find_plant(target.plant_id) or await self._read_model.get_plant(target.plant_id)
+                call.plant = get_access(principal, target.plant_id, plant, self._now()).plant
+                self._find_places(target, call)
             if known is None:
                 asked = request.method, request.raw_path
                 if self._routes.find_kept(asked) is None:
@@ -151,11 +158,8 @@ class FamilyApp:
         if 469 in operation.errors:
             check_standing(principal.standing)
 
-    async def _read_request(self, target: Target, headers: dict[bytes, bytes], receive: Receive, call: Call) -> None:
-        """First check the syntax of ids, headers and body.
-
-        Then check plant, rights, ambient and module. Then raise injected faults.
-        """
+    def _check_request(self, target: Target, headers: dict[bytes, bytes], call: Call) -> None:
+        """Check the syntax of ids and headers."""
         operation = target.operation
         if 406 in operation.errors:
             _check_accept(headers.get(b"accept"))
@@ -163,16 +167,13 @@ class FamilyApp:
             raise MalformedId(target.malformed)
         if operation.body is not None:
             check_content_type(headers.get(b"content-type"))
-            body = await read_body(receive, headers.get(b"content-length"), self._max_body)
-            call.document = parse_json(body)
-            call.body = convert(call.document, operation.body)
         call.reference = target.reference
         if target.subscription_id is not None:
             call.subscription_id = target.subscription_id
-        if target.plant_id is None:
-            return
-        plant = self._read_model.find_plant(target.plant_id) or await self._read_model.get_plant(target.plant_id)
-        call.plant = plant = get_access(call.principal, target.plant_id, plant, self._now()).plant
+
+    def _find_places(self, target: Target, call: Call) -> None:
+        """Find ambient and module in the plant. Then raise injected faults."""
+        operation, plant = target.operation, call.plant
         if target.module_id is not None:
             module = plant.modules.get(target.module_id)
             if module is None or module.module.kind not in operation.kinds:

@@ -123,6 +123,8 @@ class ReadModel:
             cursor_of=lambda view: view.cursor,
             invalidated_by={PlantChanged: lambda event: (event.plant_id,), ChangesLost: lambda _: None},
         )
+        self.find_plant = self._plants.find
+        """Return the plant if it is in memory. If the result is None, call `get_plant`."""
         self._people: FeedCache[Id, PersonView] = FeedCache(
             self._fetch_person,
             capacity=_MOST_PEOPLE,
@@ -148,10 +150,6 @@ class ReadModel:
     @property
     def held_modules(self) -> int:
         return self._plants.weight
-
-    def find_plant(self, plant_id: Id) -> PlantView | None:
-        """Return the plant if it is in memory. If the result is None, call `get_plant`."""
-        return self._plants.find(plant_id)
 
     async def get_plant(self, plant_id: Id) -> PlantView | None:
         return await self._plants.get(plant_id)

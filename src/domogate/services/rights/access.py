@@ -11,6 +11,7 @@ from typing import NoReturn, Protocol
 
 import msgspec
 
+from domogate.common.secrets import SentSecret
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import KeyRefused, NoSuchPlant, NotYourPlant, PasswordToRenew, TermsToAccept, TokenRefused
 from domogate.domain.ids import Id
@@ -227,11 +228,11 @@ def read_headers(listed: Sequence[tuple[bytes, bytes]]) -> tuple[dict[bytes, byt
     key = headers.get(KEY)
     if key is None:
         raise KeyRefused
-    return headers, key
+    return headers, SentSecret(key)
 
 
 def find_token(headers: Mapping[bytes, bytes]) -> bytes:
-    return read_token(headers.get(AUTHORIZATION))
+    return SentSecret(read_token(headers.get(AUTHORIZATION)))
 
 
 def refuse_repeated(headers: Sequence[tuple[bytes, bytes]]) -> None:
