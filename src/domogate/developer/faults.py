@@ -1,4 +1,4 @@
-"""Faults on demand in simulated modules of the developer's own homes."""
+"""Operations for faults on demand, in simulated modules of the developer's own homes."""
 
 from datetime import datetime
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""The subscription keys of the developer."""
+"""Operations on the subscription keys of the developer."""
 
 from typing import Annotated
 

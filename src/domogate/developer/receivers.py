@@ -1,4 +1,4 @@
-"""Receivers for testing webhooks."""
+"""Operations on receivers for testing webhooks."""
 
 from datetime import datetime
 

@@ -35,7 +35,7 @@ class SetLight(_Command, tag="set light", frozen=True, gc=False):
 
     @property
     def brightness(self) -> int | None:
-        """The brightness: the level or, if there is no level, the value (V) of the colour."""
+        """The brightness: the level or, if there is no level, the field `value` of the colour."""
         return round(self.color.value) if self.level is None and self.color is not None else self.level
 
     def find_contradiction(self) -> str | None:

@@ -1,4 +1,4 @@
-"""The applications to which the person gave access."""
+"""Operations on the applications to which the person gave access."""
 
 from datetime import datetime
 from urllib.parse import urlsplit

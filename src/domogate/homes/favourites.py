@@ -1,4 +1,4 @@
-"""The favourite modules of the person in a home."""
+"""Operations on the favourite modules of the person in a home."""
 
 from typing import Annotated
 

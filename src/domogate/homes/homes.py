@@ -1,4 +1,4 @@
-"""Homes with their floors, rooms and modules."""
+"""Operations that show homes with their floors, rooms and modules."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Modules of a home: their states, and commands to them."""
+"""Operations on the modules of a home: show their states, and send commands to them."""
 
 from datetime import datetime
 

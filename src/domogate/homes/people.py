@@ -1,4 +1,4 @@
-"""The people of a home. Only its owner sees and changes them; every other person can leave (Decision 0059)."""
+"""Operations on the people of a home. Only its owner sees and changes them; every other person can leave (Decision 0059)."""
 
 from datetime import datetime
 from typing import Annotated

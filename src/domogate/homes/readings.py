@@ -1,4 +1,4 @@
-"""History of modules, and the energy that a home used."""
+"""Operations that show the history of modules, and the energy that a home used."""
 
 from datetime import UTC, datetime
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""The last events of a home, as data that a page can put into words."""
+"""The operation that shows the last events of a home, as data that a page can put into words."""
 
 from datetime import datetime
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Emergency lighting of a home that is a site."""
+"""The operation that shows the emergency lighting of a home that is a site."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""The audit log: search, verify, export."""
+"""Operations on the audit log: search, verify, export."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A backup of the store as a download."""
+"""The operation that makes a backup of the store and sends it as a download."""
 
 import asyncio
 from collections.abc import AsyncIterator

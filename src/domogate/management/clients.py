@@ -1,4 +1,4 @@
-"""Clients: the applications that people can give access to."""
+"""Operations on clients: the applications that people can give access to."""
 
 from datetime import datetime
 

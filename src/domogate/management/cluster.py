@@ -1,4 +1,4 @@
-"""The gateways of the cluster."""
+"""The operation that shows the gateways of the cluster."""
 
 from datetime import datetime
 

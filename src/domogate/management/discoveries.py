@@ -1,4 +1,4 @@
-"""Finds devices with a driver, and places them into the rooms of a plant."""
+"""Operations that find devices with a driver, and place them into the rooms of a plant."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""The health of each driver in this process, and the connections of drivers."""
+"""Operations that show the health of each driver in this process, and show and change the connections of drivers."""
 
 from datetime import datetime
 from typing import Annotated

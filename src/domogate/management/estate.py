@@ -1,4 +1,4 @@
-"""The estate file: export, check, difference, import, and the history of imports."""
+"""Operations on the estate file: export, check, difference, import, and the history of imports."""
 
 from datetime import datetime
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""The events of all plants, as they happen."""
+"""The operation that streams the events of all plants, as they happen."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Faults on demand: inject a fault into a plant or a module, and clear it again."""
+"""Operations for faults on demand: inject a fault into a plant or a module, and clear it again."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

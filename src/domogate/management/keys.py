@@ -1,4 +1,4 @@
-"""Subscription keys and signing keys."""
+"""Operations on subscription keys and signing keys."""
 
 from datetime import datetime
 from typing import Annotated

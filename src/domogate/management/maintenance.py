@@ -1,4 +1,4 @@
-"""The clock, and the id of the secret key."""
+"""Operations that show and confirm the clock, and show the id of the secret key."""
 
 from datetime import datetime
 

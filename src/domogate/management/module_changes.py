@@ -1,4 +1,4 @@
-"""Creates, changes and deletes modules.
+"""Operations that create, change and delete modules.
 
 The answer to a change has the former values, with which a client can undo the change.
 """

@@ -1,4 +1,4 @@
-"""Modules: their last known states, and commands to them."""
+"""Operations on modules: show their last known states, and send commands to them."""
 
 from datetime import datetime
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Names of plants and modules in lists that have only their ids."""
+"""Finds the names of plants and modules, for lists that have only their ids."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated

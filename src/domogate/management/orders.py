@@ -1,4 +1,4 @@
-"""Orders: commands that were sent to modules, and their results."""
+"""Operations that show orders: commands that were sent to modules, and their results."""
 
 from collections.abc import Mapping
 from datetime import datetime

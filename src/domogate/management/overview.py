@@ -1,4 +1,4 @@
-"""The overview for operators: the present problems, and what happened in the last hour."""
+"""The operation with the overview for operators: the present problems, and what happened in the last hour."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Plants: their names and owners, whether they are served, and who may use them."""
+"""Operations on plants: their names and owners, whether they are served, and who may use them."""
 
 from datetime import datetime
 

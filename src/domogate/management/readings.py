@@ -1,4 +1,4 @@
-"""Readings: values that modules measured, single or summarised over periods of time."""
+"""The operation that shows readings: values that modules measured, single or summarised over periods of time."""
 
 from datetime import datetime
 from typing import Annotated

@@ -1,4 +1,7 @@
-"""The floors and ambients of a plant. The answer to a change has the former values, with which a client can undo the change."""
+"""Operations on the floors and ambients of a plant.
+
+The answer to a change has the former values, with which a client can undo the change.
+"""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""The settings in force, and the last lines of the log."""
+"""Operations that show the settings in force, and the last lines of the log."""
 
 from datetime import datetime
 from enum import StrEnum

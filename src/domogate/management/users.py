@@ -1,4 +1,4 @@
-"""Users: list, create, change and delete them, and manage their ways to log in."""
+"""Operations on users: list, create, change and delete them, and manage their ways to log in."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Webhooks of all applications: their URLs, their health, and events that could not be delivered."""
+"""Operations on the webhooks of all applications: their URLs, their health, and events that could not be delivered."""
 
 from datetime import datetime
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""External HTTP services: the backend of the echo family, and the receivers of webhooks."""
+"""Ports to external HTTP services: the backend of the echo family, and the receivers of webhooks."""
 
 from collections.abc import Mapping
 from typing import Protocol

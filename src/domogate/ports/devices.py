@@ -1,4 +1,4 @@
-"""Drivers of devices, and the fabric that carries orders and questions to them."""
+"""The ports of drivers, and of the fabric that carries orders and questions to them."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, Protocol, runtime_checkable

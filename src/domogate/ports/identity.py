@@ -1,4 +1,4 @@
-"""Credentials of callers, signatures, passwords, and the audit log."""
+"""Ports for the credentials of callers, signatures, passwords, and the audit log."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Mails to people."""
+"""The port for mails to people."""
 
 from enum import StrEnum
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""Questions to authenticators in browsers, and the check of their answers (WebAuthn)."""
+"""The port for questions to authenticators in browsers, and for the check of their answers (WebAuthn)."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol

@@ -1,4 +1,4 @@
-"""Encryption of the secrets in the store (Decision 0062)."""
+"""The port for the encryption of the secrets in the store (Decision 0062)."""
 
 from typing import Protocol
 

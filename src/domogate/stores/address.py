@@ -1,4 +1,4 @@
-"""The URL of the gateway that started last on this store: one row."""
+"""Stores the URL of the gateway that started last on this store, in one row."""
 
 from sqlalchemy import Connection, select
 

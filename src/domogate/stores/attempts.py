@@ -1,4 +1,4 @@
-"""Login attempts. The database counts them for all processes together."""
+"""Counts login attempts in the database, for all processes together."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The audit log, and the pseudonyms of users in it. Records are added and never changed; old records are removed."""
+"""Stores the audit log, and the pseudonyms of users in it. Records are added and never changed; old records are removed."""
 
 import secrets
 from collections.abc import Collection, Sequence

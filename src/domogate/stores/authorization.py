@@ -1,4 +1,4 @@
-"""Authorization codes and refresh tokens. One write transaction consumes a code or token.
+"""Stores authorization codes and refresh tokens. One write transaction consumes a code or token.
 
 Only one process writes at a time, so only one of several concurrent callers can consume a code or token.
 """

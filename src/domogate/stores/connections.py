@@ -1,4 +1,4 @@
-"""Connections of drivers that operators set in the console. The passwords are encrypted."""
+"""Stores the connections of drivers that operators set in the console. The passwords are encrypted."""
 
 from collections.abc import Sequence
 

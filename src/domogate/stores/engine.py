@@ -136,7 +136,7 @@ class Database(ABC):
         return True
 
     def limit_waiting(self, _connection: Connection) -> None:
-        """Let the transaction fail if it waits too long for a table: other processes must wait for this transaction."""
+        """Make the transaction fail if it waits too long for a table. Meanwhile other processes wait for this transaction."""
         return
 
     @abstractmethod

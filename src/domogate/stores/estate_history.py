@@ -1,4 +1,4 @@
-"""The history of imports.
+"""Stores the history of imports.
 
 The store keeps the last imported files (documents) in compressed form. A document that names a deleted user is removed.
 """

@@ -1,4 +1,4 @@
-"""Accounts of other issuers, bound to users by issuer and subject."""
+"""Stores accounts of other issuers, bound to users by issuer and subject."""
 
 from collections.abc import Sequence
 

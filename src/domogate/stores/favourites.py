@@ -1,4 +1,4 @@
-"""The favourite modules of each person in each plant, as a list in JSON. Modules that were deleted stay in the list."""
+"""Stores the favourite modules of each person in each plant, as a list in JSON. Modules that were deleted stay in the list."""
 
 from collections.abc import Sequence
 

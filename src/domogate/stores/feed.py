@@ -1,4 +1,4 @@
-"""The position of this process in the change feed."""
+"""Keeps the position of this process in the change feed."""
 
 import time
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Grants of users to applications. Revoking a grant revokes all its tokens.
+"""Stores grants of users to applications. Revoking a grant revokes all its tokens.
 
 A grant that has a code is valid only after the code is redeemed.
 """

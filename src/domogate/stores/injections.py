@@ -1,4 +1,4 @@
-"""Injected faults. They are stored separately from the reports of drivers."""
+"""Stores injected faults, separately from the reports of drivers."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Links with which a person joins a plant. One write transaction consumes a link and adds the member."""
+"""Stores links with which a person joins a plant. One write transaction consumes a link and adds the member."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Subscription keys with their daily usage, and the signing keys of the gateway."""
+"""Stores subscription keys with their daily usage, and the signing keys of the gateway."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Leases on PostgreSQL. Each call uses single statements on its own connection.
+"""Stores leases in PostgreSQL. Each call uses single statements on its own connection.
 
 So a call does not wait for other writes, and a process that the operating system stops holds no lock in the database.
 """

@@ -1,4 +1,7 @@
-"""The logbooks of emergency lighting: queries, and entries by people. `entries.py` writes the entries for reports of units."""
+"""Stores the logbooks of emergency lighting: queries, and entries by people.
+
+`entries.py` writes the entries for reports of units.
+"""
 
 from collections.abc import Sequence
 from math import isfinite

@@ -1,4 +1,4 @@
-"""The people of a plant: its owner, allowed users, and invitations.
+"""Stores the people of a plant: its owner, allowed users, and invitations.
 
 An invited person becomes a member when the person is an active user.
 """

@@ -1,4 +1,4 @@
-"""Orders.
+"""Stores orders.
 
 An order is stored before a device gets the command. The stored order is updated when it is sent, and when it ends.
 """

@@ -1,4 +1,4 @@
-"""The clients and subscriptions that people registered for themselves, each with its owner."""
+"""Stores the clients and subscriptions that people registered for themselves, each with its owner."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""The running gateways, and the cursor up to which each gateway has applied the changes.
+"""Stores the running gateways, and the cursor up to which each gateway has applied the changes.
 
 A `domogate` command waits until all gateways have applied its changes.
 """

@@ -1,4 +1,7 @@
-"""Threads for reads. A caller waits no longer than its deadline, and a thread that hangs does not keep the process alive."""
+"""Runs reads on threads.
+
+A caller waits no longer than its deadline, and a thread that hangs does not keep the process alive.
+"""
 
 import asyncio
 import threading

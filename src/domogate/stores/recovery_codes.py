@@ -1,4 +1,4 @@
-"""Recovery codes of second factors, as hashes."""
+"""Stores the recovery codes of second factors, as hashes."""
 
 from collections.abc import Sequence
 

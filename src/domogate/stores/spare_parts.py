@@ -1,4 +1,4 @@
-"""The catalogue of spare parts by unit reference (E19)."""
+"""Stores the catalogue of spare parts by unit reference (E19)."""
 
 from sqlalchemy import Connection, bindparam, exists, select
 

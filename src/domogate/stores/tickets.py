@@ -1,4 +1,4 @@
-"""Used tickets. Each used ticket has one row until the ticket has expired."""
+"""Stores used tickets. Each used ticket has one row until the ticket has expired."""
 
 from sqlalchemy import bindparam, delete, insert, select
 

@@ -1,4 +1,4 @@
-"""Webhooks, their positions in the change feed, and their pending deliveries (Decision 0045)."""
+"""Stores webhooks, their positions in the change feed, and their pending deliveries (Decision 0045)."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar, TypeVarTuple

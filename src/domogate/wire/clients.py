@@ -1,4 +1,4 @@
-"""Registered applications in JSON, for developers and for operators."""
+"""The JSON model of registered applications, for developers and for operators."""
 
 from domogate.wire import OutputModel
 

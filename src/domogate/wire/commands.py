@@ -1,4 +1,4 @@
-"""Commands in JSON: which kind of module accepts which command, and the bounds of its values (Spec 8)."""
+"""JSON models of commands: which kind of module accepts which command, and the bounds of its values (Spec 8)."""
 
 from datetime import datetime
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""Subscription keys, as developers and operators see them."""
+"""The JSON model of subscription keys, for developers and for operators."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""States of modules in JSON: the same fields as in the domain, with times in ISO 8601."""
+"""JSON models of the states of modules: the same fields as in the domain, with times in ISO 8601."""
 
 from datetime import datetime
 

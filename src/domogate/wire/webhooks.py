@@ -1,4 +1,4 @@
-"""Webhooks and dead letters in JSON, for applications and for operators."""
+"""JSON models of webhooks and dead letters, for applications and for operators."""
 
 from datetime import datetime
 from typing import Annotated, Any

@@ -55,7 +55,7 @@ class SimulatedModule:
     def apply_options(self, module: Module, now: float) -> None:
         """Apply the behaviour from the module's options.
 
-        If a module stays absent for the same reason, the start of its absence does not change.
+        The option `simulate` can make a module absent. If it was already absent for this reason, its absence keeps its start.
         """
         self.name = module.name
         if not self.responds:

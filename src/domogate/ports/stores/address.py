@@ -1,4 +1,4 @@
-"""The URL of the gateway, for commands that print links and tokens."""
+"""The port for the stored URL of the gateway, which commands print in links and tokens."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""The audit log."""
+"""The port for the stored audit log."""
 
 from collections.abc import Collection, Sequence
 from typing import Protocol

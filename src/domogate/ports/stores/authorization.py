@@ -1,4 +1,7 @@
-"""Grants and credentials. A method that consumes a credential succeeds for exactly one caller in all processes."""
+"""Ports for stored grants and credentials.
+
+A method that consumes a credential succeeds for exactly one caller in all processes.
+"""
 
 from collections.abc import Sequence
 from typing import Protocol

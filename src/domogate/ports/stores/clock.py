@@ -1,4 +1,4 @@
-"""The last stored clock time of a gateway. It shows whether a clock is wrong."""
+"""The port for the last stored clock time of a gateway, which shows whether a clock is wrong."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""Connections of drivers, such as MQTT brokers, that operators set in the console."""
+"""The port for the stored connections of drivers, such as MQTT brokers, that operators set in the console."""
 
 from collections.abc import Sequence
 from typing import Protocol

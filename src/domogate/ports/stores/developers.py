@@ -1,4 +1,4 @@
-"""The applications and keys that people registered for themselves."""
+"""The port for the stored applications and keys that people registered for themselves."""
 
 from collections.abc import Sequence
 from typing import Protocol

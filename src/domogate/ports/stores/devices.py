@@ -1,4 +1,4 @@
-"""The data of devices: reports, readings, orders and injected faults."""
+"""Ports for the stored data of devices: reports, readings, orders and injected faults."""
 
 from collections.abc import Sequence
 from typing import Protocol

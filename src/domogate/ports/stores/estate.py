@@ -1,4 +1,4 @@
-"""Import, export and backup of the whole content of the store."""
+"""The port for import, export and backup of the whole content of the store."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The change feed."""
+"""The port for the change feed."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""Numbers about the stored data."""
+"""The port for numbers about the stored data."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""Links with which a person joins a plant."""
+"""The port for stored links with which a person joins a plant."""
 
 from collections.abc import Sequence
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""Subscription keys and signing keys."""
+"""Ports for stored subscription keys and signing keys."""
 
 from collections.abc import Sequence
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""Leases: which gateway of a cluster holds which shards. All times are times of the database's clock."""
+"""The port for leases: which gateway of a cluster holds which shards. All times are times of the database's clock."""
 
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Users, and the applications that act for them."""
+"""Ports for stored users, and the applications that act for them."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""Plants, and the people in them."""
+"""Ports for stored plants, and the people in them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol

@@ -1,4 +1,4 @@
-"""Emergency lighting: the logbook and the spare parts."""
+"""Ports for the stored data of emergency lighting: the logbook and the spare parts."""
 
 from collections.abc import Collection, Sequence
 from typing import Protocol

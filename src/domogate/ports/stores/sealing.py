@@ -1,4 +1,4 @@
-"""The key under which the secrets in the store are encrypted."""
+"""The port for the key under which the secrets in the store are encrypted."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""Finding modules of all plants, for operators."""
+"""The port that finds modules of all plants, for operators."""
 
 from collections.abc import Sequence
 from typing import Literal, Protocol

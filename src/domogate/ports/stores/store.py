@@ -1,4 +1,4 @@
-"""The whole store."""
+"""The port of the whole store."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""Used tickets."""
+"""The port for used tickets."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""Webhooks and their pending deliveries."""
+"""The port for stored webhooks and their pending deliveries."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol

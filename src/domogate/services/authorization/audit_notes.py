@@ -1,4 +1,4 @@
-"""Entries about authorization in the audit log."""
+"""Writes entries about authorization to the audit log."""
 
 from domogate.domain.ids import Id
 from domogate.domain.people import Grant

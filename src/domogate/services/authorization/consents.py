@@ -1,4 +1,4 @@
-"""Consent of a person: a grant is stored, and the client gets a code or tokens."""
+"""Handles the consent of a person: a grant is stored, and the client gets a code or tokens."""
 
 from enum import StrEnum
 from typing import Protocol

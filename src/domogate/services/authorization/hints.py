@@ -1,4 +1,4 @@
-"""`id_token_hint`: an id token of this gateway that identifies a person. An expired token is also accepted."""
+"""Reads `id_token_hint`: an id token of this gateway that identifies a person. An expired token is also accepted."""
 
 import json
 from typing import Any

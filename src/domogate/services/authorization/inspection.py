@@ -1,4 +1,4 @@
-"""Userinfo, introspection and revocation of tokens."""
+"""Answers questions about tokens (userinfo, introspection), and revokes tokens."""
 
 import base64
 import json

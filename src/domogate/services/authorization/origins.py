@@ -1,4 +1,4 @@
-"""The web origins that may call the gateway: the origins of registered clients (Decision 0021)."""
+"""Knows the web origins that may call the gateway: the origins of registered clients (Decision 0021)."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""Faults on demand for developers: only in simulated modules of their own homes, and only for a short time."""
+"""Injects faults on demand for developers: only in simulated modules of their own homes, and only for a short time."""
 
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault

@@ -1,4 +1,4 @@
-"""Applications and subscription keys that people register for themselves, if the operator allows it (Decision 0081)."""
+"""Registers applications and subscription keys for the people who make them, if the operator allows it (Decision 0081)."""
 
 import math
 import secrets

@@ -1,4 +1,4 @@
-"""Changes of a user's e-mail address, by the user or by an operator (Decision 0078)."""
+"""Changes a user's e-mail address, for the user or for an operator (Decision 0078)."""
 
 import msgspec
 

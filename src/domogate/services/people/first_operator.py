@@ -1,4 +1,4 @@
-"""The first operator of a new gateway (Decision 0095)."""
+"""Creates the first operator of a new gateway (Decision 0095)."""
 
 import hmac
 

@@ -1,4 +1,4 @@
-"""Links with which an owner invites a person, without knowing the person's e-mail address (Decision 0100)."""
+"""Makes and uses links with which an owner invites a person, without knowing the person's e-mail address (Decision 0100)."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Mails to users."""
+"""Makes mails to users."""
 
 from domogate.domain.people import User
 from domogate.ports import MailKind, OutgoingMail

@@ -1,4 +1,4 @@
-"""The members of a cluster and the shards that they hold. Only gateways on PostgreSQL use these tables."""
+"""Tables with the members of a cluster and the shards that they hold. Only gateways on PostgreSQL use these tables."""
 
 from sqlalchemy import Column, Integer
 

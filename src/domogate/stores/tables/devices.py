@@ -1,4 +1,4 @@
-"""Readings of devices, orders to devices, and injected faults."""
+"""Tables with readings of devices, orders to devices, and injected faults."""
 
 from sqlalchemy import Column, ForeignKey, Index, Integer, PrimaryKeyConstraint
 

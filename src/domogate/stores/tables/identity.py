@@ -1,4 +1,4 @@
-"""Users, clients, credentials, keys, and the audit log."""
+"""Tables with users, clients, credentials, keys, and the audit log."""
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, PrimaryKeyConstraint, Text, false
 

@@ -1,4 +1,4 @@
-"""Webhooks with their pending deliveries, used tickets, and the logbooks of emergency lighting."""
+"""Tables with webhooks and their pending deliveries, used tickets, and the logbooks of emergency lighting."""
 
 from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint
 

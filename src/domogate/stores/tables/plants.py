@@ -1,4 +1,4 @@
-"""Plants with their people and modules, and the states of the modules."""
+"""Tables with plants, their people and modules, and the states of the modules."""
 
 from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint
 
