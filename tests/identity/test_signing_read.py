@@ -4,8 +4,10 @@ import json
 
 import jwt as pyjwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from hypothesis import given
 from hypothesis import strategies as st
+from joserfc.util import urlsafe_b64decode, urlsafe_b64encode
 
 from domogate.identity.rotation import rotate_keys
 from domogate.identity.signing import KeyRing, TokenSigner
@@ -22,14 +24,32 @@ async def identity() -> Identity:
     return await new_identity()
 
 
+async def _start_signer(algorithm: str) -> TokenSigner:
+    store = MemoryStore(ManualClock())
+    ring = KeyRing(store, store.clock, algorithm=algorithm)
+    await ring.start()
+    return TokenSigner(ring, store.clock, ISSUER, AUDIENCE, access_lifetime=60.0, id_lifetime=60.0)
+
+
 class TestReading:
     @pytest.mark.parametrize("algorithm", ["ES256", "RS256"])
     async def test_gives_back_what_was_signed_expired_or_not(self, algorithm: str) -> None:
-        store = MemoryStore(ManualClock())
-        ring = KeyRing(store, store.clock, algorithm=algorithm)
-        await ring.start()
-        signer = TokenSigner(ring, store.clock, ISSUER, AUDIENCE, access_lifetime=60.0, id_lifetime=60.0)
+        signer = await _start_signer(algorithm)
         assert await signer.read(await signer.sign(CLAIMS, typ=TYP), typ=TYP) == CLAIMS
+
+    @pytest.mark.parametrize("algorithm", ["ES256", "RS256"])
+    async def test_a_changed_payload_or_signature_is_none(self, algorithm: str) -> None:
+        signer = await _start_signer(algorithm)
+        head, body, signature = (await signer.sign(CLAIMS, typ=TYP)).split(".")
+        made = urlsafe_b64decode(signature.encode())
+        forged = [made[:-1], made + b"\0", bytes(len(made)), b"\xff" * len(made), made[::-1], b"\0" * 64, b"x"]
+        if algorithm == "ES256":  # The other encoding of the same signature
+            forged.append(encode_dss_signature(int.from_bytes(made[:32], "big"), int.from_bytes(made[32:], "big")))
+        for other in forged:
+            assert await signer.read(f"{head}.{body}.{urlsafe_b64encode(other).decode()}", typ=TYP) is None
+        for other_body in (body[:-4], f"{body}AAAA", urlsafe_b64encode(b'{"exp":2}').decode()):
+            assert await signer.read(f"{head}.{other_body}.{signature}", typ=TYP) is None
+        assert await signer.read(f"{head}.{body}.{signature}", typ=TYP) == CLAIMS
 
     async def test_a_typ_must_be_just_as_it_was_signed(self, identity: Identity) -> None:
         signed = await identity.signer.sign(CLAIMS, typ=TYP)

@@ -11,12 +11,12 @@ def network_of(address: str) -> str:
     An IPv6 address is counted by its /64 network, because one customer usually has the whole network. An IPv4 address stays as
     it is. Text that is not an IP address is cut, because it is stored.
     """
+    if ":" not in address:
+        return address.partition("%")[0][:_LONGEST]
     try:
-        parsed = ipaddress.ip_address(address.partition("%")[0])
+        parsed = ipaddress.IPv6Address(address.partition("%")[0])
     except ValueError:
         return address[:_LONGEST]
-    if isinstance(parsed, ipaddress.IPv6Address):
-        if parsed.ipv4_mapped is not None:
-            return str(parsed.ipv4_mapped)
-        return str(ipaddress.IPv6Network((parsed, 64), strict=False))
-    return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.IPv6Network((parsed, 64), strict=False))
