@@ -1,17 +1,17 @@
 """Token refreshes compared with the most that are possible (two signatures and one commit), and logins during hot reads."""
 
 import asyncio
+import json
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-
-import httpx
+from urllib.parse import urlencode
 
 from benchmarks.bounds import cpu_of_commit, cpu_of_signature
 from benchmarks.estates import CLIENT, CLIENT_SECRET, PEOPLE
-from benchmarks.load import cpu_seconds, request
+from benchmarks.load import FORM, cpu_seconds, find_length, request
 from benchmarks.scenarios import SETTLE, Row, Scenario, at_least, light_path, measure
 from benchmarks.servers import Running, fill, running
 
@@ -29,26 +29,35 @@ async def refreshes() -> AsyncIterator[Row]:
     yield at_least(
         "refreshes per CPU-second / the most that are possible with two ES256 signatures and one commit",
         rate / bound,
-        0.1,
+        0.37,
         f" ({rate:,.0f} / {bound:,.0f})",
     )
 
 
 async def _refresh(gateway: Running) -> float:
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{gateway.port}", timeout=30) as http:
+    tokens = await asyncio.gather(*(_refresh_chain(gateway.port, token, 5) for token in gateway.refresh_tokens))
+    before = cpu_seconds(gateway.pid)
+    await asyncio.gather(*(_refresh_chain(gateway.port, token, _REFRESHES) for token in tokens))
+    return _CLIENTS * _REFRESHES / (cpu_seconds(gateway.pid) - before)
 
-        async def chain(token: str, times: int) -> str:
-            for _ in range(times):
-                form = {"grant_type": "refresh_token", "client_id": CLIENT.id, "client_secret": CLIENT_SECRET}
-                answer = await http.post("/auth/token", data=form | {"refresh_token": token})
-                answer.raise_for_status()
-                token = answer.json()["refresh_token"]
-            return token
 
-        tokens = await asyncio.gather(*(chain(token, 5) for token in gateway.refresh_tokens))
-        before = cpu_seconds(gateway.pid)
-        await asyncio.gather(*(chain(token, _REFRESHES) for token in tokens))
-        return _CLIENTS * _REFRESHES / (cpu_seconds(gateway.pid) - before)
+async def _refresh_chain(port: int, token: str, times: int) -> str:
+    """Refresh a token, then its successor, and so on. Return the last refresh token.
+
+    The client is as small as possible, because it shares the processor's caches with the gateway.
+    """
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    headers = {"User-Agent": "bench/1", "Accept": "application/json"}
+    for _ in range(times):
+        form = {"grant_type": "refresh_token", "client_id": CLIENT.id, "client_secret": CLIENT_SECRET, "refresh_token": token}
+        writer.write(request("POST", "/auth/token", headers, urlencode(form).encode(), content_type=FORM))
+        head = await reader.readuntil(b"\r\n\r\n")
+        body = await reader.readexactly(find_length(head))
+        if not head.startswith(b"HTTP/1.1 200 "):
+            raise RuntimeError(f"a refresh was refused: {body.decode()}")
+        token = json.loads(body)["refresh_token"]
+    writer.close()
+    return token
 
 
 async def logins() -> AsyncIterator[Row]:

@@ -52,11 +52,20 @@ def add_loads(loads: Sequence[Load]) -> Load:
     )
 
 
-def request(method: str, path: str, headers: dict[str, str], body: bytes = b"") -> bytes:
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+
+
+def request(method: str, path: str, headers: dict[str, str], body: bytes = b"", *, content_type: str = JSON) -> bytes:
     lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", *(f"{name}: {value}" for name, value in headers.items())]
     if body:
-        lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+        lines += [f"Content-Type: {content_type}", f"Content-Length: {len(body)}"]
     return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def find_length(head: bytes) -> int:
+    """Return the length of the body of an answer with this header section."""
+    length = _LENGTH.search(head)
+    return int(length.group(1)) if length else 0
 
 
 class _Connection(asyncio.Protocol):
@@ -85,8 +94,7 @@ class _Connection(asyncio.Protocol):
             end = self._buffer.find(b"\r\n\r\n")
             if end < 0:
                 return
-            length = _LENGTH.search(self._buffer, 0, end + 2)
-            self._expected = end + 4 + (int(length.group(1)) if length else 0)
+            self._expected = end + 4 + find_length(self._buffer[: end + 2])
         if len(self._buffer) < self._expected:
             return
         self.latencies.append(time.perf_counter() - self._sent_at)
