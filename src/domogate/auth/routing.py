@@ -1,4 +1,4 @@
-"""Routes of endpoints that answer GET and POST."""
+"""Makes the routes of endpoints that answer GET and POST."""
 
 from collections.abc import Awaitable, Callable
 

@@ -1,4 +1,4 @@
-"""Mail without a mail server."""
+"""Replaces the mail server of a gateway that has none."""
 
 from domogate.ports import OutgoingMail
 

@@ -1,4 +1,4 @@
-"""Answers of the families, and the formats of times and numbers."""
+"""Makes the answers of the families, and prints times and numbers for them."""
 
 import hashlib
 from collections.abc import Callable

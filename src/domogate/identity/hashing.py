@@ -31,9 +31,9 @@ def _be_nice() -> None:
 
 
 def _give_memory_back() -> None:
-    """Make glibc return freed blocks of the size that Argon2 uses to the system.
+    """Make glibc return the large blocks that Argon2 frees to the system.
 
-    Without this setting, glibc raises its threshold with each of these blocks, and keeps one block for each hashing thread.
+    Without this setting, glibc keeps such a block for each hashing thread.
     """
     with contextlib.suppress(OSError, AttributeError):  # another libc
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 4 * 1024 * 1024)

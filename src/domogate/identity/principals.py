@@ -40,7 +40,7 @@ def build_principal(
     flow: GrantType,
     plants: frozenset[Id] | None = None,
 ) -> Principal:
-    """Return the principal of the token: its claims, with `plants` and the `allowed` scopes, and its user and client."""
+    """Return the principal for verified claims: the user and the client, with the `allowed` scopes and the `plants`."""
     return Principal(
         user_id=user.id,
         client_id=client.id,

@@ -1,4 +1,4 @@
-"""Texts for codes and times in reports."""
+"""Prints codes and times as texts for reports."""
 
 from datetime import datetime, tzinfo
 

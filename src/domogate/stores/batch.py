@@ -314,7 +314,8 @@ class Batch:
     def _guard(self, tx: Transaction, run: Callable[[], None], *, guarded: bool) -> Exception | None:
         """Call `run`. Return its error, or None if it succeeds.
 
-        If other callers share the transaction, `run` is called in a savepoint, so that an error makes only this caller fail.
+        `guarded` is true if other callers share the transaction. Then `run` is called in a savepoint, so that an error makes
+        only this caller fail.
         """
         before = len(tx.events)
         if guarded:

@@ -79,7 +79,7 @@ Act = Callable[[Visit], Awaitable[Response]]
 
 
 class LoggedInPages(PageGroup):
-    """A group of pages. A request without a login is redirected to the login."""
+    """A group of pages for people who are logged in. A request without a login is redirected to the login."""
 
     start = ACCOUNT_PATH
     """The page at which a person who posted a form without a login continues after the login."""

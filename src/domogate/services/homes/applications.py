@@ -71,10 +71,10 @@ class Applications:
         homes and wants to revoke another application. An application may always revoke its own grants.
         """
         if principal.plants is not None and client_id != principal.client_id:
-            raise Forbidden("The person let this application in for some homes only, so it cannot revoke other applications.")
+            raise Forbidden("This application has access to only some homes, so it cannot revoke other applications.")
         user_id = principal.user_id
         if not await self._people.revoke_grants(user_id, client_id, by=Actor(user_id, address)):
-            raise NotFound("The person has not let in such an application.")
+            raise NotFound("The person gave no access to such an application.")
 
     async def end_webhook(self, principal: Principal, webhook_id: Id, *, address: str) -> None:
         """End a webhook of the person.

@@ -111,7 +111,7 @@ def is_injected(absence: Absence | None) -> bool:
 
 
 def list_covered(stored: StoredPlant, overlay: FaultOverlay, now: float) -> list[Report]:
-    """Return the reports of injected faults that are not in the stored states yet."""
+    """Return one report for each module whose stored state does not show its injected fault yet."""
     reports = []
     for module in stored.topology.every_device():
         known = stored.states.get(module.id)

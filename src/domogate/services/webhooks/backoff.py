@@ -20,10 +20,9 @@ def is_ahead(next_at: float, now: float) -> bool:
 
 
 def find_due_time(next_at: float, now: float) -> float:
-    """Return a time.
+    """Return the time up to which planned attempts are due now.
 
-    Attempts that are planned for this time or earlier are due now. The result is `now` or, if a wrong clock set `next_at` too
-    far in the future, `next_at`.
+    The result is `now` or, if a wrong clock set `next_at` too far in the future, `next_at`.
     """
     return now if next_at <= now or is_ahead(next_at, now) else next_at
 
