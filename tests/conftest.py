@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, settings
 from support import processes
 from support.examples import LONG_PROFILE
 from support.statements import compile_statements_once
-from support.tables import make_tables_at_once
 from support.virtual_time import use_virtual_time
 
 settings.register_profile("whole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -51,7 +50,6 @@ def _is_in_slow_folder(path: Path) -> bool:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(processes.use_fork_server().close)
-    config.add_cleanup(make_tables_at_once())
     config.add_cleanup(compile_statements_once())
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Request, expect
 
-from domogate.console.files import load_build
+from domogate.console.files import ASSETS, STATIC, load_build
 from support.gateway import Gateway, running, start
 from support.pages import Walk, visit
 
@@ -208,4 +208,8 @@ def test_the_first_load_is_small() -> None:
     for area in ("", *build.manifest.areas):
         urls = {build.script_url, *build.list_preloaded(area)}
         assert sum(len(build.files[url].gzip) for url in urls) <= FIRST_LOAD, area
-        assert all(gzip.decompress(build.files[url].gzip) == build.files[url].plain for url in urls)
+        for url in urls:
+            content = (STATIC / url.removeprefix(ASSETS)).read_bytes()
+            assert build.files[url].encode("gzip") == (build.files[url].gzip, "gzip")
+            assert gzip.decompress(build.files[url].gzip) == content
+            assert build.files[url].encode("identity") == (content, None)

@@ -1,7 +1,6 @@
 """Creating and upgrading a database."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -21,17 +20,9 @@ from domogate.stores.migrate import HEAD, find_revision, upgrade
 from domogate.stores.opening import open_database
 from domogate.stores.subject import writes
 from domogate.stores.tables import metadata
-from support import tables
 from support.clocks import NOW, ManualClock
 from support.log_lines import capture_logs
 from support.stores import ANNA, GRANT, HOUSE, KEY, LAMP, LAMP_IS_ON, PLUG, SMALL, OpenStore, a_code, a_grant, an_id
-
-
-@pytest.fixture(autouse=True)
-def _by_revisions() -> Iterator[None]:
-    tables.make_tables_by_revisions()
-    yield
-    tables.make_tables_at_once()
 
 
 def check_tables(url: str) -> None:
@@ -51,21 +42,6 @@ class TestMigrations:
     ) -> None:
         await open_store(empty_database_url)
         check_tables(empty_database_url)
-
-    async def test_what_other_tests_are_given_is_what_the_migrations_make(self, tmp_path: Path, open_store: OpenStore) -> None:
-        async def made(name: str) -> set[tuple[str, str, str]]:
-            url = sqlite_url(tmp_path / name)
-            await open_store(url)
-            database = open_database(url)
-            try:
-                with database.reading.connect() as connection:
-                    return {tuple(row) for row in connection.execute(text("SELECT type, name, sql FROM sqlite_master"))}
-            finally:
-                database.close()
-
-        by_revisions = await made("one.db")
-        tables.make_tables_at_once()
-        assert await made("other.db") == by_revisions
 
     def test_the_head_named_in_the_code_is_the_newest_script(self) -> None:
         scripts = ScriptDirectory(str(Path(domogate.stores.__file__).parent / "migrations"))

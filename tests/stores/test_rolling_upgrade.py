@@ -13,18 +13,10 @@ from domogate.stores.engine import Database
 from domogate.stores.migrate import HEAD, OLDEST_BESIDE, find_revision, migrate, upgrade
 from domogate.stores.opening import open_database
 from domogate.stores.postgres import PostgresDatabase
-from support import tables
 from support.clocks import ManualClock
 from support.postgres import PostgresServer
 
 Row = dict[str, Any]
-
-
-@pytest.fixture(autouse=True)
-def _by_revisions() -> Iterator[None]:
-    tables.make_tables_by_revisions()
-    yield
-    tables.make_tables_at_once()
 
 
 @pytest.fixture

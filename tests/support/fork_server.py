@@ -99,14 +99,10 @@ if __name__ == "__main__":
     for template in templates.list_templates():
         templates.get_template(template)
     prepare_the_demo()
-    tests = str(Path(__file__).parent.parent)
-    sys.path.insert(0, tests)
-    import_module("support.tables").make_tables_at_once(prepared=True)
-    del sys.path[0]
     gc.freeze()
     command = next_command(socket.socket(fileno=int(sys.argv[1])))
     become(command)
     if command["module"] == "domogate.cli":
         main()
-    sys.path.insert(0, tests)
+    sys.path.insert(0, str(Path(__file__).parent.parent))
     runpy.run_module(command["module"], run_name="__main__")

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 _LONGEST_WANTED = 60
 """In characters. For a longer text no similar name is searched, because the search takes long."""
@@ -30,6 +29,8 @@ def find_near(wanted: str, names: Iterable[str], similarity: float = 0.6) -> str
     """Return the name that is most similar to `wanted`, or None if no name is similar enough."""
     if len(wanted) > _LONGEST_WANTED:
         return None
+    from difflib import get_close_matches  # Imported here, because only mistakes need it.
+
     by_fold = {name.casefold(): name for name in names}
     near = get_close_matches(wanted.casefold(), by_fold, n=1, cutoff=similarity)
     return by_fold[near[0]] if near else None

@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import mimetypes
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -12,6 +11,9 @@ from domogate.common.log import get_logger
 
 STATIC = Path(__file__).parent / "static"
 ASSETS = "/assets/"
+
+_MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css"}
+"""The media types of the files that `web/build.mjs` makes, by the end of their names."""
 
 _log = get_logger(__name__)
 
@@ -30,11 +32,13 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 class File(msgspec.Struct, frozen=True):
-    """A file in plain and compressed form. To compress the file for each request would take too much time."""
+    """A file in compressed form. To compress it for each request would take too much time.
+
+    Nearly all clients accept a compressed file, so the plain form is not kept: for the others the file is decompressed.
+    """
 
     media_type: str
     etag: str
-    plain: bytes
     gzip: bytes
     brotli: bytes | None
 
@@ -45,7 +49,7 @@ class File(msgspec.Struct, frozen=True):
             return self.brotli, "br"
         if "gzip" in codings:
             return self.gzip, "gzip"
-        return self.plain, None
+        return gzip.decompress(self.gzip), None
 
 
 def accepted_codings(header: str) -> frozenset[str]:
@@ -60,7 +64,7 @@ def accepted_codings(header: str) -> frozenset[str]:
 
 def make_file(content: bytes, media_type: str, brotli: bytes | None = None, packed: bytes | None = None) -> File:
     digest = hashlib.sha256(content).hexdigest()[:20]
-    return File(media_type, digest, content, packed if packed is not None else gzip.compress(content, mtime=0), brotli)
+    return File(media_type, digest, packed if packed is not None else gzip.compress(content, mtime=0), brotli)
 
 
 class Build(msgspec.Struct, frozen=True):
@@ -93,7 +97,7 @@ def load_build(folder: Path = STATIC) -> Build | None:
         files = dict(_read_files(folder, manifest.files))
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, KeyError, msgspec.MsgspecError) as error:
         _log.error("the built pages cannot be read, so / does not show them", folder=str(folder), reason=str(error))
         return None
     return Build(manifest, files)
@@ -101,6 +105,6 @@ def load_build(folder: Path = STATIC) -> Build | None:
 
 def _read_files(folder: Path, names: Iterable[str]) -> Iterable[tuple[str, File]]:
     for name in names:
-        media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        media_type = _MEDIA_TYPES[Path(name).suffix]
         content, packed, brotli = ((folder / f"{name}{suffix}").read_bytes() for suffix in ("", ".gz", ".br"))
         yield ASSETS + name, make_file(content, media_type, brotli, packed)

@@ -1,12 +1,13 @@
-"""Migrates a database to the revision of this code when it is opened."""
+"""Creates the tables of a new database, and migrates an older database to the revision of this code, when it is opened."""
 
 from pathlib import Path
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, inspect, text
 
 from domogate.common.log import get_logger
 from domogate.stores.engine import Database
 from domogate.stores.presence import ALIVE
+from domogate.stores.tables import metadata
 
 HEAD = "0029"
 """The newest revision in `migrations/`. A database with this revision is opened without loading Alembic."""
@@ -17,6 +18,14 @@ The migrations after this revision only add tables and columns.
 """
 
 _log = get_logger(__name__)
+
+_version_table = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+"""The table in which Alembic keeps the revision. It is the same table that Alembic would create."""
 
 # Only the clock of the database is used here: the clock of this machine may be wrong (Decision 0096).
 _COUNT_RUNNING = text("SELECT count(*) FROM gateways WHERE seen_at > extract(epoch FROM clock_timestamp()) - :alive")
@@ -43,12 +52,21 @@ def migrate(database: Database) -> None:
         revision = find_revision(connection)
         if revision == HEAD:
             return
-        if revision is not None and revision < OLDEST_BESIDE:
+        if revision is None:
+            create_tables(connection)
+            return
+        if revision < OLDEST_BESIDE:
             _check_unused(database, connection, revision)
         database.limit_waiting(connection)
         upgrade(connection)
-    if revision is not None:
-        _log.info("upgraded the database", from_revision=revision, to_revision=HEAD)
+    _log.info("upgraded the database", from_revision=revision, to_revision=HEAD)
+
+
+def create_tables(connection: Connection) -> None:
+    """Create all tables in an empty database, without Alembic (Decision 0103)."""
+    metadata.create_all(connection)
+    _version_table.create(connection)
+    connection.execute(_version_table.insert().values(version_num=HEAD))
 
 
 def _check_unused(database: Database, connection: Connection, revision: str) -> None:

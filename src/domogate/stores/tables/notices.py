@@ -1,6 +1,6 @@
 """Tables with webhooks and their pending deliveries, used tickets, and the logbooks of emergency lighting."""
 
-from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint
+from sqlalchemy import Boolean, Column, Index, Integer, PrimaryKeyConstraint, Text, false
 
 from domogate.stores import columns as col
 from domogate.stores.tables._metadata import indexes, partial_index, table
@@ -15,7 +15,7 @@ webhooks = table(
     *col.texts("url"),
     *col.strings("secret"),
     *col.texts("kinds"),
-    *col.texts("scopes"),
+    Column("scopes", Text, nullable=False, server_default="[]"),
     *col.strings("form"),
     *col.doubles("created_at"),
     *col.cursors("position"),
@@ -65,7 +65,7 @@ logbook = table(
     *col.optional_strings("failure"),
     *col.texts("words"),
     *col.strings("by"),
-    *col.flags("simulated"),
+    Column("simulated", Boolean, nullable=False, server_default=false()),
     Index(None, "plant_id", "at"),
     sqlite_autoincrement=True,
 )

@@ -1,6 +1,6 @@
 """Tables with plants, their people and modules, and the states of the modules."""
 
-from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint
+from sqlalchemy import Boolean, Column, Index, Integer, PrimaryKeyConstraint, false
 
 from domogate.stores import columns as col
 from domogate.stores.tables._metadata import indexes, partial_index, table
@@ -21,7 +21,7 @@ members = table(
     *col.flags("owner"),
     *col.integers("position"),
     # The newest change when the person joined. The person gets only the events of later changes.
-    *col.cursors("since"),
+    Column("since", col.CURSOR, nullable=False, server_default="0"),
     *col.optional_texts("limits"),
     PrimaryKeyConstraint("plant_id", "user_id"),
     *indexes("user_id"),
@@ -93,7 +93,7 @@ modules = table(
     # `reference` of an emergency unit is copied from `detail`, for searches (E19).
     *col.optional_strings("controller_id", "reference"),
     # False: the module is from an estate file of an earlier version, in which modules did not need to name a driver.
-    *col.flags("driver_named"),
+    Column("driver_named", Boolean, nullable=False, server_default=false()),
     Index(None, "plant_id", "kind"),
     Index(None, "driver", "plant_id"),
     *indexes("ambient_id", "reference"),
