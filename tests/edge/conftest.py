@@ -9,6 +9,7 @@ import pytest
 import uvloop
 
 from domogate.edge.logs import setup_logs
+from support.edge_server import Recorder
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
@@ -16,6 +17,12 @@ def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], a
     if getattr(getattr(item, "cls", None), "on_both_loops", False):
         factories["asyncio"] = asyncio.new_event_loop
     return factories
+
+
+@pytest.fixture(params=[True, False], ids=["direct", "asgi"])
+def each_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test runs twice: with direct reads, and with all requests through ASGI."""
+    monkeypatch.setattr(Recorder, "reads_directly", request.param)
 
 
 @pytest.fixture

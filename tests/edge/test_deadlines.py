@@ -38,6 +38,7 @@ class TestDeadlines:
     on_both_loops = True
 
     @pytest.mark.parametrize("start", [b"G", b"\r\n", b"GET /x HTTP/1.1\r\nHost: a\r\nX:"], ids=repr)
+    @pytest.mark.usefixtures("each_way")
     async def test_a_header_section_that_does_not_end_is_408_and_the_end(self, start: bytes) -> None:
         app = Recorder()
         async with serving(app, QUICK) as bound, raw_connection(bound.port) as connection:
@@ -46,6 +47,7 @@ class TestDeadlines:
             assert await connection.is_closed()
         assert app.seen == []
 
+    @pytest.mark.usefixtures("each_way")
     async def test_dripping_does_not_extend_it(self) -> None:
         limits = Limits(header_deadline=0.4, body_deadline=20, keep_alive=20)
         async with serving(Recorder(), limits) as bound, raw_connection(bound.port) as connection:
@@ -58,6 +60,7 @@ class TestDeadlines:
                     break
             check_refusal(await answer, 408)
 
+    @pytest.mark.usefixtures("each_way")
     async def test_a_body_that_does_not_end_is_408_and_its_app_is_told(self) -> None:
         app = Recorder()
         async with serving(app, QUICK) as bound, raw_connection(bound.port) as connection:
@@ -101,6 +104,7 @@ class TestDeadlines:
             with pytest.raises(ConnectionError):
                 await keep_sending(connection, b"4\r\nmore\r\n")
 
+    @pytest.mark.usefixtures("each_way")
     async def test_a_connection_that_sends_nothing_is_closed_at_the_header_deadline(self) -> None:
         limits = Limits(header_deadline=0.4, body_deadline=600, keep_alive=600)
         async with serving(Recorder(), limits) as bound, raw_connection(bound.port) as connection:
@@ -116,6 +120,7 @@ class TestDeadlines:
             await connection.send(b"lo")
             assert await connection.is_closed()
 
+    @pytest.mark.usefixtures("each_way")
     async def test_an_idle_connection_is_closed_without_a_word_after_keep_alive(self) -> None:
         async with serving(Recorder(), QUICK) as bound, raw_connection(bound.port) as connection:
             await connection.send(GET)
@@ -168,6 +173,7 @@ class TestDeadlines:
             await connection.send(b"b")
             assert (await connection.read_answer())[0] == 200
 
+    @pytest.mark.usefixtures("each_way")
     async def test_the_time_in_which_the_gateway_stood_still_is_not_counted(self) -> None:
         limits = msgspec.structs.replace(QUICK, header_deadline=1.0)  # six sweeps; at most four happen here
         async with serving(Recorder(), limits) as bound, raw_connection(bound.port) as connection:
@@ -193,6 +199,7 @@ class TestDeadlines:
             await connection.send(GET)
             await asyncio.wait_for(ended.wait(), 30)
 
+    @pytest.mark.usefixtures("each_way")
     async def test_a_refused_client_that_never_leaves_is_cut(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(protocol, "_LINGER", 0.3)
         async with serving(Recorder()) as bound, raw_connection(bound.port) as connection:

@@ -38,6 +38,7 @@ class HeldApp:
 class TestPipelining:
     on_both_loops = True
 
+    @pytest.mark.usefixtures("each_way")
     async def test_requests_sent_together_are_answered_in_turn(self) -> None:
         async with serving(Recorder()) as bound, raw_connection(bound.port) as connection:
             await connection.send(b"".join(GET.replace(b"/x", b"/%d" % number) for number in range(20)))
@@ -56,6 +57,7 @@ class TestPipelining:
             check_refusal(await connection.read_answer(), 400)
             assert await connection.is_closed()
 
+    @pytest.mark.usefixtures("each_way")
     async def test_a_request_sent_ahead_with_a_broken_body_is_refused_after_the_answer_before_it(self) -> None:
         app = Recorder()
         async with serving(app) as bound, raw_connection(bound.port) as connection:
@@ -157,6 +159,7 @@ class TestOneAtATime:
             connection.writer.write(GET)
             assert (await connection.read_answer())[0] == 200, "the connection was closed as idle before its answer was taken"
 
+    @pytest.mark.usefixtures("each_way")
     async def test_a_client_that_goes_away_is_noticed(self) -> None:
         app = Recorder()
         async with serving(app) as bound:
@@ -191,12 +194,14 @@ class TestPieces:
             records = [json.loads((await connection.read_answer())[3]) for _ in self.SEEN]
         return [(record["method"], record["path"], record["body"]) for record in records]
 
+    @pytest.mark.usefixtures("each_way")
     async def test_two_pieces(self) -> None:
         async with serving(Recorder()) as bound:
             for cut in range(1, len(self.TOGETHER)):
                 assert await self.answers(bound.port, self.TOGETHER[:cut], self.TOGETHER[cut:]) == self.SEEN, cut
 
     @pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
+    @pytest.mark.usefixtures("each_way")
     async def test_pieces_of_one_size(self, size: int) -> None:
         pieces = [self.TOGETHER[at : at + size] for at in range(0, len(self.TOGETHER), size)]
         async with serving(Recorder()) as bound:

@@ -11,13 +11,10 @@ from domogate.edge.guards import Limits
 from domogate.edge.protocol import GuardedProtocol
 from support.edge_server import GET, PATIENT, POST, Recorder, check_refusal, exchange, raw_connection, respond, serving
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("each_way")]
 
-
-@pytest.fixture(params=[True, False], ids=["direct", "asgi"], autouse=True)
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test of this file runs with direct reads, and with all requests on the ASGI way."""
-    monkeypatch.setattr(Recorder, "reads_directly", request.param)
+# 41 characters: longer than the longest method that is passed to the family of the URL.
+LONG = b"A" * 41
 
 
 class TestHost:
@@ -300,12 +297,23 @@ class TestMethods:
             assert json.loads((await connection.read_answer())[3])["method"] == "GET"
             assert json.loads((await connection.read_answer())[3])["method"] == "BREW"
 
-    async def test_one_in_pieces_is_a_plain_405(self) -> None:
-        async with serving(Recorder()) as bound, raw_connection(bound.port) as connection:
-            await connection.send(b"GE")
-            await asyncio.sleep(0.1)
-            await connection.send(b"XX /x HTTP/1.1\r\nHost: a\r\n\r\n")
-            check_refusal(await connection.read_answer(), 405)
+    @pytest.mark.parametrize(
+        ("start", "status"),
+        [
+            *((start, 200) for start in (b"BREW ", b"get ", b"GETT ", b"\r\nBREW ", b"\r\n\r\nGET ", b"GET ")),
+            *((start, 400) for start in (b"BR\0W ", b"hello\r\n", b" GET ", LONG + b" ", b"GE\xc3 ", b"{} ")),
+        ],
+        ids=repr,
+    )
+    async def test_packets_do_not_change_the_answer(self, start: bytes, status: int) -> None:
+        request = start + b"/x HTTP/1.1\r\nHost: a\r\n\r\n"
+        async with serving(Recorder()) as bound:
+            for cut in range(len(start) + 2):
+                async with raw_connection(bound.port) as connection:
+                    await connection.send(request[:cut])
+                    await asyncio.sleep(0.002)
+                    await connection.send(request[cut:])
+                    assert (await connection.read_answer())[0] == status, cut
 
 
 class TestReasonPhrases:

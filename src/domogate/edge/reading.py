@@ -29,7 +29,8 @@ _find_host = re.compile(
     rb"(?:(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2}){1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{0,5})?"
 ).fullmatch
 # RFC 9110 §9.1: a method is a token. llhttp accepts a fixed list; other methods are parsed under an accepted name.
-_find_method = re.compile(rb"(?:\r\n)*([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,40}) ").match
+_find_method = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,40}) ").match
+_find_part_of_method = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]{0,40}").fullmatch
 _STAND_IN_METHOD = b"SEARCH"
 
 
@@ -43,6 +44,8 @@ class RequestReader(HttpToolsProtocol):
         self.seen = 0
         """Number of bytes since the last complete part of the request."""
         self._piece = 0
+        self._begun = b""
+        """The first bytes of a request whose method is not complete yet."""
         self._tail = b""
         self._body_left = 0
         self._upgrade_asked = False
@@ -77,9 +80,14 @@ class RequestReader(HttpToolsProtocol):
         return len(data) if found < 0 else found + len(_END)
 
     def feed(self, data: bytes) -> None:
-        """Parse a piece of a request."""
+        """Parse a piece of a request. A method that is not complete waits for the next piece, so the packets do not matter."""
+        self.seen += len(data)
+        if self.phase == IDLE:
+            data = (self._begun + data).lstrip(b"\r\n")  # Empty lines before a request are ignored (RFC 9112 §2.2).
+            self._begun = data if _find_part_of_method(data) else b""
+            if self._begun or not data:
+                return
         self._piece = len(data)
-        self.seen += self._piece
         pending: list[bytes | memoryview] = [data]
         while pending:
             piece = pending.pop()
@@ -90,10 +98,7 @@ class RequestReader(HttpToolsProtocol):
             except httptools.HttpParserInvalidMethodError:
                 renamed = self._restart_with_known_method(data)
                 if renamed is None:
-                    at_the_start = self.seen == len(data)  # Without a method the text is not HTTP.
-                    self.refuse(
-                        Refusal(400, "This is not HTTP.") if at_the_start else Refusal(405, "This method is not known.")
-                    )
+                    self.refuse(Refusal(400, "This is not HTTP."))
                     return
                 pending.append(renamed)
             except httptools.HttpParserError as error:
@@ -122,7 +127,7 @@ class RequestReader(HttpToolsProtocol):
 
         The family of the URL can then answer 405 in its own error shape, with its Allow header.
         """
-        match = _find_method(data) if self.seen == len(data) and self._unknown_method is None else None
+        match = _find_method(data)
         if match is None:
             return None
         self._unknown_method = match[1]
