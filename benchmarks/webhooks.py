@@ -131,9 +131,7 @@ async def _house() -> AsyncIterator[tuple[DeliverySetup, Connection]]:
     estate = Estate(users=(OWNER, GUEST), clients=(APP,), plants=plants)
     try:
         with TemporaryDirectory() as folder:
-            async with open_delivery_setup(
-                Path(folder) / "domogate.db", webhook_sender, _Clock(), estate=estate, poll=5.0
-            ) as setup:
+            async with open_delivery_setup(Path(folder) / "domogate.db", webhook_sender, _Clock(), estate=estate) as setup:
                 who = await setup.grant_access()
                 for number in range(_PLANTS * _EACH):
                     url = f"http://127.0.0.1:{port}/{number}"

@@ -42,7 +42,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("0040", "After a lost connection, the driver connects again after {:g} s", event_session.FIRST_DELAY),
     ("0040", "doubling pauses up to {:g} s", event_session.LONGEST_DELAY),
     ("0040", "After a refused password, it tries again after {:g} s", event_session.FIRST_DELAY_REFUSED),
-    ("0044", "After every {} streams", hub.AT_ONCE),
+    ("0044", "After every {} events", hub.AT_ONCE),
     ("0045", "It is tried again after {:g} s", backoff.FIRST),
     ("0048", "after {} refusals", refusal_limiter.ALLOWANCE),
     ("0048", "refusals within {:g} s", refusal_limiter.SPAN),

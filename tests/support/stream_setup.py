@@ -93,21 +93,33 @@ class Listener:
 
     async def run(self) -> None:
         try:
-            async with contextlib.aclosing(self.stream.frames()) as pieces:
+            async with contextlib.aclosing(self.stream.frames(self)) as pieces:
                 while True:
-                    await self.reading.wait()
+                    await self.until_writable()
                     piece = await anext(pieces, None)
                     if piece is None:
                         break
-                    self.raw += piece
-                    for received in parse_frames(piece.decode()):
-                        self.received.append(received)
-                        self.on_event(received)
+                    self._take(piece)
         except BaseException as failure:
             self.failure = failure
             raise
         finally:
             self.ended = True
+
+    def write_now(self, frame: bytes) -> bool:
+        is_reading = self.reading.is_set()
+        if is_reading:
+            self._take(frame)
+        return is_reading
+
+    async def until_writable(self) -> None:
+        await self.reading.wait()
+
+    def _take(self, piece: bytes) -> None:
+        self.raw += piece
+        for received in parse_frames(piece.decode()):
+            self.received.append(received)
+            self.on_event(received)
 
     @property
     def notices(self) -> list[ReceivedEvent]:

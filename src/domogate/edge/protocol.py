@@ -20,9 +20,10 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from domogate.edge.connections import Place
-from domogate.edge.direct import DirectReader, DirectReads
+from domogate.edge.direct import DirectReads
 from domogate.edge.guards import Guarded, Guards, Refusal
 from domogate.edge.reading import BODY, HEAD, IDLE
+from domogate.edge.writing import WRITER, PartWriter
 
 STATUS_LINE.update(
     {
@@ -40,11 +41,6 @@ AT_ONCE = 8
 
 STREAM = "domogate.stream"
 """Scope key that an inner app sets for an answer without an end. The app ends this answer when the server drains."""
-TAKEN = "domogate.taken"
-"""Scope key of a function that waits until the client has read enough of the answer.
-
-ASGI's `send` waits only before it writes.
-"""
 _STREAM_END = 1.0
 """In seconds. During a drain, a connection with a stream is aborted after this time: some clients do not read at all."""
 _RESERVE_DEADLINE = 2.0
@@ -107,7 +103,7 @@ class _Flow(FlowControl):
             super().resume_reading()
 
 
-class GuardedProtocol(DirectReader, Guarded):
+class GuardedProtocol(PartWriter, Guarded):
     """One connection with a deadline. It counts against the limits on connections."""
 
     flow: _Flow
@@ -205,7 +201,7 @@ class GuardedProtocol(DirectReader, Guarded):
         super().on_headers_complete()
         if self.phase == BODY:
             scope: Any = self.scope  # ASGI's typed dict does not allow other keys.
-            scope[TAKEN] = self.flow.drain
+            scope[WRITER] = self
             self.cycle.keep_alive = self.cycle.keep_alive and not limit
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import aclosing
-from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -11,6 +10,7 @@ from starlette.responses import Response
 from domogate.http_api.operations import RequestHeader
 from domogate.http_api.problems import Problem
 from domogate.services.events.hub import TooManyStreams, Unavailable
+from domogate.services.events.queue import EventWriter
 from domogate.services.events.stream import Stream
 
 MEDIA_TYPE = "text/event-stream"
@@ -19,12 +19,8 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-_TAKEN = "domogate.taken"
-"""The key in the ASGI scope for a function of our server.
-
-This function waits until the client has read enough of the written bytes.
-"""
-# On a server without this function, this empty message is sent instead: `send` returns when more bytes can be written.
+_WRITER = "domogate.writer"
+"""The key in the ASGI scope for the connection as an `EventWriter`. Only our server has this key."""
 _NOTHING = {"type": "http.response.body", "body": b"", "more_body": True}
 
 
@@ -42,6 +38,19 @@ async def answer_stream(opening: Awaitable[Stream]) -> Response:
         raise Problem(status, str(refused), {"retry-after": str(refused.retry_after)}) from None
 
 
+class _AsgiWriter:
+    """The connection of a server that has only the ASGI interface."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    def write_now(self, _frame: bytes) -> bool:
+        return False
+
+    async def until_writable(self) -> None:
+        await self._send(_NOTHING)  # `send` returns when more bytes can be written.
+
+
 class EventStreamResponse(Response):
     """Server-sent events. Each event is written when the client can receive it."""
 
@@ -55,14 +64,14 @@ class EventStreamResponse(Response):
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         scope["domogate.stream"] = True
-        until_taken = scope.get(_TAKEN) or partial(send, _NOTHING)
+        writer: EventWriter = scope.get(_WRITER) or _AsgiWriter(send)
         watcher = asyncio.create_task(self._close_on_disconnect(receive))
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-            async with aclosing(self._stream.frames()) as frames:
+            async with aclosing(self._stream.frames(writer)) as frames:
                 while True:
                     # Rights are checked when a frame is made, so the frame must be written immediately. Wait before it is made.
-                    await until_taken()
+                    await writer.until_writable()
                     frame = await anext(frames, None)
                     if frame is None:
                         break

@@ -251,10 +251,10 @@ class Gateway:
             change = Change(7, NOW, event)
             notice = find_notice(change, whole)
             if notice is not None and await rights.may_see(notice):
-                got.append(frame_notice(notice, access, SOURCE))
+                got.append(frame_notice(notice, access.plant, SOURCE))
             notice = find_notice(change, of_webhook.plant)
             if notice is not None and of_webhook.may_get(notice):
-                got.append(frame_notice(notice, of_webhook, SOURCE))
+                got.append(frame_notice(notice, of_webhook.plant, SOURCE))
         return b"".join(got).decode()
 
     async def can_redeem(self, module: Module, action: TicketAction) -> bool:

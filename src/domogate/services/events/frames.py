@@ -13,7 +13,7 @@ from domogate.domain.notices import Notice, kinds_of_state
 from domogate.services.events.cloud_events import encode_event, print_notice, show_module
 from domogate.services.events.endings import End
 from domogate.services.events.filters import EventFilter
-from domogate.services.plants.read_model import ModuleView
+from domogate.services.plants.read_model import ModuleView, PlantView
 from domogate.services.rights.access import Access
 
 RETRY_AFTER = 2_000
@@ -64,8 +64,8 @@ def print_end(end: End) -> bytes:
     return frame("end", _encode(end))
 
 
-def frame_notice(notice: Notice, access: Access, source: str) -> bytes:
-    return frame(notice.kinds[0], print_notice(notice, access.plant, source), notice.cursor)
+def frame_notice(notice: Notice, plant: PlantView, source: str) -> bytes:
+    return frame(notice.kinds[0], print_notice(notice, plant, source), notice.cursor)
 
 
 def print_present(

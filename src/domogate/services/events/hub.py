@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
 from domogate.domain.events import Change, ChangesLost, PlantChanged, SigningKeysChanged, StateChanged
-from domogate.domain.faults import NoSuchPlant, NotYourPlant, ScopeMissing
+from domogate.domain.faults import ScopeMissing
 from domogate.domain.ids import Id
 from domogate.domain.notices import kinds_of_plant
 from domogate.ports import Admission, Clock, FeedStore, Verifier
@@ -19,12 +19,14 @@ from domogate.services.events.filters import EventFilter, scopes_for
 from domogate.services.events.frames import frame_notice
 from domogate.services.events.notices import find_notice
 from domogate.services.events.operator_rights import IsOperator, OperatorRights
-from domogate.services.events.stream import QueueLimits, Stream
+from domogate.services.events.queue import QueueLimits
+from domogate.services.events.stream import Stream
 from domogate.services.events.stream_rights import (
     ALL_PLANTS,
     Dependency,
     StreamContext,
     StreamRights,
+    ViewerKey,
     find_dependency,
     key_dependency,
     plant_dependency,
@@ -34,8 +36,8 @@ from domogate.services.plants.read_model import ReadModel
 from domogate.services.rights.access import Caller
 
 HEARTBEAT_EVERY = 15.0
-AT_ONCE = 4
-"""The number of streams that get a change before other tasks of the event loop can run."""
+AT_ONCE = 16
+"""The number of events that are passed to streams before other tasks of the event loop can run."""
 _MOST_WAITING = 10_000
 """The number of changes that may wait to be distributed while an operator listens to all plants."""
 
@@ -88,6 +90,8 @@ class Hub:
         self._by_dependency: dict[Dependency, dict[Stream, None]] = {}
         self._changes: deque[Change] = deque()
         """The changes that are not distributed yet."""
+        self._in_this_round = 0
+        """The number of events that were passed to streams since other tasks could run."""
         self._wakeup = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._draining = False
@@ -288,20 +292,23 @@ class Hub:
         if plant is None or notice is None:
             return
         frame = b""
+        may_get_of: dict[ViewerKey, bool | None] = {}
         # A stream that opens during this loop reads this change from the store.
-        streams = self._list_listening(plant_id)
-        for number, stream in enumerate(streams, 1):
+        for stream in self._list_listening(plant_id):
             if stream.accepts(notice):
-                try:
-                    access = stream.rights.find_access(plant_id, plant)
-                except (NoSuchPlant, NotYourPlant):
-                    if plant_id in stream.rights.plants:
-                        stream.end(PLANT_LOST)
-                else:
-                    if access.may_get(notice):
-                        frame = frame or frame_notice(notice, access, self._context.source)
-                        stream.push(notice, frame)
-            if number % AT_ONCE == 0 or number == len(streams):
+                rights = stream.rights
+                viewer = rights.viewer_key
+                if viewer not in may_get_of:
+                    may_get_of[viewer] = rights.may_get(notice, plant)
+                may_get = may_get_of[viewer]
+                if may_get:
+                    frame = frame or frame_notice(notice, plant, self._context.source)
+                    stream.push(notice, frame)
+                elif may_get is None and plant_id in rights.plants:
+                    stream.end(PLANT_LOST)
+            self._in_this_round += 1
+            if self._in_this_round >= AT_ONCE:
+                self._in_this_round = 0
                 await asyncio.sleep(0)
 
     async def _send_heartbeats(self) -> None:

@@ -10,7 +10,7 @@ from domogate.domain.notices import Notice
 from domogate.domain.people import HOME_SCOPE
 from domogate.services.events.endings import CODE_OF, TOKEN_CHANGED, End, EndCode, Ended
 from domogate.services.events.filters import EventFilter
-from domogate.services.events.stream_rights import ALL_PLANTS, Dependency, StreamContext, StreamRights
+from domogate.services.events.stream_rights import ALL_PLANTS, Dependency, StreamContext, StreamRights, ViewerKey
 from domogate.services.plants.read_model import PlantView
 from domogate.services.rights.access import Access, Caller
 
@@ -18,6 +18,7 @@ IsOperator = Callable[[Id], Awaitable[bool]]
 
 _EVERYTHING = frozenset({HOME_SCOPE})
 """With this scope, every kind of module is visible. An operator can see all modules through the management API."""
+_ANY_OPERATOR = Id("operator")
 _NOT_OPERATOR = End(EndCode.PLANT, "The user is not an operator any more.")
 
 
@@ -40,6 +41,11 @@ class OperatorRights(StreamRights):
         """
         return False
 
+    @property
+    def viewer_key(self) -> ViewerKey:
+        """Return the same key for all operators, because all operators see the same."""
+        return _ANY_OPERATOR, _EVERYTHING, None
+
     def list_dependencies(self) -> list[Dependency]:
         return [*super().list_dependencies(), *([] if self.plants else [ALL_PLANTS])]
 
@@ -54,7 +60,8 @@ class OperatorRights(StreamRights):
             raise Ended(TOKEN_CHANGED)
         if not await self._is_operator(principal.user_id):
             raise Ended(_NOT_OPERATOR)
-        self.principal, self._token_until = principal, principal.expires_at
+        self.principal = principal
+        self._token_until = self.until = principal.expires_at
 
     def find_access(self, plant_id: Id, plant: PlantView | None) -> Access:
         if plant is None:

@@ -5,8 +5,6 @@ import re
 from collections.abc import AsyncGenerator, Callable, Sequence
 from itertools import islice
 
-import msgspec
-
 from domogate.common.log import get_logger
 from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.faults import NoSuchPlant, NotYourPlant
@@ -27,6 +25,7 @@ from domogate.services.events.frames import (
     print_reset,
 )
 from domogate.services.events.notices import find_notice
+from domogate.services.events.queue import EventQueue, EventWriter, QueueLimits
 from domogate.services.events.stream_rights import FramedNotices, StreamContext, StreamRights
 from domogate.services.rights.access import Access
 
@@ -39,13 +38,6 @@ _LONGEST_TIMER = 86_400.0
 _log = get_logger(__name__)
 
 _CURSOR = re.compile(rb"[0-9]{1,18}", re.ASCII).fullmatch
-
-
-class QueueLimits(msgspec.Struct, frozen=True):
-    """The limits of the queue of a client that does not read: number of events, and their size in bytes."""
-
-    events: int
-    size: int
 
 
 class Stream:
@@ -68,14 +60,14 @@ class Stream:
         self.rights = rights
         self._event_filter = event_filter
         self._last_event_id = last_event_id
-        self._limits = limits
         self._newest = newest
         self._on_rights_checked = on_rights_checked
         self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()
         self._wakeup = asyncio.Event()
-        self._queue: list[tuple[Notice, bytes]] = []
-        self._queued_bytes = 0
+        self._queue = EventQueue(limits)
+        self._writer: EventWriter | None = None
+        """The connection while the stream waits for new events, otherwise None."""
         # The rights are invalid at first, because they may have changed since the request was admitted.
         self._rights_version, self._checked_version = 1, 0
         self._end: End | None = None
@@ -87,7 +79,7 @@ class Stream:
         self._timer: asyncio.TimerHandle | None = None
         self.closed = False
         self.sent = 0
-        """The number of events that `frames` has yielded."""
+        """The number of events that were written or yielded by `frames`."""
         self.written_at = self._loop.time()
         """The time of the last frame, by the clock of the event loop."""
 
@@ -107,14 +99,21 @@ class Stream:
         return self._live_after is not None and notice.cursor > self._live_after and self._event_filter.wants(notice.kinds)
 
     def push(self, notice: Notice, frame: bytes) -> None:
+        """Write the event to the connection now if the stream only waits for new events. Otherwise put it into the queue."""
         if self._end is not None or self.closed:
             return
-        self._queue.append((notice, frame))
-        self._queued_bytes += len(frame)
-        if len(self._queue) > self._limits.events or self._queued_bytes > self._limits.size:
-            self.end(SLOW)
-        else:
+        if self._writer is not None and self._may_write_now() and self._writer.write_now(frame):
+            self.sent += 1
+            self.written_at = self._loop.time()
+        elif self._queue.add(notice, frame):
             self._wakeup.set()
+        else:
+            self.end(SLOW)
+
+    def _may_write_now(self) -> bool:
+        """Whether the rights are valid and nothing has to be written before a new event."""
+        is_checked = self._checked_version == self._rights_version and not self._wakeup.is_set()
+        return is_checked and self._context.clock.now() < self.rights.until
 
     def invalidate_rights(self) -> None:
         """Mark the rights as invalid, because something changed that they depend on.
@@ -127,8 +126,7 @@ class Stream:
     def end(self, end: End) -> None:
         """End the stream. Events that are still in the queue are dropped."""
         self._end = self._end or end
-        self._queue.clear()
-        self._queued_bytes = 0
+        self._queue.take()
         self._wakeup.set()
 
     def send_heartbeat(self) -> None:
@@ -140,7 +138,7 @@ class Stream:
         if self.closed:
             return
         self.closed = True
-        self._queue.clear()
+        self._queue.take()
         if self._timer is not None:
             self._timer.cancel()
         self._wakeup.set()
@@ -148,7 +146,7 @@ class Stream:
 
     # called by the surface
 
-    async def frames(self) -> AsyncGenerator[bytes, None]:
+    async def frames(self, writer: EventWriter) -> AsyncGenerator[bytes, None]:
         """Yield the bytes to write. Each frame is made after a check of the rights, so write it at once."""
         try:
             yield OPENING
@@ -163,7 +161,7 @@ class Stream:
                     yield print_reset(reset)
                 async for frame in self._begin(present=reset is not None or self._event_filter.present):
                     yield frame
-            async for frame in self._follow():
+            async for frame in self._follow(writer):
                 yield frame
         except Ended as ended:
             if not self.closed:
@@ -276,16 +274,18 @@ class Stream:
                 continue
             notice = find_notice(change, access.plant)
             if notice is not None and self._event_filter.wants(notice.kinds) and access.may_get(notice):
-                framed.append((notice, frame_notice(notice, access, self._context.source)))
+                framed.append((notice, frame_notice(notice, access.plant, self._context.source)))
         return framed
 
-    async def _follow(self) -> AsyncGenerator[bytes, None]:
+    async def _follow(self, writer: EventWriter) -> AsyncGenerator[bytes, None]:
         while True:
             if not self._queue and not self._heartbeat_due:
+                self._writer = writer
                 await self._wakeup.wait()
+                self._writer = None
+                await writer.until_writable()
             self._wakeup.clear()
-            notices, self._queue, self._queued_bytes = self._queue, [], 0
-            frame = self._join(await self._keep_visible(notices))
+            frame = self._join(await self._keep_visible(self._queue.take()))
             if not frame and self._heartbeat_due:
                 frame = HEARTBEAT
             self._heartbeat_due = False
@@ -344,7 +344,4 @@ class Stream:
 
 
 class _Pruned(Exception):
-    """Changes that the stream still needs were removed from the store.
-
-    So the stream sends the event `reset` and the present states.
-    """
+    """Changes that the stream still needs were removed from the store. So it sends `reset` and the present states."""

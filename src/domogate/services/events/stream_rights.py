@@ -50,6 +50,10 @@ def find_dependency(event: Event) -> Dependency | None:
     return None
 
 
+ViewerKey = tuple[Id, frozenset[str], frozenset[Id] | None]
+"""The user, scopes and plants of a stream. Streams with the same values may get the same events of a plant."""
+
+
 class StreamContext(msgspec.Struct, frozen=True):
     """The objects that all streams of a hub share."""
 
@@ -80,6 +84,8 @@ class StreamRights:
         self._token_until = caller.principal.expires_at
         self._key_until = inf
         self._plants_until = inf
+        self.until = caller.principal.expires_at
+        """The earliest time at which the token or the key expires, or at which the rights on a plant may change."""
         self.principal: Principal = caller.principal
         self.plants: set[Id] = set(event_filter.plants)
 
@@ -89,9 +95,9 @@ class StreamRights:
         return not self._event_filter.plants
 
     @property
-    def until(self) -> float:
-        """The earliest time at which the token or the key expires, or at which the rights on a plant may change."""
-        return min(self._token_until, self._key_until, self._plants_until)
+    def viewer_key(self) -> ViewerKey:
+        principal = self.principal
+        return principal.user_id, principal.scopes, principal.plants
 
     @property
     def outdated(self) -> bool:
@@ -132,6 +138,7 @@ class StreamRights:
             raise Ended(End(CODE_OF[type(fault)], sentence(fault.message.rstrip(".")))) from None
         self.principal, self.plants = principal, plants
         self._token_until, self._key_until, self._plants_until = principal.expires_at, key_until, plants_until
+        self.until = min(principal.expires_at, key_until, plants_until)
 
     async def _find_plants(self, principal: Principal) -> tuple[set[Id], float]:
         if self.all_plants:
@@ -158,6 +165,13 @@ class StreamRights:
     def find_access(self, plant_id: Id, plant: PlantView | None) -> Access:
         """Return what the stream may show of the plant in the read model. Raises NoSuchPlant, NotYourPlant."""
         return get_access(self.principal, plant_id, plant, self._context.clock.now())
+
+    def may_get(self, notice: Notice, plant: PlantView) -> bool | None:
+        """Return whether the stream may show the notice. None means that it may show nothing of the plant."""
+        try:
+            return self.find_access(notice.plant_id, plant).may_get(notice)
+        except (NoSuchPlant, NotYourPlant):
+            return None
 
     async def get_access(self, plant_id: Id) -> Access:
         """Return what the stream may show of the plant.

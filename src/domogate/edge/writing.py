@@ -1,0 +1,28 @@
+"""Answers whose parts an app writes to the connection directly, without a task: event streams (Decision 0044)."""
+
+from domogate.edge.direct import DirectReader
+
+WRITER = "domogate.writer"
+"""Scope key of the connection. An app with a long answer uses `write_now` and `until_writable` of the connection.
+
+ASGI's `send` needs a task, and waits only before it writes.
+"""
+
+
+class PartWriter(DirectReader):
+    """A connection that writes parts of the body of a running ASGI answer."""
+
+    def write_now(self, data: bytes) -> bool:
+        """Write a part of the body as a chunk, as uvicorn does it.
+
+        Return False, and write nothing, if the client has not read enough of the earlier parts, or if there is no such answer.
+        """
+        cycle = self.cycle
+        is_open = cycle.chunked_encoding and not cycle.response_complete and not cycle.disconnected
+        if not is_open or self.flow.write_paused:
+            return False
+        self.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+        return True
+
+    async def until_writable(self) -> None:
+        await self.flow.drain()

@@ -1,0 +1,50 @@
+"""The events that wait for the client of one stream, and the connection that takes them."""
+
+from typing import Protocol
+
+import msgspec
+
+from domogate.domain.notices import Notice
+from domogate.services.events.stream_rights import FramedNotices
+
+
+class QueueLimits(msgspec.Struct, frozen=True):
+    """The limits of the queue of a client that does not read: number of events, and their size in bytes."""
+
+    events: int
+    size: int
+
+
+class EventQueue:
+    """Events that the client has not received yet, each with its bytes."""
+
+    def __init__(self, limits: QueueLimits) -> None:
+        self._limits = limits
+        self._events: list[tuple[Notice, bytes]] = []
+        self._size = 0
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    def add(self, notice: Notice, frame: bytes) -> bool:
+        """Add an event. Return False if the queue is larger than its limits now."""
+        self._events.append((notice, frame))
+        self._size += len(frame)
+        return len(self._events) <= self._limits.events and self._size <= self._limits.size
+
+    def take(self) -> FramedNotices:
+        """Return all events, and empty the queue."""
+        taken, self._events, self._size = self._events, [], 0
+        return taken
+
+
+class EventWriter(Protocol):
+    """The connection to the client of a stream."""
+
+    def write_now(self, frame: bytes) -> bool:
+        """Write the bytes if the client has read enough of the earlier bytes. Return whether they were written."""
+        ...
+
+    async def until_writable(self) -> None:
+        """Wait until the client has read enough of the earlier bytes."""
+        ...
