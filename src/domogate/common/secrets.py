@@ -27,7 +27,7 @@ def hash_secret(secret: str) -> str:
 
 
 class SentSecret(bytes):
-    """A secret as a client sent it. It keeps its digest, because a server may use the same parsed request again."""
+    """A secret as a client sent it, and its digest, which is kept because the same parsed request may be used again."""
 
     @cached_property
     def digest(self) -> bytes:

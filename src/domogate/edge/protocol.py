@@ -164,7 +164,7 @@ class GuardedProtocol(PartWriter, Guarded):
             self._watch_unfinished()
 
     def _parse_piece(self, piece: bytes, *, is_whole: bool) -> None:
-        """`is_whole` is true if the piece can be a whole header section."""
+        """Parse a piece of a request. `is_whole` is true if the piece can be a whole header section."""
         read = self.reads.find_kept(piece) if is_whole else None
         if read is not None:
             self.start_read(read)
