@@ -2,8 +2,9 @@
 
 import sqlite3
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -30,10 +31,7 @@ def cpu_of_verification() -> float:
 
 def cpu_of_commit(rows: int) -> float:
     """The CPU-seconds of one durable commit in SQLite that adds this number of rows."""
-    with TemporaryDirectory() as folder, closing(sqlite3.connect(Path(folder) / "x.db", isolation_level=None)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("CREATE TABLE rows (id INTEGER PRIMARY KEY, text TEXT)")
+    with _open_database("CREATE TABLE rows (id INTEGER PRIMARY KEY, text TEXT)") as connection:
 
         def commit() -> None:
             connection.execute("BEGIN IMMEDIATE")
@@ -42,6 +40,60 @@ def cpu_of_commit(rows: int) -> float:
             connection.execute("COMMIT")
 
         return _cpu_each(commit)
+
+
+def cpu_of_readings(rounds: Iterable[Sequence[tuple[int, int, int, float]]]) -> float:
+    """The CPU-seconds of all rounds of readings in SQLite. A round is one commit. A reading is hour, series, ms and value."""
+    key = "PRIMARY KEY (hour, series, ms)"
+    with _open_database(
+        f"CREATE TABLE readings (hour INTEGER, series INTEGER, ms INTEGER, value DOUBLE, {key}) WITHOUT ROWID"
+    ) as connection:
+        spent = 0.0
+        for rows in rounds:
+            started = time.process_time()
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany("INSERT INTO readings VALUES (?, ?, ?, ?)", rows)
+            connection.execute("COMMIT")
+            spent += time.process_time() - started
+        return spent
+
+
+def cpu_of_command(sharing: int) -> float:
+    """The CPU-seconds of the rows of one command in SQLite. The command has two commits. `sharing` commands share a commit.
+
+    The first commit adds the order. The second commit changes the order and the state, and adds the change, two readings and
+    the entry of the audit log.
+    """
+    text = "x" * 200
+    with _open_database(
+        "CREATE TABLE orders (id TEXT PRIMARY KEY, text TEXT, state TEXT)",
+        "CREATE TABLE states (id INTEGER PRIMARY KEY, text TEXT)",
+        "CREATE TABLE added (id INTEGER PRIMARY KEY, text TEXT)",
+    ) as connection:
+        numbers = count()
+
+        def commit() -> None:
+            orders = [(f"order-{next(numbers)}",) for _ in range(sharing)]
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany(f"INSERT INTO orders VALUES (?, '{text}', 'sent')", orders)
+            connection.execute("COMMIT")
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany("UPDATE orders SET state = 'confirmed' WHERE id = ?", orders)
+            connection.executemany("REPLACE INTO states VALUES (?, ?)", [(number, text) for number in range(sharing)])
+            connection.executemany("INSERT INTO added (text) VALUES (?)", [(text,)] * (4 * sharing))
+            connection.execute("COMMIT")
+
+        return _cpu_each(commit) / sharing
+
+
+@contextmanager
+def _open_database(*tables: str) -> Iterator[sqlite3.Connection]:
+    with TemporaryDirectory() as folder, closing(sqlite3.connect(Path(folder) / "x.db", isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        for table in tables:
+            connection.execute(table)
+        yield connection
 
 
 def _cpu_each(work: Callable[[], object]) -> float:

@@ -7,8 +7,9 @@ from tempfile import TemporaryDirectory
 
 from sqlalchemy import Connection
 
+from benchmarks.bounds import cpu_of_readings
 from benchmarks.estates import USER, build_plant
-from benchmarks.scenarios import Row, Scenario, at_most
+from benchmarks.scenarios import Row, Scenario, at_least, at_most
 from domogate.app.parts import SystemClock
 from domogate.domain.estate import Estate
 from domogate.domain.ids import Id
@@ -21,6 +22,7 @@ _MODULES = 500
 _EVERY = 10.0
 """Seconds between two reports of a module. Each report has power and energy, so a million readings are almost three hours."""
 _QUESTIONS = 200
+_LEAST_SHARE = 0.75
 
 
 class _TimedStore(SqlStore):
@@ -58,15 +60,24 @@ async def _measure(store: _TimedStore, path: Path) -> AsyncIterator[Row]:
     until = _BEGIN + rounds * _EVERY
 
     before = path.stat().st_size
-    started, cpu = time.perf_counter(), time.process_time()
+    recorded = recorded_cpu = 0.0
     for number in range(rounds):
-        await store.record(_reports(house.plant.id, modules, number))
-    recorded, recorded_cpu = time.perf_counter() - started, time.process_time() - cpu
+        reports = _reports(house.plant.id, modules, number)
+        started, cpu = time.perf_counter(), time.process_time()
+        await store.record(reports)
+        recorded, recorded_cpu = recorded + time.perf_counter() - started, recorded_cpu + time.process_time() - cpu
     await store.stop()  # Moves the rest of the write-ahead log into the file.
     size = path.stat().st_size - before
     await store.start()
     yield at_most("a million readings: stored in", size / 1e6, 40, " MB")
     yield Row("a million readings: recorded in", f"{recorded:.1f} s ({recorded_cpu:.1f} s CPU)")
+    alone = cpu_of_readings(_rows(modules, number) for number in range(rounds))
+    yield at_least(
+        "readings recorded per CPU-second / the most that are possible with SQLite alone",
+        alone / recorded_cpu,
+        _LEAST_SHARE,
+        f" ({_MILLION / recorded_cpu:,.0f} / {_MILLION / alone:,.0f})",
+    )
 
     started = time.perf_counter()
     for number in range(_QUESTIONS):
@@ -95,6 +106,12 @@ def _reports(plant_id: Id, modules: Sequence[Id], number: int) -> list[Report]:
         )
         for place, module_id in enumerate(modules)
     ]
+
+
+def _rows(modules: Sequence[Id], number: int) -> list[tuple[int, int, int, float]]:
+    """Return the rows of the same readings for SQLite alone: hour, series, millisecond and value."""
+    hour, ms = divmod(round((_BEGIN + number * _EVERY) * 1000), 3_600_000)
+    return [(hour, series, ms + series // 2, float(number + series)) for series in range(2 * len(modules))]
 
 
 READINGS: dict[str, Scenario] = {"readings": million_readings}

@@ -15,6 +15,7 @@ from urllib.request import Request, urlopen
 
 import msgspec
 
+from benchmarks.bounds import cpu_of_command
 from benchmarks.estates import ambient_id, module_id, plant_id
 from benchmarks.load import Load, add_loads, request, resident_megabytes, run_load
 from benchmarks.servers import Running, fill, running
@@ -28,6 +29,9 @@ ROUND_CPU = 0.5
 """CPU-seconds. Each server that is compared uses about this much in a round."""
 SETTLE = 3.0
 """Seconds. After its start, a gateway loads plants. This work is not measured."""
+_SHARING = 14
+"""The number of commands that share a commit in the measurement of SQLite alone, as they do in the gateway."""
+_LEAST_COMMANDS = 0.25
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -159,9 +163,28 @@ async def durable_commands() -> AsyncIterator[Row]:
                     if not one_commit_each and not fsync:
                         yield at_most("E1 from 32 clients: commits per command", share, 0.15)
                         yield Row("E1 from 32 clients: durable commands per second", f"{load.per_second:,.0f}{latency(load)}")
+                        most = await _most_commands(orders)
+                        yield at_least(
+                            "durable commands per CPU-second / the most that are possible with stock uvicorn and the rows of a"
+                            " command",
+                            load.per_cpu_second / most,
+                            _LEAST_COMMANDS,
+                            f" ({load.per_cpu_second:,.0f} / {most:,.0f})",
+                        )
         speedup = rates[fsync, False] / rates[fsync, True]
         what = "E1, shared commits / one commit each" + (f", with an fsync of {fsync * 1000:.0f} ms" if fsync else "")
         yield at_least(what, speedup, 8 if fsync else 1.8)
+
+
+async def _most_commands(orders: Sequence[bytes]) -> float:
+    """The number of commands in a CPU-second if a command were only a request to stock uvicorn and its rows in SQLite."""
+    with TemporaryDirectory() as folder:
+        nothing = Path(folder) / "nothing"
+        nothing.touch()
+        with running("stock", body=nothing) as stock:
+            await measure(stock, orders, total=640, connections=32)
+            load = await measure(stock, orders, total=6_400, connections=32)
+    return 1 / (1 / load.per_cpu_second + cpu_of_command(_SHARING))
 
 
 async def growth() -> AsyncIterator[Row]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from sqlalchemy import Connection, Engine, event
 
 from domogate.domain.commands import Order, OrderEnd, OrderState, SetLight
 from domogate.domain.estate import Estate, EstatePlant, FirstState
@@ -20,7 +19,21 @@ from domogate.stores.engine import chunked
 from domogate.stores.opening import open_database
 from domogate.stores.subject import reads, writes
 from support.clocks import NOW, ManualClock
-from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, LAMP, LAMP_IS_ON, SMALL, OpenStore, an_id, record_statements
+from support.stores import (
+    ANNA,
+    APP,
+    BRUNO,
+    CARLA,
+    HOUSE,
+    KEY,
+    LAMP,
+    LAMP_IS_ON,
+    SMALL,
+    OpenStore,
+    an_id,
+    observe_statements,
+    record_statements,
+)
 
 
 class TestSqliteUrl:
@@ -98,65 +111,63 @@ class TestQueries:
         # The probe of the store and the change feed may read at the same time. Their statements have no condition on a plant.
         assert len([statement for statement in statements if "plants.id =" in statement or "plant_id =" in statement]) == 6
 
-    async def test_no_lookup_walks_through_a_whole_table(
-        self, open_store: OpenStore, tmp_path: Path, request: pytest.FixtureRequest
-    ) -> None:
+    async def test_no_lookup_walks_through_a_whole_table(self, open_store: OpenStore, tmp_path: Path) -> None:
         store = await open_store(sqlite_url(tmp_path / "x.db"))
         await store.import_estate(SMALL, prune=False)
         plans: list[str] = []
 
-        def explain(connection: Connection, cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        def explain(cursor: Any, statement: str, parameters: Any) -> None:
             if statement.startswith(("SELECT", "UPDATE", "DELETE")):
-                parameters = parameters[0] if isinstance(parameters, list) else parameters
+                parameters = parameters[0] if parameters and isinstance(parameters[0], tuple) else parameters
                 plans.extend(
                     f"{row[3]} in {statement}" for row in cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
                 )
 
-        event.listen(Engine, "before_cursor_execute", explain)
-        request.addfinalizer(lambda: event.remove(Engine, "before_cursor_execute", explain))
-        await store.find_plant(HOUSE.id)
-        await store.list_plants_of(ANNA.id)
-        await store.list_plant_ids("simulator", 10)
-        await store.find_unnamed_drivers()
-        await store.find_user_by_email(ANNA.email)
-        await store.find_client(APP.id)
-        await store.find_grant(an_id(1))
-        await store.find_subscription(KEY.key_hash)
-        await store.find_usage(KEY.id, "2026-11-15")
-        await store.find_spare_parts("unknown")
-        await store.list_readings(LAMP.id, 0, NOW, 10)
-        await store.list_changes(0, 10)
-        await store.newest_cursor()
-        await store.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False)])
-        await store.save_user(msgspec.structs.replace(CARLA, email="c@example.com", password_hash="x"))
-        await store.set_module_options(LAMP.id, {})
-        await store.withdraw_user(HOUSE.id, BRUNO.id)
-        await store.allow_user(HOUSE.id, BRUNO.id)
-        await store.invite(HOUSE.id, "dora@example.com")
-        await store.withdraw_invitation(HOUSE.id, "dora@example.com")
-        await store.delete_user(CARLA.id)
-        order = Order("1", HOUSE.id, LAMP.id, SetLight(on=True), NOW + 5)
-        await store.add_orders([order], NOW, sent=False)
-        await store.mark_sent(HOUSE.id, "1", NOW)
-        await store.end_order(
-            HOUSE.id, OrderEnd("1", OrderState.CONFIRMED, NOW), Report(HOUSE.id, LAMP.id, NOW, reachable=False)
-        )
-        await store.end_overdue_orders(NOW)
-        await store.find_order("1")
-        await store.list_orders(OrderFilter(HOUSE.id, LAMP.id, OrderState.SENT), 10, NOW)
-        watt = ("power", Reading(1.0, Unit.WATT, NOW))
-        await store.record([Report(HOUSE.id, LAMP.id, NOW, readings=(watt,))])
-        await store.list_readings(LAMP.id, 0, NOW, 10)
-        await store.list_summaries(LAMP.id, 0, NOW, 3600.0, 10)
-        await store.summarise_readings(NOW + 7200)
-        await store.list_summaries(LAMP.id, 0, NOW, 86_400.0, 10)
-        await store.prune_changes(NOW)
-        await store.prune_orders(NOW)
-        await store.prune_readings(NOW, 1_000)
+        with observe_statements(explain):
+            await store.find_plant(HOUSE.id)
+            await store.list_plants_of(ANNA.id)
+            await store.list_plant_ids("simulator", 10)
+            await store.find_unnamed_drivers()
+            await store.find_user_by_email(ANNA.email)
+            await store.find_client(APP.id)
+            await store.find_grant(an_id(1))
+            await store.find_subscription(KEY.key_hash)
+            await store.find_usage(KEY.id, "2026-11-15")
+            await store.find_spare_parts("unknown")
+            await store.list_readings(LAMP.id, 0, NOW, 10)
+            await store.list_changes(0, 10)
+            await store.newest_cursor()
+            await store.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False)])
+            await store.save_user(msgspec.structs.replace(CARLA, email="c@example.com", password_hash="x"))
+            await store.set_module_options(LAMP.id, {})
+            await store.withdraw_user(HOUSE.id, BRUNO.id)
+            await store.allow_user(HOUSE.id, BRUNO.id)
+            await store.invite(HOUSE.id, "dora@example.com")
+            await store.withdraw_invitation(HOUSE.id, "dora@example.com")
+            await store.delete_user(CARLA.id)
+            order = Order("1", HOUSE.id, LAMP.id, SetLight(on=True), NOW + 5)
+            await store.add_orders([order], NOW, sent=False)
+            await store.mark_sent(HOUSE.id, "1", NOW)
+            await store.end_order(
+                HOUSE.id, OrderEnd("1", OrderState.CONFIRMED, NOW), Report(HOUSE.id, LAMP.id, NOW, reachable=False)
+            )
+            await store.end_overdue_orders(NOW)
+            await store.find_order("1")
+            await store.list_orders(OrderFilter(HOUSE.id, LAMP.id, OrderState.SENT), 10, NOW)
+            watt = ("power", Reading(1.0, Unit.WATT, NOW))
+            await store.record([Report(HOUSE.id, LAMP.id, NOW, readings=(watt,))])
+            await store.list_readings(LAMP.id, 0, NOW, 10)
+            await store.list_summaries(LAMP.id, 0, NOW, 3600.0, 10)
+            await store.summarise_readings(NOW + 7200)
+            await store.list_summaries(LAMP.id, 0, NOW, 86_400.0, 10)
+            await store.prune_changes(NOW)
+            await store.prune_orders(NOW)
+            await store.prune_readings(NOW, 1_000)
         # A scan in key order with a limit is cheap.
         scans = [plan for plan in plans if plan.startswith("SCAN") and "CONSTANT ROW" not in plan and "LIMIT" not in plan]
-        # Counting scans an index; and a query may scan its own intermediate result.
+        # Counting scans an index; and a query may scan its own intermediate result, or a list that is one of its parameters.
         scans = [plan for plan in scans if "SELECT count(*)" not in plan and "SCAN anon_" not in plan]
+        scans = [plan for plan in scans if not plan.startswith("SCAN json_each")]
         assert scans == []
         # The start of a gateway does not read all modules.
         assert any("USING INDEX ix_modules_unnamed_driver" in plan for plan in plans)

@@ -15,7 +15,7 @@ from domogate.stores import SqlStore, recorder, retention, sqlite_url
 from domogate.stores.subject import reads
 from support.clocks import NOW, ManualClock
 from support.examples import examples
-from support.stores import GROUND, HOUSE, HOUSE_TOPOLOGY, KITCHEN, LAMP, PLUG, SMALL, OpenStore, an_id
+from support.stores import GROUND, HOUSE, HOUSE_TOPOLOGY, KITCHEN, LAMP, PLUG, SMALL, OpenStore, an_id, record_statements
 
 HOUR = 3600.0
 DAY = 24 * HOUR
@@ -41,6 +41,19 @@ class TestReadings:
             await measure(filled_store, watt(second, NOW + second))
         found = await filled_store.list_readings(PLUG.id, NOW + 1, NOW + 3, 10)
         assert found == [watt(second, NOW + second) for second in (1, 2, 3)]
+
+    async def test_writing_them_does_not_read_the_states_of_reachable_modules(self, filled_store: SqlStore) -> None:
+        await measure(filled_store, watt(1, NOW))
+        await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False)])
+        with record_statements() as statements:
+            await measure(filled_store, watt(2, NOW + 1))
+            assert not [statement for statement in statements if "FROM states" in statement]
+            # The report of a module that was unreachable makes it reachable, so its last state is needed.
+            await measure(filled_store, watt(3, NOW + 2), module_id=LAMP.id)
+            assert len([statement for statement in statements if "FROM states" in statement]) == 1
+        plant = await filled_store.find_plant(HOUSE.id)
+        assert plant is not None
+        assert plant.states[LAMP.id].reachable
 
     async def test_a_limit_keeps_the_newest_whichever_hour_they_are_of(self, filled_store: SqlStore) -> None:
         await measure(filled_store, *(watt(n, NOW + n * HOUR / 2) for n in range(5)))

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
+from unittest.mock import patch
 from uuid import UUID
 
 import hypothesis.strategies as st
@@ -39,7 +40,7 @@ from domogate.domain.plants import (
 from domogate.domain.safety import SparePart, SpareParts, SparePartType
 from domogate.domain.states import LightState, PlugState, Reading, State, Unit
 from domogate.domain.webhooks import Webhook
-from domogate.stores import SqlStore
+from domogate.stores import SqlStore, direct
 from support.clocks import NOW
 
 OpenStore = Callable[..., Awaitable[SqlStore]]
@@ -96,18 +97,34 @@ class HeldStore(SqlStore):
 
 
 @contextmanager
+def observe_statements(observe: Callable[[Any, str, Any], None]) -> Iterator[None]:
+    """In the context, call `observe` before each statement of this process, also before direct statements.
+
+    Its arguments are a cursor of the database driver, the text of the statement, and the parameters.
+    """
+    run_statement = direct.run_statement
+
+    def observe_execution(_connection: Any, cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        observe(cursor, statement, parameters)
+
+    def run_observed(connection: Connection, text: str, parameters: Any, *, many: bool = False) -> Any:
+        observe(connection.connection.cursor(), text, parameters)
+        return run_statement(connection, text, parameters, many=many)
+
+    event.listen(Engine, "before_cursor_execute", observe_execution)
+    try:
+        with patch.object(direct, "run_statement", run_observed):
+            yield
+    finally:
+        event.remove(Engine, "before_cursor_execute", observe_execution)
+
+
+@contextmanager
 def record_statements() -> Iterator[list[str]]:
     """Record the statements of all engines of this process that are executed in the context."""
     statements: list[str] = []
-
-    def record(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        statements.append(statement)
-
-    event.listen(Engine, "before_cursor_execute", record)
-    try:
+    with observe_statements(lambda _cursor, statement, _parameters: statements.append(statement)):
         yield statements
-    finally:
-        event.remove(Engine, "before_cursor_execute", record)
 
 
 def an_id(number: int) -> Id:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select
 from domogate.domain.audit import GENESIS, AuditEntry, AuditRecord, Removal, UnreadableRecord, chain
 from domogate.domain.ids import Id
 from domogate.stores.codec import to_json
-from domogate.stores.engine import Transaction, WriteLock, chunked, execute_many
+from domogate.stores.engine import Transaction, WriteLock, chunked
 from domogate.stores.subject import SqlSubject, reads, repeats, writes
 from domogate.stores.tables import audit, pseudonyms, users
 
@@ -37,7 +37,7 @@ def append_audit(tx: Transaction, entries: Sequence[AuditEntry]) -> None:
         number += 1
         previous = chain(previous, number, kept)
         rows.append({"number": number, "entry": to_json(kept), "hash": previous})
-    execute_many(tx.connection, _INSERT, rows)
+    tx.execute_bulk(_INSERT, rows)
 
 
 def list_audit(connection: Connection, after: int, limit: int) -> Sequence[AuditRecord]:

@@ -15,20 +15,20 @@ from math import inf
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, insert, select, update
+from sqlalchemy import ColumnElement, bindparam, insert, update
 
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.states import Report
 from domogate.stores.codec import NUL, decode_command
-from domogate.stores.direct import execute_text
-from domogate.stores.engine import Transaction, WriteLock, chunked
+from domogate.stores.direct import DirectStatement, execute_text
+from domogate.stores.engine import Transaction, WriteLock
 from domogate.stores.fencing import Fence, refuse_fenced
 from domogate.stores.recorder import Prepared, Recorder, prepare
 from domogate.stores.tables import orders
 
 _OF_ID: ColumnElement[bool] = orders.c.id == bindparam("of_id")
-_FIND_ALL = select(orders).where(orders.c.id.in_(bindparam("ids", expanding=True)))
-_INSERT = insert(orders)
+_INSERT = DirectStatement(insert(orders))
+_COLUMNS = orders.columns.keys()
 _MARK = (
     update(orders)
     .where(_OF_ID, orders.c.state == OrderState.QUEUED.value)
@@ -62,7 +62,9 @@ def change_orders(tx: Transaction, order_changes: Sequence[OrderChange]) -> list
     For new orders, the answer is a list: for each order, the record that already existed, or None. For MarkSent, the answer
     says whether to send the order. For the end of an order, the answer is None.
     """
-    known = _find_all(tx.connection, _ids_to_know(order_changes))
+    known: dict[str, OrderRecord] = {}
+    if ids := _ids_to_know(order_changes):
+        known = {row[0]: order_from_row(row) for row in tx.database.find_rows(tx.connection, orders.c.id, ids)}
     texts: dict[str, str] = {}
     marked: list[dict[str, Any]] = []
     ended: list[dict[str, Any]] = []
@@ -93,7 +95,7 @@ def change_orders(tx: Transaction, order_changes: Sequence[OrderChange]) -> list
             # The statement is also executed for unknown orders. It skips orders that have ended.
             ended.append({"of_id": change.order_id, "end": change.state.value, "at": change.at, "words": change.problem})
             answers.append(None)
-    tx.execute_bulk(_INSERT, [_to_row(known[order_id], text) for order_id, text in texts.items()])
+    _INSERT.execute_tuples(tx.connection, _COLUMNS, [_to_row(known[order_id], text) for order_id, text in texts.items()])
     tx.execute_bulk(_MARK, [row for row in marked if row["of_id"] not in texts])
     tx.execute_bulk(END_ORDER, [row for row in ended if row["of_id"] not in texts])
     return answers
@@ -109,30 +111,28 @@ def _ids_to_know(order_changes: Iterable[OrderChange]) -> set[str]:
     return ids
 
 
-def _find_all(connection: Connection, ids: set[str]) -> dict[str, OrderRecord]:
-    return {row.id: order_from_row(row) for some in chunked(ids) for row in connection.execute(_FIND_ALL, {"ids": some})}
-
-
-def _to_row(record: OrderRecord, command: str) -> dict[str, Any]:
+def _to_row(record: OrderRecord, command: str) -> tuple[Any, ...]:
     order = record.order
-    return {
-        "id": order.id,
-        "plant_id": order.plant_id,
-        "module_id": order.module_id,
-        "command": command,
-        "deadline": order.deadline,
-        "state": record.state.value,
-        "queued_at": record.queued_at,
-        "sent_at": record.sent_at,
-        "ended_at": record.ended_at,
-        "problem": record.problem,
-        "user_id": order.user_id,
-    }
+    return (
+        order.id,
+        order.plant_id,
+        order.module_id,
+        command,
+        order.deadline,
+        record.state.value,
+        record.queued_at,
+        record.sent_at,
+        record.ended_at,
+        record.problem,
+        order.user_id,
+    )
 
 
-def order_from_row(row: Row[Any]) -> OrderRecord:
-    order = Order(row.id, row.plant_id, row.module_id, decode_command(row.command), row.deadline, row.user_id)
-    return OrderRecord(order, OrderState(row.state), row.queued_at, row.sent_at, row.ended_at, row.problem)
+def order_from_row(row: Iterable[Any]) -> OrderRecord:
+    """`row` has all columns of the table in their order."""
+    order_id, plant_id, module_id, command, deadline, state, queued_at, sent_at, ended_at, problem, user_id = row
+    order = Order(order_id, plant_id, module_id, decode_command(command), deadline, user_id)
+    return OrderRecord(order, OrderState(state), queued_at, sent_at, ended_at, problem)
 
 
 class Unit:

@@ -4,14 +4,24 @@ SQLAlchemy compiles such a statement once for each kind of database. An executio
 SQLAlchemy needs. Errors are the same as those of SQLAlchemy.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select
 from sqlalchemy.engine.interfaces import DBAPIModule
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.dml import UpdateBase
+
+
+class _Compiled(NamedTuple):
+    """A statement for one kind of database."""
+
+    text: str
+    order: list[str] | None
+    """The names of the parameters in the order of the text. None if the database driver expects parameters by name."""
+    constants: dict[str, Any]
+    """Parameters that are part of the statement."""
 
 
 class DirectStatement:
@@ -23,51 +33,91 @@ class DirectStatement:
 
     def __init__(self, statement: Select[Any] | UpdateBase) -> None:
         self.statement = statement
-        self._compiled: dict[str, tuple[str, list[str] | None]] = {}
+        self._compiled: dict[str, _Compiled] = {}
 
     def execute(self, connection: Connection, values: Mapping[str, Any]) -> None:
-        _execute(connection, *self._prepare(connection, values)).close()
+        run_statement(connection, *self._prepare(connection, values)).close()
+
+    def execute_many(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Execute the statement once for each row."""
+        text, order, constants = self._compile(connection)
+        if constants:
+            rows = [{**constants, **row} for row in rows]
+        _execute_many(connection, text, rows if order is None else [tuple([row[name] for name in order]) for row in rows])
+
+    def execute_tuples(self, connection: Connection, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+        """Execute the statement once for each row. The values of each row have the order of `names`."""
+        text, order, constants = self._compile(connection)
+        if order == names and not constants:
+            _execute_many(connection, text, rows)
+        else:
+            self.execute_many(connection, [dict(zip(names, row, strict=True)) for row in rows])
+
+    def all(self, connection: Connection, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """Return all rows."""
+        text, parameters = self._prepare(connection, values)
+        cursor = run_statement(connection, text, parameters)
+        try:
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+        except connection.dialect.loaded_dbapi.Error as error:
+            raise wrap_error(connection, text, error) from error
+        cursor.close()
+        return rows
 
     def scalar(self, connection: Connection, values: Mapping[str, Any]) -> Any:
         """Return the only value of the first row, or None if there is no row."""
-        cursor = _execute(connection, *self._prepare(connection, values))
+        cursor = run_statement(connection, *self._prepare(connection, values))
         row = cursor.fetchone()
         cursor.close()
         return None if row is None else row[0]
 
     def first(self, connection: Connection, values: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the values of the first row by the names of the columns, or None if there is no row."""
-        cursor = _execute(connection, *self._prepare(connection, values))
+        cursor = run_statement(connection, *self._prepare(connection, values))
         row = cursor.fetchone()
         found = None if row is None else dict(zip([column[0] for column in cursor.description], row, strict=True))
         cursor.close()
         return found
 
-    def _prepare(self, connection: Connection, values: Mapping[str, Any]) -> tuple[str, Any]:
-        """Return the text of the statement, and the parameters in the form that the driver expects."""
+    def _compile(self, connection: Connection) -> _Compiled:
         compiled = self._compiled.get(connection.dialect.name)
         if compiled is None:
             made = self.statement.compile(dialect=connection.dialect)
-            compiled = (str(made), made.positiontup if made.positional else None)
+            constants = {name: value for name, value in made.params.items() if value is not None}
+            compiled = _Compiled(str(made), list(made.positiontup or ()) if made.positional else None, constants)
             self._compiled[connection.dialect.name] = compiled
-        text, order = compiled
+        return compiled
+
+    def _prepare(self, connection: Connection, values: Mapping[str, Any]) -> tuple[str, Any]:
+        """Return the text of the statement, and the parameters in the form that the driver expects."""
+        text, order, constants = self._compile(connection)
+        if constants:
+            values = {**constants, **values}
         return text, values if order is None else [values[name] for name in order]
 
 
 def execute_text(connection: Connection, text: str) -> None:
     """Execute a statement without parameters, such as SAVEPOINT."""
-    _execute(connection, text, ()).close()
+    run_statement(connection, text, ()).close()
 
 
-def _execute(connection: Connection, text: str, parameters: Any) -> Any:
+def _execute_many(connection: Connection, text: str, rows: Sequence[Any]) -> None:
+    if len(rows) > 1:
+        run_statement(connection, text, rows, many=True).close()
+    elif rows:
+        run_statement(connection, text, rows[0]).close()
+
+
+def run_statement(connection: Connection, text: str, parameters: Any, *, many: bool = False) -> Any:
     """Execute the statement, and return a cursor of the database driver.
 
-    The driver finds the first row here, so `fetchone` raises no errors of the database.
+    With `many`, the statement is executed once for each element of `parameters`. The driver finds the first row here, so
+    `fetchone` raises no errors of the database.
     """
     cursor = connection.connection.cursor()
     errors = connection.dialect.loaded_dbapi.Error
     try:
-        cursor.execute(text, parameters)
+        (cursor.executemany if many else cursor.execute)(text, parameters)
     except BaseException as error:
         with suppress(errors):  # If the connection is lost, SQLite cannot close a cursor. The cursor is lost too.
             cursor.close()

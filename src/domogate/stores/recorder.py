@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from math import isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from sqlalchemy import Connection, bindparam, insert, select
@@ -14,7 +14,7 @@ from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookEntry, entries_of
 from domogate.domain.plants import SIMULATED_DRIVERS
 from domogate.domain.reachability import Absence
-from domogate.domain.states import EmergencyState, Reading, Report, State
+from domogate.domain.states import EmergencyState, Report, State
 from domogate.stores.codec import decode_absence, decode_state, to_json, to_json_or_none
 from domogate.stores.engine import Database, Transaction, chunked, execute_many
 from domogate.stores.entries import log_entries
@@ -41,6 +41,8 @@ SERIES_OF = select(series.c.id, series.c.module_id, series.c.measure, series.c.u
     series.c.module_id.in_(bindparam("ids", expanding=True))
 )
 _INSERT_SERIES = insert(series)
+_RAW_COLUMNS = raw_readings.columns.keys()
+_STATE_COLUMNS = states.columns.keys()
 
 
 def to_moment(at: float) -> int:
@@ -80,12 +82,13 @@ def prepare(reports: Sequence[Report]) -> Prepared:
     prepared: Prepared = []
     for report in reports:
         text = None if report.state is None else state_to_json(report.module_id, report.state)
-        numbers = [report.at] if report.absence is None else [report.at, report.absence.since]
-        numbers += [reading.value for _, reading in report.readings]
-        if not all(map(isfinite, numbers)):
+        if not isfinite(report.at) or (report.absence is not None and not isfinite(report.absence.since)):
             raise ValueError(f"module {report.module_id} reported a number that is not finite")
-        if not all(0.0 <= reading.at <= LATEST for _, reading in report.readings):
-            raise ValueError(f"module {report.module_id} reported a reading with an impossible time")
+        for _, reading in report.readings:
+            if not isfinite(reading.value):
+                raise ValueError(f"module {report.module_id} reported a number that is not finite")
+            if not 0.0 <= reading.at <= LATEST:
+                raise ValueError(f"module {report.module_id} reported a reading with an impossible time")
         prepared.append((report, text))
     return prepared
 
@@ -94,7 +97,7 @@ class ReadingWriter:
     """Writes readings. It caches the numbers of their series until a plant changes."""
 
     def __init__(self, database: Database) -> None:
-        self._upsert = database.upsert(raw_readings)
+        self._upsert = database.bulk(database.upsert(raw_readings))
         self._series: dict[tuple[str, str, str], int] = {}
         self._looked_up: set[str] = set()
 
@@ -102,28 +105,35 @@ class ReadingWriter:
         self._series.clear()
         self._looked_up.clear()
 
-    def keep(self, tx: Transaction, readings: Sequence[tuple[str, str, Reading]]) -> None:
-        """Write the readings. Their modules must exist. A stored reading of the same measure and millisecond is replaced."""
-        try:
-            rows = self._to_rows(readings)
-        except KeyError:
-            self._find(tx, {(module_id, measure, reading.unit.value) for module_id, measure, reading in readings})
-            rows = self._to_rows(readings)
-        tx.execute_bulk(self._upsert, rows)
+    def keep(self, tx: Transaction, reports: Sequence[Report]) -> None:
+        """Write the readings of the reports. Their modules must exist.
 
-    def _to_rows(self, readings: Sequence[tuple[str, str, Reading]]) -> list[dict[str, float]]:
+        A stored reading of the same measure and millisecond is replaced.
+        """
+        try:
+            rows = self._to_rows(reports)
+        except KeyError:
+            self._find(
+                tx,
+                {(report.module_id, measure, reading.unit.value) for report in reports for measure, reading in report.readings},
+            )
+            rows = self._to_rows(reports)
+        self._upsert.execute_tuples(tx.connection, _RAW_COLUMNS, rows)
+
+    def _to_rows(self, reports: Sequence[Report]) -> list[tuple[int, int, int, float]]:
         numbers = self._series
         rows = []
-        for module_id, measure, reading in readings:
-            hour, ms = divmod(to_moment(reading.at), HOUR_MS)
-            number = numbers[module_id, measure, reading.unit.value]
-            rows.append({"hour": hour, "series": number, "ms": ms, "value": reading.value})
+        for report in reports:
+            module_id = report.module_id
+            for measure, reading in report.readings:
+                hour, ms = divmod(round(reading.at * 1000), HOUR_MS)
+                rows.append((hour, numbers[module_id, measure, reading.unit], ms, reading.value))
         return rows
 
     def _find(self, tx: Transaction, keys: set[tuple[str, str, str]]) -> None:
-        unknown = keys - self._series.keys()
+        unknown = [key for key in keys if key not in self._series]
         self._look_up(tx.connection, {module_id for module_id, _, _ in unknown} - self._looked_up)
-        new = sorted(unknown - self._series.keys())
+        new = sorted(key for key in unknown if key not in self._series)
         execute_many(
             tx.connection,
             _INSERT_SERIES,
@@ -147,7 +157,7 @@ class Recorder:
     """
 
     def __init__(self, database: Database) -> None:
-        self._upsert_states = database.upsert(states)
+        self._upsert_states = database.bulk(database.upsert(states))
         self._readings = ReadingWriter(database)
         self._plant_of: dict[str, Id] = {}
         self._unreachable: set[str] = set()
@@ -194,17 +204,18 @@ class Recorder:
         """Write all changes in order. If a module has several reports, its last report gives its state."""
         reporting = {report.module_id for report, _ in chain.from_iterable(calls)}
         self._find_plants(tx.connection, reporting)
-        latest = self._find_latest(tx.connection, calls, reporting & self._logged.keys())
+        latest = self._find_latest(tx.connection, calls)
         entries: list[LogbookEntry] = []
         changed: dict[str, float] = {}
         flipped: set[str] = set()
-        readings = []
+        measured: list[Report] = []
         for report, text in chain.from_iterable(calls):
             module_id = report.module_id
             plant_id = self._plant_of.get(module_id)
             if plant_id is None:
                 continue
-            readings += [(module_id, measure, reading) for measure, reading in report.readings]
+            if report.readings:
+                measured.append(report)
             reachable = report.reachable
             absence = None if reachable else report.absence
             state = report.state
@@ -234,27 +245,16 @@ class Recorder:
             if module_id in self._logged:
                 name, simulated = self._logged[module_id]
                 entries += entries_of(_emergency(before), event, name, simulated=simulated)
-        tx.execute_bulk(
-            self._upsert_states,
-            [
-                {
-                    "module_id": module_id,
-                    "state": latest[module_id].text,
-                    "reachable": latest[module_id].reachable,
-                    "at": at,
-                    "absence": to_json_or_none(latest[module_id].absence),
-                }
-                for module_id, at in changed.items()
-            ],
-        )
-        if readings:
-            self._readings.keep(tx, readings)
+        rows = [_to_row(module_id, latest[module_id], at) for module_id, at in changed.items()]
+        self._upsert_states.execute_tuples(tx.connection, _STATE_COLUMNS, rows)
+        if measured:
+            self._readings.keep(tx, measured)
         if entries:
             log_entries(tx, entries)
         self._unreachable ^= flipped
 
     def _find_plants(self, connection: Connection, module_ids: set[str]) -> None:
-        unknown = module_ids - self._plant_of.keys()
+        unknown = {module_id for module_id in module_ids if module_id not in self._plant_of}
         if len(self._plant_of) + len(unknown) > KNOWN_LIMIT:
             self.forget()
             unknown = module_ids
@@ -266,15 +266,26 @@ class Recorder:
                 if reachable is False:  # None means that the module never reported; it counts as reachable
                     self._unreachable.add(module_id)
 
-    @staticmethod
-    def _find_latest(connection: Connection, calls: Sequence[Prepared], logged: set[str]) -> dict[str, _Latest]:
-        """Return the stored states of modules whose reports have no state, and of modules that have a logbook."""
-        silent = {report.module_id for report, text in chain.from_iterable(calls) if text is None}
+    def _find_latest(self, connection: Connection, calls: Sequence[Prepared]) -> dict[str, _Latest]:
+        """Return the stored states of modules that have a logbook, and of modules whose reports have no state.
+
+        Without the modules that stay reachable: a report without a state changes nothing about them.
+        """
+        needed = {
+            report.module_id
+            for report, text in chain.from_iterable(calls)
+            if (text is None and (not report.reachable or report.module_id in self._unreachable))
+            or report.module_id in self._logged
+        }
         found: dict[str, _Latest] = {}
-        for ids in chunked(silent | logged):
+        for ids in chunked(needed):
             for module_id, text, reachable, absence in connection.execute(_STATES_OF, {"ids": ids}):
                 found[module_id] = _Latest(None, text, reachable, None if absence is None else decode_absence(absence))
         return found
+
+
+def _to_row(module_id: str, latest: _Latest, at: float) -> tuple[Any, ...]:
+    return module_id, latest.text, latest.reachable, at, to_json_or_none(latest.absence)
 
 
 def _emergency(known: _Latest) -> EmergencyState | None:

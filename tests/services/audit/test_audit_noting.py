@@ -50,6 +50,22 @@ class TestNoting:
         assert store.appends == [4, 4, 2]
         assert store.whats == [str(number) for number in range(10)]
 
+    async def test_a_note_during_a_flush_is_left_for_the_next_flush(self, store: MemoryAuditStore) -> None:
+        log = AuditLog(store, ManualClock())
+        store.held = asyncio.Event()
+        note(log, "first")
+        flushing = asyncio.create_task(log.flush())
+        while not store.questions:  # The flush has begun.
+            await asyncio.sleep(0)
+        note(log, "second")
+        store.held.set()
+        await flushing
+        assert store.whats == ["first"]
+        note(log, "third")
+        await log.stop()
+        assert store.appends == [1, 2]
+        assert store.whats == ["first", "second", "third"]
+
     async def test_an_orderly_stop_loses_nothing_that_was_noted_before(self, store: MemoryAuditStore) -> None:
         log = AuditLog(store, ManualClock(), gather=3600.0)
         log.start()

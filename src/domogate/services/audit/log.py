@@ -8,6 +8,7 @@ import asyncio
 import re
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
 from typing import Protocol
 
 import msgspec
@@ -119,7 +120,8 @@ class AuditLog(AuditTrail):
         self._refusals.sum_up()
         for attempt in range(1, _STOP_ATTEMPTS + 1):
             try:
-                await self.flush()
+                while self._buffer or self._dropped:
+                    await self.flush()
                 return
             except Exception as error:
                 _log.error("audit entries not written", entries=len(self._buffer), attempt=attempt, exc_info=error)
@@ -184,15 +186,19 @@ class AuditLog(AuditTrail):
 
     async def _flush(self) -> None:
         async with self._flushing:
-            while self._buffer or self._dropped:
-                if not self._buffer:
-                    self._note_dropped()
-                taken = [self._buffer[place] for place in range(min(self._batch, len(self._buffer)))]
+            self._note_dropped()
+            # Entries that come during this flush are left for the next flush. Otherwise each commit would write a few of them.
+            left = len(self._buffer)
+            while left:
+                taken = list(islice(self._buffer, min(self._batch, left)))
+                left -= len(taken)
                 user_ids = dict.fromkeys(user_id for entry in taken for user_id in _list_users(entry))
                 pseudonyms = await self._find_pseudonyms(user_ids)
                 await self._store.append_audit([_pseudonymise(entry, pseudonyms) for entry in taken])
                 for _ in taken:
                     self._buffer.popleft()
+            if self._dropped:
+                self._noted.set()
 
     def _note_dropped(self) -> None:
         """Add one entry with the number of dropped entries."""
