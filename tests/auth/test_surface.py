@@ -71,3 +71,29 @@ class TestEverythingElse:
         assert answer.status_code == 500
         assert answer.json()["error"] == "server_error"
         assert "secret" not in answer.text
+
+
+class TestAnUnfinishedForm:
+    @pytest.mark.parametrize("path", ["/auth/token", "/auth/revoke", "/auth/introspect"])
+    async def test_is_refused_and_is_not_an_error_of_the_gateway(self, provider: Provider, path: str) -> None:
+        messages = [{"type": "http.request", "body": b"grant_type=", "more_body": True}, {"type": "http.disconnect"}]
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return messages.pop(0)
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": b"",
+            "headers": [(b"content-type", b"application/x-www-form-urlencoded"), (b"content-length", b"100")],
+            "client": ("127.0.0.1", 1),
+        }
+        await provider.app()(scope, receive, send)
+        assert sent[0]["status"] == 400
+        assert b"invalid_request" in sent[1]["body"]

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from domogate.auth.forms import TooLong
+from domogate.common.http_messages import BodyTooLong
 from domogate.services.authorization import ClientThrottled, OAuthError, OAuthFault
 
 NO_STORE = {"cache-control": "no-store", "pragma": "no-cache"}
@@ -90,7 +90,7 @@ async def answer_failure(_request: Request, _failure: Exception) -> Response:
 HANDLERS: dict[Any, Any] = {
     OAuthFault: answer_fault,
     ClientThrottled: answer_throttled,
-    TooLong: answer_too_long,
+    BodyTooLong: answer_too_long,
     HTTPException: answer_http,
     Exception: answer_failure,
 }

@@ -9,6 +9,7 @@ from python_multipart.exceptions import FormParserError
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
+from domogate.common.http_messages import BodyIncomplete, receive_body
 from domogate.services.authorization import OAuthError, OAuthFault
 
 URLENCODED = "application/x-www-form-urlencoded"
@@ -16,10 +17,6 @@ MULTIPART = "multipart/form-data"
 _MAX_FIELDS = 100
 
 Pairs = Sequence[tuple[str, str]]
-
-
-class TooLong(Exception):
-    """The body is longer than allowed. The rest of it is not read."""
 
 
 def _invalid(description: str) -> OAuthFault:
@@ -62,7 +59,7 @@ def content_type(request: Request) -> str:
 async def read_pairs(request: Request, max_body: int) -> Pairs:
     """Return the fields of a posted form.
 
-    Raises OAuthFault if the body is not a form, TooLong if it is longer than `max_body` bytes.
+    Raises OAuthFault if the body is not a form, BodyTooLong if it is longer than `max_body` bytes.
     """
     kind = content_type(request) or URLENCODED
     body = await _read_body(request, max_body)
@@ -96,15 +93,11 @@ def read_basic(request: Request) -> tuple[str, str] | None:
 
 
 async def _read_body(request: Request, max_body: int) -> bytes:
-    declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > max_body:
-        raise TooLong
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > max_body:
-            raise TooLong
-    return bytes(body)
+    declared_length = request.headers.get("content-length")
+    try:
+        return await receive_body(request.receive, None if declared_length is None else declared_length.encode(), max_body)
+    except BodyIncomplete:
+        raise _invalid("The request ended before its body was complete.") from None
 
 
 async def _read_multipart(request: Request, body: bytes) -> Pairs:

@@ -37,3 +37,29 @@ class Answer(msgspec.Struct):
     """The answer 304 for a client that has this answer already. An answer with an ETag has it."""
     printed_headers: bytes = b""
     """The headers as bytes. The HTTP server sets them, so that an answer that is sent again is not printed again."""
+
+
+class BodyTooLong(Exception):
+    """The body is longer than allowed. The rest of it is not read."""
+
+
+class BodyIncomplete(Exception):
+    """The client disconnected before it had sent the whole body."""
+
+
+async def receive_body(receive: Receive, declared_length: bytes | None, limit: int) -> bytes:
+    """Return the whole body. `declared_length` is the value of Content-Length. Raises BodyTooLong, BodyIncomplete."""
+    if declared_length is not None and declared_length.isdigit() and int(declared_length) > limit:
+        raise BodyTooLong
+    pieces: list[bytes] = []
+    size, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise BodyIncomplete
+        pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
+        if size > limit:
+            raise BodyTooLong
+        more = message.get("more_body", False)
+    return b"".join(pieces)

@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
+from domogate.common.http_messages import BodyIncomplete, BodyTooLong, receive_body
 from domogate.common.strict_json import JsonRefused, parse_json
 from domogate.common.times import LATEST, parse_time
 from domogate.domain.ids import DASHED_UUID, Id
@@ -130,19 +131,13 @@ def address_of(request: Request) -> str:
 
 
 async def _receive(request: Request, limit: int) -> bytes:
-    too_large = Problem(413, f"The body is larger than {limit} bytes.")
-    declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > limit:
-        raise too_large
-    body = bytearray()
+    declared_length = request.headers.get("content-length")
     try:
-        async for piece in request.stream():
-            body += piece
-            if len(body) > limit:
-                raise too_large
-    except ClientDisconnect:
+        return await receive_body(request.receive, None if declared_length is None else declared_length.encode(), limit)
+    except BodyTooLong:
+        raise Problem(413, f"The body is larger than {limit} bytes.") from None
+    except BodyIncomplete:
         raise Problem(400, "The request ended before its body was complete.") from None
-    return bytes(body)
 
 
 def _check_content_type(value: str | None) -> None:

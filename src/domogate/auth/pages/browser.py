@@ -13,7 +13,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from domogate.auth.forms import URLENCODED, Pairs, TooLong, content_type, read_pairs
+from domogate.auth.forms import URLENCODED, Pairs, content_type, read_pairs
+from domogate.common.http_messages import BodyTooLong
 from domogate.services.authorization import OAuthFault
 from domogate.services.people import form_token_of
 
@@ -58,7 +59,7 @@ async def read_form(request: Request) -> Form:
         return Form()
     try:
         return Form(await read_pairs(request, _LONGEST_FORM))
-    except (OAuthFault, TooLong):
+    except (OAuthFault, BodyTooLong):
         return Form()
 
 
