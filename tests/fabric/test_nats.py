@@ -132,7 +132,7 @@ class TestHolders:
             await asyncio.sleep(0.01)
         b.fabric.hold((SHARD,))
         assert await waiting == REPORT
-        assert len(b.host.orders) == 1
+        assert len({order.id for order in b.host.orders}) == 1
 
     async def test_an_order_is_executed_here_if_this_gateway_becomes_the_holder(self, a: Side) -> None:
         a.is_moving = True
@@ -157,8 +157,8 @@ class TestHolders:
             await asyncio.sleep(0.01)
         b.host.hangs = False  # The first question stays without an answer.
         assert await waiting == REPORT
-        assert len(b.host.orders) == 2
-        assert b.host.orders[0].id == b.host.orders[1].id
+        assert len(b.host.orders) >= 2
+        assert len({order.id for order in b.host.orders}) == 1
 
     async def test_gateways_wake_each_other(self, a: Side, b: Side) -> None:
         feed, shards = asyncio.Event(), asyncio.Event()
@@ -179,6 +179,8 @@ class TestConnection:
             async with connected(access) as a, connected(access) as b:
                 b.fabric.hold((SHARD,))
                 await b.settle()
+                links: list[bool] = []
+                a.fabric.on_link(lambda: links.append(a.fabric.is_connected))
                 server.stop()
                 while a.connection.is_connected:
                     await asyncio.sleep(0.01)
@@ -189,8 +191,10 @@ class TestConnection:
                 server.start()
                 for side in (a, b):
                     assert await side.connection.wait_connected(60)
-                assert await a.fabric.execute(order_within(60)) == REPORT
-                assert len(b.host.orders) == 1, "the order during the loss was sent later"
+                later = order_within(60)
+                assert await a.fabric.execute(later) == REPORT
+                assert {order.id for order in b.host.orders} == {later.id}, "the order during the loss was sent later"
+                assert (links[0], links[-1]) == (False, True)
 
     async def test_after_a_restart_of_nats_an_order_waits_for_a_holder_that_connects_later(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -273,6 +273,12 @@ class TestCluster:
         for member in tuple(self.members):
             await self.stop(member)
 
+    def connect(self, *members: TestMember, is_cut: bool) -> None:
+        """Cut these members off from messages, or connect them again. They notice it at once."""
+        for member in members:
+            member.messenger.is_cut = is_cut
+            member.membership.wake()
+
     def share(self, member: TestMember) -> frozenset[int]:
         """The shards that the member should hold."""
         ids = [one.membership.member.id for one in self.members if one.membership.member is not None]

@@ -125,6 +125,7 @@ class Cluster:
         await self._nats.on_feed(self._store.poll_now)
         self._store.on_commit = self._nats.publish_feed
         await self._nats.on_shards(self.membership.wake)
+        self._nats.on_link(self.membership.wake)
         if self._rates is not None:
             await self._nats.on_usage(self._rates.receive)
         await self.membership.start()

@@ -115,6 +115,8 @@ class NatsConnection:
         """The reason why there is no connection. It is empty while there is a connection."""
         self.server = ""
         """The address of the last connected server, without credentials."""
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when a connection was opened, and when it was lost."""
 
     @property
     def is_connected(self) -> bool:
@@ -231,7 +233,9 @@ class NatsConnection:
                 pause = _FIRST_PAUSE
                 if was_lost:
                     self._returned_at = time.monotonic()
+                self.on_change()
                 await self._lost.wait()
+                self.on_change()
                 self._note_problem(server, "the connection was lost")
                 was_lost = True
                 await self._disconnect()

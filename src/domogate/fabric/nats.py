@@ -48,7 +48,7 @@ _log = get_logger(__name__)
 _MOST_ANSWERING = 10_000
 """The number of questions of other gateways that are answered at the same time."""
 _FIRST_RETRY, _LONGEST_RETRY = 0.02, 0.2
-_ASK_AGAIN = 2.0
+_ASK_AGAIN = 1.0
 """In seconds. If there is no answer after this time, the question is sent again: the question or its answer may be lost."""
 _FEED_PAUSE = 0.005
 _ENVELOPE = 1_024
@@ -145,6 +145,10 @@ class NatsFabric:
     async def on_shards(self, callback: Callable[[], None]) -> None:
         """Call `callback` when another gateway has joined, left, or released shards."""
         await self._connection.subscribe(f"{self._prefix}.shards", _calling(callback))
+
+    def on_link(self, callback: Callable[[], None]) -> None:
+        """Call `callback` when this gateway has lost its connection to NATS, and when it is connected again."""
+        self._connection.on_change = callback
 
     async def on_usage(self, callback: Callable[[bytes], None]) -> None:
         """Call `callback` with the content of each message about admitted requests, including messages of this gateway."""

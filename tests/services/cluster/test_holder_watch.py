@@ -55,14 +55,21 @@ class TestAHolderThatDoesNotAnswer:
         await asyncio.sleep(3)
         assert await watch.is_moving(SHARD), "later it may have died"
 
-    @pytest.mark.parametrize("everybody", [False, True])
-    async def test_and_gets_no_messages_is_offline_at_once(
-        self, cluster: TestCluster, watch: HolderWatch, everybody: bool
-    ) -> None:
-        for member in cluster.members:
-            member.messenger.is_cut = everybody or SHARD in member.shards
+    async def test_is_offline_at_once_if_no_member_gets_messages(self, cluster: TestCluster, watch: HolderWatch) -> None:
+        cluster.connect(*cluster.members, is_cut=True)
         await asyncio.sleep(1.5)  # Each member has told the database the state of its connection.
         assert await wait_until(watch, False) == 0
+
+    async def test_and_alone_gets_no_messages_is_waited_for_until_the_next_holder(
+        self, cluster: TestCluster, watch: HolderWatch
+    ) -> None:
+        holder, other = sorted(cluster.members, key=lambda member: SHARD not in member.shards)
+        cluster.connect(holder, is_cut=True)
+        begun = loop_time()
+        while SHARD not in other.shards:
+            assert await watch.is_moving(SHARD)
+            await asyncio.sleep(0.1)
+        assert loop_time() - begun < 5
 
     async def test_and_died_is_waited_for_until_the_next_holder(self, cluster: TestCluster, watch: HolderWatch) -> None:
         holder, other = sorted(cluster.members, key=lambda member: SHARD not in member.shards)

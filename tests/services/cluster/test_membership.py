@@ -174,17 +174,17 @@ class TestWithoutMessages:
     async def test_one_member_gives_its_shards_to_the_others_until_it_is_connected_again(self, cluster: TestCluster) -> None:
         first, second, third = [await cluster.start(name) for name in ("first", "second", "third")]
         await cluster.settle()
-        first.messenger.is_cut = True
-        await asyncio.sleep(3)
+        cluster.connect(first, is_cut=True)
+        await asyncio.sleep(2.9)
         assert first.shards == cluster.share(first), "the connection may come back"
-        await asyncio.sleep(5)
+        await asyncio.sleep(1.3)  # After 3 s the shards are released, and one renewal later the others have them.
         assert first.shards == set()
         assert first.membership.is_cut_off
         assert not second.membership.is_cut_off
         assert second.shards | third.shards == set(range(SHARDS))
         assert first.driver.dropped == [], "running orders end first"
-        first.messenger.is_cut = False
-        assert await cluster.settle() < 3
+        cluster.connect(first, is_cut=False)
+        assert await cluster.settle() < 2
         assert not first.membership.is_cut_off
 
     async def test_nobody_gives_shards_away_if_nobody_is_connected(self, cluster: TestCluster) -> None:
@@ -193,8 +193,8 @@ class TestWithoutMessages:
         before = [dict(member.held.epochs) for member in members]
         for back in (False, True):
             for member in members:
-                member.messenger.is_cut = not back
-                await asyncio.sleep(1.0)  # They do not notice it at the same time.
+                cluster.connect(member, is_cut=not back)
+                await asyncio.sleep(0.5)  # They do not notice it at the same time, but within one second.
             await asyncio.sleep(30)
             assert not any(member.membership.is_cut_off for member in members)
         assert [dict(member.held.epochs) for member in members] == before

@@ -45,9 +45,9 @@ class HolderWatch:
     async def is_moving(self, shard: int) -> bool:
         """Return True if a request should wait, because the shard will soon have another holder.
 
-        Return False in three cases. First: the holder should keep the shard, and has told the database that it gets no
-        messages. Second: the holder should keep the shard, has told nothing, and is still alive one renewal later. In these two
-        cases the holder cannot be reached, so waiting does not help. Third: the database does not answer.
+        Return False in three cases. First: no member gets messages, and the holder has told the database that it gets none.
+        Second: the holder should keep the shard, gets messages, and is still alive one renewal later. In these two cases the
+        holder cannot be reached, so waiting does not help. Third: the database does not answer.
         """
         shown = await self._look()
         if shown is None:
@@ -58,7 +58,7 @@ class HolderWatch:
         if choose_member(shard, list_sharing(shown.members)) != holder.member.id:
             return True
         if holder.link is not MessageLink.CONNECTED:
-            return False
+            return any(live.link is MessageLink.CONNECTED and not live.is_leaving for live in shown.members)
         now = self._monotonic()
         silence = self._silent.get(shard)
         if silence is None or silence.holder_id != holder.member.id or now - silence.last > _FORGET:

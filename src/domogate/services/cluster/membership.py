@@ -35,14 +35,15 @@ class LeaseTimes(msgspec.Struct, frozen=True):
     renew its lease stops driving this number of seconds before the lease ends. So its last commands reach the devices before
     another member drives these devices. `pause`: the shortest time between two renewals. `cut_off`: a member that gets no
     messages gives its shards away after this time, if other members get messages. This time is longer than the time in which
-    all members notice that NATS has stopped.
+    all members notice that NATS has stopped (one second, the time between two pings) and read in the database that the other
+    members noticed it too (one renewal).
     """
 
     lease: float = 6.0
     renewal: float = 1.0
     margin: float = 1.0
     pause: float = 0.05
-    cut_off: float = 4.0
+    cut_off: float = 3.0
 
 
 class ShardDriver(Protocol):
@@ -149,7 +150,7 @@ class Membership:
         self._loop = asyncio.create_task(self._renew_regularly(), name="renew the lease")
 
     def wake(self) -> None:
-        """Renew the lease at once, for example because another member has released shards."""
+        """Renew the lease at once, for example because another member has released shards, or because NATS was lost."""
         self._woken.set()
 
     def begin_leave(self) -> None:
