@@ -1,8 +1,11 @@
 """Limits how old the data of a gateway of a cluster may be. If its data are older, the gateway does not decide about rights."""
 
+import asyncio
 from collections.abc import Callable
 
 from domogate.domain.faults import Internal
+
+_LOOK_EVERY = 0.02
 
 
 class KnowledgeBound:
@@ -12,16 +15,27 @@ class KnowledgeBound:
     answer.
     """
 
-    def __init__(self, age: Callable[[], float], seconds: float) -> None:
-        """`age` returns an age in seconds: this gateway knows all changes of other gateways that are older."""
+    def __init__(self, age: Callable[[], float], seconds: float, patience: float = 2.0) -> None:
+        """`age` returns an age in seconds: this gateway knows all changes of other gateways that are older.
+
+        `patience` is the number of seconds for which a request waits for the latest changes.
+        """
         self._age = age
         self._seconds = seconds
+        self._patience = patience
 
     @property
     def is_kept(self) -> bool:
         return self._age() <= self._seconds
 
-    def check(self) -> None:
-        """Raises Internal if this gateway may not know changes of other gateways that are older than the limit."""
-        if not self.is_kept:
-            raise Internal("this gateway has not got the latest changes from the database; send the request again later")
+    async def wait(self) -> None:
+        """Wait until this gateway has the latest changes. On a busy machine, it may read them late.
+
+        Raises Internal if it does not have them after the time of `patience`.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._patience
+        while not self.is_kept:
+            if loop.time() >= deadline:
+                raise Internal("this gateway has not got the latest changes from the database; send the request again later")
+            await asyncio.sleep(_LOOK_EVERY)

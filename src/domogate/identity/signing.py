@@ -202,9 +202,9 @@ class KeyRing:
         return next(key.server_secret for key in (await self._load_keys()).values() if key.retired_at != DISTRUSTED)
 
     async def find_key(self, kid: str) -> LoadedKey | None:
-        """Return the key with this id, if it still verifies. Raises Internal if the data of this gateway are too old."""
+        """Return the key with this id, if it still verifies. Raises Internal if the data of this gateway stay too old."""
         if self.knowledge is not None:
-            self.knowledge.check()
+            await self.knowledge.wait()
         keys = await self._load_keys()
         now = self._clock.now()
         # Another gateway may have signed with a key that the change feed has not reported yet.

@@ -92,14 +92,16 @@ class TokenVerifier:
             raise ValueError("each issuer may be given only once, and the gateway itself must not be among them")
 
     def find_verified(self, unverified_token: bytes) -> Principal | None:
-        if self._knowledge is not None:
-            self._knowledge.check()
+        if self._knowledge is not None and not self._knowledge.is_kept:
+            return None  # `verify` waits for the latest changes.
         principal = self._verified.find(digest_secret(unverified_token))
         if principal is not None and principal.expires_at > self._now():
             return principal
         return None
 
     async def verify(self, unverified_token: bytes) -> Principal:
+        if self._knowledge is not None:
+            await self._knowledge.wait()
         digest = digest_secret(unverified_token)
         if self.find_verified(unverified_token) is None:
             self._verified.drop(digest)  # The token has expired.
