@@ -1,7 +1,8 @@
 """Imports and exports estates. A large estate is imported in parts, so that other writes need not wait for the whole import."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 
 from domogate.common.disk_ids import DiskIds
@@ -46,8 +47,8 @@ class SqlEstate(SqlEstateHistory):
     ) -> ImportSummary:
         with DiskIds() as listed:
             users, summary = await self._import_part(people, prune=prune)
-            for part in split(plants, _count_modules):
-                await asyncio.sleep(_PAUSE)
+            parts = split(plants, _count_modules)
+            while part := await _read_next(parts):
                 _, of_part = await self._import_part(Estate(plants=tuple(part)), users, prune=prune)
                 summary = _add(summary, of_part)
                 if prune:
@@ -69,6 +70,14 @@ class SqlEstate(SqlEstateHistory):
             await asyncio.sleep(_PAUSE)
             await self._write(remove_unlisted_users, user_ids)
         return summary
+
+
+async def _read_next(parts: Iterator[list[EstatePlant]]) -> list[EstatePlant]:
+    """Return the next part, or an empty list. The time for reading it is a part of the pause between two parts."""
+    begun = time.monotonic()
+    part = next(parts, [])
+    await asyncio.sleep(max(0.0, _PAUSE - (time.monotonic() - begun)))
+    return part
 
 
 def _count_modules(plant: EstatePlant) -> int:

@@ -192,7 +192,9 @@ def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowVal
     ]
     execute_many(tx.connection, update(states).where(states.c.module_id == bindparam("of_module")).values(at=0.0), unconfirmed)
     has_state = select(states.c.module_id, states.c.state.is_not(None)).where(tx.database.is_listed(states.c.module_id, "ids"))
-    given_for = [given.module_id for each in estate.plants for given in each.states]
+    # A new module has no stored state, so the states of new modules are not searched.
+    new = {row[0] for row in difference.added}
+    given_for = [given.module_id for each in estate.plants for given in each.states if given.module_id not in new]
     stored = {id: has for ids in chunked(given_for) for id, has in tx.connection.execute(has_state, {"ids": ids})}
     changed_plants: set[Id] = set()
     first: list[RowValues] = []
