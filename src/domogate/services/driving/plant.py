@@ -58,6 +58,8 @@ class DrivenPlant:
         self._calls = DriverCalls(plant_id, context.clock, self._stop_idle_plants)
         self._outcomes: OrderedDict[str, tuple[Order, Outcome[Report]]] = OrderedDict()
         self._overlay: FaultOverlay | None = None
+        self._exists = False
+        """Whether the store had the plant when it was last loaded."""
         self._alerts = Alerts()
         self._reading_again: set[asyncio.Task[None]] = set()
         self.stopping: asyncio.Task[None] | None = None
@@ -142,7 +144,8 @@ class DrivenPlant:
         if self._earlier is not None:
             await asyncio.wait((self._earlier,))
         stored = await self._context.store.find_plant(self.id)
-        if stored is None or stored.plant.status is PlantStatus.REMOVED:
+        self._exists = stored is not None and stored.plant.status is not PlantStatus.REMOVED
+        if stored is None or not self._exists:
             raise DeviceOffline("the module is offline: its plant was removed")
         await self._acquire_slot(stored)
         overlay = overlay_of(stored.injections)
@@ -221,7 +224,8 @@ class DrivenPlant:
         try:
             driver = await self._wait_for_driver(order.module_id, order.deadline, call)
         except Fault as fault:
-            await self._orders.reject(order, fault)
+            # No order is stored for a plant that does not exist, but a stored order ends.
+            await (self._orders.reject if self._exists else self._orders.end)(order, fault)
             raise
         known = await self._orders.begin(order)
         if known is not None:

@@ -8,7 +8,8 @@ import pytest
 from domogate.domain.commands import Order, OrderEnd, OrderState, SceneStep
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Internal
-from domogate.domain.ids import Id
+from domogate.domain.ids import Id, new_id
+from domogate.domain.plants import PlantStatus
 from domogate.domain.states import LightState, Report
 from domogate.services.driving.recorder import Orders
 from domogate.services.plants.read_model import ReadModel
@@ -77,6 +78,20 @@ class TestTheLifeOfAnOrder:
                     await setup.control.execute(plant, stranger.id, ON)
         (record,) = store.orders.values()
         assert (record.state, record.sent_at) == (OrderState.FAILED, None)
+
+    async def test_one_for_a_plant_that_does_not_exist_is_not_stored(self, setup: OrderSetup, store: FakeStore) -> None:
+        removed = store.add_plant(LAMP)
+        async with setup:
+            (queued,) = await setup.control.queue(removed, [SceneStep(LAMP.id, ON)])
+            store.change_plant(removed, status=PlantStatus.REMOVED)
+            await setup.driving.settled()
+            for plant in (removed, new_id()):
+                with pytest.raises(DeviceOffline):
+                    await setup.control.execute(plant, LAMP.id, ON)
+            assert list(store.orders) == [queued.id]
+            with pytest.raises(DeviceOffline):
+                await setup.control.send(queued)
+        assert setup.states() == [OrderState.FAILED], "an order that was stored before ends"
 
     async def test_one_whose_confirmation_cannot_be_kept_stays_open_until_it_is_settled(
         self, setup: OrderSetup, store: FakeStore, clock: ManualClock
