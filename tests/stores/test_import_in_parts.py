@@ -228,8 +228,11 @@ class TestExportInParts:
             finally:
                 tracemalloc.stop()
 
+        async def smallest_peak() -> int:
+            """The first export fills caches, and the other threads of the store also need memory at times."""
+            return min([await peak_of_export() for _ in range(4)])
+
         await store.import_in_parts(PEOPLE, PLANTS[:5])
-        await peak_of_export()  # fills the caches
-        small = await peak_of_export()
+        small = await smallest_peak()
         await store.import_in_parts(PEOPLE, PLANTS)
-        assert await peak_of_export() < 1.3 * small
+        assert await smallest_peak() < 1.3 * small
