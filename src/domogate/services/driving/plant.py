@@ -58,8 +58,7 @@ class DrivenPlant:
         self._calls = DriverCalls(plant_id, context.clock, self._stop_idle_plants)
         self._outcomes: OrderedDict[str, tuple[Order, Outcome[Report]]] = OrderedDict()
         self._overlay: FaultOverlay | None = None
-        self._exists = False
-        """Whether the store had the plant when it was last loaded."""
+        self._exists = False  # Whether the store has the plant. If it has not, new orders are not stored.
         self._alerts = Alerts()
         self._reading_again: set[asyncio.Task[None]] = set()
         self.stopping: asyncio.Task[None] | None = None
@@ -224,7 +223,6 @@ class DrivenPlant:
         try:
             driver = await self._wait_for_driver(order.module_id, order.deadline, call)
         except Fault as fault:
-            # No order is stored for a plant that does not exist, but a stored order ends.
             await (self._orders.reject if self._exists else self._orders.end)(order, fault)
             raise
         known = await self._orders.begin(order)
