@@ -9,6 +9,7 @@ import pytest
 from domogate.domain.commands import Order, SetLight
 from domogate.domain.estate import EstatePlant
 from domogate.domain.ids import Id
+from domogate.domain.invitation_links import InvitationLink
 from domogate.domain.passkeys import UsedChallenge
 from domogate.domain.people import MANAGE_SCOPE, Grant, GrantType, Scope, TokenKind, User
 from domogate.domain.plants import Floor, Topology
@@ -57,7 +58,9 @@ EXAMPLES = {
     "floorId": GROUND.id,
     "ambientId": HALL.id,
     "driver": "simulator",
+    "linkId": an_id(780),
 }
+LINK = InvitationLink(Id(EXAMPLES["linkId"]), "hash of a token", HOUSE.id, ANNA.id, "Emil", NOW, NOW + 3600)
 OTHER_EXAMPLES: dict[str, dict[str, str]] = {
     "runScene": {"moduleId": SCENE.id},
     "deleteModule": {"moduleId": PLUG.id},
@@ -111,8 +114,9 @@ async def everything(api: ManagementApi) -> bytes:
     logins = [(await store.list_sessions(user.id), await store.list_passkeys(user.id)) for user in estate.users]
     orders, faults = await store.list_orders(OrderFilter(), 100), await store.list_injections()
     logged, webhooks = await store.list_logbook(SITE.id, LogbookFilter(), 100), await store.list_webhooks()
-    brokers = await store.list_connections()
-    return msgspec.json.encode([estate, await store.list_signing_keys(), logins, orders, faults, logged, webhooks, brokers])
+    brokers, links = await store.list_connections(), await store.list_invitation_links(HOUSE.id, NOW)
+    keys = await store.list_signing_keys()
+    return msgspec.json.encode([estate, keys, logins, orders, faults, logged, webhooks, brokers, links])
 
 
 async def add_passkey(api: ManagementApi) -> None:
@@ -127,6 +131,7 @@ class TestEveryOperation:
         await add_passkey(api)
         await api.env.store.import_estate(site_estate([]), prune=False)
         await api.env.store.add_webhook(a_webhook())
+        await api.env.store.add_invitation_link(LINK, 1)
         before = await everything(api)
         for operation in OPERATIONS:
             answer = await api.send(operation.method, module_path(operation), BODIES.get(operation.id), token=token)
@@ -147,6 +152,7 @@ class TestEveryOperation:
         order = Order(EXAMPLES["orderId"], HOUSE.id, LAMP.id, SetLight(on=True), NOW + 5)
         await api.env.store.add_orders((order,), NOW, sent=True)
         await api.env.store.add_webhook(a_webhook())
+        await api.env.store.add_invitation_link(LINK, 1)
         await api.env.store.set_connection(DriverConnection("mqtt", "mqtt://127.0.0.1:1"))
         await api.env.people.set_operator(ANNA.id, True)
         await api.env.store.add_grant(Grant(Id(EXAMPLES["grantId"]), BRUNO.id, APP.id, ("light.read",)))
@@ -157,6 +163,7 @@ class TestEveryOperation:
             "resetSecondFactor",
             "removeWebhook",
             "withdrawInvitation",
+            "withdrawInvitationLink",
             "changePlant",
             "withdrawUser",
             "revokeGrants",

@@ -154,6 +154,24 @@ class TestPlants:
         assert (await api.ok("GET", f"/plants/{HOUSE.id}"))["invited"] == []
         await api.refused("DELETE", f"/plants/{HOUSE.id}/invitations/{CARLA.email}", status=404)
 
+    async def test_open_invitation_links_are_listed_without_their_urls_and_withdrawn(self, api: ManagementApi) -> None:
+        path = f"/plants/{HOUSE.id}/invitation-links"
+        assert (await api.ok("GET", path))["items"] == []
+        link, url = await api.env.people.make_invitation_link(HOUSE.id, "Emil", None, user_id=ANNA.id)
+        answer = await api.send("GET", path)
+        assert token_of(url) not in answer.text
+        assert link.token_hash not in answer.text
+        (listed,) = answer.json()["items"]
+        assert (listed["id"], listed["note"], listed["limits"]) == (link.id, "Emil", None)
+        assert (listed["userId"], listed["email"]) == (ANNA.id, ANNA.email)
+        await api.refused("DELETE", f"/plants/{an_id(404)}/invitation-links/{link.id}", status=404)
+        await api.ok("DELETE", f"{path}/{link.id}", status=204)
+        assert (await api.ok("GET", path))["items"] == []
+        assert await api.env.people.open_invitation(token_of(url)) is None
+        await api.refused("DELETE", f"{path}/{link.id}", status=404)
+        await api.refused("GET", f"/plants/{an_id(404)}/invitation-links", status=404)
+        assert (await api.env.noted())[-1] == "withdrawn"
+
     async def test_a_guest_is_invited_to_a_room_for_a_period(self, api: ManagementApi) -> None:
         begin, end = (to_datetime(NOW + hours * 3600).isoformat().replace("+00:00", "Z") for hours in (1, 2))
         limits = {"ambients": [KITCHEN.id], "validFrom": begin, "validUntil": end}

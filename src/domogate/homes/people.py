@@ -1,6 +1,5 @@
 """Operations on the people of a home. Only its owner sees and changes them; every other person can leave (Decision 0059)."""
 
-from datetime import datetime
 from typing import Annotated
 
 from msgspec import Meta
@@ -8,7 +7,7 @@ from msgspec import Meta
 from domogate.domain.formats import NAME_LENGTH
 from domogate.domain.plants import Member
 from domogate.homes.services import HomeCall, HomeServices
-from domogate.http_api.limits import InvitedPersonOut, LimitsOut, NewLimits, read_limits
+from domogate.http_api.limits import InvitationLinkOut, InvitedPersonOut, LimitsOut, NewLimits, read_limits
 from domogate.http_api.operations import OperationTable
 from domogate.services.homes.homes import Home
 from domogate.services.people import InvitedAs
@@ -134,16 +133,6 @@ async def withdraw_person(services: HomeServices, call: HomeCall) -> None:
     )
 
 
-class InvitationLinkOut(OutputModel, frozen=True):
-    """An invitation link that works. `note` is the owner's text about the invited person."""
-
-    id: str
-    note: str
-    limits: LimitsOut | None
-    created_at: datetime
-    expires_at: datetime
-
-
 class InvitationLinksOut(OutputModel, frozen=True):
     items: list[InvitationLinkOut]
 
@@ -170,7 +159,7 @@ class MadeInvitationLinkOut(OutputModel, frozen=True):
 )
 async def list_invitation_links(services: HomeServices, call: HomeCall) -> InvitationLinksOut:
     home = await _open_own(services, call)
-    links = await services.people.list_invitation_links(home.plant.id, user_id=call.caller.user_id)
+    links = await services.people.list_own_invitation_links(home.plant.id, user_id=call.caller.user_id)
     return InvitationLinksOut(items=[InvitationLinkOut.of(link) for link in links])
 
 
@@ -193,7 +182,7 @@ async def make_invitation_link(services: HomeServices, call: HomeCall, body: New
 @OPERATIONS.add("DELETE", "/homes/{homeId}/invitation-links/{linkId}", "Withdraw an invitation link; only for the owner")
 async def withdraw_invitation_link(services: HomeServices, call: HomeCall) -> None:
     home = await _open_own(services, call)
-    await services.people.withdraw_invitation_link(
+    await services.people.withdraw_own_invitation_link(
         home.plant.id, call.id_of("linkId"), address=call.address, user_id=call.caller.user_id
     )
 

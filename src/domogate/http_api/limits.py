@@ -1,4 +1,4 @@
-"""The limits of a guest in JSON, for the surfaces that show and change them."""
+"""The limits of a guest and invitations with limits in JSON, for the surfaces that show and change them."""
 
 from datetime import datetime
 from typing import Annotated
@@ -25,6 +25,16 @@ class InvitedPersonOut(OutputModel, frozen=True):
 
     email: str
     limits: LimitsOut | None
+
+
+class InvitationLinkOut(OutputModel, frozen=True):
+    """An invitation link that works. `note` is the owner's text about the invited person."""
+
+    id: str
+    note: str
+    limits: LimitsOut | None
+    created_at: datetime
+    expires_at: datetime
 
 
 class NewLimits(InputModel, frozen=True):

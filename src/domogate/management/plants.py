@@ -6,7 +6,7 @@ from msgspec import UNSET, UnsetType
 
 from domogate.domain.ids import Id
 from domogate.domain.plants import Member, Plant, PlantStatus, PlantType
-from domogate.http_api.limits import InvitedPersonOut, LimitsOut, NewLimits, read_limits
+from domogate.http_api.limits import InvitationLinkOut, InvitedPersonOut, LimitsOut, NewLimits, read_limits
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, first_page
 from domogate.http_api.requests import read_optional_id
@@ -88,6 +88,13 @@ class LinkOut(OutputModel, frozen=True):
     url: str | None
     mailed: bool
     expires_at: datetime
+
+
+class OwnersLinkOut(InvitationLinkOut, frozen=True):
+    """An invitation link that works, and the owner who made it."""
+
+    user_id: str
+    email: str
 
 
 class InvitationOut(OutputModel, frozen=True):
@@ -183,6 +190,23 @@ async def change_invitation(services: ManagementServices, call: OperatorCall, bo
     plant_id, limits = call.id_of("plantId"), read_limits(body.limits)
     await services.people.set_invitation_limits(plant_id, call.path["email"], limits, by=call.caller)
     return plant_out(await services.people.get_plant(plant_id))
+
+
+@OPERATIONS.add(
+    "GET",
+    "/plants/{plantId}/invitation-links",
+    "The owner's invitation links that work, without their URLs; the newest is first",
+)
+async def list_invitation_links(services: ManagementServices, call: OperatorCall) -> Listing[OwnersLinkOut]:
+    plant_id = call.id_of("plantId")
+    links = await services.people.list_invitation_links(plant_id)
+    owner = (await services.people.get_plant(plant_id)).owner  # A link works only while its maker owns the plant.
+    return Listing([OwnersLinkOut.of(link, email=owner.email) for link in links])
+
+
+@OPERATIONS.add("DELETE", "/plants/{plantId}/invitation-links/{linkId}", "Withdraw an invitation link of the owner")
+async def withdraw_invitation_link(services: ManagementServices, call: OperatorCall) -> None:
+    await services.people.withdraw_invitation_link(call.id_of("plantId"), call.id_of("linkId"), by=call.caller)
 
 
 @OPERATIONS.add("PUT", "/plants/{plantId}/allowed/{userId}", "Allow a user to use the plant")

@@ -103,13 +103,13 @@ class TestTheOwner:
 
     async def test_a_member_has_no_such_page(self, browser: PageBrowser, setup: AuthSetup) -> None:
         link = await make_link(setup)
-        (stored,) = await setup.people.list_invitation_links(HOUSE.id, user_id=ANNA.id)
+        (stored,) = await setup.people.list_own_invitation_links(HOUSE.id, user_id=ANNA.id)
         await browser.log_in(BRUNO.email)
         assert (await browser.get(f"{LINK}?plant={HOUSE.id}")).headers["location"] == "/auth/account"
         csrf = (await browser.get("/auth/account")).text.partition('name="csrf" value="')[2].partition('"')[0]
         for path, fields in ((LINK, {}), (f"{LINK}/withdraw", {"link": stored.id})):
             await browser.http.post(path, data={"csrf": csrf, "plant": HOUSE.id, **fields})
-        assert await setup.people.list_invitation_links(HOUSE.id, user_id=ANNA.id) == [stored]
+        assert await setup.people.list_own_invitation_links(HOUSE.id, user_id=ANNA.id) == [stored]
         assert (await browser.get(link)).status_code == 200
 
 

@@ -35,7 +35,7 @@ async def test_a_deleted_place_does_not_share_the_whole_home(
     answer = await browser.send(path, email=email, **{f"floor-{GROUND.id}": "", f"{kind}-{an_id(404)}": "yes"})
     assert (answer.status_code, "does not exist any more" in answer.text) == (400, True)
     assert await find_house(setup) == before
-    assert await setup.people.list_invitation_links(HOUSE.id, user_id=ANNA.id) == []
+    assert await setup.people.list_own_invitation_links(HOUSE.id, user_id=ANNA.id) == []
 
 
 async def test_parallel_requests_do_not_exceed_the_invitations_of_an_hour(browser: PageBrowser, setup: AuthSetup) -> None:

@@ -101,6 +101,16 @@ export interface Member extends Invitation {
   readonly userId: string;
 }
 
+/** An invitation link of the owner of a plant. */
+export interface OwnersLink {
+  readonly id: string;
+  readonly note: string;
+  readonly userId: string;
+  readonly email: string;
+  readonly createdAt: string;
+  readonly expiresAt: string;
+}
+
 export interface Plant {
   readonly id: string;
   readonly name: string;

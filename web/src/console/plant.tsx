@@ -7,6 +7,7 @@ import { Faults } from "./faults";
 import { MANAGE } from "../kit/load";
 import { ConfirmButton, FormButton, Head } from "../kit/parts";
 import { Show, useLoad } from "../parts/loaded";
+import { InvitationLinks } from "./invitation_links";
 import { Members, PEOPLE } from "./members";
 import type { Plant } from "./model";
 import { ModulesOfPlant } from "./modules";
@@ -48,6 +49,7 @@ export function PlantPage({ id }: { id: string }) {
           </Head>
           <ModulesOfPlant plant={id} />
           <Members plant={plant} onChanged={loaded.reload} />
+          <InvitationLinks plant={plant} />
           <Faults plant={id} />
         </>
       )}

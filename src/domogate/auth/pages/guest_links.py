@@ -88,7 +88,7 @@ class GuestLinkPages(OwnerPages):
         link_id = DASHED_UUID.parse_id(visit.form.get("link"))
         try:
             if link_id is not None:
-                await self._context.people.withdraw_invitation_link(
+                await self._context.people.withdraw_own_invitation_link(
                     plant.plant.id, link_id, address=visit.address, user_id=visit.user.id
                 )
         except Refused:

@@ -125,7 +125,7 @@ class PeoplePages(OwnerPages):
 
     async def _page(self, visit: Visit, stored: StoredPlant, refused: FormRefused | None = None) -> Response:
         language, plant = self._language_of(visit), stored.plant
-        links = await self._context.people.list_invitation_links(plant.id, user_id=visit.user.id)
+        links = await self._context.people.list_own_invitation_links(plant.id, user_id=visit.user.id)
         return self._render(
             visit,
             "people.html",

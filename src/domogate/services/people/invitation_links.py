@@ -57,17 +57,26 @@ class InvitationLinks(OwnerChecks):
         self.note(AuditAction.INVITED, Actor(user_id, address), plant_ref(plant_id), link=link.id, limits=limited)
         return link, f"{self.links.base_url}{INVITATION_LINK_PATH}{token}"
 
-    async def list_invitation_links(self, plant_id: Id, *, user_id: Id) -> Sequence[InvitationLink]:
-        """Return the links that work. The newest link is first. Raises Forbidden."""
+    async def list_own_invitation_links(self, plant_id: Id, *, user_id: Id) -> Sequence[InvitationLink]:
+        """Return the links of the owner that work. The newest link is first. Raises Forbidden, NotFound."""
         await self._check_owner(plant_id, user_id)
+        return await self.list_invitation_links(plant_id)
+
+    async def list_invitation_links(self, plant_id: Id) -> Sequence[InvitationLink]:
+        """Return the links that work. The newest link is first. Raises NotFound."""
+        await self._get_stored(plant_id)
         return await self._store.list_invitation_links(plant_id, self._clock.now())
 
-    async def withdraw_invitation_link(self, plant_id: Id, link_id: Id, *, address: str = "", user_id: Id) -> None:
-        """Delete the link, so that nobody can use it any more. Raises Forbidden, NotFound."""
+    async def withdraw_own_invitation_link(self, plant_id: Id, link_id: Id, *, address: str = "", user_id: Id) -> None:
+        """Raises Forbidden, NotFound."""
         await self._check_owner(plant_id, user_id)
+        await self.withdraw_invitation_link(plant_id, link_id, by=Actor(user_id, address))
+
+    async def withdraw_invitation_link(self, plant_id: Id, link_id: Id, *, by: Actor) -> None:
+        """Raises NotFound."""
         if not await self._store.withdraw_invitation_link(plant_id, link_id):
             raise NotFound("This invitation link was used or withdrawn, or is too old.")
-        self.note(AuditAction.WITHDRAWN, Actor(user_id, address), plant_ref(plant_id), link=link_id)
+        self.note(AuditAction.WITHDRAWN, by, plant_ref(plant_id), link=link_id)
 
     async def open_invitation(self, token: str) -> OpenedInvitation | None:
         """Return the link with its home, or None if the link does not work. This does not consume the link."""
