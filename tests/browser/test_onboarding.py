@@ -114,7 +114,11 @@ async def add_and_try_lamps(walk: Walk) -> None:
     """One lamp is found, and one is added with its topics. Both can be switched in the set-up."""
     page = walk.page
     await expect(page.get_by_label("Room of kitchen_lamp")).to_have_value(re.compile("[0-9a-f-]{36}"))
+    await expect(page.get_by_label("Where to search").locator("option").first).to_have_text("MQTT broker")
+    await expect(page.get_by_text("Its name will be Lamp.")).to_be_visible()
+    await expect(page.get_by_text("choose a room for each")).to_be_visible()
     await page.get_by_role("button", name="Add 1 device", exact=True).click()
+    await expect(page.get_by_text("choose a room for each")).to_have_count(0)
     found = page.get_by_role("switch", name="Lamp Light, Kitchen")
     await expect(found).to_be_enabled()
     await found.click()

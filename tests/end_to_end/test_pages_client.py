@@ -1,5 +1,6 @@
 """The built-in client of the gateway's own pages, over HTTP (Decision 0076)."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from domogate.domain.people import PAGES_CLIENT
 from support.forms import the_form
-from support.gateway import Gateway, running, start
+from support.gateway import Gateway, eventually, running, start
 from support.http import client
 from support.pkce import challenge_of
 from support.spec_operations import E6
@@ -127,6 +128,29 @@ class TestCalls:
         token = pages.get_tokens()["access_token"]
         assert pages.gateway.send(E6, token=token, key=None).status_code == 401
         assert pages.gateway.send(E6, token=token).status_code == 200
+
+
+class TestAudit:
+    def test_a_login_is_recorded_once_however_often_pages_are_opened(self, pages: PagesBrowser) -> None:
+        def entries() -> list[dict[str, Any]]:
+            records = json.loads(pages.gateway.domogate("audit", "list", "--limit", "100000", "--json"))
+            return [record["entry"] for record in records]
+
+        def count(action: str) -> int:
+            return sum(entry["action"] == action for entry in entries())
+
+        before = count("logout")
+        tokens = [pages.get_tokens() for _ in range(2)]
+        for one in tokens:
+            form = {"token": one["refresh_token"], "client_id": PAGES_CLIENT}
+            assert pages.web.post("/auth/revoke", data=form).status_code == 200
+        pages.web.get("/auth/logout", params={"id_token_hint": tokens[0]["id_token"]})
+        eventually(lambda: count("logout") > before, "the logout in the audit log")
+        noted = entries()
+        assert "password" in [entry["what"] for entry in noted if entry["action"] == "login"]
+        of_pages = [entry["action"] for entry in noted if PAGES_CLIENT in entry["what"] + entry["who"]]
+        assert "grant" not in of_pages
+        assert "revocation" not in of_pages
 
 
 class TestTheEnd:

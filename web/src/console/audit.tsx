@@ -34,9 +34,9 @@ export function Audit() {
   const verify = async (values: Values): Promise<void> => {
     setVerified(await api.post<Verification>(`${MANAGE}/audit/verification`, { lastHash: text(values, "lastHash") || null }, { timeout: LONGEST }));
   };
-  const actions = [LOGINS, ...AUDIT_ACTIONS].map((one) => [one, actionWords(one)] as const);
+  const actions = [LOGINS, ...AUDIT_ACTIONS].map((one) => [one, listWords("action", one)] as const);
   const results = [["true", valueWords("result", "ok")], ["false", t("console.audit.refused")]] as const;
-  const chosen = [wanted.email, wanted.action && actionWords(wanted.action), results.find(([value]) => value === wanted.successful)?.[1], wanted.since && `${t("console.plants.from")} ${when(wanted.since)}`, wanted.until && `${t("console.plants.until")} ${when(wanted.until)}`].filter(Boolean);
+  const chosen = [wanted.email, wanted.action && listWords("action", wanted.action), results.find(([value]) => value === wanted.successful)?.[1], wanted.since && `${t("console.plants.from")} ${when(wanted.since)}`, wanted.until && `${t("console.plants.until")} ${when(wanted.until)}`].filter(Boolean);
   return (
     <>
       <Head title={t("console.audit.title")} about={t("console.audit.about")}>
@@ -75,7 +75,7 @@ export function Audit() {
         columns={[
           { title: t("console.audit.number"), value: ({ number }) => number },
           { title: t("console.orders.queued"), value: ({ at }) => at, cell: ({ at }) => when(at) },
-          { title: t("console.audit.action"), value: ({ action }) => actionWords(action) },
+          { title: t("console.audit.action"), value: ({ action }) => listWords("action", action) },
           { title: t("console.audit.who"), value: (record) => wordsOf(record, record.who), cell: (record) => <Who record={record} /> },
           { title: t("console.audit.what"), value: (record) => textsOf(record).map((text) => wordsOf(record, text)).join(" · "), cell: (record) => <What record={record} /> },
           { title: t("console.audit.result"), value: ({ result }) => valueWords("result", result), cell: ({ result }) => <Tag group="result" value={result} kind={result === "ok" ? "" : "warn"} /> },
@@ -142,19 +142,19 @@ function wordsOf(record: AuditRecord, text: string): string {
   return partsOf(record, text).map(({ words }) => words).join("");
 }
 
-function textsOf({ what, detail }: AuditRecord): readonly string[] {
-  return [what, ...Object.entries(detail).map(([name, value]) => (name === "client" ? `client:${value}` : `${valueWords("detail", name)}: ${detailText(value)}`))];
+function textsOf({ action, what, detail }: AuditRecord): readonly string[] {
+  return [action === "login" ? listWords("factor", what) : what, ...Object.entries(detail).map(([name, value]) => (name === "client" ? `client:${value}` : `${valueWords("detail", name)}: ${detailText(value)}`))];
 }
 
 function detailText(value: string): string {
   return value === "yes" || value === "no" ? t(`console.${value}`) : value;
 }
 
-/** The words for an action, or for several actions with commas between them. */
-function actionWords(actions: string): string {
-  return actions
+/** The words for a value of the API, or for several values with commas between them. */
+function listWords(group: string, values: string): string {
+  return values
     .split(", ")
-    .map((action) => valueWords("action", action))
+    .map((value) => valueWords(group, value))
     .join(", ");
 }
 

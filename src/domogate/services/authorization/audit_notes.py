@@ -1,7 +1,8 @@
 """Writes entries about authorization to the audit log."""
 
+from domogate.domain.authorization import Session
 from domogate.domain.ids import Id
-from domogate.domain.people import Grant
+from domogate.domain.people import PAGES_CLIENT, Grant
 from domogate.ports import Audit
 from domogate.services.audit import NOBODY, AuditAction, AuditResult, client_ref, user_ref
 
@@ -12,7 +13,14 @@ class AuditNotes:
     def __init__(self, audit: Audit | None) -> None:
         self._audit = audit
 
-    def granted(self, grant: Grant, address: str) -> None:
+    def granted(self, grant: Grant, session: Session, address: str) -> None:
+        """Record a new grant.
+
+        The pages get a new grant each time a person opens a page. The login of the person is recorded, so a grant of the pages
+        is recorded only if its request came from another address than the login.
+        """
+        if grant.client_id == PAGES_CLIENT and address == session.address:
+            return
         plants = "all" if grant.plants is None else str(len(grant.plants))
         detail = {"flow": grant.flow.value, "scope": " ".join(grant.scopes), "plants": plants}
         self._note(AuditAction.GRANT, grant.user_id, client_ref(grant.client_id), AuditResult.OK, address, detail)
@@ -39,6 +47,9 @@ class AuditNotes:
         self._note(AuditAction.REFRESH, client_ref(client_id), f"grant:{grant_id}", AuditResult.REFUSED, address, detail)
 
     def revoked(self, client_id: str, grant_id: Id, address: str) -> None:
+        """Record the end of a grant. The pages revoke their grant each time a person closes a page: this is not recorded."""
+        if client_id == PAGES_CLIENT:
+            return
         self._note(AuditAction.REVOCATION, client_ref(client_id), f"grant:{grant_id}", AuditResult.OK, address)
 
     def _note(self, action: str, who: str, what: str, result: str, address: str, detail: dict[str, str] | None = None) -> None:

@@ -177,7 +177,7 @@ class Consents:
             nonce=asked.nonce,
         )
         await self._store.add_code(grant, code)
-        self._notes.granted(grant, address)
+        self._notes.granted(grant, session, address)
         return value
 
     async def grant_tokens(
@@ -200,7 +200,7 @@ class Consents:
     async def _grant_implicit(self, user: User, session: Session, asked: ConsentRequest, choice: Choice, address: str) -> Grant:
         grant = self._new_grant(user, session, asked, choice, GrantType.IMPLICIT)
         await self._store.add_grant(grant)
-        self._notes.granted(grant, address)
+        self._notes.granted(grant, session, address)
         return grant
 
     def _new_grant(self, user: User, session: Session, asked: ConsentRequest, choice: Choice, flow: GrantType) -> Grant:

@@ -27,6 +27,7 @@ _RECENT_LOGIN = 300.0
 
 PASSWORD, CODE, PASSKEY, MULTIPLE = "pwd", "otp", "pop", "mfa"
 """The authentication methods (RFC 8176). A passkey proves possession of a key (pop) and verifies the person (mfa)."""
+_FACTOR_NAMES = {PASSWORD: "password", CODE: "code", PASSKEY: "passkey"}
 
 
 class SessionRecords:
@@ -164,7 +165,8 @@ class SessionRecords:
         if not await self._has_current_password(session, user):
             return LoginFailed()
         await self.log_out(replaces)
-        self.note(AuditAction.LOGIN, user.id, " ".join(session.factors), AuditResult.OK, session.address)
+        factors = ", ".join(_FACTOR_NAMES.get(factor, factor) for factor in session.factors if factor != MULTIPLE)
+        self.note(AuditAction.LOGIN, user.id, factors, AuditResult.OK, session.address)
         return LoginComplete(cookie, LoggedIn(session, user, form_token_of(cookie)))
 
     async def _has_current_password(self, session: Session, user: User) -> bool:

@@ -67,14 +67,16 @@ interface SourcesProps extends Prepared {
 
 function Sources({ home, rooms, mqtt, onConnected, onAdded }: SourcesProps) {
   const brokers = mqtt.connections;
+  const brokerName = (name: string): string => (brokers.length > 1 ? t("console.start.devices.broker", { name }) : t("console.broker.title"));
   const sources = [
-    ...(brokers.length ? brokers.map((name) => [`mqtt ${name}`, t("console.start.devices.broker", { name })] as const) : [[NEW_BROKER, t("console.start.devices.new_broker")] as const]),
+    ...(brokers.length ? brokers.map((name) => [`mqtt ${name}`, brokerName(name)] as const) : [[NEW_BROKER, t("console.start.devices.new_broker")] as const]),
     [SIMULATOR, t("console.start.devices.simulated")] as const,
   ];
   const [source, setSource] = useState<string>(sources[0]?.[0] ?? SIMULATOR);
   const broker = brokers.length > 1 ? (source.split(" ", 2)[1] ?? null) : null;
   return (
     <>
+      <p class="soft">{t("console.start.devices.about")}</p>
       <Select label={t("console.start.devices.where")} value={source} options={sources} onChange={setSource} />
       {source === NEW_BROKER ? <BrokerForm onConnected={onConnected} /> : <Search key={source} source={source} home={home} rooms={rooms} onAdded={onAdded} />}
       {source !== NEW_BROKER && source !== SIMULATOR && <ByTopics home={home} rooms={rooms} broker={broker} onAdded={onAdded} />}
@@ -92,10 +94,7 @@ function Search({ source, home, rooms, onAdded }: { source: string; home: string
   useEffect(() => setRoomOf(Object.fromEntries(found.map(({ id, name }) => [id, guessRoom(name, rooms)?.id ?? ""]))), [result.data]);
   const chosen = found.filter(({ id, place }) => !place && roomOf[id] !== LEAVE_OUT);
   const add = async (): Promise<void> => {
-    const devices = chosen.map((device) => {
-      const room = rooms.find((one) => one.id === roomOf[device.id]) ?? null;
-      return [{ ...device, name: nameInRoom(device.name, room) }, room?.id ?? null] as const;
-    });
+    const devices = chosen.map((device) => [{ ...device, name: nameIn(rooms, device, roomOf[device.id]) }, roomOf[device.id] || null] as const);
     const { placed } = await place(home, devices);
     toast(count("console.start.devices.added", placed.length));
     await onAdded();
@@ -133,13 +132,20 @@ function Search({ source, home, rooms, onAdded }: { source: string; home: string
   );
 }
 
+/** The name that a device gets in the room with this id, or in no room. */
+function nameIn(rooms: readonly Room[], { name }: FoundDevice, roomId: string | undefined): string {
+  return nameInRoom(name, rooms.find(({ id }) => id === roomId) ?? null);
+}
+
 function Found({ device, rooms, value, onChange }: { device: FoundDevice; rooms: readonly Room[]; value: string; onChange: (room: string) => void }) {
   const { name, kind, about, place } = device;
+  const newName = nameIn(rooms, device, value);
   return (
     <li>
       <span>
         <strong>{name}</strong>
         <span class="soft">{[valueWords("kind", kind), about].filter(Boolean).join(", ")}</span>
+        {!place && value !== LEAVE_OUT && newName !== name && <span class="soft">{t("console.start.devices.named", { name: newName })}</span>}
       </span>
       {place ? (
         <span class="soft">{t("console.start.devices.known", { place: [place.plant, place.ambient].filter(Boolean).join(", ") })}</span>

@@ -48,7 +48,7 @@ function Steps({ step, home }: Place) {
       </ol>
       <section class="panel wizard" aria-label={t(`console.start.step.${step}`)}>
         <h2>{t(`console.start.${step}.title`)}</h2>
-        <p class="soft">{t(`console.start.${step}.about`)}</p>
+        {step !== "devices" && <p class="soft">{t(`console.start.${step}.about`)}</p>}
         {step === "home" && <HomeStep key={home} home={home} onDone={next} />}
         {step === "devices" && <DevicesStep key={home} home={home} onDone={() => next()} />}
         {step === "people" && <PeopleStep home={home} onDone={() => next()} />}
