@@ -12,6 +12,7 @@ from support.pages import LOOKS, Walk, visit
 pytestmark = pytest.mark.slow
 
 ANNA, LUCIA = "anna@example.com", "lucia@example.com"
+HOUSE_ID = "ca5a0001-0000-4000-8000-000000000000"
 LISTS = {"people": "People", "applications": "Applications", "keys": "Keys"}
 
 
@@ -214,3 +215,24 @@ async def test_an_application_that_does_not_exist_is_named(chromium: Browser, de
         await expect(walk.page.get_by_role("alert")).to_contain_text("nothing-like-this")  # the detail of the API
         assert all("404" in complaint for complaint in walk.complaints)
         walk.complaints.clear()
+
+
+async def test_an_operator_sees_and_withdraws_the_invitation_link_of_an_owner(chromium: Browser, workshop: Gateway) -> None:
+    async with visit(chromium, workshop, who=ANNA) as anna:
+        await anna.open(f"/homes/{HOUSE_ID}/people")
+        await anna.page.get_by_role("button", name="Invite by link").click()
+        dialog = anna.page.get_by_role("dialog")
+        await dialog.get_by_label("Who is it for?").fill("Emil")
+        await dialog.get_by_role("button", name="Make the link").click()
+        await dialog.get_by_role("button", name="I have stored it").click()
+    async with visit(chromium, workshop, who=LUCIA) as walk:
+        await walk.open(f"/console/plants/{HOUSE_ID}")
+        links = walk.page.get_by_role("region", name="Open invitation links")
+        row = links.get_by_role("row").filter(has_text="Emil")
+        await expect(row).to_contain_text(ANNA)
+        assert await walk.find_problems_everywhere("console-invitation-links", LOOKS[:2]) == []
+        await row.get_by_role("button", name="Withdraw").click()
+        question = walk.page.get_by_role("dialog")
+        await expect(question).to_contain_text("Nobody can join with the link “Emil” any more.")
+        await question.get_by_role("button", name="Withdraw").click()
+        await expect(row).to_have_count(0)
