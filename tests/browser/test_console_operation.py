@@ -189,14 +189,13 @@ async def test_the_audit_log_is_searched_verified_and_exported(chromium: Browser
         assert (end - first).days == 1
         await walk.page.get_by_role("button", name="Verify").click()
         await form.get_by_role("button", name="Verify").click()
-        assert await walk.shows("entries are unchanged.")
+        assert await walk.shows("unchanged.")
         async with walk.page.expect_download() as waiting:
             await walk.page.get_by_role("button", name="Export").click()
         file = tmp_path / "audit.jsonl"
         await (await waiting.value).save_as(file)
         lines = file.read_text().splitlines()
-        assert len([json.loads(line) for line in lines]) > 1
-        assert any("login" in line for line in lines)
+        assert "login" in [json.loads(line)["entry"]["action"] for line in lines]
 
 
 async def test_signing_keys_are_rotated_only_after_a_question(chromium: Browser, demo: Gateway) -> None:
