@@ -71,7 +71,9 @@ class Discovery:
         }
 
     def routes(self, prefix: str) -> list[Route]:
-        """Return the routes of the two documents below the path of the issuer (OpenID Connect Discovery 1.0 §4)."""
+        """Return the routes of the documents of OpenID Connect and OAuth. Their paths begin with the path of the issuer (OpenID
+        Connect Discovery 1.0 §4).
+        """
         return [Route(f"{prefix}/.well-known/{name}", self.serve, methods=["GET"]) for name in (OPENID, OAUTH)]
 
 

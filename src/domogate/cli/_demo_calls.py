@@ -31,7 +31,7 @@ class Proposal(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A complete call: its user and its path."""
+    """A call whose plant, module and user are chosen."""
 
     proposal: Proposal
     email: str

@@ -35,7 +35,7 @@ def _width(text: str) -> int:
 
 
 def _narrow(widths: list[int], most: int) -> None:
-    """Make the widest columns narrower until the table has at most `most` columns of the terminal."""
+    """Make the widest columns narrower until a line of the table has at most `most` characters."""
     while sum(widths) + len(_GAP) * (len(widths) - 1) > most and max(widths) > _NARROWEST:
         widths[widths.index(max(widths))] -= 1
 

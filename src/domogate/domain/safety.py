@@ -70,7 +70,7 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
 
 
 def in_failure(failures: tuple[Failure, ...]) -> bool:
-    """Whether there is a failure other than the two OK types."""
+    """Whether one of the failures is a defect. Two types of the contract are not defects: they say that all is well."""
     return any(failure.type not in _NO_FAILURE for failure in failures)
 
 

@@ -30,8 +30,9 @@ class FeedPage(NamedTuple):
 class Feed:
     """The position of this process in the change feed: the cursor of the last change that the listeners got.
 
-    Only the writer thread uses this object. A write transaction under the exclusive lock sees all earlier changes, so it reads
-    the changes of other processes itself. All other changes are found by polling.
+    Only the writer thread uses this object. A write transaction with the lock `WriteLock.EXCLUSIVE` sees all
+    earlier changes, so it also reads the changes that other processes committed before it. Changes that other processes
+    commit at other times are found by polling.
     """
 
     def __init__(self, database: Database) -> None:

@@ -198,7 +198,7 @@ class Attachment:
     # attaching
 
     def assign(self, stored: StoredPlant) -> list[Id]:
-        """Store which driver has which module. Return the modules that were removed."""
+        """Remember which driver has which module. Return the modules that the plant does not have any more."""
         before = self.driver_of
         modules = list(stored.topology.every_module())
         self.driver_of = {module.id: module.driver for module in modules}
