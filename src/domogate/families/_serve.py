@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from domogate.common import strict_json
-from domogate.common.http_messages import Answer, BodyIncomplete, BodyTooLong, Header, Receive, Request, receive_body
+from domogate.common.http_messages import Answer, Header, Receive, Request
 from domogate.common.log import get_logger
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import (
@@ -261,13 +261,26 @@ def _midnight(day: date) -> datetime:
 
 
 async def read_body(receive: Receive, declared_length: bytes | None, limit: int) -> bytes:
-    """Read the whole body, with a declared length or in chunks. Raises BodyTooLarge, MalformedRequest."""
-    try:
-        return await receive_body(receive, declared_length, limit)
-    except BodyTooLong:
-        raise _too_large(limit) from None
-    except BodyIncomplete:
-        raise MalformedRequest("the request ended before its body was complete") from None
+    """Read the whole body, with a declared length or in chunks. Raises BodyTooLarge if it is larger than the limit."""
+    if declared_length is not None and declared_length.isdigit() and int(declared_length) > limit:
+        raise _too_large(limit)
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if not message.get("more_body", False):
+        if len(body) > limit:
+            raise _too_large(limit)
+        return body
+    chunks, size = [body], len(body)
+    while message.get("more_body", False):
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise MalformedRequest("the request ended before its body was complete")
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > limit:
+            raise _too_large(limit)
+        chunks.append(chunk)
+    return b"".join(chunks)
 
 
 def check_content_type(value: bytes | None) -> None:

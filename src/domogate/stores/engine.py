@@ -98,6 +98,8 @@ class Database(ABC):
         self.name = name
         self.is_shared = False
         """Whether this process is a member of a cluster. Members commit reports and orders at the same time."""
+        self.to_list: Callable[[list[str]], Any] = list
+        """Makes a list of values a parameter of `is_listed` for a direct statement."""
         self._upserts: dict[str, Insert] = {}
         self._bulks: dict[UpdateBase, DirectStatement] = {}
         self._finds: dict[ColumnElement[str], DirectStatement] = {}
@@ -186,10 +188,6 @@ class Database(ABC):
         upserting: Insert = statement.on_conflict_do_update(index_elements=keys, set_=rest)
         return self._upserts.setdefault(table.name, upserting)
 
-    @abstractmethod
-    def to_list(self, values: Iterable[str]) -> Any:
-        """Return the list as a parameter of `is_listed` for a direct statement."""
-
     def bulk(self, statement: UpdateBase) -> DirectStatement:
         """Return the statement for many rows. It is cached permanently, so pass only module constants."""
         bulk = self._bulks.get(statement)
@@ -202,7 +200,7 @@ class Database(ABC):
         find = self._finds.get(column)
         if find is None:
             find = self._finds[column] = DirectStatement(select(column.table).where(self.is_listed(column, "listed")))
-        return find.all(connection, {"listed": self.to_list(values)})
+        return find.all(connection, {"listed": self.to_list(list(values))})
 
     def set_option(self, name: str, value: object) -> None:
         """Set this execution option for every connection."""

@@ -1,6 +1,6 @@
 """A database on a PostgreSQL server."""
 
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -233,9 +233,6 @@ class PostgresDatabase(Database):
 
     def is_listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
         return column == any_(bindparam(name, type_=postgresql.ARRAY(String)))
-
-    def to_list(self, values: Iterable[str]) -> Any:
-        return list(values)
 
 
 @cache

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -66,6 +66,7 @@ class SqliteDatabase(Database):
     def __init__(self, url: URL) -> None:
         self.path = database_file(url)
         super().__init__(self.path.name)
+        self.to_list = to_json
         self._create_privately()
         self.writing = self._engine(url, "BEGIN IMMEDIATE", query_only=False, size=1)
         self.reading = self._engine(url, "BEGIN", query_only=True, size=READERS + 1)
@@ -152,9 +153,6 @@ class SqliteDatabase(Database):
     def is_listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
         listed = func.json_each(bindparam(name, type_=JSON)).table_valued("value")
         return column.in_(select(listed.c.value))
-
-    def to_list(self, values: Iterable[str]) -> Any:
-        return to_json(list(values))
 
 
 @cache
