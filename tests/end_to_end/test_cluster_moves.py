@@ -24,6 +24,7 @@ _E1 = (
 SWITCH_PLUGS = _E1.format(plant=PLANT.replace("-", ""))
 SHARD = shard_of(Id(PLANT))
 PATIENCE = 200.0
+NOT_ANSWERED = "gateways do not answer; writes do not wait for them"
 
 
 def wait_until(is_true: Callable[[], bool]) -> None:
@@ -160,10 +161,12 @@ class TestAHomeOfACluster:
 
     def test_moves_when_only_its_gateway_is_cut_off_from_nats(self, home: Home) -> None:
         holder, other, epoch = home.find_holder_and_other()
+        waited = other.log.read_text().count(NOT_ANSWERED)
         holder.cut(database=False)
         try:
             home.wait_for_holder(lambda member, later: member is other and later > epoch)
             assert home.switch(other, True) == "200"
+            assert other.log.read_text().count(NOT_ANSWERED) == waited, "a write waited for the gateway that is cut off"
             wait_until(lambda: not is_ready(holder.port))
         finally:
             holder.heal()

@@ -12,7 +12,7 @@ from domogate.fabric.nats import NatsFabric
 from domogate.fabric.progress import NatsProgress
 from domogate.identity.rate_sharing import RateSharing
 from domogate.identity.rates import RateWindows
-from domogate.ports import Fabric, Holdings
+from domogate.ports import Fabric, Holdings, MessageLink
 from domogate.services.cluster import (
     ClusterClock,
     ClusterStatus,
@@ -70,8 +70,10 @@ class Cluster:
         return None if self.membership is None or self.membership.member is None else self.membership.member.id
 
     def _list_others(self) -> Collection[Id]:
+        """Return the other members for which writes wait. A member that is cut off is not ready, so no client reads there."""
+        members = () if self.membership is None else self.membership.members
         own_id = self._own_id
-        return [] if self.membership is None else [m.member.id for m in self.membership.members if m.member.id != own_id]
+        return [m.member.id for m in members if m.member.id != own_id and m.link is not MessageLink.CUT_OFF]
 
     def wrap(self, application: ASGIApp) -> ASGIApp:
         return AnswerAfterWrite(application, lambda: self._store.written, self._propagation.wait)
