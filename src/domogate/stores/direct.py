@@ -35,8 +35,12 @@ class DirectStatement:
         self.statement = statement
         self._compiled: dict[str, _Compiled] = {}
 
-    def execute(self, connection: Connection, values: Mapping[str, Any]) -> None:
-        run_statement(connection, *self._prepare(connection, values)).close()
+    def execute(self, connection: Connection, values: Mapping[str, Any]) -> int:
+        """Return the number of changed rows."""
+        cursor = run_statement(connection, *self._prepare(connection, values))
+        count: int = cursor.rowcount
+        cursor.close()
+        return count
 
     def execute_many(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         """Execute the statement once for each row."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar, TypeVarTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, delete, func, insert, null, or_, select, update
 from sqlalchemy.sql.dml import Update, UpdateBase
 
 from domogate.domain.events import Change, WebhookChanged
@@ -11,6 +11,7 @@ from domogate.domain.ids import Id
 from domogate.domain.notices import NoticeKind
 from domogate.domain.webhooks import PendingDelivery, TooManyWebhooks, Webhook, WebhookFormat
 from domogate.stores.codec import decode_event, decode_texts, from_row, storable, to_json, to_row
+from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.sealing import seal, unseal
 from domogate.stores.subject import SqlSubject, reads, repeats, writes
@@ -40,12 +41,12 @@ _OLDEST_PROBLEM = (
     .scalar_subquery()
 )
 # The time and the problem of the next pending delivery are copied to the row of the webhook, for lists of webhooks.
-_MOVE = (
+_MOVE = DirectStatement(
     update(webhooks)
     .where(_ACTIVE_OF_ID)
     .values(
         position=bindparam("to"),
-        failing_since=None,
+        failing_since=null(),
         failures=0,
         next_at=_NEXT_PENDING,
         problem=func.coalesce(_OLDEST_PROBLEM, bindparam("words")),
@@ -188,7 +189,7 @@ def move_webhook(tx: Transaction, webhook_id: Id, position: int, pending: Sequen
     for item in pending:
         save_pending(tx, item)
     problem = next((item.problem for item in pending if item.attempts), "")
-    return tx.connection.execute(_MOVE, {"of_id": webhook_id, "to": position, "words": storable(problem)}).rowcount == 1
+    return _MOVE.execute(tx.connection, {"of_id": webhook_id, "to": position, "words": storable(problem)}) == 1
 
 
 def hold_webhook(tx: Transaction, webhook_id: Id, at: float, next_at: float, problem: str) -> bool:

@@ -112,7 +112,10 @@ class DeliveryBatch:
         by_module: dict[Id | None, list[Delivery]] = {}
         for delivery in deliveries:
             by_module.setdefault(delivery.module_id, []).append(delivery)
-        outcomes = await asyncio.gather(*map(self._deliver_module, by_module.values()), return_exceptions=True)
+        if len(by_module) == 1:  # The usual case needs no further task.
+            outcomes: Sequence[list[DeliveryResult] | BaseException] = [await self._deliver_module(deliveries)]
+        else:
+            outcomes = await asyncio.gather(*map(self._deliver_module, by_module.values()), return_exceptions=True)
         results: dict[int, DeliveryResult] = {}
         for outcome in outcomes:
             if isinstance(outcome, BaseException):

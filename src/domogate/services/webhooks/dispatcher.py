@@ -225,6 +225,7 @@ class Dispatcher:
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Wake the webhooks that need these changes, and webhooks whose rights may have changed."""
+        self._context.rights.apply(changes)
         for change in () if self._stopping else changes:
             event = change.event
             if isinstance(event, StateChanged | PlantChanged):

@@ -1,17 +1,39 @@
 """Checks the rights of a webhook before every post (Decision 0043)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
+from domogate.common.feed_cache import FeedCache
+from domogate.domain.events import Change, ChangesLost, ClientChanged, GrantRevoked, UserChanged
 from domogate.domain.faults import NoSuchPlant, NotYourPlant, PasswordToRenew, TermsToAccept, sentence
+from domogate.domain.ids import Id
 from domogate.domain.shards import shard_of
 from domogate.domain.webhooks import EndReason, Webhook
 from domogate.ports import Clock, Fenced, Holdings
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.rights.access import Access, check_standing, get_access
-from domogate.services.rights.grants import GrantEnded, get_grant_holder
+from domogate.services.rights.grants import GrantEnded, GrantHolder, get_grant_holder
 from domogate.services.rights.identity_cache import IdentityCache
+
+_VIEWERS = 10_000
+"""The number of viewers that are kept in memory."""
+
+
+class _ViewerKey(msgspec.Struct, frozen=True):
+    """The values of a webhook that, together with the stored identities, decide what it may see."""
+
+    grant_id: Id
+    user_id: Id
+    client_id: str
+    scopes: tuple[str, ...]
+
+
+class _Viewer(msgspec.Struct, frozen=True):
+    """The grant of a webhook, with the scopes of the webhook."""
+
+    key: _ViewerKey
+    holder: GrantHolder
 
 
 class WebhookEnded(Exception):
@@ -48,10 +70,29 @@ class WebhookRights:
         `knowledge_bound`.
         """
         self._identities = identities
+        self._viewers = FeedCache(
+            self._find_viewer,
+            capacity=_VIEWERS,
+            invalidated_by={
+                UserChanged: lambda event: (event.user_id,),
+                ClientChanged: lambda event: (event.client_id,),
+                GrantRevoked: lambda event: (event.grant_id,),
+                ChangesLost: lambda _: None,
+            },
+            tags_of=lambda viewer: (viewer.key.user_id, viewer.key.client_id, viewer.key.grant_id),
+        )
         self._read_model = read_model
         self._clock = clock
         self._holdings = holdings
         self._is_current = is_current
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        """Forget the rights that these changes may have changed."""
+        self._viewers.apply(changes)
+
+    async def _find_viewer(self, key: _ViewerKey) -> _Viewer:
+        holder = await get_grant_holder(self._identities, key.grant_id, key.user_id, key.client_id)
+        return _Viewer(key, msgspec.structs.replace(holder, scopes=holder.scopes.intersection(key.scopes)))
 
     async def get_access(self, webhook: Webhook) -> Access:
         """Return what the webhook may see of its plant now. Raises WebhookEnded, OnHold, NotCurrent, Fenced."""
@@ -61,11 +102,12 @@ class WebhookRights:
         if not self._is_current():
             raise NotCurrent
         try:
-            holder = await get_grant_holder(self._identities, webhook.grant_id, webhook.user_id, webhook.client_id)
+            key = _ViewerKey(webhook.grant_id, webhook.user_id, webhook.client_id, tuple(webhook.scopes))
+            viewer = self._viewers.find(key) or await self._viewers.get(key)
+            assert viewer is not None, "a grant without a holder raises GrantEnded"
             plant = self._read_model.find_plant(plant_id) or await self._read_model.get_plant(plant_id)
-            viewer = msgspec.structs.replace(holder, scopes=holder.scopes.intersection(webhook.scopes))
-            access = get_access(viewer, plant_id, plant, self._clock.now())
-            check_standing(holder.standing)
+            access = get_access(viewer.holder, plant_id, plant, self._clock.now())
+            check_standing(viewer.holder.standing)
         except GrantEnded as ended:
             raise WebhookEnded(sentence(str(ended))) from None
         except NoSuchPlant:
