@@ -64,7 +64,7 @@ class Connections:
     def refused(self) -> Mapping[tuple[str, ...], float]:
         """For each limit, the number of connections that exceeded it.
 
-        The limits are the two settings and the limit of the system.
+        The limits: the settings `connections_most` and `connections_most_per_address`, and the limit of the operating system.
         """
         return {(setting,): count for setting, count in self._refused.items()}
 
@@ -103,7 +103,7 @@ class Connections:
                 del self._by_network[place.network]
 
     def count_system_error(self) -> None:
-        """Count a connection that the system did not accept."""
+        """Count a connection that the operating system did not accept, usually because of too many open files."""
         self._refused[_SYSTEM] += 1
 
     def log_refused(self, now: float) -> None:

@@ -43,10 +43,10 @@ class Listening(msgspec.Struct, frozen=True):
 async def listen(
     host: str, port: int, metrics_host: str = "127.0.0.1", metrics_port: int | None = None, *, reuse_port: bool = False
 ) -> AsyncIterator[Listening]:
-    """Bind the ports, so that the real port is known before the gateway is built. Raises CannotListen.
+    """Bind the ports, so that the real port is known before the gateway is built.
 
-    With `reuse_port`, several processes of the same user can bind `port`. The system gives each connection to one of these
-    processes.
+    Raises CannotListen if a port cannot be bound. With `reuse_port`, several processes of the same user can bind `port`. The
+    system gives each connection to one of these processes.
     """
     with contextlib.ExitStack() as opened:
         sockets = await _bind(host, port, "port", opened, reuse_port=reuse_port)

@@ -80,7 +80,11 @@ class RequestReader(HttpToolsProtocol):
         return len(data) if found < 0 else found + len(_END)
 
     def feed(self, data: bytes) -> None:
-        """Parse a piece of a request. A method that is not complete waits for the next piece, so the packets do not matter."""
+        """Parse a piece of a request.
+
+        If the piece ends inside the HTTP method, its bytes are kept and parsed together with the next piece. So the result does
+        not depend on how the network splits the request into packets.
+        """
         self.seen += len(data)
         if self.phase == IDLE:
             data = (self._begun + data).lstrip(b"\r\n")  # Empty lines before a request are ignored (RFC 9112 §2.2).

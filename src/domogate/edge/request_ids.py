@@ -14,7 +14,7 @@ find_safe = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]{0,63}").fullmatch
 
 
 def _number_requests(first: int) -> Iterator[bytes]:
-    """Yield request ids with a random prefix and a number. An id needs no system call and no lock."""
+    """Yield request ids with a random prefix and a number. Making an id needs no system call and no lock."""
     return map((secrets.token_hex(4).encode() + b"-%x").__mod__, count(first))
 
 

@@ -74,10 +74,10 @@ class Edge:
         readers: Mapping[bytes, Reader] = MappingProxyType({}),
         find_warning: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """`surfaces` are path segments that can name a request in the metrics.
+        """`surfaces` are first path segments that the metrics may use as a name.
 
-        A request without an operation gets the name of its first path segment, if `surfaces` has this segment. `readers` answer
-        direct reads, by the first path segment.
+        In the metrics, a request that reached no operation has the name of its first path segment if this segment is in
+        `surfaces`. Otherwise its name is "other". `readers` answer direct reads, by the first path segment.
         """
         self._app = app
         self._is_allowed_origin = is_allowed_origin
@@ -222,7 +222,7 @@ class Edge:
 
 
 def _read_headers(headers: Sequence[Header]) -> tuple[bytes | None, bytes | None, bytes | None]:
-    """Return the id that the client chose for the request, its Origin, and the method that a preflight request asks for."""
+    """Return the request id that the client chose, the header Origin, and the method that a preflight request asks for."""
     origin = wanted_method = given_id = None
     for name, value in headers:
         if name in _READ_HEADERS:

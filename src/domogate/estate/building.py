@@ -24,7 +24,8 @@ HINT_LENGTH = 6
 class EstateFile(msgspec.Struct, frozen=True):
     """A correct estate file.
 
-    The passwords in its estate are not hashed yet; the secrets in clear text are in separate fields.
+    The users in `estate` have no hashes of the passwords that the file has in clear text. These passwords, and other secrets in
+    clear text, are in separate fields.
     """
 
     source: str
@@ -47,7 +48,7 @@ def _ids(record: Record) -> dict[str, Id]:
 
 
 class EstateBuilder:
-    """Builds the domain's values from records that passed all checks. The users are built first."""
+    """Builds the domain's values from records that passed all checks. `__init__` builds the users, because plants name them."""
 
     def __init__(self, users: Iterable[Record]) -> None:
         self._passwords: dict[Id, str] = {}
@@ -57,7 +58,7 @@ class EstateBuilder:
         self._users = tuple(map(self._user, users))
 
     def build(self, document: Record, source: str) -> EstateFile:
-        """Build the estate file without its plants. The passwords are not hashed yet."""
+        """Build everything in the file except the plants. The passwords are not hashed yet."""
         estate = Estate(
             users=self._users,
             subscriptions=tuple(map(self._subscription, document.get("subscriptions", ()))),

@@ -137,7 +137,7 @@ def _people(path: Path, plant: Record, emails: dict[str, str]) -> Iterator[Findi
 
 
 def _check_address(path: Path, email: str) -> Iterator[Finding]:
-    """Yield a finding if the address can only belong to an account with a login name (Decision 0100)."""
+    """Yield a finding if the address is not a real one: it stands for the login name of an account (Decision 0100)."""
     if is_login_name_email(email):
         problem = f"{quoted(email)} stands for the login name of an account without an e-mail address"
         yield Finding(path, problem, "an address at which the person gets mail")

@@ -59,7 +59,8 @@ def _key(key: str) -> str:
 def _flow(value: Any, room: int) -> str | None:
     """Return the value on one line.
 
-    Return None for a list or mapping that is longer than `room`, or that contains a list with one entry on each line.
+    Return None if the value does not fit on one line: it is longer than `room`, or it contains a list that is always written
+    with one entry on each line (`_BLOCK_KEYS`).
     """
     if not isinstance(value, dict | list | tuple):
         return scalar(value)

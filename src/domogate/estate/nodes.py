@@ -68,8 +68,8 @@ _PASSED_ON = Scalar("", True, 0, 0)
 def compose(file: TextIO, take_plant: TakePlant | None = None) -> tuple[Node | None, list[Mistake]]:
     """Return the root of the document, and the mistakes in the YAML syntax.
 
-    A document without a root cannot be checked further. If `take_plant` is given, it gets the plants, and the document has no
-    plants. Raises UnicodeDecodeError.
+    A document without a root cannot be checked further. If `take_plant` is given, it is called with each plant, and
+    the returned document has no plants. Raises UnicodeDecodeError.
     """
     text = _CheckedText(file)
     composer = _Composer(take_plant)

@@ -1,5 +1,6 @@
-"""Converts raw values to data and checks them against the schema, in one step. The step takes a tenth of the time of
-jsonschema.
+"""Converts raw values (simple_yaml.py) to data and checks them against the schema, in one step.
+
+The step takes a tenth of the time of jsonschema.
 
 The result is the same data as the result of SchemaGuide, and it has passed all checks of the schema. NotQuick means that the
 data may have a mistake. Then jsonschema must check the data, and finds all mistakes and their places.

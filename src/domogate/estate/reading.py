@@ -103,9 +103,9 @@ class _Scan:
             self._know_users(users)
 
     def run(self, text: TextIO) -> tuple[EstateFile | None, Any]:
-        """Return the file and its users. The file is None if plants were skipped.
+        """Return the content of the file without its plants, and the users of the file.
 
-        Then the file must be read again with these users.
+        If plants were skipped, the content is None. Then the caller must read the file again, with these users.
         """
         try:
             root, syntax = compose(text, self._take_plant)

@@ -1,6 +1,7 @@
 """Checks a document against the JSON Schema of the format.
 
-A correct file of simple YAML does not need jsonschema, so it is imported for the first other file (Decision 0098).
+A correct file of simple YAML is checked without jsonschema. So jsonschema is imported when a file first needs it
+(Decision 0098).
 """
 
 import json

@@ -74,7 +74,11 @@ class Inbox:
         self._messages = messages
 
     async def receive(self) -> bytes:
-        """Wait for the next message. Raises NoRespondersError, ConnectionError."""
+        """Wait for the next message.
+
+        Raises NoRespondersError if nobody is subscribed to the subject of the question, ConnectionError if the connection is
+        lost.
+        """
         try:
             message = await self._messages.next_msg(None)
         except Error as error:
@@ -170,7 +174,11 @@ class NatsConnection:
             raise ConnectionError(str(error)) from error
 
     async def request(self, subject: str, content: bytes, seconds: float) -> bytes:
-        """Send a message and return the answer. Raises NoRespondersError, TimeoutError or ConnectionError."""
+        """Send a message and return the answer.
+
+        Raises NoRespondersError if nobody is subscribed to the subject, TimeoutError if there is no answer after this number of
+        seconds, and ConnectionError if there is no connection.
+        """
         client = self._require()
         try:
             return (await client.request(subject, content, timeout=seconds)).data

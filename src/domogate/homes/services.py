@@ -34,5 +34,9 @@ class HomeServices(msgspec.Struct, frozen=True):
     energy_price: EnergyPrice | None = None
 
     async def open_home(self, call: HomeCall) -> Home:
-        """Return the home in the path, as the person sees it now. Raises NotFound, NoSuchPlant, NotYourPlant."""
+        """Return the home in the path, as the person sees it now.
+
+        Raises NotFound if the path has no valid id, NoSuchPlant if the home does not exist, and NotYourPlant if the person may
+        not see it.
+        """
         return await self.homes.open(call.caller, call.id_of("homeId"))

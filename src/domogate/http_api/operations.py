@@ -96,7 +96,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def statuses(self) -> frozenset[int]:
-        """The statuses of refusals, without the refusals because of credentials."""
+        """The statuses of all refusals, except the refusals of wrong or missing credentials."""
         found = {500, *self.errors}
         if self.parameters:
             found.add(404)
@@ -108,7 +108,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 class OperationTable(list[Operation]):
     """The operations of one subject, in the order of their declaration.
 
-    `max_body` is the longest body of each operation, in bytes.
+    `max_body` limits the length of a request body, in bytes, for each operation that declares no limit of its own.
     """
 
     def __init__(self, tag: str = "", max_body: int | None = None) -> None:

@@ -31,7 +31,7 @@ def _be_nice() -> None:
 
 
 def _give_memory_back() -> None:
-    """Make glibc return the large blocks that Argon2 frees to the system.
+    """When Argon2 frees a large block of memory, make glibc return this block to the operating system.
 
     Without this setting, glibc keeps such a block for each hashing thread.
     """

@@ -16,7 +16,7 @@ class KnowledgeBound:
     """
 
     def __init__(self, age: Callable[[], float], seconds: float, patience: float = 2.0) -> None:
-        """`age` returns an age in seconds: this gateway knows all changes of other gateways that are older.
+        """`age` returns an age in seconds: this gateway knows all changes of other gateways that are older than this.
 
         `patience` is the number of seconds for which a request waits for the latest changes.
         """
@@ -29,9 +29,10 @@ class KnowledgeBound:
         return self._age() <= self._seconds
 
     async def wait(self) -> None:
-        """Wait until this gateway has the latest changes. On a busy machine, it may read them late.
+        """Wait until the data of this gateway are not older than the limit.
 
-        Raises Internal if it does not have them after the time of `patience`.
+        On a busy machine, this gateway may read changes late. Raises Internal if the data are still too old after
+        `patience` seconds.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._patience

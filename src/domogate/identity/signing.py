@@ -195,7 +195,7 @@ class KeyRing:
         return current
 
     async def find_server_secret(self) -> bytes:
-        """Return the secret of the oldest key that is not distrusted.
+        """Return the server secret: it is derived from the oldest signing key that is not distrusted.
 
         A planned rotation does not change this secret. An emergency rotation replaces it.
         """

@@ -100,7 +100,11 @@ class UnplacedModuleOut(OutputModel, frozen=True):
 
 
 class PlacementOut(OutputModel, frozen=True):
-    """The added modules, the ids of the modules that the plant already had, and the modules without a room, with the reason."""
+    """The result of a placement.
+
+    `placed` has the modules that were added. `known` has the ids of the modules that the plant already had. `left` has the
+    modules that were not added, because no room was found for them; `why` is the reason.
+    """
 
     placed: tuple[ModuleInRoomOut, ...]
     known: tuple[str, ...]

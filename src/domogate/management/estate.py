@@ -53,7 +53,10 @@ class EstateCheckOut(OutputModel, frozen=True):
 
 
 class ImportSummaryOut(OutputModel, frozen=True):
-    """The numbers of records by kind: users, clients, subscriptions, plants, floors, ambients, modules, spare parts."""
+    """The numbers of added, updated and removed records, by kind of record.
+
+    The kinds are users, clients, subscriptions, plants, floors, ambients, modules, spare parts.
+    """
 
     added: dict[str, int]
     updated: dict[str, int]

@@ -24,8 +24,8 @@ OPERATIONS = OperationTable("faults")
 class FaultOut(OutputModel, frozen=True):
     """An active fault of a module, or of the whole plant if `moduleId` is null.
 
-    A fault without `until` stays active until it is cleared. The names of plant and module are in a list that was asked for
-    with `names`.
+    A fault without `until` stays active until it is cleared. `plantName` and `moduleName` are present only if
+    the request has the query parameter `names=true`.
     """
 
     plant_id: str

@@ -11,7 +11,10 @@ OPERATIONS = OperationTable("maintenance")
 
 
 class ClockOut(OutputModel, frozen=True):
-    """The time of this machine, and the time that a gateway last saw. `problem` says why old data is not pruned."""
+    """The time of this machine's clock, and the last clock time that a gateway stored (`lastSeen`).
+
+    `problem` says why old data are not pruned.
+    """
 
     now: datetime
     last_seen: datetime | None

@@ -23,8 +23,8 @@ OPERATIONS = OperationTable("orders")
 class OrderOut(OutputModel, frozen=True):
     """A command for a module and its result. `problem` is the message of the device or driver, if the command failed.
 
-    `userId` is the person who sent the command, if it is known. The names of plant and module are in a list that was asked for
-    with `names`, unless the plant or the module was deleted.
+    `userId` is the person who sent the command, if it is known. `plantName` and `moduleName` are present only if
+    the request has the query parameter `names=true`. The name of a deleted plant or module is left out.
     """
 
     id: str

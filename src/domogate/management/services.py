@@ -121,15 +121,22 @@ class DriverCatalogue(Protocol):
         ...
 
     async def set_connection(self, connection: DriverConnection) -> None:
-        """Test the connection, store it and use it at once. Raises Refused, DiscoveryFailed."""
+        """Test the connection, store it and use it at once.
+
+        Raises DiscoveryFailed if the test fails. Raises Refused if the connection of this driver cannot be set here, or if a
+        search for devices is running.
+        """
         ...
 
     async def delete_connection(self, driver: str) -> None:
-        """Delete the stored connection of the driver. Raises Refused."""
+        """Delete the stored connection of the driver. Raises Refused if there is none, or if it cannot be changed here."""
         ...
 
     async def discover(self, driver: str, connection: str | None, seconds: float, base: str | None) -> Discovery:
-        """Search for devices. Only one search runs at a time. Raises Refused, DiscoveryFailed."""
+        """Search for devices. Raises DiscoveryFailed if the search fails.
+
+        Raises Refused if the driver cannot search, or if another search is running: only one search runs at a time.
+        """
         ...
 
 

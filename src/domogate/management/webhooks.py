@@ -48,7 +48,7 @@ class DeliveryOut(OutputModel, frozen=True):
 class NamedDeadLetterOut(DeadLetterOut, frozen=True):
     """An event whose delivery was given up. `id` is the event's id.
 
-    The name of the module is in a list that was asked for with `names`, unless the module was deleted.
+    `moduleName` is present only if the request has the query parameter `names=true`, and if the module still exists.
     """
 
     module_name: str | UnsetType = UNSET

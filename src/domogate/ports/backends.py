@@ -37,7 +37,7 @@ class WebhookSender(Protocol):
     """Posts to URLs that applications give. It does not call private networks and does not follow redirects."""
 
     async def check_url(self, url: str) -> None:
-        """Check whether the URL may be called now. Raise Undelivered with a message that says what to change."""
+        """Raise Undelivered if the URL may not be called now. The message says what to change."""
         ...
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Delivered:

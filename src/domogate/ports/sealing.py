@@ -23,12 +23,12 @@ class Sealer(Protocol):
     def choose_key(self, stored: str | None) -> str:
         """Return the id of the key to use: `stored`, or the first key if the database has no key id yet.
 
-        Raise SecretKeyMissing.
+        Raise SecretKeyMissing if this key was not found.
         """
         ...
 
     def choose_next_key(self, current: str) -> str:
-        """Return the id of the key that replaces `current`. Raise SecretKeyMissing."""
+        """Return the id of the key that replaces `current`. Raise SecretKeyMissing if there is no such key."""
         ...
 
     def seal(self, key_id: str, place: str, secret: str) -> str: ...

@@ -68,7 +68,7 @@ def print_moment(at: float | None, zone: tzinfo, *, day_only: bool = False) -> s
 
 
 def print_failures(failures: tuple[Failure, ...], between: str = " - ") -> list[str]:
-    """Return each failure as text, with its code. The two codes that mean OK are left out."""
+    """Return each failure as text, with its code. The types `BLOCK.OK` and `REMOTE.STATUS.OK` are left out."""
     return [f"{FAILURES[one.type]}{between}{one.type}" for one in failures if FAILURES[one.type] != "none"]
 
 

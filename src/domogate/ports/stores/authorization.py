@@ -59,7 +59,9 @@ class TokenStore(GrantStore, Protocol):
         ...
 
     async def prune_authorization(self, at: float, token_lifetime: float = 0.0) -> None:
-        """Remove expired sessions, codes, refresh tokens, links, counted attempts and usages.
+        """Remove expired sessions, codes, refresh tokens, links and counted login attempts.
+
+        Also remove the old daily counts of the requests of subscriptions.
 
         Also remove grants without a valid token: grants that were never redeemed, were revoked, or were replaced.
         `token_lifetime`: the longest lifetime of an access token or an id token.

@@ -62,9 +62,9 @@ class FeedStore(Protocol):
         ...
 
     def knowledge_age(self) -> float:
-        """Return an age in seconds: this process knows all changes of other processes that are older.
+        """Return an age in seconds: this process knows all changes of other processes that are older than this.
 
-        It may not know newer changes.
+        This process may not know newer changes.
         """
         ...
 

@@ -27,7 +27,7 @@ class OtherCluster(Exception):
 
 
 class Fenced(Exception):
-    """A write was refused, because this gateway does not hold the shard of the plant with this epoch any more."""
+    """A write was refused, because this gateway no longer holds the shard of the plant with the epoch `epoch`."""
 
     def __init__(self, shard: int, epoch: int | None) -> None:
         super().__init__(f"this gateway does not hold shard {shard} with epoch {epoch}")

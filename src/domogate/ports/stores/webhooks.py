@@ -14,7 +14,7 @@ class WebhookStore(Protocol):
     """
 
     async def add_webhook(self, webhook: Webhook, *, most: int | None = None) -> bool:
-        """Add a webhook, or replace an ended webhook.
+        """Add a webhook. It replaces an ended webhook of the same client, user, plant and URL.
 
         Return False if the client already has an active webhook for the same user, plant and URL.
         The thermostat format allows one webhook for each client, user and plant. Raise TooManyWebhooks if `most` webhooks of

@@ -158,7 +158,8 @@ class AuditLog(AuditTrail):
     async def find_pseudonym(self, user_id: Id) -> str:
         """Return the user's pseudonym and cache it. Raises ValueError if there is no such user.
 
-        Call this before you delete a user: the deletion is recorded after it, and then only the cache has the pseudonym.
+        Call this before you delete a user. The deletion is recorded when the user is gone, and then only the cache has the
+        pseudonym.
         """
         found = await self._find_pseudonyms((user_id,))
         if user_id not in found:

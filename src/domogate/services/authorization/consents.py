@@ -96,8 +96,9 @@ class Consents:
         self._notes = notes
 
     async def find_choice(self, user: User, asked: ConsentRequest) -> Choice | None:
-        """Return the newest choice of the person that allows all these scopes to this client. Return None if the person must be
-        asked.
+        """Return an earlier choice of the person, if it allows the client all scopes of this request.
+
+        If there are several such choices, the newest one counts. Return None if the person must be asked.
 
         For offline access the person is always asked. The person is also always asked about a client that another program could
         impersonate. Such a client has no secret, and any program on the machine could use its redirect URI (RFC 8252 §8.6).

@@ -7,7 +7,7 @@ from domogate.ports import LiveMember
 
 
 class ClusterStatus(msgspec.Struct, frozen=True):
-    """The members at the last renewal of this gateway's lease, and its connection to NATS."""
+    """The members at the last renewal of this gateway's lease, and the connection of this gateway to NATS."""
 
     name: str
     own_id: Id | None

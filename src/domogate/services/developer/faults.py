@@ -26,7 +26,9 @@ class DeveloperFaults:
     ) -> float:
         """Inject the fault, and return the time at which it ends.
 
-        Raises Forbidden, NoSuchPlant, NotYourPlant, NoSuchModule, ValueOutOfRange.
+        Raises Forbidden if self-service is not allowed, if the person does not own the home, or if the module is not simulated.
+        Raises NoSuchPlant, NotYourPlant or NoSuchModule if the person cannot see the home or the module. Raises ValueOutOfRange
+        if the fault needs a value, because developers cannot give one.
         """
         await self._check(principal, home_id, module_id)
         until = self._clock.now() + min(seconds, LONGEST)
@@ -34,7 +36,7 @@ class DeveloperFaults:
         return until
 
     async def clear(self, principal: Principal, home_id: Id, module_id: Id, *, address: str) -> None:
-        """Clear all faults of the module. Raises Forbidden, NoSuchPlant, NotYourPlant, NoSuchModule."""
+        """Clear all faults of the module. Raises the same errors as `inject`, except ValueOutOfRange."""
         await self._check(principal, home_id, module_id)
         await self._injector.clear(home_id, module_id, who=principal.user_id, address=address)
 

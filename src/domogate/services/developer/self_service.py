@@ -81,7 +81,8 @@ class SelfService:
     async def add_application(self, client: Client, *, confidential: bool, by: Actor) -> tuple[Client, str | None]:
         """Register an application under a new id. Return the application and its secret, which is not shown again.
 
-        Raises Forbidden, Invalid, Conflict, TooManyRequests.
+        Raises Forbidden if self-service is not allowed, Invalid if a value is not allowed, Conflict if the person has too many
+        applications, and TooManyRequests if the person has registered too many applications and keys in the last 24 hours.
         """
         self._admit(by)
         client = msgspec.structs.replace(client, id=f"app-{secrets.token_hex(8)}")
@@ -91,7 +92,11 @@ class SelfService:
         return added
 
     async def change_application(self, client_id: str, change: Callable[[Client], Client], *, by: Actor) -> Client:
-        """Change the application, and return it. Raises Forbidden, NotFound, Invalid."""
+        """Change the application, and return it.
+
+        Raises Forbidden if self-service is not allowed, NotFound if the person has no such application, and Invalid if a new
+        value is not allowed.
+        """
         self.check_enabled()
         await self._check_own(client_id, by)
 
@@ -103,7 +108,11 @@ class SelfService:
         return await self._people.clients.change(client_id, checked, by=by)
 
     async def rotate_secret(self, client_id: str, *, by: Actor) -> str:
-        """Return a new secret. The old secret is refused from now on. Raises Forbidden, NotFound, Conflict."""
+        """Return a new secret. The old secret is refused from now on.
+
+        Raises Forbidden if self-service is not allowed, NotFound if the person has no such application, and Conflict if the
+        application is a public client.
+        """
         self.check_enabled()
         await self._check_own(client_id, by)
         return await self._people.clients.rotate_secret(client_id, by=by)
@@ -121,7 +130,7 @@ class SelfService:
     async def add_key(self, name: str, *, by: Actor) -> tuple[str, OwnKey]:
         """Return a new key, which is not shown again, and its subscription.
 
-        Raises Forbidden, Invalid, Conflict, TooManyRequests.
+        Raises the same errors as `add_application`. Conflict means that the person has too many keys.
         """
         user_id = self._admit(by)
         check_name(name)
@@ -144,9 +153,10 @@ class SelfService:
             raise NotFound("You have no such application.")
 
     def _admit(self, by: Actor) -> Id:
-        """Return the id of the person, if the person may register one more application or key.
+        """Return the id of the person, if the person may register one more application or key now.
 
-        Raises Forbidden, TooManyRequests.
+        Raises Forbidden if self-service is not allowed, TooManyRequests if the person has registered too many in
+        the last 24 hours.
         """
         self.check_enabled()
         assert by.user_id is not None, "only people register for themselves"

@@ -32,7 +32,11 @@ class UnplacedModule(msgspec.Struct, frozen=True):
 
 
 class Placement(msgspec.Struct, frozen=True):
-    """The modules that were placed, the ids that the plant had before, and the modules without a room, with the reason."""
+    """The result of a placement.
+
+    `placed` has the modules that were added, `known` the ids of the modules that the plant already had. `left` has the modules
+    that were not added, because no room was found for them.
+    """
 
     placed: list[ModuleInRoom]
     known: list[Id]
