@@ -92,7 +92,7 @@ async def _bind(
 
 
 def start_listening(listener: socket.socket) -> None:
-    """Make the system accept connections on this port from now on. Raises CannotListen."""
+    """Make the system accept connections on this port from now on. Raises CannotListen if the system refuses."""
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)  # Accepted sockets inherit this option.
         listener.listen(_BACKLOG)

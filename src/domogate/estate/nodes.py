@@ -69,7 +69,7 @@ def compose(file: TextIO, take_plant: TakePlant | None = None) -> tuple[Node | N
     """Return the root of the document, and the mistakes in the YAML syntax.
 
     A document without a root cannot be checked further. If `take_plant` is given, it is called with each plant, and
-    the returned document has no plants. Raises UnicodeDecodeError.
+    the returned document has no plants. Raises UnicodeDecodeError if the file is not UTF-8.
     """
     text = _CheckedText(file)
     composer = _Composer(take_plant)

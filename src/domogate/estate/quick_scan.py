@@ -28,7 +28,7 @@ class QuickScan:
     def run(self, text: TextIO) -> EstateFile | None:
         """Return the content of the file without its plants. Return None if the file may have a mistake or is not simple YAML.
 
-        Raises UnicodeDecodeError.
+        Raises UnicodeDecodeError if the file is not UTF-8.
         """
         try:
             with DiskIds() as ids, DiskIds() as internal_ids:

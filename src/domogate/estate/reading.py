@@ -42,7 +42,9 @@ def scan_estate(
     *,
     drivers: Drivers | None = None,
 ) -> EstateFile:
-    """Pass the plants to `take` one by one. Return the file without plants. Raises EstateMistakes, UnicodeDecodeError.
+    """Pass the plants to `take` one by one. Return the file without plants.
+
+    Raises EstateMistakes if the file has mistakes, and UnicodeDecodeError if the file is not UTF-8.
 
     The plants may be used only if nothing is raised. A correct file of simple YAML, such as an export, is read only once. Other
     files are read again by the YAML parser, and a third time if the users are written after the plants.

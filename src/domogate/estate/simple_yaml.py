@@ -51,7 +51,10 @@ class NotSimple(Exception):
 
 
 def read_parts(text: TextIO) -> Iterator[tuple[str, Raw]]:
-    """Yield the top-level keys with their values. Each plant is yielded alone, with the key `plants`. Raises NotSimple."""
+    """Yield the top-level keys with their values. Each plant is yielded alone, with the key `plants`.
+
+    Raises NotSimple if the text is not simple YAML.
+    """
     seen = False
     # Many modules have the same values in brackets, such as {on: true, level: 60}.
     read_short = lru_cache(_MOST_VALUES)(_read_value)

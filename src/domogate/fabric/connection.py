@@ -191,7 +191,7 @@ class NatsConnection:
 
     @asynccontextmanager
     async def open_inbox(self) -> AsyncIterator["Inbox"]:
-        """Open a new subject for several answers. Raises ConnectionError."""
+        """Open a new subject for several answers. Raises ConnectionError if there is no connection."""
         client = self._require()
         subject = client.new_inbox()
         try:
@@ -212,7 +212,10 @@ class NatsConnection:
         )
 
     async def flush(self) -> None:
-        """Wait until the server has received all messages and subscriptions. Raises ConnectionError."""
+        """Wait until the server has received all messages and subscriptions.
+
+        Raises ConnectionError if there is no connection.
+        """
         try:
             await _flush(self._require())
         except Error as error:

@@ -115,12 +115,12 @@ class NotAMessage(ValueError):
 
 
 def decode_question(content: bytes) -> Question:
-    """Decode a question of another gateway. Raises NotAMessage."""
+    """Decode a question of another gateway. Raises NotAMessage if the content is not a valid question."""
     return decode(_decode_question, content, _LARGEST_QUESTION)
 
 
 def decode_answer(content: bytes) -> Answer:
-    """Decode the answer of another gateway. Raises NotAMessage."""
+    """Decode the answer of another gateway. Raises NotAMessage if the content is not a valid answer."""
     return decode(_decode_answer, content, _LARGEST_ANSWER)
 
 

@@ -80,7 +80,10 @@ class Routes:
                 self._kept_bytes -= _TARGET_BYTES + len(oldest[1])
 
     def parse(self, method: str, raw_path: bytes) -> Target:
-        """Find the operation and parse the parameters. Raises WrongUrl, WrongMethod."""
+        """Find the operation and parse the parameters.
+
+        Raises WrongUrl if the family has no such path, and WrongMethod if the path has no operation with this method.
+        """
         match = self._match(raw_path.decode("latin-1"))
         if match is None or match.lastindex is None:
             raise WrongUrl(f"no operation of {self._family.name} has this URL")

@@ -261,7 +261,10 @@ def _midnight(day: date) -> datetime:
 
 
 async def read_body(receive: Receive, declared_length: bytes | None, limit: int) -> bytes:
-    """Read the whole body, with a declared length or in chunks. Raises BodyTooLarge if it is larger than the limit."""
+    """Read the whole body, with a declared length or in chunks.
+
+    Raises BodyTooLarge if the body is longer than `limit`, and MalformedRequest if the body is not complete.
+    """
     if declared_length is not None and declared_length.isdigit() and int(declared_length) > limit:
         raise _too_large(limit)
     message = await receive()
@@ -300,7 +303,7 @@ def check_content_type(value: bytes | None) -> None:
 
 
 def parse_json(body: bytes) -> Any:
-    """Parse any JSON value. Raises MalformedRequest."""
+    """Parse any JSON value. Raises MalformedRequest if the body is not valid JSON."""
     try:
         return strict_json.parse_json(body)
     except strict_json.JsonRefused as refused:

@@ -116,7 +116,7 @@ class KeyAdmission:
         return (await self._find(key)).expires_at
 
     async def _find(self, key: bytes) -> _Entry:
-        """Return the entry of a valid key. Raises KeyRefused."""
+        """Return the entry of a valid key. Raises KeyRefused for any other key."""
         if not 0 < len(key) <= MAX_KEY:
             raise KeyRefused
         entry = await self._entries.get(digest_secret(key))

@@ -31,9 +31,10 @@ C = TypeVar("C", bound=CommonClaims)
 def check_claims(
     payload: bytes, registry: JWTClaimsRegistry, expected: type[C], now: float, explain: Callable[[str], str]
 ) -> tuple[dict[str, Any], C]:
-    """Check the common claims and the types of the `expected` claims. Returns all claims. Raises TokenRefused.
+    """Check the common claims and the types of the `expected` claims. Returns all claims.
 
-    `explain` returns the message for a wrong claim. Its argument is the name of the claim.
+    Raises TokenRefused if a claim is missing or wrong. `explain` returns the message for a wrong claim. Its argument is the
+    name of the claim.
     """
     try:
         claims: Any = json.loads(payload)

@@ -56,7 +56,10 @@ class ExternalIssuer:
         await self._keys.stop()
 
     async def verify(self, unverified_token: bytes) -> ExternalClaims:
-        """Check the signature, times, audience and kind of the token, and return its claims. Raises TokenRefused."""
+        """Check the signature, times, audience and kind of the token, and return its claims.
+
+        Raises TokenRefused if one of these checks fails.
+        """
         header = read_header(unverified_token)
         if header.alg not in self._profile.algorithms:
             raise TokenRefused(
@@ -141,7 +144,9 @@ class PrincipalStore(PeopleStore, ExternalAccountStore, ClientStore, Protocol):
 
 
 async def find_external_principal(store: PrincipalStore, claims: ExternalClaims, now: float) -> Principal:
-    """Return the principal of an external token: find its user and its client. Raises TokenRefused.
+    """Return the principal of an external token: find its user and its client.
+
+    Raises TokenRefused if there is no such client, or no such active user.
 
     The first token of an account binds the account to the user with the same e-mail address (Decision 0061).
     """

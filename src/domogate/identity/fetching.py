@@ -24,7 +24,7 @@ class JsonSource(Protocol):
     """Fetches the discovery documents and key sets of external issuers."""
 
     async def get_json(self, url: str) -> Any:
-        """Return the JSON document at the URL. Raises FetchFailed."""
+        """Return the JSON document at the URL. Raises FetchFailed if it cannot be fetched."""
         ...
 
 

@@ -51,7 +51,8 @@ class RemoteKeys:
     async def find(self, kid: str | None, algorithm: str) -> PublicKey | None:
         """Return the key with this id.
 
-        If the token names no key (`kid` is None), return the only key of the issuer. Raises KeysUnavailable.
+        If the token names no key (`kid` is None), return the only key of the issuer. Raises KeysUnavailable if no key
+        is cached and the keys cannot be fetched.
         """
         if not self._has_keys():
             await self._fetch_unless_recent(COLD_PAUSE)

@@ -190,7 +190,7 @@ async def run_scene(services: ManagementServices, call: OperatorCall) -> None:
 
 
 async def find_plant(services: ManagementServices, call: OperatorCall) -> PlantView:
-    """Return the plant in the path, even if the plant is removed. Raises NotFound."""
+    """Return the plant in the path, even if the plant is removed. Raises NotFound if there is no such plant."""
     return await _get_plant(services, call.id_of("plantId"))
 
 

@@ -10,7 +10,11 @@ class EchoBackend(Protocol):
     """The HTTP service behind the echo family."""
 
     async def send(self, document: bytes) -> tuple[bytes, str]:
-        """Return the body and the media type of the answer. Raise EchoUnreachable or EchoTimeout."""
+        """Return the body and the media type of the answer.
+
+        Raise EchoTimeout if the service does not answer in time. Raise EchoUnreachable if it cannot be reached, or if its
+        answer is an error or too long.
+        """
         ...
 
 

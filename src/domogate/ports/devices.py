@@ -92,13 +92,17 @@ class Driver(Protocol):
     async def execute(self, order: Order) -> Report:
         """Execute the order and return the state that the module confirmed.
 
-        Send the order at most once, and not after its deadline. Raise DeviceOffline, DeviceTimeout or DeviceRefused. If the
-        module can never execute the order, send nothing and raise CommandNotSupported.
+        Send the order at most once, and not after its deadline. Raise DeviceOffline if the module cannot be
+        reached, DeviceTimeout if it does not confirm the order before the deadline, and DeviceRefused if it refuses the order.
+        If the module can never execute the order, send nothing and raise CommandNotSupported.
         """
         ...
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
-        """Ask the module for its state. If the module is offline, return a report with reachable=False. Raise DeviceTimeout."""
+        """Ask the module for its state. If the module is offline, return a report with reachable=False.
+
+        Raise DeviceTimeout if the module does not answer before the deadline.
+        """
         ...
 
     async def take_picture(self, plant_id: Id, module_id: Id, deadline: float, /) -> Picture:

@@ -28,7 +28,7 @@ class Verifier(Protocol):
         ...
 
     async def verify(self, unverified_token: bytes) -> Principal:
-        """Verify the token and return its Principal. Raise TokenRefused."""
+        """Verify the token and return its Principal. Raise TokenRefused if the token is not valid."""
         ...
 
 
@@ -50,13 +50,16 @@ class Admission(Protocol):
         ...
 
     async def admit(self, key: bytes) -> Admitted:
-        """Check the key and count the request. Raise KeyRefused or TooManyRequests."""
+        """Check the key and count the request.
+
+        Raise KeyRefused if the key is not valid, and TooManyRequests if its rate or its daily quota is used up.
+        """
         ...
 
     async def recognise(self, key: bytes) -> float:
-        """Return the time until which the key is valid, without counting a request. Raise KeyRefused.
+        """Return the time until which the key is valid, without counting a request.
 
-        The gateway checks the keys of open streams in this way.
+        Raise KeyRefused if the key is not valid now. The gateway checks the keys of open streams in this way.
         """
         ...
 
@@ -64,7 +67,7 @@ class Admission(Protocol):
 NewSubscriptionKey = Callable[[str, str | None, int | None, float | None, float], tuple[str, Subscription]]
 """A function that makes a subscription key from the name, the rate, the daily quota, the time of expiry and the present time.
 
-It returns the key, which is shown once, and the record to store. Raises ValueError.
+It returns the key, which is shown once, and the record to store. Raises ValueError if the rate or the quota is not valid.
 """
 
 

@@ -33,5 +33,5 @@ class Sealer(Protocol):
 
     def seal(self, key_id: str, place: str, secret: str) -> str: ...
     def unseal(self, place: str, sealed: str) -> str:
-        """Decrypt a secret. Raise SecretKeyMissing or SealBroken."""
+        """Decrypt a secret. Raise SecretKeyMissing if its key was not found, and SealBroken if it was changed or moved."""
         ...

@@ -97,13 +97,16 @@ class LeaseStore(Protocol):
     """
 
     async def join(self, member: ClusterMember, seconds: float) -> None:
-        """Give the new member a lease of this number of seconds. Raises OtherCluster."""
+        """Give the new member a lease of this number of seconds.
+
+        Raises OtherCluster if running gateways on this database have another cluster name.
+        """
         ...
 
     async def renew(
         self, member_id: Id, seconds: float, *, is_leaving: bool = False, link: MessageLink = MessageLink.CONNECTED
     ) -> ClusterView:
-        """Extend the lease, so that it ends `seconds` seconds from now. Raises LeaseEnded."""
+        """Extend the lease, so that it ends `seconds` seconds from now. Raises LeaseEnded if it has ended already."""
         ...
 
     async def acquire(self, member_id: Id, shards: Collection[int]) -> Mapping[int, int]:

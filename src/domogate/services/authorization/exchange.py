@@ -120,7 +120,9 @@ class Exchange:
     # --- refresh_token ------------------------------------------------------------------------------------------------
 
     async def refresh(self, client: Client, refresh_token: str, scope: str | None, address: str = "") -> TokenSet:
-        """Exchange a refresh token for new tokens (RFC 6749 §6, RFC 9700 §4.14). Raises OAuthFault.
+        """Exchange a refresh token for new tokens (RFC 6749 §6, RFC 9700 §4.14).
+
+        Raises OAuthFault if the request is refused.
 
         A client that did not get the answer may repeat the request for some seconds. It gets the same refresh token (Decision
         0023).

@@ -144,7 +144,8 @@ class Membership:
     async def start(self) -> None:
         """Join the cluster. If the database answers, shards are acquired before this method returns.
 
-        If the database does not answer, later renewals acquire the shards. Raises OtherCluster.
+        If the database does not answer, later renewals acquire the shards. Raises OtherCluster if running gateways on
+        this database have another cluster name.
         """
         await self._renew()
         self._loop = asyncio.create_task(self._renew_regularly(), name="renew the lease")

@@ -74,14 +74,14 @@ class Receivers:
         return receiver
 
     def get(self, user_id: Id, receiver_id: Id) -> Receiver:
-        """Return the receiver. Raises NotFound, also for a receiver of another person."""
+        """Return the receiver. Raises NotFound if the person has no such receiver."""
         found = self.find(f"{self._base_url}{PATH}{receiver_id}")
         if found is None or found.user_id != user_id:
             raise NotFound(f"You have no such receiver. A receiver ends after {LIFETIME / 60:.0f} minutes.")
         return found
 
     def close(self, user_id: Id, receiver_id: Id) -> None:
-        """End and delete the receiver. Raises NotFound."""
+        """End and delete the receiver. Raises NotFound if the person has no such receiver."""
         del self._by_url[self.get(user_id, receiver_id).url]
 
     def is_own_url(self, url: str) -> bool:

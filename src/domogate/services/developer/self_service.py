@@ -118,7 +118,10 @@ class SelfService:
         return await self._people.clients.rotate_secret(client_id, by=by)
 
     async def delete_application(self, client_id: str, *, by: Actor) -> None:
-        """Delete the application and all grants that people gave to it. Raises NotFound."""
+        """Delete the application and all grants that people gave to it.
+
+        Raises NotFound if the person has no such application.
+        """
         await self._check_own(client_id, by)
         await self._people.clients.delete(client_id, by=by)
 
@@ -142,7 +145,7 @@ class SelfService:
         return key, OwnKey(subscription, 0)
 
     async def revoke_key(self, subscription_id: Id, *, by: Actor) -> None:
-        """Delete the key; the next request with it is refused. Raises NotFound."""
+        """Delete the key; the next request with it is refused. Raises NotFound if the person has no such key."""
         if by.user_id is None or not await self._store.remove_own_subscription(subscription_id, by.user_id):
             raise NotFound("You have no such key.")
         self._people.note(AuditAction.KEY_REVOKED, by, key_ref(subscription_id))
@@ -170,7 +173,7 @@ class SelfService:
 
 
 def _check(client: Client) -> None:
-    """Check the rules that hold only for applications of self-service. Raises Invalid."""
+    """Check the rules that hold only for applications of self-service. Raises Invalid if the client breaks a rule."""
     if refused := [scope for scope in client.scopes if scope not in SCOPES]:
         raise Invalid(f"An application with the scope {refused[0]!r} needs an operator; allowed are: {', '.join(SCOPES)}.")
     for urls in (client.redirect_uris, client.post_logout_redirect_uris, client.origins):
