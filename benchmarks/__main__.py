@@ -17,6 +17,7 @@ from benchmarks.imports import IMPORTS
 from benchmarks.million import MILLION
 from benchmarks.mqtt import MQTT
 from benchmarks.pages import PAGES
+from benchmarks.peers import PEERS
 from benchmarks.readings import READINGS
 from benchmarks.reads import READS
 from benchmarks.scenarios import SCENARIOS as COMMANDS_AND_SIZE
@@ -28,7 +29,7 @@ from benchmarks.webhooks import WEBHOOKS
 from domogate.edge.server import loop_factory
 
 SCENARIOS = READS | COMMANDS_AND_SIZE | IDENTITY | MQTT | READINGS | STREAMS | WEBHOOKS | TICKETS | IMPORTS | PAGES | CLUSTER
-SCENARIOS |= CLUSTER_REQUESTS | MILLION | BUSY | START
+SCENARIOS |= CLUSTER_REQUESTS | MILLION | BUSY | START | PEERS
 _PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 
@@ -48,10 +49,15 @@ def _write(table: str) -> None:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="./dev bench", description="Measure, and fail when a limit is not met.")
-    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=f"one or more of {', '.join(SCENARIOS)}; default: all")
+    parser.add_argument(
+        "scenarios",
+        nargs="*",
+        metavar="SCENARIO",
+        help=f"one or more of {', '.join(SCENARIOS)}; default: all but {', '.join(PEERS)}",
+    )
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     options = parser.parse_args(arguments)
-    chosen = options.scenarios or list(SCENARIOS)
+    chosen = options.scenarios or [name for name in SCENARIOS if name not in PEERS]
     if unknown := [name for name in chosen if name not in SCENARIOS]:
         parser.error(f"unknown scenario {', '.join(unknown)}; the scenarios are {', '.join(SCENARIOS)}")
     rows: list[Row] = []

@@ -17,6 +17,7 @@ from support.node_packages import use_node
 
 ROOT = Path(__file__).parents[2]
 LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-web.lock")
+EVERY_LOCK = (*LOCKS, "benchmarks/peers/requirements.lock")
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
@@ -34,14 +35,14 @@ def dev(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 class TestLockFiles:
-    @pytest.mark.parametrize("lock", LOCKS)
+    @pytest.mark.parametrize("lock", EVERY_LOCK)
     def test_they_name_no_host_and_take_no_option_but_hashes(self, lock: str) -> None:
         lines = [line for line in (ROOT / lock).read_text().splitlines() if not line.lstrip().startswith("#")]
         assert [
             line for line in lines if "://" in line or (line.lstrip().startswith("-") and "--hash=sha256:" not in line)
         ] == []
 
-    @pytest.mark.parametrize("lock", LOCKS)
+    @pytest.mark.parametrize("lock", EVERY_LOCK)
     def test_every_pin_has_a_hash(self, lock: str) -> None:
         text = (ROOT / lock).read_text()
         assert len(pins(lock)) == len(re.findall(r"^[a-z0-9].* \\\n    --hash=sha256:[0-9a-f]{64}", text, re.MULTILINE)) > 0
@@ -117,9 +118,10 @@ class TestPages:
         assert not (checkout / ".dev" / "lock").exists()
         assert not (checkout / "src" / "domogate" / "console" / "static").exists()
 
-    def test_their_lock_file_names_no_host(self) -> None:
+    @pytest.mark.parametrize("folder", ["web", "benchmarks/peers"])
+    def test_their_lock_file_names_no_host(self, folder: str) -> None:
         assert "://" not in "".join(
-            line for line in (ROOT / "web" / "package-lock.json").read_text().splitlines() if '"url":' not in line
+            line for line in (ROOT / folder / "package-lock.json").read_text().splitlines() if '"url":' not in line
         )
 
 
