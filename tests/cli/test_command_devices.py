@@ -53,7 +53,9 @@ class TestModules:
         assert "failures: BLOCK.OK" in printed
         told = {one["id"]: one for one in home.read("module", "list", PLANT)}
         assert told.keys() == {PLUG, REMOTE, SHUTTER, METER, CONTROLLER, LANTERN}
-        assert told[PLUG]["absence"] == {"why": "silent", "since": "2027-01-15T08:00:00Z", "evidence": away.evidence}
+        since = "2027-01-15T08:00:00Z"
+        told_away = {"why": "silent", "since": since, "evidence": away.evidence, "code": "", "values": {}}
+        assert told[PLUG]["absence"] == told_away
         assert (told[PLUG]["ambient"], told[PLUG]["reported_at"]) == ("Kitchen", "2027-01-15T08:00:00Z")
         assert (told[METER]["state"], told[METER]["reported_at"]) == (None, None)
 
