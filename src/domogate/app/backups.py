@@ -17,7 +17,7 @@ _NAME = "backup-for-download"
 async def make_backup(store: Store, folder: Path) -> management.Backup:
     """Back up the store into a file in the data folder.
 
-    Only the owner of the file can read it. Raises ValueError for PostgreSQL.
+    Only the owner of the file can read it. Raises ValueError if the database is PostgreSQL.
     """
     # The task continues if the caller is cancelled. If the task ended, the thread would leave the file behind.
     return await asyncio.shield(asyncio.create_task(_make(store, folder / _NAME), name="backup for a download"))

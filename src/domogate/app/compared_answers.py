@@ -87,7 +87,7 @@ class TwoDatabases:
 async def _compare(old: Reads, new: Reads) -> int:
     """Run each read on both databases and compare the answers.
 
-    Return the number of compared answers. Raises DifferentAnswers.
+    Return the number of compared answers. Raises DifferentAnswers at the first operation whose answers differ.
     """
     for name, read in old.items():
         if name not in new or await read() != await new[name]():

@@ -88,7 +88,7 @@ class DriverCatalogue:
         return await self._search(declared, declared.settings_in(self.settings), connection, seconds, base)
 
     async def set_connection(self, connection: DriverConnection) -> None:
-        """Test the connection, store it and use it."""
+        """Test the connection, then store it and use it. If the test fails, nothing is stored."""
         declared = self._find_changeable(connection.driver)
         settings = _build_settings(declared, connection)
         await self._search(declared, settings, None, _TEST, None)

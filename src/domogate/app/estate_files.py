@@ -179,7 +179,7 @@ async def import_file(
 
 
 def _print_for_history(people: Estate, plants: Iterable[EstatePlant]) -> str | None:
-    """Return the document without secrets, or None if the document is too long for the history."""
+    """Return the text of the estate file without secrets, or None if this text is too long for the history."""
     pieces: list[str] = []
     length = 0
     for piece in print_in_parts(_without_secrets(people), plants):

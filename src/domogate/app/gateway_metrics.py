@@ -93,9 +93,9 @@ def count_requests(metrics: Metrics) -> dict[str, RequestCounts]:
 
 
 def _name_operations() -> Iterator[tuple[str, str]]:
-    """Yield pairs.
+    """Yield pairs for each family. The second value of a pair is the name of the family.
 
-    The first value is an operation of a family, or the first segment of its paths. The second value is the name of the family.
+    The first value is the id of an operation of the family or, in one pair, the first path segment that its operations share.
     """
     for family in FAMILIES:
         yield family.root, family.slug

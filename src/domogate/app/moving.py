@@ -36,7 +36,8 @@ async def move_store(settings: Settings, target: str, opened: Callable[[int], "M
     """Copy everything to the database `target`, and compare the two databases. `opened` is called with the number of rows to
     copy.
 
-    Raises MoveRefused, GatewayRuns, or an error of the database.
+    Raises MoveRefused if the data cannot be copied or the two databases give different answers. Raises GatewayRuns if a gateway
+    uses the SQLite file. Errors of the databases are raised too.
     """
     file = find_database_file(settings)
     if file is None or not file.exists():
@@ -61,7 +62,10 @@ def _copy(source: str, target: str, opened: Callable[[int], MoveProgress]) -> Mo
 
 
 async def _compare(before: Settings, after: Settings) -> Comparison:
-    """Ask both stores the same questions about a sample of the data, and verify the audit chain. Raises MoveRefused."""
+    """Ask both stores the same questions about a sample of the data, and verify the audit chain of both.
+
+    Raises MoveRefused if the results differ.
+    """
     clock = SystemClock()
     old, new = (open_store(settings, clock, gateway=False) for settings in (before, after))
     await old.start()
@@ -80,7 +84,10 @@ async def _compare(before: Settings, after: Settings) -> Comparison:
 
 
 async def _compare_answers(old: Store, new: Store) -> int:
-    """Return the number of compared answers. The sample has plants with their devices and people, chosen at random."""
+    """Compare what both stores answer about a random sample of users, plants and modules.
+
+    Return the number of compared answers. Raises MoveRefused if two answers differ.
+    """
     answers = 0
     for name, ask in _about_everything().items():
         answers += await _compare_one(name, ask, old, new)
@@ -98,7 +105,10 @@ async def _compare_answers(old: Store, new: Store) -> int:
 
 
 async def _compare_reads(old: Store, new: Store, now: float) -> int:
-    """Compare the answers of the contract's read operations, for a sample of people. Raises MoveRefused."""
+    """Compare the answers of the contract's read operations, for a random sample of users.
+
+    Return the number of compared answers. Raises MoveRefused if two answers differ.
+    """
     databases = TwoDatabases(old, new, now)
     try:
         return sum([await databases.compare_person(user.id, _choose) for user in _choose(await old.list_users())])

@@ -204,7 +204,7 @@ class Supervisor:
 
 
 async def _receive(control: socket.socket) -> bytes:
-    """Return the next byte. The result is empty if the other process has closed its socket."""
+    """Return the next byte that the other process sends. The result is empty if that process has closed its socket."""
     try:
         return await asyncio.get_running_loop().sock_recv(control, 1)
     except ConnectionError:
@@ -217,7 +217,7 @@ def this_command() -> list[str]:
 
 
 def _check(settings: Settings, processes: int) -> None:
-    """Raises BadSettings if several processes cannot share the work."""
+    """Raises BadSettings if the settings or the operating system do not allow several processes on one port."""
     metrics = settings.metrics_port
     if settings.cluster is None:
         problem = "several processes are a cluster: set database (a PostgreSQL URL), nats and cluster."

@@ -117,8 +117,9 @@ async def rotate_signing_keys(tools: Tools, *, now: bool = False) -> "KeyRotatio
 async def back_up_unwritable(settings: Settings, path: Path, *, replace: bool, replace_larger: bool) -> str | None:
     """Make a backup of a database that this process may read but not write.
 
-    Returns the id of the secret key that a restore needs, or None if the secrets are not encrypted. Raises DatabaseUnusable,
-    ValueError.
+    Returns the id of the secret key that a restore needs, or None if the secrets are not encrypted. Raises DatabaseUnusable
+    if the database is damaged or lost. Raises FileExistsError or ValueError if the file at `path` must not be replaced, and
+    ValueError if the database cannot be read.
     """
 
     def run() -> str | None:
@@ -132,7 +133,8 @@ async def back_up_unwritable(settings: Settings, path: Path, *, replace: bool, r
 def find_missing_file(settings: Settings) -> Path | None:
     """Return the path of the SQLite file if the file does not exist yet.
 
-    Return None if the file exists, or if the database is on a server. Raises DatabaseUnusable if the file existed before.
+    Return None if the file exists, or if the database is on a server. Raises DatabaseUnusable if the file is
+    damaged, or if it existed before and is lost.
     """
     file = find_database_file(settings)
     if file is None or inspect_header(file, UsedDatabases(settings.data)):

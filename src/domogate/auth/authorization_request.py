@@ -84,7 +84,11 @@ def find_client_id(pairs: Pairs) -> str:
 
 
 def find_return(pairs: Pairs, client: Client) -> ReturnAddress:
-    """Find the redirect URI to which the response or an error may be sent. Raises BadRedirect."""
+    """Find the redirect URI to which the response or an error may be sent.
+
+    Raises BadRedirect if the request does not name one redirect URI that the client registered. A client that registered only
+    one redirect URI need not name it.
+    """
     named = [value for name, value in pairs if name == "redirect_uri" and value]
     advice = "Send one of the registered redirect URIs exactly, or ask the operator to register this one."
     if len(named) > 1:

@@ -159,7 +159,7 @@ def _addresses_of(host: str) -> Sequence[str]:
 
 
 class _CheckedResolver(AbstractResolver):
-    """Returns the IP addresses of a name if all of them are allowed.
+    """Returns the IP addresses of a name. Raises Undelivered if webhooks may not call one of them.
 
     So each connection goes to an IP address that was checked.
     """

@@ -153,7 +153,8 @@ def _given(chosen: dict[str, Any], environ: Mapping[str, str]) -> frozenset[str]
 def run_to_end(body: Callable[[], Awaitable[None]], *, serving: bool = False) -> None:
     """Run `body` on a new event loop until it ends. uvloop is used if it is installed.
 
-    If `serving` is true, the body enables the garbage collector.
+    The program starts with a disabled garbage collector. If `serving` is true, `body` must enable it. Otherwise this function
+    enables it before it runs `body`.
     """
 
     async def whole() -> None:

@@ -14,7 +14,7 @@ from domogate.domain.plants import Module, PlantStatus
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """A call, before its plant and module are chosen."""
+    """A template of a call: its path still has placeholders for the plant and the module."""
 
     family: str
     operation: str

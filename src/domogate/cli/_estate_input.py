@@ -17,7 +17,7 @@ OpenText = Callable[[], AbstractContextManager[TextIO]]
 
 @contextmanager
 def open_input(file: Path) -> Iterator[OpenText]:
-    """Yield a function that opens the text.
+    """Yield a function that opens the text of the file, or of standard input if the file is `-`.
 
     This function may be called twice, so standard input is copied to a temporary file.
     """

@@ -132,7 +132,10 @@ def build_parameter(parameter: inspect.Parameter) -> click.Parameter:
 
 
 def read_arguments(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values as the functions of the commands expect them: several values are a list, and no value is None."""
+    """Return the values of click's parameters in the form that the functions of the commands expect.
+
+    click gives a tuple for a parameter that may be repeated. The tuple becomes a list; an empty tuple becomes None.
+    """
     return {name: list(value) or None if isinstance(value, tuple) else value for name, value in values.items()}
 
 

@@ -93,7 +93,7 @@ _CAPITAL = re.compile(r"[A-Z]")
 
 
 def as_printed(wire: Any) -> Any:
-    """Return the same data as in the management API, with names in snake_case."""
+    """Return an object of the management API as plain data for --json. The names of its fields are in snake_case."""
     return _respell(msgspec.to_builtins(wire))
 
 

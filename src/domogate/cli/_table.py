@@ -28,7 +28,7 @@ def _on_one_line(text: str) -> str:
 
 
 def _width(text: str) -> int:
-    """Return the number of columns that a terminal needs. Some characters, such as 家, need two columns."""
+    """Return the width of the text on a terminal. Some characters, such as 家, are two characters wide."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(one) else 2 if east_asian_width(one) in "WF" else 1 for one in text)

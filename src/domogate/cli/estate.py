@@ -143,7 +143,8 @@ def _write(file: Path | None, text: str) -> None:
 def _scan(file: Path, settings: Settings, take: Callable[[EstatePlant], None]) -> EstateFile:
     """Pass the plants of the file to `take`, and return the file without plants.
 
-    Raises EstateMistakes. The plants may be used only if nothing is raised.
+    Raises EstateMistakes if the file has mistakes. `take` gets plants before the whole file is checked, so do not use the
+    plants if this function raises an error.
     """
     source = "standard input" if str(file) == "-" else str(file)
     with open_input(file) as open_text:

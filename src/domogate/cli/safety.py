@@ -107,7 +107,7 @@ async def logbook(
     timezone: Zone = "UTC",
     as_json: AsJson = False,
 ) -> None:
-    """List the logbook of a site. The first written entry is first."""
+    """List the logbook of a site. The entries are in the order in which they were written."""
     zone = _zone(timezone)
     begin, end = optional_moment(since), optional_moment(until)
     async with opened(settings) as tools:

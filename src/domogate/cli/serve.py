@@ -146,8 +146,9 @@ def _offer_operator(gateway: "Gateway", where: str) -> None:
 
 
 def _where(settings: Settings) -> str:
-    """Return the flag that names the data, for a command in another terminal, which may be in another folder.
+    """Return the flag that names the data folder or the database, for a command that the operator runs in another terminal.
 
-    A database URL may contain a password, so it is not shown.
+    The path is absolute, because the other terminal may be in another folder. A database URL may contain a
+    password, so it is not shown.
     """
     return f"--data {shlex.quote(str(settings.data.absolute()))}" if settings.database is None else "--database URL"

@@ -10,10 +10,10 @@ _MOST_AT_ONCE = 500
 
 
 class DiskIds(AbstractContextManager["DiskIds"]):
-    """A set of ids.
+    """A list of ids. The same id can be added twice; `are_unique` finds this out.
 
     Add all ids before the first call of `are_unique` or `find_missing`. The ids are in a temporary SQLite file. The file is
-    deleted when the set is closed, and also if the process crashes.
+    deleted when the list is closed, and also if the process crashes.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class DiskIds(AbstractContextManager["DiskIds"]):
         return True
 
     def find_missing(self, ids: Sequence[str]) -> set[str]:
-        """Return the given ids that were not added to the set."""
+        """Return the given ids that were not added to the list."""
         self._table.execute("CREATE INDEX IF NOT EXISTS by_id ON listed (id)")
         missing = set(ids)
         for begin in range(0, len(ids), _MOST_AT_ONCE):

@@ -27,7 +27,10 @@ def hash_secret(secret: str) -> str:
 
 
 class SentSecret(bytes):
-    """A secret as a client sent it, and its digest, which is kept because the same parsed request may be used again."""
+    """A secret as a client sent it. Its digest is computed once and kept.
+
+    The gateway caches parsed requests, so the same object may be used for several requests.
+    """
 
     @cached_property
     def digest(self) -> bytes:

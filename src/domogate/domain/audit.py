@@ -56,7 +56,8 @@ class UnreadableRecord(ValueError):
 
 
 class Removal(msgspec.Struct, frozen=True):
-    """A removal of old records: all records up to the number `up_to` were removed. `hash` is the hash of the last of them.
+    """A removal of old records: all records up to the number `up_to` were removed. `hash` is the hash of the last removed
+    record.
 
     A removal is itself an entry of the chain, so the beginning of the log cannot be moved without breaking the chain.
     """

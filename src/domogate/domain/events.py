@@ -91,7 +91,8 @@ class SparePartsChanged(_Event, tag="spare parts", frozen=True, gc=False):
 class ChangesLost(_Event, tag="lost", frozen=True, gc=False):
     """This process missed changes, so anything may have changed.
 
-    The missed changes are not stored any more, or a newer version wrote them. This event itself is never stored.
+    The missed changes are not stored any more, or a newer version of Domogate wrote them and this version cannot read them.
+    This event itself is never stored.
     """
 
 

@@ -54,7 +54,10 @@ _OF_PLANTS: dict[PlantAspect, tuple[NoticeKind, ...]] = {
 
 
 def kinds_of_state(event: StateChanged, kind: DeviceKind) -> tuple[NoticeKind, ...]:
-    """Return the kinds of a module's report. A report that changes reachability is also a report of a state."""
+    """Return the kinds of the notice about a module's report.
+
+    If the report changes the reachability of the module, the notice has two kinds.
+    """
     reported = NoticeKind.SAFETY if kind in EMERGENCY_KINDS else NoticeKind.STATE
     return (NoticeKind.REACHABILITY, reported) if event.turned else (reported,)
 

@@ -9,7 +9,7 @@ MOST_PASSKEYS = 10
 
 
 class Passkey(msgspec.Struct, frozen=True):
-    """A passkey of a user. Its three binary values are in base64url without padding."""
+    """A passkey of a user. `credential_id`, `user_handle` and `public_key` are bytes in base64url without padding."""
 
     id: Id
     user_id: Id

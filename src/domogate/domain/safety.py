@@ -70,7 +70,7 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
 
 
 def in_failure(failures: tuple[Failure, ...]) -> bool:
-    """Whether one of the failures is a defect. Two types of the contract are not defects: they say that all is well."""
+    """Whether one of the failures is a real failure. The types BLOCK.OK and REMOTE.STATUS.OK say that nothing failed."""
     return any(failure.type not in _NO_FAILURE for failure in failures)
 
 

@@ -15,7 +15,10 @@ class Terms(msgspec.Struct, frozen=True):
 
 
 def terms_from_text(text: str) -> Terms:
-    """Return the terms with this text. The kind of line ends, and white space around the text, do not change the version."""
+    """Return the terms with this text. The version of the terms is a hash of the text.
+
+    The kind of line ends, and white space before and after the text, do not change the version.
+    """
     text = "\n".join(text.split("\r\n")).strip()
     return Terms(_hash(text), text=text)
 

@@ -18,7 +18,7 @@ OptionCheck = Callable[[DeviceKind, Mapping[str, Any]], Iterator[OptionProblem]]
 
 
 def lazy(module: str, name: str) -> Callable[..., Any]:
-    """Return a function that imports another function when it is called, and calls it.
+    """Return a function that calls the function `name` of the module `module`. Each call first imports this module.
 
     So a driver can be declared without importing its code (Decision 0098).
     """
@@ -91,7 +91,7 @@ class Connections(msgspec.Struct, Generic[S], frozen=True):
     """
 
     def find_problems(self, settings: S, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
-        """Yield a problem if the option names a connection that is not in the settings.
+        """Yield a problem if the option `self.option` of a module names a connection that is not in the settings.
 
         Also yield a problem if the option is missing and the settings list several connections. If the settings list no
         connection, yield nothing: the estate file may be for another machine.
@@ -168,7 +168,7 @@ class _Named(Protocol):
 
 
 def unique_names(entries: Sequence[_Named]) -> Sequence[_Named]:
-    """Check that all names are different, because modules refer to an entry by its name."""
+    """Return the entries. Raises ValueError if two entries have the same name: modules refer to an entry by its name."""
     names = [entry.name for entry in entries]
     if len(set(names)) < len(names):
         raise ValueError("each entry needs a different name, because modules refer to it by name")

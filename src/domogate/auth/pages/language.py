@@ -85,7 +85,10 @@ def choose_language(
 
 
 def _preferences(header: str) -> list[str]:
-    """Return the language tags of the header, the preferred tag first. Tags with weight 0 or an invalid weight are left out."""
+    """Return the language tags of a header Accept-Language, the preferred tag first.
+
+    Tags with weight 0 or an invalid weight are left out.
+    """
     weighed = []
     for part in header[:1000].split(","):
         tag, _, weight = part.partition(";")

@@ -79,7 +79,7 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def read_password(self) -> str | None:
         """Return the password, or None if the broker needs no password.
 
-        Raises OSError or UnicodeError if its file cannot be read.
+        Raises OSError or UnicodeError if the password file cannot be read.
         """
         if self.password_file is None:
             return self.password

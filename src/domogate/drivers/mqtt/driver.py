@@ -87,7 +87,7 @@ class Mqtt:
         self._plants.clear()
 
     async def wait_failed(self) -> Exception:
-        """Return the first unexpected error in a task of the driver.
+        """Wait for the first unexpected error in a task of the driver, and return it.
 
         A lost connection to a broker does not count as unexpected.
         """

@@ -173,7 +173,8 @@ _COMMANDS_BY_KIND: Mapping[DeviceKind, tuple[type, Callable[[Any], Properties]]]
 def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Properties:
     """Return the properties that the command wants to set, without the properties in `always`.
 
-    `lights.py` does this for lights. Raises Unsupported, CommandNotSupported.
+    The properties in `always` never change (see `Codec`). `lights.py` does this work for lights. Raises Unsupported,
+    CommandNotSupported.
     """
     command_type, make = _COMMANDS_BY_KIND.get(kind, (None, None))
     if command_type is None or make is None or not isinstance(command, command_type):
@@ -191,7 +192,7 @@ _UNSATURATED = 15
 
 
 def unconfirmed(wanted: Properties, heard: Properties) -> Properties:
-    """Return the properties of `wanted` that this message does not confirm."""
+    """Return the properties of `wanted` that are not confirmed by a message with the properties `heard`."""
     left: dict[str, Any] = {}
     for what, value in wanted.items():
         if what == "sockets":

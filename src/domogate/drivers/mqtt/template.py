@@ -104,7 +104,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             yield ("decimals",), "0 to 6 decimals"
 
     def fill(self, value: object, decimals: int = 0) -> bytes:
-        """Return the payload for the value. Raises Unsupported if the options have no word for the value.
+        """Return the payload for the value. Raises Unsupported if `map` is given and has no entry for the value.
 
         `decimals` is used if the options do not set the number of decimals.
         """

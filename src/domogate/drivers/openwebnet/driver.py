@@ -56,7 +56,7 @@ class OpenWebNet:
             self._remove(self._plants.pop(plant_id).values())
 
     async def wait_failed(self) -> Exception:
-        """Return an unexpected error. A lost connection is not a failure: the driver opens it again."""
+        """Wait for an unexpected error, and return it. A lost connection does not count: the driver opens it again."""
         failure = self._failure
         if failure is None:
             failure = asyncio.get_running_loop().create_future()

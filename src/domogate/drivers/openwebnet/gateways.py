@@ -46,7 +46,7 @@ class OpenWebNetGateway(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     def read_password(self) -> str | None:
         """Return the password, or None if the gateway needs no password.
 
-        Raises ValueError if its file cannot be read or has no password.
+        Raises ValueError if the password file cannot be read or has no password.
         """
         if self.password_file is None:
             return self.password

@@ -1,4 +1,6 @@
-"""Proofs of the password: the open password of old gateways, and HMAC with SHA-1 or SHA-256 of newer gateways.
+"""Proofs that a client or a gateway knows the password.
+
+Old gateways use the open password, newer gateways use HMAC with SHA-1 or SHA-256.
 
 Digests are sent as decimal digits, two for each hexadecimal digit (`f` is 15, `a` is 10, `1` is 01), and are hashed as text
 (OpenWebNet, HMAC authentication). A digest is a plain hash over all parts, although the protocol calls it HMAC.
@@ -16,7 +18,7 @@ _GATEWAY = "636F70653E"
 
 
 class Algorithm(IntEnum):
-    """How the password is proved: the number in `*98*N##`, which the gateway sends."""
+    """The algorithm of the proofs of the password: the number N in `*98*N##`, which the gateway sends."""
 
     SHA1 = 1
     SHA256 = 2

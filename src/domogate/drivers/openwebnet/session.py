@@ -1,4 +1,7 @@
-"""One connection to a gateway: the login, in which both sides prove the password, then frames (OpenWebNet, introduction)."""
+"""One connection to a gateway: first the login, then frames (OpenWebNet, introduction).
+
+In the login, the client proves that it knows the password. With HMAC, the gateway proves it too.
+"""
 
 import asyncio
 import socket

@@ -91,7 +91,10 @@ class Simulator:
     # time
 
     async def step(self) -> None:
-        """Move the simulated time of all plants forward to now, and report the changes. Other tasks may run in between."""
+        """Move the simulated time of all plants forward to now, and report the changes.
+
+        Other tasks can run between two plants, and between two parts of a large plant.
+        """
         for plant in tuple(self._plants.values()):
             try:
                 await self._step_in(plant)
