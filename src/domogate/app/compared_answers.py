@@ -69,7 +69,7 @@ class TwoDatabases:
     async def compare_person(self, user_id: Id, choose: Choose) -> int:
         """Compare what this person can read: the lists of plants, and a sample of the plants and of their modules.
 
-        Return the number of compared answers. Raises DifferentAnswers.
+        Return the number of compared answers. Raises DifferentAnswers at the first operation whose answers differ.
         """
         old, new = (Reader(services, _person(user_id)) for services in self._services)
         answers = await _compare(old.list_own_reads(), new.list_own_reads())

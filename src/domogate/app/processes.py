@@ -85,7 +85,7 @@ class Supervisor:
         """Run until SIGTERM or SIGINT. `on_ready` is called once with the port, when all processes accept requests.
 
         Returns 0 after a signal to stop. If process 1 ends before it accepts requests, returns its exit code, or 1 if this code
-        is 0. Raises CannotListen.
+        is 0. Raises CannotListen if the port cannot be used.
         """
         setup_logs(self._settings.log_level, self._settings.log_format, process="supervisor")
         host = self._settings.host

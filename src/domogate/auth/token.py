@@ -68,7 +68,7 @@ class TokenEndpoints:
         return once(await read_pairs(request, self._max_body))
 
     async def _authenticate(self, request: Request, form: dict[str, str]) -> Client:
-        """Return the client that sent the request. Raises OAuthFault.
+        """Return the client that sent the request. Raises OAuthFault if the client cannot be authenticated.
 
         The client authenticates by HTTP Basic or by form fields, never by both (RFC 6749 §2.3). A public client sends its
         client id in the form.

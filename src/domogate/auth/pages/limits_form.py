@@ -79,7 +79,8 @@ def fill_form(limits: Limits | None, zone: Zone) -> Form:
 
 
 def read_limits(form: Form, places: Iterable[Place], now: float, zone: Zone, before: Limits | None = None) -> Limits:
-    """Return the limits in the form. `before` are the limits that the form showed. Raises WrongLimits.
+    """Return the limits in the form. `before` are the limits that the form showed. Raises WrongLimits for a wrong
+    place or period.
 
     A chosen place that is not in `places` is refused: without this place, the limits could allow the whole home.
     """

@@ -83,7 +83,11 @@ class BrokerConnection:
 async def open_connection(
     broker: MqttBroker, client_id: str, version: int, deliver: Deliver, *, largest_packet: int = LARGEST_PACKET
 ) -> Connection:
-    """Connect and log in. Raises BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError (password file)."""
+    """Connect and log in.
+
+    Raises BrokerRefused, ConnectionLost, OSError or TimeoutError if this fails. Raises OSError or UnicodeError if the password
+    file cannot be read.
+    """
     password = broker.read_password()
     context = _tls_context(broker) if broker.tls else None
     async with asyncio.timeout(CONNECT_WITHIN):
