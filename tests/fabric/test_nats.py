@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from nats.aio.client import Client
 
 from domogate.domain.faults import (
     CommandNotSupported,
@@ -195,6 +196,32 @@ class TestConnection:
                 assert await a.fabric.execute(later) == REPORT
                 assert {order.id for order in b.host.orders} == {later.id}, "the order during the loss was sent later"
                 assert (links[0], links[-1]) == (False, True)
+
+    async def test_a_connection_that_hangs_while_it_is_closed_is_replaced(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        close, released, closed = Client._close, asyncio.Event(), asyncio.Event()
+
+        async def hang(client: Client, status: int, do_cbs: bool = True) -> None:
+            client._status = Client.CLOSED
+            await released.wait()
+            client._status = Client.CONNECTED
+            await close(client, status, do_cbs)
+            closed.set()
+
+        with nats_server(tmp_path) as server:
+            async with connected(NatsAccess(servers=(server.url,))) as a, asyncio.timeout(60):
+                with monkeypatch.context() as patch:
+                    patch.setattr(Client, "_close", hang)
+                    server.stop()
+                    while a.connection.is_connected:
+                        await asyncio.sleep(0.01)
+                server.start()
+                while not a.fabric.is_connected:
+                    await asyncio.sleep(0.01)
+                released.set()
+                await closed.wait()
+                assert a.fabric.is_connected, "the end of the first connection does not end the second"
 
     async def test_after_a_restart_of_nats_an_order_waits_for_a_holder_that_connects_later(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -245,11 +245,17 @@ class NatsConnection:
                 if was_lost:
                     self._returned_at = time.monotonic()
                 self.on_change()
-                await self._lost.wait()
+                await self._wait_until_lost()
                 self.on_change()
                 self._note_problem(server, "the connection was lost")
                 was_lost = True
                 await self._disconnect()
+
+    async def _wait_until_lost(self) -> None:
+        # The library can hang while it closes a connection on which no data pass. Then it does not call `_on_closed`.
+        while self.is_connected:
+            self._lost.clear()  # An earlier connection may have set it, if the library closed that connection late.
+            await wait_for_event(self._lost, _PING_SECONDS)
 
     async def _connect(self, server: str) -> None:
         access = self._access
