@@ -1,11 +1,11 @@
 """Checks the rights of a webhook before every post (Decision 0043)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import msgspec
 
 from domogate.common.feed_cache import FeedCache
-from domogate.domain.events import Change, ChangesLost, ClientChanged, GrantRevoked, UserChanged
+from domogate.domain.events import ChangesLost, ClientChanged, GrantRevoked, UserChanged
 from domogate.domain.faults import NoSuchPlant, NotYourPlant, PasswordToRenew, TermsToAccept, sentence
 from domogate.domain.ids import Id
 from domogate.domain.shards import shard_of
@@ -81,14 +81,12 @@ class WebhookRights:
             },
             tags_of=lambda viewer: (viewer.key.user_id, viewer.key.client_id, viewer.key.grant_id),
         )
+        self.apply = self._viewers.apply
+        """Forgets the rights that the given changes may have changed."""
         self._read_model = read_model
         self._clock = clock
         self._holdings = holdings
         self._is_current = is_current
-
-    def apply(self, changes: Sequence[Change]) -> None:
-        """Forget the rights that these changes may have changed."""
-        self._viewers.apply(changes)
 
     async def _find_viewer(self, key: _ViewerKey) -> _Viewer:
         holder = await get_grant_holder(self._identities, key.grant_id, key.user_id, key.client_id)
