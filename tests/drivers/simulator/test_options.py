@@ -20,7 +20,7 @@ DOCUMENT = (Path(__file__).parents[3] / "docs" / "simulator.md").read_text("utf-
 JUNK = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.lists(st.text(max_size=5), max_size=3)
 
 
-def problems(kind: DeviceKind, **options: Any) -> list[tuple[tuple[str | int, ...], str]]:
+def problems(kind: DeviceKind, /, **options: Any) -> list[tuple[tuple[str | int, ...], str]]:
     return list(find_option_problems(kind, options))
 
 
