@@ -140,7 +140,7 @@ def rotate_refresh_token(
 
 
 def _is_newest(row: Mapping[str, Any]) -> bool:
-    """Return whether the successor of the token is the newest token: no other token has replaced it."""
+    """Return whether the successor of the token is the newest token: no other token has replaced the successor."""
     return bool(row["has_successor"]) and row["successor_replaced_at"] is None
 
 

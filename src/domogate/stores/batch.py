@@ -129,7 +129,7 @@ def _to_row(record: OrderRecord, command: str) -> tuple[Any, ...]:
 
 
 def order_from_row(row: Iterable[Any]) -> OrderRecord:
-    """`row` has all columns of the table in their order."""
+    """Make the record of an order from its row. `row` has all columns of the table `orders`, in the order of the table."""
     order_id, plant_id, module_id, command, deadline, state, queued_at, sent_at, ended_at, problem, user_id = row
     order = Order(order_id, plant_id, module_id, decode_command(command), deadline, user_id)
     return OrderRecord(order, OrderState(state), queued_at, sent_at, ended_at, problem)

@@ -50,7 +50,10 @@ def list_newest_of(connection: Connection, plant_id: Id, limit: int) -> Sequence
 
 
 def prune_changes(tx: Transaction, before: float) -> bool:
-    """Remove some of the oldest changes. The newest change stays, because the next cursor is computed from it."""
+    """Remove some of the changes that are older than `before`. Return True if there may be more such changes.
+
+    The newest change stays, because the next cursor is computed from it.
+    """
     oldest = select(changes.c.cursor, changes.c.at).order_by(changes.c.cursor).limit(PRUNE_CHUNK + 1)
     rows = tx.connection.execute(oldest).all()
     old = 0

@@ -115,8 +115,8 @@ def _execute_many(connection: Connection, text: str, rows: Sequence[Any]) -> Non
 def run_statement(connection: Connection, text: str, parameters: Any, *, many: bool = False) -> Any:
     """Execute the statement, and return a cursor of the database driver.
 
-    With `many`, the statement is executed once for each element of `parameters`. The driver finds the first row here, so
-    `fetchone` raises no errors of the database.
+    With `many`, the statement is executed once for each element of `parameters`. The database
+    driver reads the first row already in this call, so a later `fetchone` raises no errors of the database.
     """
     cursor = connection.connection.cursor()
     errors = connection.dialect.loaded_dbapi.Error

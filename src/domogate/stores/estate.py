@@ -73,7 +73,7 @@ class SqlEstate(SqlEstateHistory):
 
 
 async def _read_next(parts: Iterator[list[EstatePlant]]) -> list[EstatePlant]:
-    """Return the next part, or an empty list. The time for reading it is a part of the pause between two parts."""
+    """Return the next part, or an empty list. The pause between two parts includes the time for reading."""
     begun = time.monotonic()
     part = next(parts, [])
     await asyncio.sleep(max(0.0, _PAUSE - (time.monotonic() - begun)))

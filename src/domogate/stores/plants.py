@@ -73,7 +73,7 @@ _DRIVEN = (
 
 
 def find_plant(connection: Connection, plant_id: Id) -> StoredPlant | None:
-    """Return the plant, read by six queries in one snapshot, and by one more query if a plant has injected faults.
+    """Return the plant. Six queries in one snapshot read it. If the store has injected faults, one more query reads them.
 
     The number of queries does not depend on the number of modules.
     """

@@ -34,6 +34,6 @@ class Presence:
 
 
 def all_applied(connection: Connection, cursor: int, now: float, except_id: str) -> bool:
-    """Return True if all other running gateways have applied `cursor`."""
+    """Return True if all other running gateways have applied the changes up to `cursor`."""
     behind = exists().where(gateways.c.applied < cursor, gateways.c.seen_at > now - ALIVE, gateways.c.id != except_id)
     return not connection.execute(select(behind)).scalar()

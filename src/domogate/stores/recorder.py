@@ -269,7 +269,7 @@ class Recorder:
     def _find_latest(self, connection: Connection, calls: Sequence[Prepared]) -> dict[str, _Latest]:
         """Return the stored states of modules that have a logbook, and of modules whose reports have no state.
 
-        Without the modules that stay reachable: a report without a state changes nothing about them.
+        Modules that stay reachable and have no logbook are left out: a report without a state does not change them.
         """
         needed = {
             report.module_id

@@ -48,7 +48,10 @@ def unseal(connection: Connection, column: Column[Any], row_id: str, stored: str
 
 
 def open_seals(database: Database, sealer: Sealer | None) -> None:
-    """Find the key of the secrets. If the secrets are not encrypted yet, encrypt them. Raises SecretKeyMissing."""
+    """Find the key of the secrets. If the secrets are not encrypted yet, encrypt them.
+
+    Raises SecretKeyMissing if the key is not available.
+    """
     with database.reading.begin() as connection:
         key_id = find_secret_key_id(connection)
     if sealer is not None and key_id is None:

@@ -306,7 +306,7 @@ _LIMITED: dict[type, Callable[[Any], _Values]] = {
 
 
 def find_breach(report: Report) -> str | None:
-    """Return a text about the first value that is not a number or outside its limits. None means that the report is valid."""
+    """Return a text about the first value that is not a number or is outside its limits. None if the report is valid."""
     try:
         for what, value, low, high in _values(report):
             if not low <= value <= high:

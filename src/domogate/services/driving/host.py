@@ -299,7 +299,7 @@ class Driving:
     async def _resume_queued(self, shards: Collection[int] | None = None) -> None:
         """Send the orders that an earlier process queued and whose deadline has not passed.
 
-        The orders of a module stay in order.
+        The orders of one module are sent one after the other, in the sequence in which they were queued.
         """
         by_module: dict[Id, list[Order]] = {}
         try:

@@ -181,7 +181,7 @@ class DrivenPlant:
     # reports
 
     def accept(self, report: Report) -> Sequence[Report]:
-        """Apply the injected faults. Return the report, and one report for each controller whose alert changes with it."""
+        """Apply injected faults to the report. Return it, and one report for each controller whose alert changes with it."""
         if self._overlay is None:
             return self._alerts.complete((report,))
         covered = self._overlay.cover(report, self._clock.now())

@@ -263,7 +263,8 @@ class Orders:
     async def list_queued(self) -> Sequence[Order]:
         """Return the queued orders whose deadline has not passed, oldest first.
 
-        The steps of a scene are queued at the same time. Later steps have later deadlines.
+        The steps of a scene are queued at the same time. They are returned in the order of their deadlines, which is the order
+        of the steps.
         """
         records = await self._store.list_orders(OrderFilter(state=OrderState.QUEUED), _MOST_RESUMED)
         now = self._clock.now()

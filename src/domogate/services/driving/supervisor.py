@@ -65,7 +65,7 @@ def describe(error: BaseException) -> str:
 
 
 def absence_after(error: BaseException, since: float) -> Absence:
-    """Return the reason why the modules of a failed driver are absent. Errors of configuration are MISCONFIGURED."""
+    """Return the reason why the modules of a failed driver are absent. It is MISCONFIGURED for a wrong configuration."""
     misconfigured = isinstance(error, ValueError | TypeError | LookupError)
     return Absence(AbsenceReason.MISCONFIGURED if misconfigured else AbsenceReason.CONNECTION_LOST, since, describe(error))
 

@@ -95,7 +95,10 @@ def print_present(
 
 
 def _as_event(view: ModuleView) -> StateChanged:
-    """Return the present state as an event. `turned` is True, because the event also shows whether the module is reachable."""
+    """Return the present state as an event.
+
+    `turned` is True, so that the client gets this event even if it asked only for changes of reachability.
+    """
     return StateChanged(
         plant_id=view.plant_id,
         module_id=view.module.id,

@@ -27,7 +27,7 @@ class EventQueue:
         return len(self._events)
 
     def add(self, notice: Notice, frame: bytes) -> bool:
-        """Add an event. Return False if the queue is larger than its limits now."""
+        """Add an event. Return False if the queue is now larger than its limits."""
         self._events.append((notice, frame))
         self._size += len(frame)
         return len(self._events) <= self._limits.events and self._size <= self._limits.size

@@ -233,7 +233,7 @@ class Stream:
         yield print_ready(self._live_after)
 
     async def _replay(self, until: int | None) -> AsyncGenerator[bytes, None]:
-        """Yield the events after the position, up to the cursor `until`. None means up to the end of the change feed."""
+        """Yield the events after the stream's position, up to the cursor `until`. None means the end of the change feed."""
         while until is None or self._position < until:
             page, more = await self._read_page(until)
             frame = self._join(await self._keep_visible(await self._print(page)))

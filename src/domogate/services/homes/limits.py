@@ -36,7 +36,9 @@ class PersonLimits:
 
     @contextmanager
     def hold(self, user_id: Id) -> Iterator[None]:
-        """Count a command, scene, picture or report of readings. The request counts as under way until the context ends.
+        """Count a command, a scene, or a request for a picture or for readings.
+
+        The request counts as under way until the context ends.
 
         Raises TooManyRequests if the person has sent too many requests of these kinds in this minute, or if too many of these
         requests are under way.

@@ -29,7 +29,7 @@ class Accounts:
     """Changes users. `by` is the actor for the audit log.
 
     `address` is the IP address of a request in which a user changes their own account. `homes_url` is the URL of the page "My
-    homes". This text is empty if the gateway does not serve pages.
+    homes". `homes_url` is empty if the gateway does not serve pages.
     """
 
     def __init__(

@@ -105,7 +105,10 @@ class Clients:
 
 
 def _with_secret(client: Client, *, confidential: bool) -> tuple[Client, str | None]:
-    """Return the client with the hash of a new secret, and the secret. A public client has no secret. Raises Invalid."""
+    """Return the client with the hash of a new secret, and the secret. A public client has no secret.
+
+    Raises Invalid if the client breaks a rule of `check_client`.
+    """
     secret = new_secret() if confidential else None
     client = msgspec.structs.replace(client, secret_hash=None if secret is None else hash_secret(secret))
     check_client(client)
@@ -124,7 +127,7 @@ def _existing(client_id: str, client: Client | None) -> Client:
 
 
 def check_client(client: Client) -> None:
-    """Check the rules for clients. Raises Invalid, whose message has every mistake."""
+    """Check the rules for clients. Raises Invalid if a rule is broken. Its message lists every mistake."""
     if mistakes := list(dict.fromkeys(_find_mistakes(client))):
         raise Invalid(" ".join(mistakes))
 

@@ -106,7 +106,7 @@ class OneTimeLinks:
 
 
 async def report_failure(sending: Awaitable[bool]) -> bool:
-    """Await the mail and return whether it was sent. Raises MailFailed."""
+    """Await the sending of a mail, and return its result. Raises MailFailed if the mail could not be sent."""
     try:
         return await sending
     except OSError as error:

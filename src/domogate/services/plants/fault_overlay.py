@@ -49,7 +49,10 @@ class FaultOverlay:
         return {fault for fault in _FAULTS_OF_DEVICES if self.find(module_id, fault) is not None}
 
     def true_state(self, module_id: Id, state: State | None) -> State | None:
-        """Return the real state of the module: the state that a fault covers, or the given state."""
+        """Return the real state of the module.
+
+        This is the state that an injected fault replaced. If no fault replaced the state, return `state`.
+        """
         for fault in COVERED_KINDS:
             injection = self.find(module_id, fault)
             if injection is not None and injection.covers is not None:

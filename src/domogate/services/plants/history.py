@@ -175,9 +175,10 @@ def _summary_of_one(measure: str, reading: Reading) -> ReadingSummary:
 
 
 async def _walk(fetch: _Fetch, since: float, until: float, width: float) -> AsyncIterator[Sequence[ReadingSummary]]:
-    """Fetch the data of the period in windows, each of a number of whole spans.
+    """Fetch the data of the period in windows (shorter periods), and yield the data of each window.
 
-    A window with little data is followed by a larger window, so years without data take little time.
+    `width` is the number of seconds that one summary covers (a span). A window has a whole number of spans. A window
+    with little data is followed by a larger window, so years without data take little time.
     """
     at, end, spans = math.floor(since / width), math.floor(until / width) + 1, _FIRST_SPANS
     while at < end:

@@ -1,7 +1,7 @@
-"""Decides who is calling, and whether this person may see this module of this plant now. Every surface uses this module.
+"""Decides who is calling, and whether this person may see this module of this plant now. Every surface uses this file.
 
 The answers are synchronous, because they need only the read model. A guest may see some parts of a plant for some time. So
-callers use the plant as `Access` shows it, and ask again when `until` has passed.
+callers use the plant as `Access` shows it, and ask again when the time `Access.until` has passed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -221,7 +221,10 @@ async def authenticate(headers: Sequence[tuple[bytes, bytes]], admission: Admiss
 
 
 def read_headers(listed: Sequence[tuple[bytes, bytes]]) -> tuple[dict[bytes, bytes], bytes]:
-    """Return the headers by name, and the subscription key. Raises KeyRefused; TokenRefused if two tokens are sent."""
+    """Return the headers by name, and the subscription key.
+
+    Raises KeyRefused if the key is missing or sent twice. Raises TokenRefused if two tokens are sent.
+    """
     headers = dict(listed)
     if len(headers) != len(listed):
         refuse_repeated(listed)

@@ -48,7 +48,7 @@ class OnHold(Exception):
 
 
 class NotCurrent(Exception):
-    """This gateway may not know the latest rights, so it delivers nothing now."""
+    """Perhaps this gateway does not know the latest rights. So it delivers nothing now."""
 
 
 class WebhookRights:
@@ -66,8 +66,10 @@ class WebhookRights:
         holdings: Holdings | None = None,
         is_current: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`is_current` returns False if this gateway may not know changes of other gateways that are older than
-        `knowledge_bound`.
+        """`is_current` returns whether the data of this gateway are recent enough.
+
+        The data are recent enough if this gateway has all changes that were committed before the last `knowledge_bound` seconds
+        (a setting).
         """
         self._identities = identities
         self._viewers = FeedCache(

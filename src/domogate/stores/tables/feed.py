@@ -1,4 +1,4 @@
-"""Tables with the change feed, the running gateways, the URL of the gateway, and the last right time (the table `clock`)."""
+"""Tables with the change feed, the running gateways, the URL of the gateway, and times of clocks (the table `clock`)."""
 
 from sqlalchemy import Column, Index
 
