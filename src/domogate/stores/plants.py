@@ -73,9 +73,10 @@ _DRIVEN = (
 
 
 def find_plant(connection: Connection, plant_id: Id) -> StoredPlant | None:
-    """Return the plant. Six queries in one snapshot read it. If the store has injected faults, one more query reads them.
+    """Return the plant. Six queries in one snapshot read it.
 
-    The number of queries does not depend on the number of modules.
+    If any plant of the store has injected faults, one more query reads the faults of this plant. The number of
+    queries does not depend on the number of modules.
     """
 
     def rows(query: Select[Any]) -> Sequence[Row[Any]]:

@@ -263,8 +263,8 @@ class Orders:
     async def list_queued(self) -> Sequence[Order]:
         """Return the queued orders whose deadline has not passed, oldest first.
 
-        The steps of a scene are queued at the same time. They are returned in the order of their deadlines, which is the order
-        of the steps.
+        The steps of a scene are queued at the same time. They are returned in the order of their deadlines. Of two steps
+        for the same module, the later step has the later deadline.
         """
         records = await self._store.list_orders(OrderFilter(state=OrderState.QUEUED), _MOST_RESUMED)
         now = self._clock.now()

@@ -177,8 +177,8 @@ def _summary_of_one(measure: str, reading: Reading) -> ReadingSummary:
 async def _walk(fetch: _Fetch, since: float, until: float, width: float) -> AsyncIterator[Sequence[ReadingSummary]]:
     """Fetch the data of the period in windows (shorter periods), and yield the data of each window.
 
-    `width` is the number of seconds that one summary covers (a span). A window has a whole number of spans. A window
-    with little data is followed by a larger window, so years without data take little time.
+    A window has a whole number of spans; `width` is the number of seconds of a span. A window with little data is followed by a
+    larger window, so years without data take little time.
     """
     at, end, spans = math.floor(since / width), math.floor(until / width) + 1, _FIRST_SPANS
     while at < end:
