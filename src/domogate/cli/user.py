@@ -190,7 +190,7 @@ async def remove_passkey(
 async def unbind_external_accounts(settings: Settings, email: Email) -> None:
     """Unbind the accounts of other issuers from a user, for example if the user has a new account at an issuer.
 
-    When an issuer's next token has the e-mail address of the user, the account of this token is bound to the user.
+    Then the first token of an issuer that has the e-mail address of the user binds the account at this issuer to the user.
     """
     async with changing(settings) as tools:
         user = await find_user(tools, email)

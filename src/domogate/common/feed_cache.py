@@ -127,7 +127,7 @@ class FeedCache(Generic[K, V]):
             self._invalidate(stale)
 
     def outdate(self, key: K, cursor: int) -> None:
-        """Note that the value of `key` changed at `cursor`, so that a running fetch is repeated.
+        """Remember that the value of `key` changed at `cursor`, so that a running fetch is repeated.
 
         A value in memory stays: the caller updates it.
         """

@@ -24,9 +24,9 @@ class ExternalClaims(msgspec.Struct, frozen=True):
 
     @property
     def grant_id(self) -> Id:
-        """An id that is used instead of the id of the grant, because only the issuer knows the grant.
+        """An id that is used instead of the id of a grant: another issuer made the token, and only it knows its grants.
 
-        All tokens of one person for one client have the same id.
+        The id is the same for all tokens of one person for one client.
         """
         return Id(str(uuid.uuid5(uuid.NAMESPACE_URL, json.dumps([self.issuer, self.subject, self.client_id]))))
 

@@ -202,7 +202,10 @@ class KeyRing:
         return next(key.server_secret for key in (await self._load_keys()).values() if key.retired_at != DISTRUSTED)
 
     async def find_key(self, kid: str) -> LoadedKey | None:
-        """Return the key with this id, if it still verifies. Raises Internal if the data of this gateway stay too old."""
+        """Return the key with this id, if its signatures are still accepted.
+
+        Raises Internal if this gateway may not know the latest changes of the keys (`Knowledge.wait`).
+        """
         if self.knowledge is not None:
             await self.knowledge.wait()
         keys = await self._load_keys()

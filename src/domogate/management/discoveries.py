@@ -103,7 +103,7 @@ class PlacementOut(OutputModel, frozen=True):
     """The result of a placement.
 
     `placed` has the modules that were added. `known` has the ids of the modules that the plant already had. `left` has the
-    modules that were not added, because no room was found for them; `why` is the reason.
+    modules that were not added, because no room was found for them. The field `why` of each of them says why.
     """
 
     placed: tuple[ModuleInRoomOut, ...]

@@ -99,7 +99,7 @@ def prune_raw(tx: Transaction, before_hour: int, most: int | None = None) -> int
 
 
 def prune_hourly(tx: Transaction, before_hour: int, most: int | None = None) -> int:
-    """Remove some of the oldest summaries. Return their number."""
+    """Remove hourly summaries of readings: those before `before_hour`, at most `most` of them. Return their number."""
     oldest = select(*_HOURLY_KEY).where(hourly.c.hour < before_hour).order_by(hourly.c.hour).limit(most or PIECE)
     return tx.connection.execute(delete(hourly).where(tuple_(*_HOURLY_KEY).in_(oldest))).rowcount
 

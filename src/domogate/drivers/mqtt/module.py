@@ -125,7 +125,7 @@ class DrivenModule:
             self._connection_absence = Absence(why, self._connection_absence.since, evidence)
 
     def set_subscribed(self, now: float) -> None:
-        """Note that the topics of the module are now subscribed."""
+        """Remember that the topics of the module are now subscribed."""
         self._connection_absence = self._refusal_absence = None
         self.subscribed_since = now
 
@@ -268,7 +268,7 @@ class DrivenModule:
         )
 
     def take_back(self, _report: Report) -> None:
-        """Note that the last report was refused. The next report has the whole state again."""
+        """Remember that the last report was refused. The next report has the whole state again."""
         self._reported = (None, False, AbsenceReason.NEVER_SEEN)
 
     def _new_readings(self) -> Iterator[tuple[str, Reading]]:

@@ -85,7 +85,7 @@ class Device(ABC):
         return CommandNotSupported(f"a module of kind {self.kind} cannot '{command.__struct_config__.tag}' on this bus")
 
     def needs_state(self, _command: Command) -> bool:
-        """Whether the device must be read before the command can be planned."""
+        """Whether the state of the device must be read before the frames of the command can be chosen."""
         return False
 
     @property

@@ -38,7 +38,7 @@ class ReadingStore(Protocol):
     ) -> Sequence[ReadingSummary]:
         """Return one summary for each measure and each span of `resolution` seconds that has readings, oldest first.
 
-        The first span begins at the epoch (1970-01-01, UTC).
+        Each span begins at a multiple of `resolution`, counted from the epoch (1970-01-01, UTC).
         """
         ...
 

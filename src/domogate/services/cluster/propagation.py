@@ -138,7 +138,7 @@ class Propagation:
         return True
 
     def on_answer(self, member_id: Id, cursor: int) -> None:
-        """Note that another gateway has applied all changes up to this cursor. Ids of unknown members are ignored."""
+        """Remember that another gateway has applied all changes up to this cursor. Ids of unknown members are ignored."""
         if cursor >= self._asked and member_id in self._list_others():
             self._silent.discard(member_id)
             self._answered.add(member_id)
@@ -147,7 +147,7 @@ class Propagation:
     # changes of others
 
     def on_question(self, asker: str, cursor: int) -> None:
-        """Note that another gateway asks to be told when this gateway has applied the change with this cursor."""
+        """Remember that another gateway asks to be told when this gateway has applied the change with this cursor."""
         if self._store.applied >= cursor:
             self._answer(asker)
             return

@@ -66,7 +66,7 @@ class DriverCall:
         self.on_late = on_late
 
     def take_back(self) -> None:
-        """Note that the driver has answered.
+        """Remember that the driver has answered.
 
         If the driver answered in time, the caller gets the answer, even if the answer is on disk only after the deadline.
         """

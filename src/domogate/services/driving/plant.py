@@ -191,7 +191,7 @@ class DrivenPlant:
         await self._recorder.record([accepted for report in reports for accepted in self.accept(report)])
 
     def lose_driver(self, name: str) -> None:
-        """Note that the driver has stopped or failed: the plant is not attached to it any more."""
+        """Remember that the driver has stopped or failed: the plant is not attached to it any more."""
         self._attachment.attached.pop(name, None)
 
     async def report_absent(self, driver: str, absence: Absence) -> None:

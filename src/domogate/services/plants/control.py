@@ -136,7 +136,7 @@ class Control:
         """Send a command, and return the record of the order. A failure of the device is in the record and is not raised.
 
         `key` is an idempotency key: a repeated key returns the same record and sends nothing. Raises OrderKeyTaken if
-        the key was used for another command, ValueOutOfRange if the key is not valid, Internal.
+        the key was used for another command, ValueOutOfRange if the key is not valid, and Internal if the store fails.
         """
         if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isprintable()):
             raise ValueOutOfRange(f"an idempotency key is 1 to {_LONGEST_KEY} printable characters")
