@@ -194,15 +194,14 @@ class TestBrokenOffBackups:
         folder = tmp_path / "backups"
         folder.mkdir()
         slow = (
-            "import domogate.stores.backup as b, time, sys; b._check = lambda path: time.sleep(100);"
+            "import domogate.stores.backup as b, time, sys;"
+            "b._check = lambda path: (print('copied', flush=True), time.sleep(100));"
             "from domogate.cli import main; sys.argv = ['domogate', *sys.argv[1:]]; main()"
         )
         command = [sys.executable, "-c", slow, "backup", str(folder / "b.db"), "--data", str(used.data)]
-        with subprocess.Popen(command, env=clean_environment({})) as process:
-            deadline = time.monotonic() + 60
-            while not any(path.stat().st_size for path in folder.iterdir()):
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
+        with subprocess.Popen(command, env=clean_environment({}), stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "copied\n"
             used.good("backup", str(folder / "b.db"))  # meanwhile: it does not remove the copy in use
             assert len(list(folder.iterdir())) == 2
             process.send_signal(signal.SIGKILL)

@@ -11,6 +11,7 @@ received the whole answer to the previous request (Decision 0051).
 """
 
 import asyncio
+import weakref
 from collections import deque
 from collections.abc import Callable
 from math import inf
@@ -201,7 +202,7 @@ class GuardedProtocol(PartWriter, Guarded):
         super().on_headers_complete()
         if self.phase == BODY:
             scope: Any = self.scope  # ASGI's typed dict does not allow other keys.
-            scope[WRITER] = self
+            scope[WRITER] = weakref.proxy(self)  # A connection and its scope must not keep each other in memory.
             self.cycle.keep_alive = self.cycle.keep_alive and not limit
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
