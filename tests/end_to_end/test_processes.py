@@ -79,11 +79,16 @@ class Processes:
         assert statuses <= {0, 200}
         return self.count_requests(number) > before
 
-    def list_members(self) -> dict[str, int]:
-        """The shards of each gateway that runs."""
+    def list_members(self) -> list[tuple[str, int]]:
+        """The name of each gateway whose lease is valid, and the number of its shards."""
         done = run_command(["cluster", "show", "--json"], self.environment)
         assert done.returncode == 0, done.stderr
-        return {member["name"].rpartition(":")[2]: member["shards"] for member in json.loads(done.stdout)}
+        return sorted((member["name"].rpartition(":")[2], member["shards"]) for member in json.loads(done.stdout))
+
+    def is_driven_by(self, names: list[str]) -> bool:
+        """Whether these gateways, and no others, hold all shards."""
+        members = self.list_members()
+        return [name for name, _ in members] == names and sum(shards for _, shards in members) == 1024
 
     def end(self) -> None:
         pids = self.list_pids() if self.supervisor.poll() is None else []
@@ -115,8 +120,7 @@ def running(folder: Path, server: PostgresServer) -> Iterator[Processes]:
 def test_they_share_a_port_are_started_again_and_end_together(tmp_path: Path, server: PostgresServer) -> None:
     with running(tmp_path, server) as processes:
         names = [f"{processes.port}/{number}" for number in (1, 2)]
-        eventually(lambda: sum(processes.list_members().values()) == 1024, "all plants are driven", PATIENCE)
-        assert sorted(processes.list_members()) == names
+        eventually(lambda: processes.is_driven_by(names), "all plants are driven", PATIENCE)
         for number in (1, 2):
             eventually(partial(processes.has_answered, number), f"process {number} answers", PATIENCE)
         before = processes.list_pids()
@@ -129,12 +133,13 @@ def test_they_share_a_port_are_started_again_and_end_together(tmp_path: Path, se
             eventually(partial(processes.has_answered, number), f"process {number} answers", PATIENCE)
         assert "a process has ended; it is started again" in processes.log
         assert all(f"process={name}" in processes.log for name in ("1", "2", "supervisor"))
+        eventually(lambda: processes.is_driven_by(names), "the lease of the killed process has ended", PATIENCE)
         pids = processes.list_pids()
         processes.supervisor.terminate()
         assert processes.supervisor.wait(PATIENCE) == 0
         assert not any(map(is_running, pids))
         assert not processes.ready_file.exists()
-        assert processes.list_members() == {}, "they left the cluster"
+        assert processes.list_members() == [], "they left the cluster"
 
 
 def test_they_end_when_the_supervisor_is_killed(tmp_path: Path, server: PostgresServer) -> None:
@@ -143,4 +148,4 @@ def test_they_end_when_the_supervisor_is_killed(tmp_path: Path, server: Postgres
         processes.supervisor.kill()
         processes.supervisor.wait()
         eventually(lambda: not any(map(is_running, pids)), "the processes end", PATIENCE)
-        assert processes.list_members() == {}, "they left the cluster"
+        assert processes.list_members() == [], "they left the cluster"
