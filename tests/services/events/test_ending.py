@@ -166,14 +166,16 @@ class TestTime:
         await until(lambda: listener.ended, "the end")
         assert (listener.end_code, len(listener.notices)) == ("plant", 1)
 
-    async def test_is_watched_by_a_timer_not_by_heartbeats(self, setup: StreamSetup, home: SharedHome) -> None:
+    async def test_is_watched_by_a_timer_not_by_heartbeats(
+        self, setup: StreamSetup, home: SharedHome, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """The clock of this test runs by itself from the time when the stream opens."""
         (heartbeats,) = (task for task in asyncio.all_tasks() if task.get_name() == "heartbeats of event streams")
         heartbeats.cancel()
         credentials = await setup.grant_access(home.anna, key_life=60.0)
         almost = setup.clock.at = setup.clock.at + 59.9
         listener, begun = await setup.listen(credentials), time.monotonic()
-        setup.clock.now = lambda: almost + time.monotonic() - begun  # type: ignore[method-assign]  # a clock that runs
+        monkeypatch.setattr(setup.clock, "now", lambda: almost + time.monotonic() - begun)
         await until(lambda: listener.ended, "the end")
         assert listener.end_code == "key"
 

@@ -28,8 +28,9 @@ class TestPasswordsByLink:
         assert sum(not isinstance(one, Exception) for one in done) == 1
 
     async def test_a_user_who_becomes_active_becomes_a_member_where_invited(self, env: PeopleSetup) -> None:
-        token = token_of((await env.people.invite(HOUSE.id, "dora@example.com")).link)  # type: ignore[arg-type]  # fields by name
-        dora = await env.people.redeem_link(token, GOOD_PASSWORD)
+        link = (await env.people.invite(HOUSE.id, "dora@example.com")).link
+        assert link is not None
+        dora = await env.people.redeem_link(token_of(link), GOOD_PASSWORD)
         plants, _ = await env.store.list_plants_of(dora.id)
         assert [plant.id for plant in plants] == [HOUSE.id]
 

@@ -32,7 +32,7 @@ class FakeAdmission:
         return ADMITTED
 
     async def recognise(self, key: bytes) -> float:
-        raise NotImplementedError  # only streams and webhooks recognise a key again
+        raise AssertionError("only streams and webhooks recognise a key again")
 
 
 class FakeVerifier:

@@ -113,12 +113,7 @@ async def _crash() -> None:
 def test_every_event_is_taken_and_each_module_s_in_order(
     migrated_database: Path, story: list[tuple[str, Any]], page: int
 ) -> None:
-    former = feed_reader.PAGE
-    for module in (feed_reader, worker):
-        setattr(module, "PAGE", page)  # noqa: B010 - the worker does not export it
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            asyncio.run(live(Path(folder), migrated_database, story))
-    finally:
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         for module in (feed_reader, worker):
-            setattr(module, "PAGE", former)  # noqa: B010 - the worker does not export it
+            patch.setattr(module, "PAGE", page)
+        asyncio.run(live(Path(folder), migrated_database, story))
