@@ -190,7 +190,7 @@ async def remove_passkey(
 async def unbind_external_accounts(settings: Settings, email: Email) -> None:
     """Unbind the accounts of other issuers from a user, for example if the user has a new account at an issuer.
 
-    Then the first token of an issuer that has the e-mail address of the user binds the account at this issuer to the user.
+    When the next token with the e-mail address of the user arrives, the gateway binds the account of this token to the user.
     """
     async with changing(settings) as tools:
         user = await find_user(tools, email)
