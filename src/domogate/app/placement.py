@@ -26,7 +26,7 @@ class Placement(Protocol):
 
     @property
     def is_cut_off(self) -> bool:
-        """True if other gateways drive all plants, and this gateway cannot reach them."""
+        """True if other gateways drive all plants, and this gateway cannot reach these gateways."""
         ...
 
     def read_status(self) -> ClusterStatus | None:

@@ -39,7 +39,7 @@ async def answer_stream(opening: Awaitable[Stream]) -> Response:
 
 
 class _AsgiWriter:
-    """The connection of a server that has only the ASGI interface."""
+    """Writes to the client through ASGI. It is used if the server offers no direct access to the connection."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

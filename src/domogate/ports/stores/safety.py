@@ -41,11 +41,11 @@ class LogbookStore(Protocol):
 
 
 class SparePartStore(Protocol):
-    """Finds spare parts in the stored catalogue."""
+    """Finds spare parts in the stored list of spare parts."""
 
     async def find_spare_parts(self, unit: str) -> SpareParts | None:
         """Return the spare parts of this unit reference, or None if the reference is unknown.
 
-        A reference is known if the catalogue or a unit of any plant has it.
+        A reference is known if the list of spare parts or a unit of any plant has it.
         """
         ...
