@@ -123,8 +123,8 @@ class DriverCatalogue(Protocol):
     async def set_connection(self, connection: DriverConnection) -> None:
         """Test the connection, store it and use it at once.
 
-        Raises DiscoveryFailed if the test fails. Raises Refused if only the settings of the gateway can set the connection of this driver, or if a search for devices
-        is running.
+        Raises DiscoveryFailed if the test fails. Raises Refused if only the settings of the gateway can set the connection of
+        this driver, or if a search for devices is running.
         """
         ...
 
