@@ -21,8 +21,8 @@ def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], a
 
 @pytest.fixture(params=[True, False], ids=["direct", "asgi"])
 def each_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test runs twice: with direct reads, and with all requests through ASGI."""
-    monkeypatch.setattr(Recorder, "reads_directly", request.param)
+    """The test runs twice: with direct requests, and with all requests through ASGI."""
+    monkeypatch.setattr(Recorder, "answers_directly", request.param)
 
 
 @pytest.fixture

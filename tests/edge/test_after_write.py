@@ -4,10 +4,28 @@ from typing import Any
 
 import pytest
 
-from domogate.edge.after_write import AnswerAfterWrite
+from domogate.common.http_messages import Answer, Request
+from domogate.edge.after_write import AnswerAfterWrite, answer_after_write
 
 START = {"type": "http.response.start", "status": 200, "headers": []}
 BODY = {"type": "http.response.body", "body": b""}
+
+
+async def answer_directly(*, writes: bool) -> list[str]:
+    """Return what happened, in order."""
+    happened: list[str] = []
+    newest = 5
+
+    async def handler(_: Request) -> Answer:
+        nonlocal newest
+        newest += writes
+        return Answer(200, b"", [])
+
+    async def wait() -> None:
+        happened.append("known")
+
+    await answer_after_write(handler, lambda: newest, wait)(Request("POST", b"/x", [], ""))
+    return [*happened, "answered"]
 
 
 async def call(method: str, *, writes: bool) -> list[str]:
@@ -38,6 +56,11 @@ async def test_a_write_is_answered_after_all_know_it(method: str) -> None:
 
 async def test_a_request_without_a_change_is_answered_at_once() -> None:
     assert await call("POST", writes=False) == ["start", "body"]
+    assert await answer_directly(writes=False) == ["answered"]
+
+
+async def test_a_direct_write_is_answered_after_all_know_it() -> None:
+    assert await answer_directly(writes=True) == ["known", "answered"]
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])

@@ -1,4 +1,4 @@
-"""Direct reads: the connection runs the coroutine of a read itself, and a task continues it only if it waits."""
+"""Direct requests: the connection runs the coroutine of a read itself, and a task continues it only if it waits."""
 
 import asyncio
 import gc
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from domogate.common.http_messages import Answer, Request
-from domogate.edge.direct import DirectReads, Reader, Reply, print_headers
+from domogate.edge.direct import DirectRequests, Handler, Reply, print_headers
 from domogate.edge.protocol import AT_ONCE, GuardedProtocol
 from domogate.edge.request_ids import current_request_id
 from support.edge_server import GET, POST, Recorder, raw_connection, serving
@@ -32,17 +32,17 @@ class DirectApp:
         self._answer = answer
         self.requests: list[Request] = []
 
-    def find_reader(self, url: bytes) -> Reader | None:
+    def find_handler(self, method: str, url: bytes) -> Handler | None:
         return not_called
 
-    async def read(self, request: Request, _: Reader) -> Reply:
+    async def answer(self, request: Request, _: Handler) -> Reply:
         self.requests.append(request)
         current_request_id.set("of-this-read")
         body = await self._answer(request)
         return 200, b"content-length: %d\r\n" % len(body), body
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        raise AssertionError("every request of these tests is a direct read")
+        raise AssertionError("every request of these tests is a direct request")
 
 
 class UnknownStatus(DirectApp):
@@ -52,7 +52,7 @@ class UnknownStatus(DirectApp):
         super().__init__(no_answer)
         self._wait = wait
 
-    async def read(self, request: Request, _: Reader) -> Reply:
+    async def answer(self, request: Request, _: Handler) -> Reply:
         if self._wait:
             await asyncio.sleep(0)
         return 999, b"", b""
@@ -72,10 +72,10 @@ async def count_steady(app: DirectApp) -> int:
 
 
 def run(app: DirectApp, replies: list[Reply]) -> asyncio.Task[None] | None:
-    reads = DirectReads(app)
-    read = reads.find(b"/x", [], keep_alive=True)
+    reads = DirectRequests(app)
+    read = reads.find("GET", b"/x", [], keep_alive=True)
     assert read is not None
-    return reads.run(read, ("192.0.2.1", 5), replies.append)
+    return reads.run(read, b"", ("192.0.2.1", 5), replies.append)
 
 
 class TestCoroutine:
@@ -252,12 +252,12 @@ class TestConnection:
             async with serving(app, direct=app) as bound, raw_connection(bound.port) as connection:
                 await connection.send(GET)
                 assert await connection.is_closed()
-        assert caplog.text.count("a read failed without an answer") == 2
+        assert caplog.text.count("a request failed without an answer") == 2
 
-    @pytest.mark.parametrize("reads_directly", [True, False])
-    async def test_an_idle_connection_does_not_keep_the_bytes_of_a_request(self, reads_directly: bool) -> None:
+    @pytest.mark.parametrize("answers_directly", [True, False])
+    async def test_an_idle_connection_does_not_keep_the_bytes_of_a_request(self, answers_directly: bool) -> None:
         app = Recorder()
-        app.reads_directly = reads_directly
+        app.answers_directly = answers_directly
         post = POST + b"Content-Length: 2\r\n\r\nab"
         async with serving(app) as bound, raw_connection(bound.port) as connection:
             for pieces in ([GET], [GET], [post], [GET[:9], GET[9:]]):
@@ -301,11 +301,13 @@ def test_a_large_answer_pauses_its_connection_in_every_version_of_python(monkeyp
 class TestKeptRequests:
     @pytest.mark.parametrize(("requests", "headers"), [(20_000, 1), (1_000, 200)])
     def test_they_are_bounded_by_bytes(self, requests: int, headers: int) -> None:
-        reads = DirectReads(DirectApp(no_answer))
+        reads = DirectRequests(DirectApp(no_answer))
         tracemalloc.start()
         try:
             for number in range(requests):
-                read = reads.find(b"/%d" % number, [(b"x%d" % i, b"%d" % number) for i in range(headers)], keep_alive=True)
+                read = reads.find(
+                    "GET", b"/%d" % number, [(b"x%d" % i, b"%d" % number) for i in range(headers)], keep_alive=True
+                )
                 assert read is not None
                 reads.keep(b"GET /%d" % number + b" " * 1_000, read)
             assert tracemalloc.get_traced_memory()[0] < 8_000_000
@@ -315,9 +317,9 @@ class TestKeptRequests:
         assert reads.find_kept(b"GET /%d" % (requests - 1) + b" " * 1_000) is not None
 
     def test_one_that_is_used_often_does_not_displace_the_others(self) -> None:
-        reads = DirectReads(DirectApp(no_answer))
+        reads = DirectRequests(DirectApp(no_answer))
         for head in (b"GET /rare", *[b"GET /often"] * 5_000):
-            read = reads.find_kept(head) or reads.find(b"/x", [], keep_alive=True)
+            read = reads.find_kept(head) or reads.find("GET", b"/x", [], keep_alive=True)
             assert read is not None
             reads.keep(head, read)
         assert reads.find_kept(b"GET /rare") is not None

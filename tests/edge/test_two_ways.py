@@ -1,4 +1,4 @@
-"""A read that the connection answers directly and the same read on the ASGI way give the same bytes."""
+"""A request that the connection answers directly and the same request on the ASGI way give the same bytes."""
 
 import time
 from collections.abc import Iterator
@@ -87,10 +87,68 @@ requests = st.builds(
 )
 
 
+LIMIT = 1_000
+"""The most bytes of a body that the surfaces of this test accept."""
+bodies = st.sampled_from(
+    [
+        *[b'{"status":"on"}'] * 4,
+        b'{"status":"off","level":0}',
+        b'{"status":"on","status":"off"}',
+        b'{"status":"bright"}',
+        b'{"status":7}',
+        b"{}",
+        b"[]",
+        b"null",
+        b"",
+        b'{"status":"on"',
+        b'\xff{"status":"on"}',
+        b'{"status":"on"}' + b" " * (LIMIT - 15),
+        b'{"status":"on"}' + b" " * (LIMIT - 14),
+        b'{"status":"on"}' + b" " * 20_000,
+        b"GET " + GOOD.encode() + b" HTTP/1.1\r\nHost: gateway\r\n\r\n",
+    ]
+)
+content_types = st.sampled_from(
+    [b"Content-Type: application/json\r\n"] * 3
+    + [
+        b"",
+        b"Content-Type: text/plain\r\n",
+        b"Content-Type: application/json; charset=latin-1\r\n",
+        b"Content-Encoding: gzip\r\n",
+    ]
+)
+
+
+def chunked(body: bytes) -> bytes:
+    size = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+    return b"Transfer-Encoding: chunked\r\n\r\n" + size + b"0\r\n\r\n"
+
+
+def measured(body: bytes) -> bytes:
+    return b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+def cut_short(body: bytes) -> bytes:
+    """The declared length is too small by one, so the last byte begins the next request."""
+    return b"Content-Length: %d\r\n\r\n" % max(0, len(body) - 1) + body
+
+
+framings = st.sampled_from([measured] * 6 + [chunked, cut_short, lambda body: b"\r\n"])
+posts = st.builds(
+    lambda path, known, kind, more, framing, body: HEAD % (b"POST", path.encode()) + known + kind + more + framing(body),
+    paths,
+    usual,
+    content_types,
+    more_headers,
+    framings,
+    bodies,
+)
+
+
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
     """A request in which one byte is replaced."""
-    request = bytearray(draw(requests))
+    request = bytearray(draw(requests | posts))
     request[draw(st.integers(0, len(request) - 5))] = draw(st.sampled_from(b" \t\r\n\0:/?#%a\xc3\x7f"))
     return bytes(request)
 
@@ -98,7 +156,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 @st.composite
 def pieces(draw: st.DrawFn) -> list[bytes]:
     """Some requests, one after the other, cut at any bytes. The last request closes the connection."""
-    sent = b"".join([*draw(st.lists(requests | requests | damaged(), max_size=6)), LAST])
+    sent = b"".join([*draw(st.lists(requests | posts | requests | posts | damaged(), max_size=6)), LAST])
     cuts = sorted(draw(st.lists(st.integers(0, len(sent)), max_size=5)))
     return [sent[start:end] for start, end in zip([0, *cuts], [*cuts, len(sent)], strict=True) if start < end]
 
@@ -124,14 +182,36 @@ class TestTwoWays:
             assert direct == asgi
             assert direct.count(b"HTTP/1.1 %d " % status) >= 12
 
+    def test_each_kind_of_command_has_its_status_on_both(self, two_ways: TwoWays) -> None:
+        on = b'{"status":"on"}'
+        for path, credentials, body, status in (
+            (GOOD, CREDENTIALS, on, 200),
+            (light(OWN_PLANTS[1], ASKED.id), CREDENTIALS, on, 200),
+            (light(OWN_PLANTS[1], OFFLINE.id), CREDENTIALS, on, 404),
+            (light(OWN_PLANTS[0], BROKEN.id), CREDENTIALS, on, 500),
+            (light(FOREIGN_PLANT, HELD.id), CREDENTIALS, on, 403),
+            (GOOD, b"", on, 401),
+            (GOOD, CREDENTIALS, b'{"status":"on","status":"on"}', 400),
+            (GOOD, CREDENTIALS, on + b" " * LIMIT, 413),
+        ):
+            request = HEAD % (b"POST", path.encode()) + credentials + measured(body)
+            before = two_ways.through_asgi
+            direct, asgi = two_ways.exchange([request * 12 + LAST])
+            assert two_ways.through_asgi == (before[0], before[1] + 13)
+            assert direct == asgi
+            assert direct.count(b"HTTP/1.1 %d " % status) >= 12, direct
+
     def test_both_count_the_same_requests(self) -> None:
         with TwoWays() as fresh:
             for path in (GOOD, light(OWN_PLANTS[1], ASKED.id), light(OWN_PLANTS[1], OFFLINE.id), "/homeauto/unknown"):
                 for credentials in (CREDENTIALS, b""):
                     fresh.exchange([(HEAD % (b"GET", path.encode()) + credentials + b"\r\n") * 3 + LAST])
+                    post = HEAD % (b"POST", path.encode()) + credentials + measured(b'{"status":"on"}')
+                    fresh.exchange([post * 2 + LAST])
             deadline = time.monotonic() + 60
             while fresh.counts[0] != fresh.counts[1] and time.monotonic() < deadline:
                 time.sleep(0.05)
             assert fresh.counts[0] == fresh.counts[1]
-            assert fresh.counts[0]["E8", 200] == 3 + 3 + 8
+            assert fresh.counts[0]["E8", 200] == 3 + 3 + 16
             assert fresh.counts[0]["E8", 401] == 9
+            assert (fresh.counts[0]["X2", 200], fresh.counts[0]["X2", 401]) == (4, 6)

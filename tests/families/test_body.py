@@ -1,4 +1,5 @@
 import json
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import msgspec
@@ -6,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domogate.common.http_messages import Receive
+from domogate.common.http_messages import Header, Receive, Request
 from domogate.domain.faults import BodyTooLarge, MalformedRequest
 from domogate.families._serve import check_content_type, convert, parse_json, read_body
 
@@ -109,22 +110,26 @@ def _receiving(*chunks: bytes) -> Receive:
     return receive
 
 
+def _request(receive: Receive | None, headers: Sequence[Header] = (), body: bytes = b"") -> Request:
+    return Request("POST", b"/x", headers, "", receive, body=body)
+
+
 class TestReadingTheBody:
     @pytest.mark.parametrize("chunks", [(b"abc",), (b"a", b"b", b"c"), (b"", b"abc")])
     async def test_gives_all_of_it(self, chunks: tuple[bytes, ...]) -> None:
-        assert await read_body(_receiving(*chunks), None, 3) == b"abc"
+        assert await read_body(_request(_receiving(*chunks)), 3) == b"abc"
 
     async def test_refuses_a_length_over_the_limit_before_reading(self) -> None:
         async def never() -> NoReturn:
             raise AssertionError("nothing is read")
 
         with pytest.raises(BodyTooLarge):
-            await read_body(never, b"4", 3)
+            await read_body(_request(never, [(b"content-length", b"4")]), 3)
 
     @pytest.mark.parametrize("chunks", [(b"abcd",), (b"ab", b"cd"), (b"abc", b"d", b"e")])
     async def test_stops_at_the_limit_however_it_is_sent(self, chunks: tuple[bytes, ...]) -> None:
         with pytest.raises(BodyTooLarge):
-            await read_body(_receiving(*chunks), None, 3)
+            await read_body(_request(_receiving(*chunks)), 3)
 
     async def test_refuses_a_body_that_never_ends_well(self) -> None:
         messages: list[dict[str, Any]] = [
@@ -136,4 +141,9 @@ class TestReadingTheBody:
             return messages.pop(0)
 
         with pytest.raises(MalformedRequest):
-            await read_body(receive, None, 30)
+            await read_body(_request(receive), 30)
+
+    async def test_a_body_that_has_arrived_has_the_same_limit(self) -> None:
+        assert await read_body(_request(None, body=b"abc"), 3) == b"abc"
+        with pytest.raises(BodyTooLarge):
+            await read_body(_request(None, body=b"abcd"), 3)

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from domogate.common.http_messages import Answer, Request
 from domogate.edge import server
-from domogate.edge.direct import Reader, Reply
+from domogate.edge.direct import Handler, Reply
 from domogate.edge.guards import Limits
 
 QUICK = Limits(max_header=2048, header_deadline=0.4, body_deadline=0.6, keep_alive=0.8)
@@ -32,8 +32,8 @@ ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 async def serving(
     app: ASGIApp, limits: Limits = PATIENT, metrics_port: int | None = None, **options: Any
 ) -> AsyncIterator[Any]:
-    """Yields the `Listening`. The server drains at the end of the block. A `Recorder` answers direct reads."""
-    if isinstance(app, Recorder) and app.reads_directly:
+    """Yields the `Listening`. The server drains at the end of the block. A `Recorder` answers direct requests."""
+    if isinstance(app, Recorder) and app.answers_directly:
         options.setdefault("direct", app)
     stop = options.pop("stop", None) or asyncio.Event()
     ready = asyncio.Event()
@@ -110,8 +110,8 @@ async def exchange(port: int, data: bytes) -> tuple[int, str, dict[str, str], by
 class Recorder:
     """An app that answers with its request and records it."""
 
-    reads_directly = True
-    """If false, GET requests go the ASGI way, too."""
+    answers_directly = True
+    """If false, all requests go the ASGI way."""
 
     def __init__(self) -> None:
         self.seen: list[dict[str, Any]] = []
@@ -137,13 +137,14 @@ class Recorder:
         record["headers"] = [[name.decode(), value.decode("latin-1")] for name, value in scope["headers"]]
         await respond(send, 200, json.dumps(record).encode())
 
-    def find_reader(self, url: bytes) -> Reader | None:
+    def find_handler(self, method: str, url: bytes) -> Handler | None:
         return _no_answer if url.startswith(b"/") and url.isascii() else None
 
-    async def read(self, request: Request, _: Reader) -> Reply:
+    async def answer(self, request: Request, _: Handler) -> Reply:
         headers = [[name.decode(), value.decode("latin-1")] for name, value in request.headers]
-        record = {"method": request.method, "path": unquote(request.raw_path.decode()), "headers": headers, "body": ""}
+        record = {"method": request.method, "path": unquote(request.raw_path.decode()), "headers": headers}
         self.seen.append(record)
+        record["body"] = request.body.decode()
         body = json.dumps(record).encode()
         return 200, b"content-length: %d\r\n" % len(body), body
 

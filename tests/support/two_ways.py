@@ -1,4 +1,4 @@
-"""The same family behind two HTTP servers: one answers reads directly, the other answers all requests the ASGI way."""
+"""The same surfaces behind two HTTP servers: one answers requests directly, the other answers all requests the ASGI way."""
 
 import asyncio
 import re
@@ -37,7 +37,14 @@ _STATE = LightState(on=True)
 _OWNER, _OTHER = Member(an_id(1), "1@example.com"), Member(an_id(2), "2@example.com")
 _LIMITED = Admitted(an_id(3), ((b"ratelimit-policy", b'"rate";q=9;w=1'), (b"x-ratelimit-remaining", b"8")))
 _READER = Principal(
-    *(_OWNER.user_id, "app", an_id(2), TokenKind.ID, frozenset({Scope.LIGHT_READ, Scope.TOPOLOGY_READ}), NOW + 3600),
+    *(
+        _OWNER.user_id,
+        "app",
+        an_id(2),
+        TokenKind.ID,
+        frozenset({Scope.LIGHT_READ, Scope.LIGHT_WRITE, Scope.TOPOLOGY_READ}),
+        NOW + 3600,
+    ),
     *(GrantType.AUTHORIZATION_CODE, False, Standing.GOOD),
 )
 _LIMITS = Limits(max_header=4096, header_deadline=30, body_deadline=30, keep_alive=30)
@@ -90,13 +97,31 @@ class _Control:
             raise DeviceOffline("the light is offline; its state cannot be read now")
         return _STATE
 
+    async def execute(self, _plant_id: Id, module_id: Id, _command: object, *, by: Id) -> None:
+        if module_id == BROKEN.id:
+            raise ZeroDivisionError
+        if module_id != HELD.id:
+            await asyncio.shield(asyncio.create_task(_ask()))
+        if module_id == OFFLINE.id:
+            raise DeviceOffline("the light is offline; it cannot be set now")
+
 
 async def _ask() -> None:
     async with asyncio.timeout(60):
         await asyncio.sleep(0.001)
 
 
-def _build_edge(metrics: Metrics) -> Edge:
+class _Counted(Surfaces):
+    """Counts the requests that come through ASGI."""
+
+    count = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.count += 1
+        await super().__call__(scope, receive, send)
+
+
+def _build_edge(metrics: Metrics) -> tuple[Edge, _Counted]:
     store: Any = _Store()
     services: Any = SimpleNamespace(
         # Only one plant fits into the read model, so a plant often has to be loaded.
@@ -114,15 +139,17 @@ def _build_edge(metrics: Metrics) -> Edge:
         return origin == FRIEND
 
     root = FAMILY.root.encode()
-    return Edge(
-        Surfaces({root: family}, nothing_here),
+    surfaces = _Counted({root: family}, nothing_here)
+    edge = Edge(
+        surfaces,
         is_allowed_origin=is_friend,
         is_ready=lambda: True,
         metrics=metrics,
         access_log=True,
         surfaces=frozenset({FAMILY.root}),
-        readers={root: family.answer},
+        handlers={("GET", root): family.answer, ("POST", root): family.answer},
     )
+    return edge, surfaces
 
 
 class TwoWays:
@@ -131,6 +158,7 @@ class TwoWays:
     def __init__(self) -> None:
         self.metrics = Metrics(), Metrics()
         self._ports: list[int] = []
+        self._surfaces: list[_Counted] = []
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: uvloop.run(self._serve()))
 
@@ -147,7 +175,8 @@ class TwoWays:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         async with AsyncExitStack() as stack:
             for metrics, is_direct in zip(self.metrics, (True, False), strict=True):
-                edge = _build_edge(metrics)
+                edge, surfaces = _build_edge(metrics)
+                self._surfaces.append(surfaces)
                 bound = await stack.enter_async_context(serving(edge, _LIMITS, direct=edge if is_direct else None))
                 self._ports.append(bound.port)
             self._ready.set()
@@ -156,6 +185,12 @@ class TwoWays:
     def exchange(self, pieces: Sequence[bytes]) -> tuple[bytes, bytes]:
         """Send the pieces to both servers. Returns all bytes that each server sends, without request ids and dates."""
         direct, asgi = (_exchange(port, pieces) for port in self._ports)
+        return direct, asgi
+
+    @property
+    def through_asgi(self) -> tuple[int, int]:
+        """The number of requests that came through ASGI, for both servers."""
+        direct, asgi = (surfaces.count for surfaces in self._surfaces)
         return direct, asgi
 
     @property

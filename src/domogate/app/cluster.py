@@ -5,7 +5,8 @@ from collections.abc import Collection
 
 from domogate import __version__
 from domogate.domain.ids import Id
-from domogate.edge.after_write import AnswerAfterWrite
+from domogate.edge.after_write import AnswerAfterWrite, answer_after_write
+from domogate.edge.direct import Handler
 from domogate.edge.stack import ASGIApp
 from domogate.fabric.connection import NatsAccess, NatsConnection
 from domogate.fabric.nats import NatsFabric
@@ -77,6 +78,9 @@ class Cluster:
 
     def wrap(self, application: ASGIApp) -> ASGIApp:
         return AnswerAfterWrite(application, lambda: self._store.written, self._propagation.wait)
+
+    def wrap_handler(self, handler: Handler) -> Handler:
+        return answer_after_write(handler, lambda: self._store.written, self._propagation.wait)
 
     @property
     def is_cut_off(self) -> bool:

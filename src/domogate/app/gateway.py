@@ -27,6 +27,7 @@ from domogate.backends.webhook_sender import HttpWebhookSender
 from domogate.common.memory import finish_start_up
 from domogate.console.shell import NO_DEMO, Demo
 from domogate.drivers import build_drivers
+from domogate.edge.direct import Handler
 from domogate.edge.metrics import Metrics
 from domogate.edge.stack import ASGIApp, Edge, Surfaces
 from domogate.families import FAMILIES
@@ -269,6 +270,9 @@ class Gateway:
         others = {surface.name: surface.document for surface in SURFACES}
         surfaces[b"openapi"] = build_documents(FAMILIES, others, base_url=settings.base_url, version=__version__)
         pages = build_pages(settings, self._demo, self.store)
+        handlers: dict[tuple[str, bytes], Handler] = {}
+        for root, family in families.items():
+            handlers |= {("GET", root): family.answer, ("POST", root): self.placement.wrap_handler(family.answer)}
         return Edge(
             self.placement.wrap(Surfaces(pages | surfaces, not_found_page)),
             is_allowed_origin=self.origins.is_allowed,
@@ -279,7 +283,7 @@ class Gateway:
             metrics=self.metrics,
             access_log=settings.access_log,
             surfaces=frozenset(name.decode() for name in surfaces),
-            readers={root: family.answer for root, family in families.items()},
+            handlers=handlers,
         )
 
     def _build_identity(self) -> tuple[dict[bytes, ASGIApp], ASGIApp]:

@@ -4,6 +4,7 @@ from importlib.util import find_spec
 from typing import Protocol
 
 from domogate.app.parts import SystemClock
+from domogate.edge.direct import Handler
 from domogate.edge.stack import ASGIApp
 from domogate.fabric.in_process import InProcessFabric
 from domogate.identity.rates import RateWindows
@@ -22,6 +23,10 @@ class Placement(Protocol):
 
     def wrap(self, application: ASGIApp) -> ASGIApp:
         """Return an application that delays the answer to a write until all gateways of the cluster know the change."""
+        ...
+
+    def wrap_handler(self, handler: Handler) -> Handler:
+        """Do the same as `wrap` for a handler of direct requests."""
         ...
 
     @property
@@ -57,6 +62,9 @@ class _AllPlants:
 
     def wrap(self, application: ASGIApp) -> ASGIApp:
         return application
+
+    def wrap_handler(self, handler: Handler) -> Handler:
+        return handler
 
     def read_status(self) -> None: ...
     def share_rates(self, windows: RateWindows) -> None: ...

@@ -10,7 +10,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
 class Request(msgspec.Struct):
-    """A request. Its body is not a field: `receive` returns the body in pieces, as in ASGI."""
+    """A request, without the parts of ASGI."""
 
     method: str
     raw_path: bytes
@@ -19,9 +19,13 @@ class Request(msgspec.Struct):
     """The names are in lower case."""
     address: str
     """The IP address that the request came from. It is empty if it is not known."""
-    receive: Receive
+    receive: Receive | None = None
+    """Returns the body in pieces, as in ASGI. It is None if the whole body has already arrived."""
+    query: bytes = b""
+    body: bytes = b""
+    """The whole body, if `receive` is None."""
     notes: dict[str, Any] = {}
-    """Results that depend only on method, path and headers. The server gives requests with the same bytes the same notes."""
+    """Results that depend only on method, path and headers. Requests whose header sections have the same bytes share notes."""
     operation: str = ""
     """The id of the operation ('E8'). The family sets it when it has found the operation."""
 
@@ -45,6 +49,16 @@ class BodyTooLong(Exception):
 
 class BodyIncomplete(Exception):
     """The client disconnected before it had sent the whole body."""
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """Return the whole body. Raises BodyTooLong, BodyIncomplete."""
+    if request.receive is not None:
+        declared_length = next((value for name, value in request.headers if name == b"content-length"), None)
+        return await receive_body(request.receive, declared_length, limit)
+    if len(request.body) > limit:
+        raise BodyTooLong
+    return request.body
 
 
 async def receive_body(receive: Receive, declared_length: bytes | None, limit: int) -> bytes:

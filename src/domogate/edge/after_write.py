@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from domogate.common.http_messages import Answer, Request
+from domogate.edge.direct import Handler
 from domogate.edge.stack import ASGIApp, Receive, Scope, Send
 
 _READING = frozenset(("GET", "HEAD", "OPTIONS"))
@@ -32,3 +34,16 @@ class AnswerAfterWrite:
             await send(message)
 
         await self._app(scope, receive, send_after_write)
+
+
+def answer_after_write(handler: Handler, newest: Callable[[], int], wait: Callable[[], Awaitable[None]]) -> Handler:
+    """Do the same as `AnswerAfterWrite` for a handler of direct requests that change data."""
+
+    async def answer(request: Request) -> Answer:
+        before = newest()
+        found = await handler(request)
+        if newest() > before:
+            await wait()
+        return found
+
+    return answer

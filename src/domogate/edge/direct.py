@@ -1,14 +1,15 @@
-"""Direct reads: requests that a connection answers without an ASGI task (Decision 0102).
+"""Direct requests: requests that a connection answers without the ASGI interface (Decisions 0102 and 0107).
 
-The answer to a read is a coroutine. The connection runs this coroutine itself. If everything that the coroutine needs is in
-memory, the coroutine ends at once, and the connection writes the answer. If the coroutine has to wait, a task continues it from
-the place where it waits. So no step runs twice.
+The answer to a request is a coroutine. The connection runs the coroutine of a GET request itself. If everything that this
+coroutine needs is in memory, the coroutine ends at once, and the connection writes the answer. If the coroutine has to wait, a
+task continues it from the place where it waits. So no step runs twice. A POST request changes data, so it waits for the store:
+its coroutine runs in a task from the beginning.
 """
 
 import asyncio
 import contextlib
 import types
-from collections.abc import Callable, Coroutine, Generator, MutableMapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextvars import copy_context
 from math import inf
 from typing import Any, Protocol, TypeVar
@@ -22,14 +23,16 @@ from domogate.common.log import get_logger
 from domogate.edge.reading import RequestReader
 
 T = TypeVar("T")
-Reader = Callable[[Request], Coroutine[Any, Any, Answer]]
-"""Answers a GET request that has no body."""
+Handler = Callable[[Request], Coroutine[Any, Any, Answer]]
+"""Answers a request."""
 Reply = tuple[int, bytes, bytes]
 """The status of an answer, its printed headers, and its body."""
 
 
 _LARGE = 16_384
 """A body of this number of bytes or more is not copied behind its headers."""
+_MOST_BODY = 16_384
+"""The largest number of bytes of the body of a direct request."""
 _END, _CLOSE = b"\r\n", b"connection: close\r\n\r\n"
 _KEPT_BYTES = 4_000_000
 """At most this number of bytes of parsed requests is cached. Clients repeat the same few requests."""
@@ -41,31 +44,33 @@ _KEPT_PER_HEADER = 250
 _log = get_logger("domogate.edge")
 
 
-class Read(msgspec.Struct, frozen=True):
-    """A request that was parsed and can be answered directly."""
+class DirectRequest(msgspec.Struct, frozen=True):
+    """A parsed header section of a request that can be answered directly."""
 
-    reader: Reader
-    raw_path: bytes
+    handler: Handler
+    method: str
+    url: bytes
     headers: Sequence[Header]
+    body_size: int
     keep_alive: bool
     notes: dict[str, Any] = {}
-    """The notes of all requests with these bytes."""
+    """The notes of all requests whose header section has these bytes."""
 
 
 class DirectApp(Protocol):
-    """An application that offers direct reads besides its ASGI interface."""
+    """An application that answers direct requests besides its ASGI interface."""
 
-    def find_reader(self, url: bytes) -> Reader | None:
-        """Return the reader for this URL. None means that the request is answered through ASGI."""
+    def find_handler(self, method: str, url: bytes) -> Handler | None:
+        """Return the handler for this method and URL. None means that the request is answered through ASGI."""
         ...
 
-    def read(self, request: Request, reader: Reader) -> Coroutine[Any, Any, Reply]:
-        """Answer the request with the reader that `find_reader` returned."""
+    def answer(self, request: Request, handler: Handler) -> Coroutine[Any, Any, Reply]:
+        """Answer the request with the handler that `find_handler` returned."""
         ...
 
 
-class DirectReads:
-    """The direct reads of a server, for all its connections."""
+class DirectRequests:
+    """The direct requests of a server, for all its connections."""
 
     def __init__(self, app: DirectApp | None = None, trusted_proxies: Sequence[str] = ()) -> None:
         """Without `app`, all requests are answered through ASGI."""
@@ -73,34 +78,44 @@ class DirectReads:
         self._proxies = ProxyHeadersMiddleware(_do_nothing, list(trusted_proxies)) if trusted_proxies else None
         self._default_headers: Sequence[Header] = ()
         self._printed_default = b""
-        self._kept: dict[bytes, Read] = {}
+        self._kept: dict[bytes, DirectRequest] = {}
         self._kept_bytes = 0
         self.find_kept = self._kept.get
         """Return the parsed form of a header section that was received before, or None."""
 
-    def find(self, url: bytes, headers: Sequence[Header], *, keep_alive: bool) -> Read | None:
-        """Return the direct read for a GET request without a body. None means that the request is answered through ASGI."""
-        reader = None if self._app is None else self._app.find_reader(url)
-        return None if reader is None else Read(reader, url.partition(b"?")[0], headers, keep_alive)
+    def find(
+        self, method: str, url: bytes, headers: Sequence[Header], *, body_size: int = 0, keep_alive: bool
+    ) -> DirectRequest | None:
+        """Return the direct request for a parsed header section. None means that the request is answered through ASGI."""
+        if self._app is None or body_size > _MOST_BODY:
+            return None
+        handler = self._app.find_handler(method, url)
+        return None if handler is None else DirectRequest(handler, method, url, headers, body_size, keep_alive)
 
-    def keep(self, head: bytes, read: Read) -> None:
+    def keep(self, head: bytes, direct: DirectRequest) -> None:
         """Cache a parsed header section, and remove the oldest ones if the cache is too large.
 
         Call this only if the request was answered without an error, so that strangers cannot fill the cache.
         """
         if head not in self._kept:
-            self._kept[head] = read
-            self._kept_bytes += _kept_size(head, read)
+            self._kept[head] = direct
+            self._kept_bytes += _kept_size(head, direct)
             while self._kept_bytes > _KEPT_BYTES:
                 oldest = next(iter(self._kept))
                 self._kept_bytes -= _kept_size(oldest, self._kept.pop(oldest))
 
-    def run(self, read: Read, client: tuple[str, int] | None, send: Callable[[Reply], None]) -> asyncio.Task[None] | None:
-        """Answer a direct read, and call `send` with the reply. Returns a task that does this later if the read has to wait."""
+    def run(
+        self, direct: DirectRequest, body: bytes, client: tuple[str, int] | None, send: Callable[[Reply], None]
+    ) -> asyncio.Task[None] | None:
+        """Answer a direct request, and call `send` with the reply. Returns a task if the reply is sent later."""
         assert self._app is not None
-        address = client[0] if client is not None and self._proxies is None else self._find_address(client, read.headers)
-        request = Request("GET", read.raw_path, read.headers, address, _receive_nothing, read.notes)
-        coroutine, context = self._app.read(request, read.reader), copy_context()
+        address = client[0] if client is not None and self._proxies is None else self._find_address(client, direct.headers)
+        raw_path, _, query = direct.url.partition(b"?")
+        request = Request(direct.method, raw_path, direct.headers, address, query=query, body=body, notes=direct.notes)
+        coroutine = self._app.answer(request, direct.handler)
+        if direct.method != "GET":
+            return asyncio.get_running_loop().create_task(_send_at_end(coroutine, send))
+        context = copy_context()
         try:
             awaited = context.run(coroutine.send, None)
         except StopIteration as end:
@@ -130,39 +145,77 @@ class DirectReads:
         return "" if client is None else client[0]
 
 
-class DirectReader(RequestReader):
-    """A connection that answers direct reads itself."""
+class DirectConnection(RequestReader):
+    """A connection that answers direct requests itself."""
 
-    def __init__(self, reads: DirectReads, start: Callable[[Callable[[], None]], None], *args: Any) -> None:
+    def __init__(self, requests: DirectRequests, start: Callable[[Callable[[], None]], None], *args: Any) -> None:
         """`start` calls its argument now, or in a later round of the event loop. `args` are the arguments of the base class."""
         super().__init__(*args)
-        self.reads = reads
-        self.read: Read | None = None
-        """The direct read that is not answered yet."""
+        self.requests = requests
+        self.direct: DirectRequest | None = None
+        """The direct request that is not answered yet."""
         self.head = b""
-        """The header section of the direct read that is not answered yet, if `reads` may keep it. Otherwise empty."""
+        """The header section of the direct request that is not answered yet, if `requests` may keep it. Otherwise empty."""
+        self.body = b""
+        """The body of the direct request that is not answered yet."""
         self.keep_alive = True
         self.deadline = inf
         self._start = start
+        self._following = 0
+        """The number of received bytes after the piece that is parsed now."""
 
-    def begin_read(self) -> bool:
-        keep_alive = self.parser.should_keep_alive() and self.parser.get_http_version() != "1.0"
-        self.read = self.reads.find(self.url, self.headers, keep_alive=keep_alive)
-        return self.read is not None
+    def parse_piece(self, data: bytes, at: int, *, is_whole: bool) -> int:
+        """Parse the next piece of a request in `data`. Return the index of the first byte that was not used.
 
-    def start_read(self, read: Read) -> None:
-        """Answer the direct read, now or in a later round of the event loop."""
-        self.read = read
-        self.keep_alive = read.keep_alive
+        `is_whole` is true if the piece can be a whole header section. A body that has arrived completely is not given to the
+        parser.
+        """
+        find_kept, size = self.requests.find_kept, len(data)
+        if is_whole and at == 0 and (direct := find_kept(data)) is not None and not direct.body_size:
+            self.start_direct(direct)
+            return size
+        end = self.find_end(data, at)
+        piece = data if at == 0 and end == size else data[at:end]
+        if is_whole and (direct := find_kept(piece)) is not None and end + direct.body_size <= size:
+            self.body = data[end : end + direct.body_size]
+            self.start_direct(direct)
+            return end + direct.body_size
+        self.head = piece if is_whole else b""
+        self._following = size - end
+        self.feed(piece)
+        direct = self.direct
+        if direct is None:
+            self.head = b""  # Only a direct request needs it, and it contains credentials.
+        elif direct.body_size:
+            self.body = data[end : end + direct.body_size]
+            end += direct.body_size
+            self.begin_parser()  # The old parser waits for the body.
+            self.on_message_complete()
+        return end
+
+    def begin_direct(self, body_size: int) -> bool:
+        if body_size > self._following:
+            return False
+        parser = self.parser
+        keep_alive = parser.should_keep_alive() and parser.get_http_version() != "1.0"
+        method = parser.get_method().decode("ascii")
+        self.direct = self.requests.find(method, self.url, self.headers, body_size=body_size, keep_alive=keep_alive)
+        return self.direct is not None
+
+    def start_direct(self, direct: DirectRequest) -> None:
+        """Answer the direct request, now or in a later round of the event loop."""
+        self.direct = direct
+        self.keep_alive = direct.keep_alive
         self.deadline = inf
-        self._start(self._answer_read)
+        self._start(self._answer_direct)
 
-    def _answer_read(self) -> None:
-        assert self.read is not None, "a direct read is answered once"
+    def _answer_direct(self) -> None:
+        assert self.direct is not None, "a direct request is answered once"
+        body, self.body = self.body, b""
         try:
-            task = self.reads.run(self.read, self.client, self._send_reply)
+            task = self.requests.run(self.direct, body, self.client, self._send_reply)
         except (Exception, asyncio.CancelledError) as error:
-            self._abort_read(error)
+            self._abort_direct(error)
             return
         if task is not None:
             self.tasks.add(task)
@@ -172,26 +225,26 @@ class DirectReader(RequestReader):
         self.tasks.discard(task)
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if error is not None:
-            self._abort_read(error)
+            self._abort_direct(error)
 
-    def _abort_read(self, error: BaseException) -> None:
-        """Abort the connection of a read that failed without an answer. Otherwise the client would wait without end."""
+    def _abort_direct(self, error: BaseException) -> None:
+        """Abort the connection of a request that failed without an answer. Otherwise the client would wait without end."""
         if not isinstance(error, asyncio.CancelledError):
-            _log.error("a read failed without an answer; its connection is aborted", exc_info=error)
+            _log.error("a request failed without an answer; its connection is aborted", exc_info=error)
         elif not self.transport.is_closing():  # At the end of a drain, the server logs one line for all cancelled requests.
-            _log.warning("a read was cancelled; its connection is aborted")
+            _log.warning("a request was cancelled; its connection is aborted")
         self.transport.abort()
 
     def _send_reply(self, reply: Reply) -> None:
-        read, self.read = self.read, None
+        direct, self.direct = self.direct, None
         head, self.head = self.head, b""
-        assert read is not None
+        assert direct is not None
         status, headers, body = reply
         if head and status < 400:
-            self.reads.keep(head, read)
+            self.requests.keep(head, direct)
         transport, keep_alive = self.transport, self.keep_alive
         if not transport.is_closing():
-            default = self.reads.print_default(self.server_state.default_headers)
+            default = self.requests.print_default(self.server_state.default_headers)
             end = _END if keep_alive else _CLOSE
             large = len(body) >= _LARGE
             transport.write(b"".join((STATUS_LINE[status], default, headers, end, b"" if large else body)))
@@ -203,13 +256,8 @@ class DirectReader(RequestReader):
         self.on_response_complete()
 
 
-def _kept_size(head: bytes, read: Read) -> int:
-    return _KEPT_MORE + len(head) + _KEPT_PER_HEADER * len(read.headers)
-
-
-async def _receive_nothing() -> MutableMapping[str, Any]:
-    """Do the same as ASGI's `receive` for a request without a body."""
-    return {"type": "http.request", "body": b"", "more_body": False}
+def _kept_size(head: bytes, direct: DirectRequest) -> int:
+    return _KEPT_MORE + len(head) + _KEPT_PER_HEADER * len(direct.headers)
 
 
 async def _do_nothing(*_: Any) -> None: ...
@@ -227,11 +275,15 @@ async def _send_later(coroutine: Coroutine[Any, Any, Reply], awaited: Any, send:
     send(await _continue(coroutine, awaited))
 
 
+async def _send_at_end(coroutine: Coroutine[Any, Any, Reply], send: Callable[[Reply], None]) -> None:
+    send(await coroutine)
+
+
 @types.coroutine
 def _continue(coroutine: Coroutine[Any, Any, T], awaited: Any) -> Generator[Any, Any, T]:
     """Continue a coroutine that was started outside a task. `awaited` is the object that the coroutine waits for."""
     if asyncio.isfuture(awaited):
-        awaited._asyncio_future_blocking = True  # The task accepts only a future with this mark (see `DirectReads.run`).
+        awaited._asyncio_future_blocking = True  # The task accepts only a future with this mark (see `DirectRequests.run`).
     while True:
         try:
             yield awaited

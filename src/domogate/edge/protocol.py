@@ -21,7 +21,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from domogate.edge.connections import Place
-from domogate.edge.direct import DirectReads
+from domogate.edge.direct import DirectRequests
 from domogate.edge.guards import Guarded, Guards, Refusal
 from domogate.edge.reading import BODY, HEAD, IDLE
 from domogate.edge.writing import WRITER, PartWriter
@@ -78,8 +78,8 @@ class RequestPacer:
 class Shared:
     """The objects that all connections of a server share."""
 
-    def __init__(self, guards: Guards, reads: DirectReads) -> None:
-        self.guards, self.reads, self.pacer = guards, reads, RequestPacer()
+    def __init__(self, guards: Guards, requests: DirectRequests) -> None:
+        self.guards, self.requests, self.pacer = guards, requests, RequestPacer()
 
 
 def _do_nothing() -> None:
@@ -111,7 +111,7 @@ class GuardedProtocol(PartWriter, Guarded):
 
     def __init__(self, shared: Shared, place: Place, *args: Any) -> None:
         """`args` are the arguments of uvicorn's protocol."""
-        super().__init__(shared.reads, shared.pacer.start, shared.guards.limits, *args)
+        super().__init__(shared.requests, shared.pacer.start, shared.guards.limits, *args)
         self._place = place
         self.guards = shared.guards
         self._pacer = shared.pacer
@@ -152,32 +152,15 @@ class GuardedProtocol(PartWriter, Guarded):
                 self.flow.pause_reading()
                 return
             is_whole = self.phase == IDLE and not self.seen and not self._place.limit
-            if is_whole and at == 0 and (read := self.reads.find_kept(data)) is not None:
-                end = size
-                self.start_read(read)
-            else:
-                end = self.find_end(data, at)
-                self._parse_piece(data if at == 0 and end == size else data[at:end], is_whole=is_whole)
+            at = self.parse_piece(data, at, is_whole=is_whole)
             if self._refusal is not None or self.transport.is_closing():
                 return
-            at = end
         if self.phase or self.seen:
             self._watch_unfinished()
 
-    def _parse_piece(self, piece: bytes, *, is_whole: bool) -> None:
-        """Parse a piece of a request. `is_whole` is true if the piece can be a whole header section."""
-        read = self.reads.find_kept(piece) if is_whole else None
-        if read is not None:
-            self.start_read(read)
-            return
-        self.head = piece if is_whole else b""
-        self.feed(piece)
-        if self.read is None:
-            self.head = b""  # Only a direct read needs it, and it contains credentials.
-
     def _is_answering(self) -> bool:
         cycle: Any = self.cycle  # None before the first request that goes the ASGI way, unlike in uvicorn's annotation
-        return self.read is not None or (cycle is not None and not cycle.response_complete)
+        return self.direct is not None or (cycle is not None and not cycle.response_complete)
 
     def _watch_unfinished(self) -> None:
         if self.seen > self.limits.max_header:
@@ -218,8 +201,8 @@ class GuardedProtocol(PartWriter, Guarded):
             self._watching = IDLE
             # The answer may have been complete before the body was.
             self.deadline = inf if self._is_answering() else self.loop.time() + self.limits.keep_alive
-            if self.read is not None:
-                self.start_read(self.read)
+            if self.direct is not None:
+                self.start_direct(self.direct)
 
     # --- answers out --------------------------------------------------------------------------------------------------
 
@@ -287,7 +270,7 @@ class GuardedProtocol(PartWriter, Guarded):
         if self._closing:
             self.transport.abort()
             return
-        if self.read is not None:
+        if self.direct is not None:
             self.keep_alive = False
             return
         super().shutdown()

@@ -49,14 +49,14 @@ class RequestReader(HttpToolsProtocol):
         self._tail = b""
         self._body_left = 0
         self._upgrade_asked = False
-        self._has_body = False
+        self._has_body = self._is_chunked = False
         self._unknown_method: bytes | None = None
         self._host: bytes | None = None
         self._good_host: bytes | None = None
 
     @abstractmethod
-    def begin_read(self) -> bool:
-        """Make a direct read from a GET request without a body, and return True. Return False if this is not possible."""
+    def begin_direct(self, body_size: int) -> bool:
+        """Make a direct request from the header section, and return True. Return False if this is not possible."""
 
     @abstractmethod
     def refuse(self, refusal: Refusal) -> None:
@@ -110,7 +110,8 @@ class RequestReader(HttpToolsProtocol):
                 self.refuse(cause if isinstance(cause, Refusal) else Refusal(400, f"This is not valid HTTP/1.1: {error}."))
                 return
 
-    def _new_parser(self) -> None:
+    def begin_parser(self) -> None:
+        """Parse the next bytes as the beginning of a request."""
         self.parser = httptools.HttpRequestParser(self)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
 
@@ -123,7 +124,7 @@ class RequestReader(HttpToolsProtocol):
         head = [b"%b %b HTTP/%b\r\n" % (self.parser.get_method(), self.url, version)]
         head += [b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade"]
         self._upgrade_asked = False
-        self._new_parser()
+        self.begin_parser()
         return b"".join([*head, b"\r\n"])
 
     def _restart_with_known_method(self, data: bytes) -> bytes | None:
@@ -135,7 +136,7 @@ class RequestReader(HttpToolsProtocol):
         if match is None:
             return None
         self._unknown_method = match[1]
-        self._new_parser()
+        self.begin_parser()
         return _STAND_IN_METHOD + data[match.end(1) :]
 
     # --- callbacks of the parser --------------------------------------------------------------------------------------
@@ -144,7 +145,7 @@ class RequestReader(HttpToolsProtocol):
         self.phase = HEAD
         self._host = None
         self._body_left = 0
-        self._has_body = False
+        self._has_body = self._is_chunked = False
         self.url, self.headers, self.expect_100_continue = b"", [], False
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -176,7 +177,7 @@ class RequestReader(HttpToolsProtocol):
         elif self.parser.get_http_version() != "1.1":
             raise Refusal(400, "Transfer-Encoding needs HTTP/1.1 (RFC 9112, section 6.1).")
         else:
-            self._has_body = True
+            self._has_body = self._is_chunked = True
 
     def on_headers_complete(self) -> None:
         parser, limit = self.parser, self.limits.max_header
@@ -195,7 +196,7 @@ class RequestReader(HttpToolsProtocol):
                 raise Refusal(405, "The gateway is not a proxy.")
             self._upgrade_asked = True
             return
-        if not self._has_body and parser.get_method() == b"GET" and self.begin_read():
+        if self._has_usual_form() and self.begin_direct(self._body_left):
             return
         self._prepare_scope()
         super().on_headers_complete()
@@ -205,8 +206,15 @@ class RequestReader(HttpToolsProtocol):
         self.phase = BODY
         self.seen = 0
 
+    def _has_usual_form(self) -> bool:
+        """Whether this is a GET request without a body, or a POST request whose body, if it has one, has a declared length."""
+        method = self.parser.get_method()
+        return (method == b"GET" and not self._has_body) or (
+            method == b"POST" and not self._is_chunked and not self.expect_100_continue
+        )
+
     def _prepare_scope(self) -> None:
-        """Make the ASGI scope, which uvicorn makes at the start of each request. A direct read does not need it."""
+        """Make the ASGI scope, which uvicorn makes at the start of each request. A direct request does not need it."""
         url, headers, expect_100_continue = self.url, self.headers, self.expect_100_continue
         super().on_message_begin()
         self.url, self.expect_100_continue = url, expect_100_continue

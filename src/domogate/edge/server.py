@@ -19,7 +19,7 @@ import uvicorn
 from domogate.common.log import get_logger
 from domogate.edge.accepting import Acceptor
 from domogate.edge.connections import Connections, Place
-from domogate.edge.direct import DirectApp, DirectReads
+from domogate.edge.direct import DirectApp, DirectRequests
 from domogate.edge.guards import Guards, Limits
 from domogate.edge.listening import CannotListen, Listening, listen, start_listening
 from domogate.edge.protocol import GuardedProtocol, Shared
@@ -91,7 +91,7 @@ async def run(
 
     After `drain` seconds, or at a second signal, all connections are aborted. `on_ready` is called when requests are accepted.
     With `only_https`, every answer tells browsers to use only HTTPS (RFC 6797). Raises CannotListen before requests are
-    accepted. `direct` is usually the same object as `app`: it answers direct reads.
+    accepted. `direct` is usually the same object as `app`: it answers direct requests.
     """
     limits = limits or Limits()
     config = uvicorn.Config(
@@ -105,13 +105,13 @@ async def run(
     )
     _load(config)
     ready = None if on_ready is None else functools.partial(on_ready, listening)
-    shared = Shared(Guards(limits, on_refused, connections), DirectReads(direct, trusted_proxies))
+    shared = Shared(Guards(limits, on_refused, connections), DirectRequests(direct, trusted_proxies))
     server = DrainingServer(config, shared, drain, on_ready=ready, on_drain=on_drain)
     metrics_server: DrainingServer | None = None
     if metrics is not None and listening.metrics_sockets:
         few = Connections(_METRICS_CONNECTIONS, _METRICS_CONNECTIONS)
         guards = Guards(limits, connections=few)
-        metrics_server = DrainingServer(uvicorn.Config(metrics, **_COMMON), Shared(guards, DirectReads()), _METRICS_DRAIN)
+        metrics_server = DrainingServer(uvicorn.Config(metrics, **_COMMON), Shared(guards, DirectRequests()), _METRICS_DRAIN)
     for listener in (*listening.sockets, *listening.metrics_sockets):
         start_listening(listener)
     with _stopped_by_signals(server):

@@ -14,7 +14,7 @@ import msgspec
 from domogate.common.browsers import asks_for_html
 from domogate.common.http_messages import Header, Request
 from domogate.common.log import get_logger
-from domogate.edge.direct import Reader, Reply, print_headers
+from domogate.edge.direct import Handler, Reply, print_headers
 from domogate.edge.metrics import Metrics
 from domogate.edge.protocol import STREAM
 from domogate.edge.request_ids import current_request_id, find_safe, next_request_id
@@ -71,13 +71,14 @@ class Edge:
         metrics: Metrics | None,
         access_log: bool,
         surfaces: frozenset[str] = frozenset(),
-        readers: Mapping[bytes, Reader] = MappingProxyType({}),
+        handlers: Mapping[tuple[str, bytes], Handler] = MappingProxyType({}),
         find_warning: Callable[[], str | None] = lambda: None,
     ) -> None:
         """`surfaces` are first path segments that the metrics may use as a name.
 
         In the metrics, a request that reached no operation has the name of its first path segment if this segment is in
-        `surfaces`. Otherwise its name is "other". `readers` answer direct reads, by the first path segment.
+        `surfaces`. Otherwise its name is "other". `handlers` answer direct requests, by method and first path segment, or
+        by method and whole path.
         """
         self._app = app
         self._is_allowed_origin = is_allowed_origin
@@ -85,7 +86,7 @@ class Edge:
         self._metrics = metrics
         self._access_log = access_log
         self._surfaces = surfaces
-        self._readers = dict(readers)
+        self._handlers = dict(handlers)
         self._find_warning = find_warning
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -137,15 +138,17 @@ class Edge:
             # The server drops this answer if the client has disconnected.
             await _answer(tagged_send, 500, (_JSON, _NO_STORE), _BROKEN)
 
-    # --- direct reads -------------------------------------------------------------------------------------------------
+    # --- direct requests ----------------------------------------------------------------------------------------------
 
-    def find_reader(self, url: bytes) -> Reader | None:
+    def find_handler(self, method: str, url: bytes) -> Handler | None:
         # Another form of URL (absolute, or with bytes that are not ASCII) goes the ASGI way.
         segments = url.split(b"/", 2)
-        return self._readers.get(segments[1]) if len(segments) == 3 and not segments[0] and url.isascii() else None
+        if len(segments) != 3 or segments[0] or not url.isascii():
+            return None
+        return self._handlers.get((method, segments[1])) or self._handlers.get((method, url))
 
-    async def read(self, request: Request, reader: Reader) -> Reply:
-        """Do for a direct read what `__call__` does for other requests."""
+    async def answer(self, request: Request, handler: Handler) -> Reply:
+        """Do for a direct request what `__call__` does for other requests."""
         started, status = self._begin(), 0
         read = request.notes.get("edge")
         if read is None:
@@ -157,7 +160,7 @@ class Edge:
         try:
             if origin is not None and await self._is_allowed_origin(origin):
                 added = print_headers(_added_headers(request_id, origin))
-            answer = await reader(request)
+            answer = await handler(request)
             printed = answer.printed_headers
             if not printed:
                 printed = answer.printed_headers = print_headers(answer.headers)

@@ -1,6 +1,6 @@
 """Answers whose parts an app writes to the connection directly, without a task: event streams (Decision 0044)."""
 
-from domogate.edge.direct import DirectReader
+from domogate.edge.direct import DirectConnection
 
 WRITER = "domogate.writer"
 """Scope key of the connection. An app with a long answer uses `write_now` and `until_writable` of the connection.
@@ -9,7 +9,7 @@ ASGI's `send` needs a task, and waits only before it writes.
 """
 
 
-class PartWriter(DirectReader):
+class PartWriter(DirectConnection):
     """A connection that writes parts of the body of a running ASGI answer."""
 
     def write_now(self, data: bytes) -> bool:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from domogate.common import strict_json
-from domogate.common.http_messages import Answer, Header, Receive, Request
+from domogate.common import http_messages, strict_json
+from domogate.common.http_messages import Answer, BodyIncomplete, BodyTooLong, Header, Receive, Request
 from domogate.common.log import get_logger
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import (
@@ -113,7 +113,7 @@ class FamilyApp:
             call = Call(principal, request.address)
             self._check_request(target, headers, call)
             if operation.body is not None:
-                call.document = parse_json(await read_body(request.receive, headers.get(b"content-length"), self._max_body))
+                call.document = parse_json(await read_body(request, self._max_body))
                 call.body = convert(call.document, operation.body)
             if target.plant_id is not None:
                 plant = self._read_model.find_plant(target.plant_id) or await self._read_model.get_plant(target.plant_id)
@@ -260,30 +260,14 @@ def _midnight(day: date) -> datetime:
 # Reading the body: strict JSON up to a size limit. msgspec checks the types.
 
 
-async def read_body(receive: Receive, declared_length: bytes | None, limit: int) -> bytes:
-    """Read the whole body, with a declared length or in chunks.
-
-    Raises BodyTooLarge if the body is longer than `limit`, and MalformedRequest if the body is not complete.
-    """
-    if declared_length is not None and declared_length.isdigit() and int(declared_length) > limit:
-        raise _too_large(limit)
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    if not message.get("more_body", False):
-        if len(body) > limit:
-            raise _too_large(limit)
-        return body
-    chunks, size = [body], len(body)
-    while message.get("more_body", False):
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise MalformedRequest("the request ended before its body was complete")
-        chunk = message.get("body", b"")
-        size += len(chunk)
-        if size > limit:
-            raise _too_large(limit)
-        chunks.append(chunk)
-    return b"".join(chunks)
+async def read_body(request: Request, limit: int) -> bytes:
+    """Return the whole body. Raises BodyTooLarge if it is longer than `limit`, MalformedRequest if it is not complete."""
+    try:
+        return await http_messages.read_body(request, limit)
+    except BodyTooLong:
+        raise BodyTooLarge(f"the body is larger than {limit} bytes") from None
+    except BodyIncomplete:
+        raise MalformedRequest("the request ended before its body was complete") from None
 
 
 def check_content_type(value: bytes | None) -> None:
@@ -321,7 +305,3 @@ def convert(value: Any, to: type[T]) -> T:
         return msgspec.convert(value, to, strict=True)
     except msgspec.ValidationError as error:
         raise MalformedRequest(f"the body is not valid: {error}") from None
-
-
-def _too_large(limit: int) -> BodyTooLarge:
-    return BodyTooLarge(f"the body is larger than {limit} bytes")
