@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from collections.abc import MutableMapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ class TestBackup:
         assert (await api.send("POST", "/backups")).status_code == 200
 
     async def test_an_interrupted_download_does_not_block_the_next(self, api: ManagementApi) -> None:
-        async def send(message: dict[str, Any]) -> None:
+        async def send(_: MutableMapping[str, Any]) -> None:
             raise OSError("the client is gone")
 
         async def receive() -> dict[str, Any]:

@@ -264,15 +264,17 @@ class Gateway:
             for family in FAMILIES
         }
         surfaces: dict[bytes, ASGIApp] = {**families}
-        identity, not_found_page = self._build_identity()
+        identity, answer_token, not_found_page = self._build_identity()
         surfaces |= identity
-        surfaces |= build_own_apis(self)
+        own = build_own_apis(self)
+        surfaces |= own
         others = {surface.name: surface.document for surface in SURFACES}
         surfaces[b"openapi"] = build_documents(FAMILIES, others, base_url=settings.base_url, version=__version__)
         pages = build_pages(settings, self._demo, self.store)
-        handlers: dict[tuple[str, bytes], Handler] = {}
-        for root, family in families.items():
-            handlers |= {("GET", root): family.answer, ("POST", root): self.placement.wrap_handler(family.answer)}
+        reads: dict[bytes, Handler] = {root: family.answer for root, family in families.items()}
+        writes = reads | {root: own[root].answer for root in (b"home", b"tickets")} | {b"/auth/token": answer_token}
+        handlers = {("GET", root): handler for root, handler in reads.items()}
+        handlers |= {("POST", place): self.placement.wrap_handler(handler) for place, handler in writes.items()}
         return Edge(
             self.placement.wrap(Surfaces(pages | surfaces, not_found_page)),
             is_allowed_origin=self.origins.is_allowed,
@@ -286,8 +288,10 @@ class Gateway:
             handlers=handlers,
         )
 
-    def _build_identity(self) -> tuple[dict[bytes, ASGIApp], ASGIApp]:
-        """Build /auth, its discovery documents under /.well-known, and the page for paths that do not exist."""
+    def _build_identity(self) -> tuple[dict[bytes, ASGIApp], Handler, ASGIApp]:
+        """Build /auth, its discovery documents under /.well-known, the handler of /auth/token, and the page for paths that do
+        not exist.
+        """
         settings = self.settings
         authorization = Authorization(
             self.store,
@@ -320,16 +324,14 @@ class Gateway:
             passkeys=self.passkeys,
         )
         discovery = auth.Discovery(self.signer, settings.auth_url, implicit_enabled=settings.implicit_enabled)
-        surfaces: dict[bytes, ASGIApp] = {
-            b"auth": auth.build(
-                signer=self.signer,
-                authorization=authorization,
-                sessions=self.sessions,
-                pages=pages,
-                issuer=settings.auth_url,
-                implicit_enabled=settings.implicit_enabled,
-                max_body=settings.max_body,
-            ),
-            b".well-known": auth.build_well_known(discovery, auth.PREFIX),
-        }
-        return surfaces, pages.not_found
+        app = auth.build(
+            signer=self.signer,
+            authorization=authorization,
+            sessions=self.sessions,
+            pages=pages,
+            issuer=settings.auth_url,
+            implicit_enabled=settings.implicit_enabled,
+            max_body=settings.max_body,
+        )
+        surfaces: dict[bytes, ASGIApp] = {b"auth": app, b".well-known": auth.build_well_known(discovery, auth.PREFIX)}
+        return surfaces, app.answer_token, pages.not_found

@@ -1,12 +1,11 @@
 """Builds our own surfaces, each with the first segment of its paths, from the parts of a gateway."""
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from domogate import __version__, developer, events, homes, management, tickets, webhooks
 from domogate.app.home_api import build_home_services
 from domogate.app.management_api import build_management_services
 from domogate.app.parts import new_subscription
-from domogate.edge.stack import ASGIApp
 from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import Credentials, DeveloperToken, HomeToken, KeyAndToken, OperatorToken
 from domogate.http_api.operations import Surface
@@ -22,7 +21,7 @@ S = TypeVar("S")
 C = TypeVar("C")
 
 
-def build_own_apis(gateway: "Gateway") -> dict[bytes, ASGIApp]:
+def build_own_apis(gateway: "Gateway") -> dict[bytes, SurfaceApp[Any, Any]]:
     settings, verifier, audit = gateway.settings, gateway.verifier, gateway.audit
 
     def serve(surface: Surface, services: S, credentials: Credentials[C]) -> SurfaceApp[S, C]:

@@ -28,6 +28,7 @@ from domogate.auth.authorization_request import (
 from domogate.auth.browser_endpoint import BrowserEndpoint
 from domogate.auth.forms import Pairs, address_of, parse_pairs, read_pairs
 from domogate.auth.redirects import see_other, send_back
+from domogate.common.http_messages import request_of
 from domogate.domain.people import Client
 from domogate.services.authorization import OAuthError, OAuthFault
 from domogate.services.authorization.consents import Choice, Incomplete, Question
@@ -79,7 +80,7 @@ class AuthorizeEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
         our cookie (SameSite=Lax).
         """
         try:
-            pairs = await read_pairs(request, self.max_body)
+            pairs = await read_pairs(request_of(request.scope, request.receive), self.max_body)
             original = parse_pairs(dict(pairs).get(_REQUEST, "").encode())
         except OAuthFault as fault:
             return self.show(request, fault)

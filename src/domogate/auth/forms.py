@@ -6,10 +6,11 @@ from collections.abc import AsyncGenerator, Sequence
 from urllib.parse import parse_qsl, unquote_plus
 
 from python_multipart.exceptions import FormParserError
+from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartException, MultiPartParser
-from starlette.requests import Request
+from starlette.requests import Request as StarletteRequest
 
-from domogate.common.http_messages import BodyIncomplete, receive_body
+from domogate.common.http_messages import BodyIncomplete, Request, find_header, find_headers, receive_body
 from domogate.services.authorization import OAuthError, OAuthFault
 
 URLENCODED = "application/x-www-form-urlencoded"
@@ -47,13 +48,13 @@ def once(pairs: Pairs) -> dict[str, str]:
     return {name: value for name, value in pairs if value}
 
 
-def address_of(request: Request) -> str:
+def address_of(request: StarletteRequest) -> str:
     """Return the IP address that the request came from, in the form that the audit log uses."""
     return request.client.host if request.client else ""
 
 
 def content_type(request: Request) -> str:
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return (find_header(request, b"content-type") or "").partition(";")[0].strip().lower()
 
 
 async def read_pairs(request: Request, max_body: int) -> Pairs:
@@ -75,10 +76,10 @@ def read_basic(request: Request) -> tuple[str, str] | None:
 
     Raises OAuthFault if there are two Authorization headers, or if the header has no readable id and secret.
     """
-    headers = request.headers.getlist("authorization")
+    headers = find_headers(request, b"authorization")
     if len(headers) > 1:
         raise _invalid("There are two Authorization headers.")
-    scheme, _, credentials = (headers[0] if headers else "").partition(" ")
+    scheme, _, credentials = (headers[0].decode("latin-1") if headers else "").partition(" ")
     if scheme.lower() != "basic":
         return None
     try:
@@ -93,9 +94,8 @@ def read_basic(request: Request) -> tuple[str, str] | None:
 
 
 async def _read_body(request: Request, max_body: int) -> bytes:
-    declared_length = request.headers.get("content-length")
     try:
-        return await receive_body(request.receive, None if declared_length is None else declared_length.encode(), max_body)
+        return await receive_body(request, max_body)
     except BodyIncomplete:
         raise _invalid("The request ended before its body was complete.") from None
 
@@ -105,7 +105,7 @@ async def _read_multipart(request: Request, body: bytes) -> Pairs:
         yield body
 
     # Files are refused, so the parser writes nothing to the disk.
-    parser = MultiPartParser(request.headers, stream(), max_files=0, max_fields=_MAX_FIELDS)
+    parser = MultiPartParser(Headers(raw=list(request.headers)), stream(), max_files=0, max_fields=_MAX_FIELDS)
     try:
         fields = await parser.parse()
     except (MultiPartException, FormParserError, KeyError, UnicodeError, LookupError):

@@ -12,6 +12,7 @@ from domogate.auth.browser_endpoint import BrowserEndpoint
 from domogate.auth.forms import Pairs, address_of, once, parse_pairs, read_pairs
 from domogate.auth.pages import COOKIE
 from domogate.auth.redirects import ResponseMode, see_other, send_back
+from domogate.common.http_messages import request_of
 from domogate.domain.people import Client
 from domogate.services.authorization import Hint, OAuthFault
 from domogate.services.people import LoggedIn
@@ -53,7 +54,7 @@ class LogoutEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
         A request sent as a form arrives without the cookie, so it is redirected to the same request in a query.
         """
         try:
-            pairs = await read_pairs(request, self.max_body)
+            pairs = await read_pairs(request_of(request.scope, request.receive), self.max_body)
             form = once(pairs)
             if DECISION not in form:
                 return see_other(f"{self.issuer}/logout?{urlencode(pairs)}")

@@ -1,10 +1,8 @@
 """{auth_url}/token, /revoke, /introspect and /userinfo: endpoints that applications call without a browser."""
 
-from starlette.requests import Request
-from starlette.responses import Response
-
 from domogate.auth.answers import NO_STORE, bearer_fault_answer, json_answer, no_token_answer
-from domogate.auth.forms import MULTIPART, URLENCODED, address_of, content_type, once, read_basic, read_pairs
+from domogate.auth.forms import MULTIPART, URLENCODED, content_type, once, read_basic, read_pairs
+from domogate.common.http_messages import Answer, Request, find_headers, make_answer
 from domogate.domain.people import Client, GrantType
 from domogate.services.authorization import Authorization, OAuthError, OAuthFault, TokenSet
 
@@ -20,7 +18,7 @@ class TokenEndpoints:
             GrantType.REFRESH_TOKEN.value: self._refresh,
         }
 
-    async def token(self, request: Request) -> Response:
+    async def token(self, request: Request) -> Answer:
         """Issue tokens for a code or a refresh token (RFC 6749 §3.2).
 
         Only wrong client secrets are rate limited: a limit for refreshes could log people out.
@@ -32,16 +30,16 @@ class TokenEndpoints:
             allowed = " or ".join(self._grants)
             raise OAuthFault(OAuthError.UNSUPPORTED_GRANT_TYPE, f"The grant_type must be {allowed}.")
         client = await self._authenticate(request, form)
-        return json_answer(200, await exchange(client, form, address_of(request)))
+        return json_answer(200, await exchange(client, form, request.address))
 
-    async def revoke(self, request: Request) -> Response:
+    async def revoke(self, request: Request) -> Answer:
         """Revoke a token (RFC 7009)."""
         form = await self._read_form(request)
         client = await self._authenticate(request, form)
-        await self._authorization.inspection.revoke(client, _require(form, "token"), address_of(request))
-        return Response(b"", 200, NO_STORE)
+        await self._authorization.inspection.revoke(client, _require(form, "token"), request.address)
+        return make_answer(200, b"", NO_STORE)
 
-    async def introspect(self, request: Request) -> Response:
+    async def introspect(self, request: Request) -> Answer:
         """Say whether a token is valid, and what it contains (RFC 7662). Only clients with a secret may ask (§2.1)."""
         form = await self._read_form(request)
         client = await self._authenticate(request, form)
@@ -49,7 +47,7 @@ class TokenEndpoints:
             raise OAuthFault(OAuthError.INVALID_CLIENT, "Only a client with a secret can introspect tokens.")
         return json_answer(200, await self._authorization.inspection.introspect(client, _require(form, "token")))
 
-    async def userinfo(self, request: Request) -> Response:
+    async def userinfo(self, request: Request) -> Answer:
         """Return the claims about the person of a token (OpenID Connect Core §5.3).
 
         The token is in the header or, with POST, in the form (RFC 6750 §2).
@@ -81,10 +79,10 @@ class TokenEndpoints:
             client_id, secret = basic
         if client_id is None:
             raise OAuthFault(OAuthError.INVALID_CLIENT, "The field client_id is missing.")
-        return await self._authorization.clients.authenticate(client_id, secret, address_of(request))
+        return await self._authorization.clients.authenticate(client_id, secret, request.address)
 
     async def _read_bearer(self, request: Request) -> str | None:
-        headers = request.headers.getlist("authorization")
+        headers = [value.decode("latin-1") for value in find_headers(request, b"authorization")]
         presented = [header.partition(" ")[2].strip() for header in headers if header.partition(" ")[0].lower() == "bearer"]
         if request.method == "POST" and content_type(request) in (URLENCODED, MULTIPART):
             form = await self._read_form(request)

@@ -1,12 +1,14 @@
 """A request and its answer, as the HTTP server and the families exchange them."""
 
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 import msgspec
 
 Header = tuple[bytes, bytes]
+Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class Request(msgspec.Struct):
@@ -51,29 +53,55 @@ class BodyIncomplete(Exception):
     """The client disconnected before it had sent the whole body."""
 
 
-async def read_body(request: Request, limit: int) -> bytes:
+def request_of(scope: Scope, receive: Receive) -> Request:
+    """Return the request of an ASGI scope."""
+    client = scope.get("client")
+    address = client[0] if client else ""
+    raw_path = scope.get("raw_path") or scope["path"].encode()
+    return Request(scope["method"], raw_path, scope["headers"], address, receive, scope.get("query_string", b""))
+
+
+async def send_answer(send: Send, answer: Answer) -> None:
+    """Send the answer through ASGI."""
+    await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+def find_headers(request: Request, wanted: bytes) -> list[bytes]:
+    """Return the values of all headers with this name. The name is in lower case."""
+    return [value for name, value in request.headers if name == wanted]
+
+
+def find_header(request: Request, wanted: bytes) -> str | None:
+    """Return the value of the first header with this name, or None."""
+    return next((value.decode("latin-1") for name, value in request.headers if name == wanted), None)
+
+
+def make_answer(status: int, body: bytes, headers: Mapping[str, str], media_type: str | None = None) -> Answer:
+    """Return an answer with these headers and the headers of its body. The names of the headers are in lower case."""
+    printed = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+    if status not in (204, 304):
+        printed.append((b"content-length", b"%d" % len(body)))
+    if media_type is not None:
+        printed.append((b"content-type", media_type.encode("latin-1")))
+    return Answer(status, body, printed)
+
+
+async def receive_body(request: Request, limit: int) -> bytes:
     """Return the whole body. Raises BodyTooLong, BodyIncomplete."""
-    if request.receive is not None:
-        declared_length = next((value for name, value in request.headers if name == b"content-length"), None)
-        return await receive_body(request.receive, declared_length, limit)
-    if len(request.body) > limit:
-        raise BodyTooLong
-    return request.body
-
-
-async def receive_body(receive: Receive, declared_length: bytes | None, limit: int) -> bytes:
-    """Return the whole body. `declared_length` is the value of Content-Length. Raises BodyTooLong, BodyIncomplete."""
+    declared_length = next(iter(find_headers(request, b"content-length")), None)
     if declared_length is not None and declared_length.isdigit() and int(declared_length) > limit:
         raise BodyTooLong
-    pieces: list[bytes] = []
-    size, more = 0, True
-    while more:
-        message = await receive()
+    pieces, more = [request.body], request.receive is not None
+    size = len(request.body)
+    while more and size <= limit:
+        assert request.receive is not None
+        message = await request.receive()
         if message["type"] == "http.disconnect":
             raise BodyIncomplete
         pieces.append(message.get("body", b""))
         size += len(pieces[-1])
-        if size > limit:
-            raise BodyTooLong
         more = message.get("more_body", False)
+    if size > limit:
+        raise BodyTooLong
     return b"".join(pieces)

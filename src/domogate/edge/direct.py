@@ -20,7 +20,7 @@ from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, ST
 
 from domogate.common.http_messages import Answer, Header, Request
 from domogate.common.log import get_logger
-from domogate.edge.reading import RequestReader
+from domogate.edge.reading import HEAD_END, RequestReader
 
 T = TypeVar("T")
 Handler = Callable[[Request], Coroutine[Any, Any, Answer]]
@@ -170,18 +170,12 @@ class DirectConnection(RequestReader):
         `is_whole` is true if the piece can be a whole header section. A body that has arrived completely is not given to the
         parser.
         """
-        find_kept, size = self.requests.find_kept, len(data)
-        if is_whole and at == 0 and (direct := find_kept(data)) is not None and not direct.body_size:
-            self.start_direct(direct)
-            return size
+        if is_whole and (end := self._start_kept(data, at)):
+            return end
         end = self.find_end(data, at)
-        piece = data if at == 0 and end == size else data[at:end]
-        if is_whole and (direct := find_kept(piece)) is not None and end + direct.body_size <= size:
-            self.body = data[end : end + direct.body_size]
-            self.start_direct(direct)
-            return end + direct.body_size
+        piece = data if at == 0 and end == len(data) else data[at:end]
         self.head = piece if is_whole else b""
-        self._following = size - end
+        self._following = len(data) - end
         self.feed(piece)
         direct = self.direct
         if direct is None:
@@ -191,6 +185,20 @@ class DirectConnection(RequestReader):
             end += direct.body_size
             self.begin_parser()  # The old parser waits for the body.
             self.on_message_complete()
+        return end
+
+    def _start_kept(self, data: bytes, at: int) -> int:
+        """Start a request whose header section is kept, and return the index of its end. Return 0 if there is none."""
+        end = len(data)
+        direct = None if at else self.requests.find_kept(data)
+        if direct is None:
+            end = data.find(HEAD_END, at) + len(HEAD_END)
+            direct = self.requests.find_kept(data[at:end])
+        if direct is None or end + direct.body_size > len(data):
+            return 0
+        head_end, end = end, end + direct.body_size
+        self.body = data[head_end:end]
+        self.start_direct(direct)
         return end
 
     def begin_direct(self, body_size: int) -> bool:

@@ -21,7 +21,7 @@ _MOST_HEADERS = 200
 A parsed header needs much more memory than its bytes, so `max_header` alone does not bound the memory. Clients and proxies
 send far fewer headers.
 """
-_END = b"\r\n\r\n"
+HEAD_END = b"\r\n\r\n"
 """The bytes that end a header section or a chunked body."""
 
 # RFC 9112 §3.2: uri-host [ ":" port ], never empty for http (RFC 9110 §4.2.1)
@@ -70,14 +70,14 @@ class RequestReader(HttpToolsProtocol):
         if self.phase == BODY and self._body_left:
             return min(len(data), at + self._body_left)
         if self._tail:  # The end mark may have begun in the previous piece.
-            split = (self._tail + data[at : at + 3]).find(_END)
+            split = (self._tail + data[at : at + 3]).find(HEAD_END)
             if split >= 0:
-                end = at + split + len(_END) - len(self._tail)
+                end = at + split + len(HEAD_END) - len(self._tail)
                 self._tail = b""
                 return end
-        found = data.find(_END, at)
+        found = data.find(HEAD_END, at)
         self._tail = (self._tail + data[max(at, len(data) - 3) :])[-3:] if found < 0 else b""
-        return len(data) if found < 0 else found + len(_END)
+        return len(data) if found < 0 else found + len(HEAD_END)
 
     def feed(self, data: bytes) -> None:
         """Parse a piece of a request.

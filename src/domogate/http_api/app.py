@@ -1,22 +1,32 @@
-"""The ASGI app of a surface: finds the operation, checks credentials, reads the request, and answers."""
+"""Serves a surface: finds the operation, checks credentials, reads the request, and answers."""
 
 import hashlib
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 from urllib.parse import unquote_to_bytes
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
 
+from domogate.common.http_messages import (
+    Answer,
+    Receive,
+    Request,
+    Scope,
+    Send,
+    find_header,
+    make_answer,
+    request_of,
+    send_answer,
+)
 from domogate.common.log import get_logger
 from domogate.domain.faults import Fault
-from domogate.http_api.credentials import OPERATION, Credentials
+from domogate.http_api.credentials import Credentials
 from domogate.http_api.openapi import describe_surface
 from domogate.http_api.operations import JSON, Call, Operation, Surface
 from domogate.http_api.problems import Problem, problem_of
-from domogate.http_api.requests import address_of, read_body, read_header, read_query
+from domogate.http_api.requests import read_body, read_header, read_query
 from domogate.services.refusals import Refused
 
 S = TypeVar("S")
@@ -58,40 +68,59 @@ class SurfaceApp(Generic[S, C]):
         if operation.method == "GET" and self._surface.serves_head:
             methods["HEAD"] = operation
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
-        request = Request(scope, receive)
-        caller: C | None = None
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = request_of(scope, receive)
         try:
-            path: bytes = scope.get("raw_path") or scope["path"].encode()
-            if path == self._surface.document.encode():
-                _check_method(request, ("GET", "HEAD"))
-                response = Response(self._document, media_type=JSON)
-            else:
-                operation, parameters = self._find(path, request)
-                scope[OPERATION] = operation.label
-                scope[METRICS_LABEL] = self._surface.metrics_label_of(operation)
-                if not operation.anonymous:
-                    caller = await self._credentials.check(request)
-                response = await self._answer(operation, request, caller, parameters)
-        except (Problem, Refused, Fault) as error:
-            response = problem_of(error).to_response()
-            if caller is not None:
-                self._credentials.note_refusal(caller, error, request)
-        except Exception:
-            _log.exception("operation failed", surface=self._surface.name, operation=scope.get(OPERATION))
-            response = Problem(500, "The gateway failed to answer; its log says why.").to_response()
-        if caller is not None:
-            response.raw_headers += self._credentials.headers_for(caller)
-        await response(scope, receive, send)
+            answer = await self._check_and_answer(request)
+        finally:
+            scope[METRICS_LABEL] = request.operation
+        if isinstance(answer, Answer):
+            await send_answer(send, answer)
+        else:
+            await answer(scope, receive, send)
 
-    async def _answer(self, operation: Operation, request: Request, caller: C | None, parameters: dict[str, str]) -> Response:
+    async def answer(self, request: Request) -> Answer:
+        """Answer a direct request. Its operation must not answer with a Response."""
+        answer = await self._check_and_answer(request)
+        assert isinstance(answer, Answer)
+        return answer
+
+    async def _check_and_answer(self, request: Request) -> Answer | Response:
+        caller: C | None = None
+        label = ""
+        try:
+            if request.raw_path == self._surface.document.encode():
+                _check_method(request, ("GET", "HEAD"))
+                answer: Answer | Response = make_answer(200, self._document, {}, JSON)
+            else:
+                operation, parameters = self._find(request)
+                label = operation.label
+                request.operation = self._surface.metrics_label_of(operation)
+                if not operation.anonymous:
+                    caller = await self._credentials.check(request, label)
+                answer = await self._answer(operation, request, caller, parameters)
+        except (Problem, Refused, Fault) as error:
+            answer = problem_of(error).to_answer()
+            if caller is not None:
+                self._credentials.note_refusal(caller, error, request, label)
+        except Exception:
+            _log.exception("operation failed", surface=self._surface.name, operation=label or None)
+            answer = Problem(500, "The gateway failed to answer; its log says why.").to_answer()
+        if caller is not None:
+            headers = answer.headers if isinstance(answer, Answer) else answer.raw_headers
+            headers += self._credentials.headers_for(caller)
+        return answer
+
+    async def _answer(
+        self, operation: Operation, request: Request, caller: C | None, parameters: dict[str, str]
+    ) -> Answer | Response:
         header = None if operation.header is None else read_header(request, operation.header.name)
         read: dict[str, Any] = {}
         if operation.query is not None:
-            read["query"] = read_query(request.scope["query_string"], operation.query)
+            read["query"] = read_query(request.query, operation.query)
         if operation.body is not None:
             read["body"] = await read_body(request, operation.body, operation.max_body or self._max_body)
-        call = Call(caller, address_of(request), parameters, header)
+        call = Call(caller, request.address, parameters, header)
         answer = await operation.handler(self._services, call, **read)
         if isinstance(answer, Response):
             answer.headers.setdefault("cache-control", "no-store")
@@ -99,7 +128,7 @@ class SurfaceApp(Generic[S, C]):
         content = b"" if operation.answer is None else msgspec.json.encode(answer)
         if operation.has_etag:
             return _with_etag(content, request)
-        return Response(content, operation.status, _NO_STORE, None if operation.answer is None else JSON)
+        return make_answer(operation.status, content, _NO_STORE, None if operation.answer is None else JSON)
 
     @cached_property
     def _document(self) -> bytes:
@@ -110,12 +139,12 @@ class SurfaceApp(Generic[S, C]):
         document = describe_surface(self._surface, base_url=self._base_url, version=self._version)
         return msgspec.json.encode(document)
 
-    def _find(self, path: bytes, request: Request) -> tuple[Operation, dict[str, str]]:
+    def _find(self, request: Request) -> tuple[Operation, dict[str, str]]:
         """Return the operation and its path parameters. Raises Problem for an unknown path or a wrong method.
 
         Segments are compared in encoded form, because a client id may contain a slash (%2F).
         """
-        prefix = self._surface.prefix.encode()
+        path, prefix = request.raw_path, self._surface.prefix.encode()
         rest = path.removeprefix(prefix)
         if path.startswith(prefix) and rest[:1] in (b"", b"/"):
             given = rest.split(b"/")[1:]
@@ -127,13 +156,13 @@ class SurfaceApp(Generic[S, C]):
         raise Problem(404, f"No operation has this URL; {self._surface.document} lists all operations.")
 
 
-def _with_etag(content: bytes, request: Request) -> Response:
+def _with_etag(content: bytes, request: Request) -> Answer:
     etag = f'"{hashlib.blake2b(content, digest_size=16).hexdigest()}"'
     headers = {"etag": etag, "cache-control": "private, no-cache"}
-    known = {given.strip().removeprefix("W/") for given in request.headers.get("if-none-match", "").split(",")}
+    known = {given.strip().removeprefix("W/") for given in (find_header(request, b"if-none-match") or "").split(",")}
     if known.isdisjoint({etag, "*"}):
-        return Response(content, 200, headers, JSON)
-    return Response(status_code=304, headers=headers)
+        return make_answer(200, content, headers, JSON)
+    return make_answer(304, b"", headers)
 
 
 def _check_method(request: Request, allowed: Any) -> None:

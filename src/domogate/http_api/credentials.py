@@ -4,8 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from starlette.requests import Request
-
+from domogate.common.http_messages import Request, find_headers
 from domogate.domain.faults import KeyRefused, TokenRefused
 from domogate.domain.ids import Id
 from domogate.domain.people import (
@@ -19,7 +18,6 @@ from domogate.domain.people import (
     User,
 )
 from domogate.http_api.problems import Problem, bearer_challenge
-from domogate.http_api.requests import address_of
 from domogate.ports import Admission, Audit, Verifier
 from domogate.services.audit import AuditAction, AuditResult, note_refusal
 from domogate.services.people import Actor
@@ -27,9 +25,6 @@ from domogate.services.rights.access import KEY, Caller, authenticate, check_sta
 from domogate.wire.openapi import KEY_SCHEME
 
 C = TypeVar("C")
-
-OPERATION = "domogate.operation_id"
-"""The key in the ASGI scope for the label of the operation in the audit log."""
 
 
 class Credentials(ABC, Generic[C]):
@@ -41,14 +36,17 @@ class Credentials(ABC, Generic[C]):
     """The statuses and texts of refusals because of credentials. Every operation can answer with these statuses."""
 
     @abstractmethod
-    async def check(self, request: Request) -> C:
-        """Return the caller. Raises Problem or Fault if the credentials are refused."""
+    async def check(self, request: Request, operation: str) -> C:
+        """Return the caller. Raises Problem or Fault if the credentials are refused.
+
+        `operation` is the name of the operation in the audit log.
+        """
 
     def headers_for(self, _caller: C) -> Sequence[tuple[bytes, bytes]]:
         """Return the headers that every answer to this caller has."""
         return ()
 
-    def note_refusal(self, caller: C, error: Exception, request: Request) -> None:
+    def note_refusal(self, caller: C, error: Exception, request: Request, operation: str) -> None:
         """Write an audit entry, if this refusal needs one."""
 
 
@@ -102,15 +100,15 @@ class OperatorToken(Credentials[Operator]):
         self._users = users
         self._audit = audit
 
-    async def check(self, request: Request) -> Operator:
+    async def check(self, request: Request, operation: str) -> Operator:
         principal, unverified_token = await verify_access_token(self._verifier, request, MANAGE_SCOPE, "The management API")
         user = await self._users.find_user(principal.user_id)
         if user is None:
             raise _invalid("The token's user does not exist here.")
         caller = Caller(principal, None, None, unverified_token)
-        operator = Operator(user_id=user.id, address=address_of(request), caller=caller)
+        operator = Operator(user_id=user.id, address=request.address, caller=caller)
         if not may_manage(user):
-            what = f"management:{request.scope[OPERATION]}"
+            what = f"management:{operation}"
             self._audit.note(AuditAction.REFUSAL, who=user.id, what=what, result=AuditResult.REFUSED, address=operator.address)
             raise Problem(403, "The token's user is not an operator; another operator can make them one.")
         return operator
@@ -151,15 +149,15 @@ class PersonToken(Credentials[Principal]):
         self._requests = requests
         self._audit = audit
 
-    async def check(self, request: Request) -> Principal:
+    async def check(self, request: Request, operation: str) -> Principal:
         principal, _ = await verify_access_token(self._verifier, request, self.scope, self.api)
         self._requests.admit(principal.user_id)
-        if request.scope[OPERATION] not in self.any_standing:
+        if operation not in self.any_standing:
             check_standing(principal.standing)
         return principal
 
-    def note_refusal(self, caller: Principal, error: Exception, request: Request) -> None:
-        note_refusal(self._audit, caller, request.scope[OPERATION], error, address_of(request))
+    def note_refusal(self, caller: Principal, error: Exception, request: Request, operation: str) -> None:
+        note_refusal(self._audit, caller, operation, error, request.address)
 
 
 class HomeToken(PersonToken):
@@ -191,8 +189,8 @@ class KeyAndToken(Credentials[Caller]):
         self._verifier = verifier
         self._audit = audit
 
-    async def check(self, request: Request) -> Caller:
-        headers = request.scope["headers"]
+    async def check(self, request: Request, _operation: str) -> Caller:
+        headers = request.headers
         try:
             return await authenticate(headers, self._admission, self._verifier)
         except KeyRefused:
@@ -223,8 +221,8 @@ class KeyAndToken(Credentials[Caller]):
     def headers_for(self, caller: Caller) -> Sequence[tuple[bytes, bytes]]:
         return () if caller.admitted is None else caller.admitted.headers
 
-    def note_refusal(self, caller: Caller, error: Exception, request: Request) -> None:
-        note_refusal(self._audit, caller.principal, request.scope[OPERATION], error, address_of(request))
+    def note_refusal(self, caller: Caller, error: Exception, request: Request, operation: str) -> None:
+        note_refusal(self._audit, caller.principal, operation, error, request.address)
 
 
 def read_bearer_token(request: Request, what: str) -> str:
@@ -232,7 +230,7 @@ def read_bearer_token(request: Request, what: str) -> str:
 
     Tokens in forms and queries are not accepted.
     """
-    sent = request.headers.getlist("authorization")
+    sent = [value.decode("latin-1") for value in find_headers(request, b"authorization")]
     if len(sent) > 1:
         raise _missing("The header Authorization occurs more than once.")
     scheme, _, token = (sent[0] if sent else "").partition(" ")

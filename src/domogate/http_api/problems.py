@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from http import HTTPStatus
 
 import msgspec
-from starlette.responses import Response
 
+from domogate.common.http_messages import Answer, make_answer
 from domogate.domain import faults
 from domogate.domain.faults import Fault, KeyRefused, ScopeMissing, TokenRefused, TooManyRequests, sentence
 from domogate.services import refusals
@@ -91,9 +91,9 @@ class Problem(Exception):
             detail = f"{detail[:_BEGINNING]} … {detail[-_END:]}"
         return ProblemDetails(title, self.status, detail, reason=self.reason or msgspec.UNSET)
 
-    def to_response(self) -> Response:
+    def to_answer(self) -> Answer:
         headers = {"cache-control": "no-store", **self.headers}
-        return Response(msgspec.json.encode(self.details()), self.status, headers, MEDIA_TYPE)
+        return make_answer(self.status, msgspec.json.encode(self.details()), headers, MEDIA_TYPE)
 
 
 def problem_of(error: Problem | Refused | Fault) -> Problem:

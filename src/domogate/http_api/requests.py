@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
-from starlette.requests import Request
 
-from domogate.common.http_messages import BodyIncomplete, BodyTooLong, receive_body
+from domogate.common.http_messages import BodyIncomplete, BodyTooLong, Request, find_header, find_headers, receive_body
 from domogate.common.strict_json import JsonRefused, parse_json
 from domogate.common.times import LATEST, parse_time
 from domogate.domain.ids import DASHED_UUID, Id
@@ -24,7 +23,7 @@ Q = TypeVar("Q", bound=msgspec.Struct)
 
 async def read_body(request: Request, to: type[T], limit: int) -> T:
     """Return the body as an object of the type `to`. Raises Problem if the body is too long or not as expected."""
-    _check_content_type(request.headers.get("content-type"))
+    _check_content_type(find_header(request, b"content-type"))
     body = await _receive(request, limit)
     try:
         return _convert(parse_json(body), to, strict=True, what="body")
@@ -60,10 +59,10 @@ def _repeatable_parameters(query: type[msgspec.Struct]) -> frozenset[str]:
 
 def read_header(request: Request, name: str) -> str | None:
     """Return the value of a header, or None if it is missing. Raises Problem if the header occurs twice."""
-    sent = request.headers.getlist(name)
+    sent = find_headers(request, name.lower().encode())
     if len(sent) > 1:
         raise Problem(400, f"The header {name} occurs more than once.")
-    return sent[0] if sent else None
+    return sent[0].decode("latin-1") if sent else None
 
 
 def read_id(where: str, name: str, text: str) -> Id:
@@ -126,14 +125,9 @@ def not_as_expected(where: str, reason: object) -> Problem:
     return Problem(400, f"The {where} is not as expected: {reason}.")
 
 
-def address_of(request: Request) -> str:
-    return request.client.host if request.client is not None else ""
-
-
 async def _receive(request: Request, limit: int) -> bytes:
-    declared_length = request.headers.get("content-length")
     try:
-        return await receive_body(request.receive, None if declared_length is None else declared_length.encode(), limit)
+        return await receive_body(request, limit)
     except BodyTooLong:
         raise Problem(413, f"The body is larger than {limit} bytes.") from None
     except BodyIncomplete:

@@ -1,9 +1,9 @@
 """The operations of /tickets: SDKs and door stations redeem tickets and fetch pictures."""
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
 
+from domogate.common.http_messages import Request
 from domogate.http_api.credentials import Credentials, read_bearer_token
 from domogate.http_api.operations import Call, OperationTable, Surface
 from domogate.services.tickets import NotRedeemed, Reason, Redemption
@@ -27,7 +27,7 @@ class PictureToken(Credentials[str]):
 
     schemes = {"picture": {"type": "http", "scheme": "bearer", "description": "`picture.token` of a redemption's answer"}}
 
-    async def check(self, request: Request) -> str:
+    async def check(self, request: Request, _operation: str) -> str:
         return read_bearer_token(request, "the token of the redemption")
 
 

@@ -103,7 +103,8 @@ def posting(body: bytes, content_type: str = "application/x-www-form-urlencoded"
     async def receive() -> dict[str, object]:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return Request({"type": "http", "method": "POST", "headers": [(b"content-type", content_type.encode())]}, receive)
+    headers = [(b"content-type", content_type.encode())]
+    return Request({"type": "http", "method": "POST", "path": "/auth/login", "headers": headers}, receive)
 
 
 class TestForms:

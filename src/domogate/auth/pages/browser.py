@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from domogate.auth.forms import URLENCODED, Pairs, content_type, read_pairs
-from domogate.common.http_messages import BodyTooLong
+from domogate.common.http_messages import BodyTooLong, request_of
 from domogate.services.authorization import OAuthFault
 from domogate.services.people import form_token_of
 
@@ -55,10 +55,11 @@ async def read_form(request: Request) -> Form:
 
     An unreadable or too long form counts as an empty form. An empty form has no form token, so it has no effect.
     """
-    if content_type(request) != URLENCODED:
+    sent = request_of(request.scope, request.receive)
+    if content_type(sent) != URLENCODED:
         return Form()
     try:
-        return Form(await read_pairs(request, _LONGEST_FORM))
+        return Form(await read_pairs(sent, _LONGEST_FORM))
     except (OAuthFault, BodyTooLong):
         return Form()
 
