@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from domogate.families.homeauto import FAMILY
 from support.two_ways import ASKED, BROKEN, FOREIGN_PLANT, FRIEND, HELD, OFFLINE, OWN_PLANTS, TwoWays
+from support.two_ways_surfaces import MAX_BODY
 
 pytestmark = pytest.mark.slow
 
@@ -87,8 +88,6 @@ requests = st.builds(
 )
 
 
-LIMIT = 1_000
-"""The most bytes of a body that the surfaces of this test accept."""
 bodies = st.sampled_from(
     [
         *[b'{"status":"on"}'] * 4,
@@ -102,8 +101,8 @@ bodies = st.sampled_from(
         b"",
         b'{"status":"on"',
         b'\xff{"status":"on"}',
-        b'{"status":"on"}' + b" " * (LIMIT - 15),
-        b'{"status":"on"}' + b" " * (LIMIT - 14),
+        b'{"status":"on"}' + b" " * (MAX_BODY - 15),
+        b'{"status":"on"}' + b" " * (MAX_BODY - 14),
         b'{"status":"on"}' + b" " * 20_000,
         b"GET " + GOOD.encode() + b" HTTP/1.1\r\nHost: gateway\r\n\r\n",
     ]
@@ -116,6 +115,47 @@ content_types = st.sampled_from(
         b"Content-Type: application/json; charset=latin-1\r\n",
         b"Content-Encoding: gzip\r\n",
     ]
+)
+token_paths = st.sampled_from(["/auth/token"] * 4 + ["/auth/token/", "/auth/token?a=b", "/auth/other", "/auth/%74oken"])
+FORM = b"grant_type=refresh_token&client_id=app&client_secret=secret&refresh_token=good"
+forms = st.sampled_from(
+    [
+        *[FORM] * 4,
+        FORM + b"&scope=light.write",
+        FORM.replace(b"good", b"expired"),
+        FORM.replace(b"good", b"broken"),
+        FORM.replace(b"=secret", b"=wrong"),
+        FORM.replace(b"=secret", b"=throttled"),
+        FORM.replace(b"&client_secret=secret", b""),
+        FORM.replace(b"&refresh_token=good", b""),
+        FORM.replace(b"grant_type=refresh_token&", b""),
+        FORM.replace(b"=refresh_token", b"=password"),
+        FORM + b"&refresh_token=good",
+        FORM + b"&" * 120 + b"x=1" * 20,
+        FORM + b"&x=%ff",
+        FORM + b"&x=" + b"y" * (MAX_BODY - len(FORM)),
+        FORM + b"&x=" + b"y" * 20_000,
+        b"",
+        b'--x\r\nContent-Disposition: form-data; name="grant_type"\r\n\r\npassword\r\n--x--\r\n',
+    ]
+)
+form_types = st.sampled_from(
+    [b"Content-Type: application/x-www-form-urlencoded\r\n"] * 4
+    + [
+        b"",
+        b"Content-Type: application/json\r\n",
+        b"Content-Type: multipart/form-data; boundary=x\r\n",
+        b"Authorization: Basic YXBwOnNlY3JldA==\r\n",
+        b"Authorization: Basic ???\r\n",
+    ]
+)
+ticket_paths = st.sampled_from(
+    ["/tickets/redeem"] * 4 + ["/tickets/redeem/", "/tickets/redeem?a=b", "/tickets/picture", "/tickets"]
+)
+shown = st.sampled_from(
+    [b'{"ticket":"%b"}' % word for word in (b"good", b"good", b"good", b"used", b"forged", b"throttled", b"broken")]
+    + [b'{"ticket":"good","ticket":"good"}', b'{"ticket":1}', b'{"ticket":"good","more":1}', b"{}", b"[", b""]
+    + [b'{"ticket":"%b"}' % (b"x" * size) for size in (MAX_BODY, 20_000)]
 )
 
 
@@ -135,13 +175,13 @@ def cut_short(body: bytes) -> bytes:
 
 framings = st.sampled_from([measured] * 6 + [chunked, cut_short, lambda body: b"\r\n"])
 posts = st.builds(
-    lambda path, known, kind, more, framing, body: HEAD % (b"POST", path.encode()) + known + kind + more + framing(body),
-    paths,
+    lambda asked, known, more, framing: HEAD % (b"POST", asked[0].encode()) + known + asked[1] + more + framing(asked[2]),
+    st.tuples(paths, content_types, bodies)
+    | st.tuples(token_paths, form_types, forms)
+    | st.tuples(ticket_paths, content_types, shown),
     usual,
-    content_types,
     more_headers,
     framings,
-    bodies,
 )
 
 
@@ -192,14 +232,39 @@ class TestTwoWays:
             (light(FOREIGN_PLANT, HELD.id), CREDENTIALS, on, 403),
             (GOOD, b"", on, 401),
             (GOOD, CREDENTIALS, b'{"status":"on","status":"on"}', 400),
-            (GOOD, CREDENTIALS, on + b" " * LIMIT, 413),
+            (GOOD, CREDENTIALS, on + b" " * MAX_BODY, 413),
         ):
             request = HEAD % (b"POST", path.encode()) + credentials + measured(body)
             before = two_ways.through_asgi
             direct, asgi = two_ways.exchange([request * 12 + LAST])
             assert two_ways.through_asgi == (before[0], before[1] + 13)
             assert direct == asgi
-            assert direct.count(b"HTTP/1.1 %d " % status) >= 12, direct
+            assert direct.count(b"HTTP/1.1 %d " % status) >= 12
+
+    @pytest.mark.parametrize(
+        ("path", "body", "status"),
+        [
+            ("/auth/token", FORM, 200),
+            ("/auth/token", FORM.replace(b"good", b"expired"), 400),
+            ("/auth/token", FORM.replace(b"good", b"broken"), 500),
+            ("/auth/token", FORM.replace(b"=secret", b"=wrong"), 401),
+            ("/auth/token", FORM.replace(b"=secret", b"=throttled"), 429),
+            ("/auth/token", FORM + b"&x=" + b"y" * MAX_BODY, 413),
+            ("/tickets/redeem", b'{"ticket":"good"}', 200),
+            ("/tickets/redeem", b'{"ticket":"used"}', 409),
+            ("/tickets/redeem", b'{"ticket":"forged"}', 401),
+            ("/tickets/redeem", b'{"ticket":"throttled"}', 429),
+            ("/tickets/redeem", b'{"ticket":"broken"}', 500),
+            ("/tickets/redeem", b'{"ticket":"%b"}' % (b"x" * MAX_BODY), 413),
+        ],
+    )
+    def test_tokens_and_tickets_have_their_status_on_both(self, two_ways: TwoWays, path: str, body: bytes, status: int) -> None:
+        request = HEAD % (b"POST", path.encode()) + measured(body)
+        before = two_ways.through_asgi
+        direct, asgi = two_ways.exchange([request * 12 + LAST])
+        assert direct == asgi
+        assert direct.count(b"HTTP/1.1 %d " % status) == 12 + (status == 200)
+        assert two_ways.through_asgi == (before[0], before[1] + 13)
 
     def test_both_count_the_same_requests(self) -> None:
         with TwoWays() as fresh:

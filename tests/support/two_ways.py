@@ -27,6 +27,7 @@ from domogate.services.plants.read_model import ModuleView, ReadModel
 from support.clocks import NOW, ManualClock
 from support.edge_server import serving
 from support.stores import an_id
+from support.two_ways_surfaces import MAX_BODY, build_auth, build_tickets
 
 HELD, ASKED, OFFLINE, BROKEN = (Module(an_id(n), an_id(100 + n), f"Lamp {n}", DeviceKind.LIGHT) for n in range(20, 24))
 """Four lamps: the state of the first is in memory; the others are asked, are offline, or cause an unexpected error."""
@@ -131,7 +132,7 @@ def _build_edge(metrics: Metrics) -> tuple[Edge, _Counted]:
         audit=SimpleNamespace(note=lambda *_, **__: None),
     )
     credentials: Any = _Credentials()
-    family = FamilyApp(FAMILY, services, admission=credentials, verifier=credentials, max_body=1000, sunset={})
+    family = FamilyApp(FAMILY, services, admission=credentials, verifier=credentials, max_body=MAX_BODY, sunset={})
 
     async def is_friend(origin: bytes) -> bool:
         if origin != FRIEND:
@@ -139,15 +140,21 @@ def _build_edge(metrics: Metrics) -> tuple[Edge, _Counted]:
         return origin == FRIEND
 
     root = FAMILY.root.encode()
-    surfaces = _Counted({root: family}, nothing_here)
+    auth, tickets = build_auth(), build_tickets()
+    surfaces = _Counted({root: family, b"auth": auth, b"tickets": tickets}, nothing_here)
     edge = Edge(
         surfaces,
         is_allowed_origin=is_friend,
         is_ready=lambda: True,
         metrics=metrics,
         access_log=True,
-        surfaces=frozenset({FAMILY.root}),
-        handlers={("GET", root): family.answer, ("POST", root): family.answer},
+        surfaces=frozenset({FAMILY.root, "auth", "tickets"}),
+        handlers={
+            ("GET", root): family.answer,
+            ("POST", root): family.answer,
+            ("POST", b"tickets"): tickets.answer,
+            ("POST", b"/auth/token"): auth.answer_token,
+        },
     )
     return edge, surfaces
 
