@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from starlette.responses import Response
 
+from domogate import homes, tickets
 from domogate.http_api.credentials import KeyAndToken
 from domogate.http_api.openapi import errors_of
 from domogate.http_api.operations import Call, Operation, OperationTable, RequestHeader, Surface
@@ -76,3 +77,12 @@ class TestADeclaration:
     ) -> None:
         with pytest.raises(ValueError, match="Thing: "):
             declare(handler, method, path, **options)
+
+
+@pytest.mark.parametrize("surface", [homes.SURFACE, tickets.SURFACE], ids=lambda surface: surface.name)
+def test_the_posts_of_a_surface_with_direct_requests_answer_with_json(surface: Surface) -> None:
+    # `SurfaceApp.answer` needs this: a Response has only the ASGI interface.
+    assert [
+        operation.id for operation in surface.operations if operation.method == "POST" and operation.answer is Response
+    ] == []
+    assert any(operation.method == "POST" for operation in surface.operations)
