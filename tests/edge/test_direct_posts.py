@@ -1,4 +1,4 @@
-"""Direct POST requests: their whole body has arrived, and one task answers them."""
+"""Direct POST requests: their whole body has arrived, and one task answers them (Decision 0107)."""
 
 import asyncio
 import gc
