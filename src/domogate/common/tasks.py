@@ -1,7 +1,10 @@
-"""Ends background tasks, and waits for events."""
+"""Ends background tasks, and waits for events and for work that may hang."""
 
 import asyncio
-from typing import Any
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 async def cancel(*tasks: "asyncio.Task[Any] | None") -> None:
@@ -20,3 +23,27 @@ async def wait_for_event(event: asyncio.Event, seconds: float) -> bool:
             return await event.wait()
     except TimeoutError:
         return False
+
+
+_abandoned: set[asyncio.Task[Any]] = set()
+
+
+async def bounded(seconds: float, work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of the work. Raises TimeoutError after `seconds`, even if the work ignores its cancellation."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait((task,), timeout=seconds)
+    finally:
+        if not task.done():
+            task.cancel()
+            _abandoned.add(task)
+            task.add_done_callback(_drop)
+    if not task.done():
+        raise TimeoutError(f"not done after {seconds:g} s")
+    return task.result()
+
+
+def _drop(task: asyncio.Task[Any]) -> None:
+    _abandoned.discard(task)
+    if not task.cancelled():
+        task.exception()  # retrieved, so that asyncio does not log it

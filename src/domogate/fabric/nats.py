@@ -22,7 +22,7 @@ from domogate.domain.ids import Id
 from domogate.domain.shards import shard_of
 from domogate.domain.states import Report
 from domogate.fabric.connection import NatsConnection
-from domogate.fabric.in_process import LEEWAY, InProcessFabric
+from domogate.fabric.in_process import InProcessFabric
 from domogate.fabric.messages import (
     LONGEST_WAIT,
     Answer,
@@ -51,6 +51,8 @@ _FIRST_RETRY, _LONGEST_RETRY = 0.02, 0.2
 _ASK_AGAIN = 1.0
 """In seconds. If there is no answer after this time, the question is sent again: the question or its answer may be lost."""
 _FEED_PAUSE = 0.005
+_LEEWAY = 0.15
+"""The seconds that a caller waits after the deadline. The host needs up to 0.1 s to write the outcome of the order."""
 _ENVELOPE = 1_024
 """The number of bytes that a message with a picture keeps free for its other fields."""
 
@@ -247,7 +249,7 @@ class NatsFabric:
             pause = min(2 * pause, _LONGEST_RETRY)
 
     async def _request_report(self, subject: str, question: Execute | Read) -> Report:
-        seconds = min(question.left + LEEWAY, _ASK_AGAIN)
+        seconds = min(question.left + _LEEWAY, _ASK_AGAIN)
         answer = decode_answer(await self._connection.request(subject, encode(question), seconds))
         if not isinstance(answer, Reported):
             _refuse(answer)
@@ -257,7 +259,7 @@ class NatsFabric:
 
     async def _request_picture(self, subject: str, question: TakePicture) -> Picture:
         """Ask for a picture. If the picture is too large for one message, it comes in several messages."""
-        async with asyncio.timeout(question.left + LEEWAY), self._connection.open_inbox() as inbox:
+        async with asyncio.timeout(question.left + _LEEWAY), self._connection.open_inbox() as inbox:
             await self._connection.publish(subject, encode(question), inbox.subject)
             answer = decode_answer(await inbox.receive())
             if not isinstance(answer, Pictured):

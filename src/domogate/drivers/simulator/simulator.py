@@ -153,8 +153,10 @@ class Simulator:
         simulated = self._time_scale.simulated(now)
         module.device.evolve(simulated)
         module.device.execute(order.command, simulated)
-        self._motion.set()
-        return plant.read(module, now)
+        report = plant.read(module, now)
+        if plant.in_motion:
+            self._motion.set()
+        return report
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
         plant, module = self._find(plant_id, module_id)

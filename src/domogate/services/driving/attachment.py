@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from domogate.common.log import get_logger
+from domogate.common.tasks import bounded
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import FirstState
 from domogate.domain.faults import DeviceOffline, Fault, Internal
 from domogate.domain.ids import Id
 from domogate.domain.reachability import Absence
 from domogate.ports import AttachedModule, Clock, Driver, Holdings, PlantStore, StoredPlant
-from domogate.services.driving.calls import bounded
 from domogate.services.driving.recorder import Orders, Recorder
 from domogate.services.driving.slots import PlantSlots
 from domogate.services.driving.supervisor import absence_after

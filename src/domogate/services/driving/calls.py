@@ -7,7 +7,7 @@ stuck call counts as a call of the plant until it ends. Reports and pictures out
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from domogate.common.log import get_logger
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, Internal
@@ -41,8 +41,38 @@ _LONGEST_CALL = 10.0
 
 T = TypeVar("T")
 
-Outcome: TypeAlias = asyncio.Future[T | Fault]
-"""The result of a call. A fault is stored as a result, so that each caller can raise its own copy."""
+
+class Outcome(Generic[T]):
+    """The result of a call. Each caller waits for it with its own future, so a caller can be cancelled without the others."""
+
+    __slots__ = ("_result", "_waiting")
+
+    def __init__(self) -> None:
+        self._result: T | Fault | None = None
+        self._waiting: list[asyncio.Future[None]] | None = []
+        """The futures of the waiting callers. None if the call has ended."""
+
+    def done(self) -> bool:
+        return self._waiting is None
+
+    def end(self, result: T | Fault) -> None:
+        """Give the result to all callers. Only the first result counts."""
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            self._result = result
+            for future in waiting:
+                if not future.done():
+                    future.set_result(None)
+
+    async def wait(self) -> T:
+        """Return the result, or raise a copy of the fault. The call continues if the caller is cancelled."""
+        if self._waiting is not None:
+            future = asyncio.get_running_loop().create_future()
+            self._waiting.append(future)
+            await future
+        if isinstance(self._result, Fault):
+            raise type(self._result)(self._result.message)
+        return cast(T, self._result)
 
 
 class DriverCall:
@@ -50,8 +80,8 @@ class DriverCall:
 
     __slots__ = ("_late", "at_driver", "on_late", "outcome", "stuck", "task", "timer")
 
-    def __init__(self, outcome: Outcome[Any]) -> None:
-        self.outcome = outcome
+    def __init__(self) -> None:
+        self.outcome: Outcome[Any] = Outcome()
         self.at_driver = False
         """True while the driver works on the call. Only then is the call cancelled at the deadline."""
         self.on_late: Callable[[], Awaitable[None]] | None = None
@@ -96,32 +126,23 @@ class DriverCalls:
         self._last_writes: set[asyncio.Task[None]] = set()
 
     def run(self, deadline: float, work: Callable[[DriverCall], Coroutine[Any, Any, T]]) -> Outcome[T]:
-        """Start a call, and return a future that ends at the deadline at the latest.
+        """Start a call, and return its outcome, which ends at the deadline at the latest.
 
         Raises DeviceTimeout if the plant has too many calls.
         """
         if self.running >= MOST_IN_A_PLANT:
             raise DeviceTimeout("the device was not asked: too many orders and questions of this plant are waiting")
         loop = asyncio.get_running_loop()
-        outcome: Outcome[T] = loop.create_future()
-        call = DriverCall(outcome)
+        call = DriverCall()
         self.running += 1
         call.timer = loop.call_later(deadline - self._clock.now(), self._expire, call)
         call.task = loop.create_task(self._run(call, work))
         self._tasks.add(call.task)
-        return outcome
+        return call.outcome
 
     async def ask(self, deadline: float, work: Callable[[DriverCall], Coroutine[Any, Any, T]]) -> T:
         """Start a call, wait for it and return its result. Raises the fault of the call."""
-        return await self.wait_for(self.run(deadline, work))
-
-    @staticmethod
-    async def wait_for(outcome: Outcome[T]) -> T:
-        """Return the result, or raise a copy of the fault. The call continues if the caller is cancelled."""
-        result = await asyncio.shield(outcome)
-        if isinstance(result, Fault):
-            raise type(result)(result.message)
-        return result
+        return await self.run(deadline, work).wait()
 
     async def finish(self) -> None:
         """Wait until the running calls have ended, but not longer than `_LONGEST_CALL`. Stuck calls are not waited for."""
@@ -154,8 +175,8 @@ class DriverCalls:
         finally:
             self._end(call)
         # If the call was cancelled at its deadline, the caller is answered once the end of the order is on disk.
-        if not call.outcome.done() and not (call.is_late() and call.on_late is not None):
-            call.outcome.set_result(result)
+        if not (call.is_late() and call.on_late is not None):
+            call.outcome.end(result)
 
     def _end(self, call: DriverCall) -> None:
         assert call.timer is not None
@@ -191,8 +212,7 @@ class DriverCalls:
             self._time_out(call)
 
     def _time_out(self, call: DriverCall) -> None:
-        if not call.outcome.done():
-            call.outcome.set_result(DeviceTimeout("the device did not answer in time"))
+        call.outcome.end(DeviceTimeout("the device did not answer in time"))
 
     def _check_ended(self, call: DriverCall) -> None:
         assert call.task is not None
@@ -220,30 +240,6 @@ async def ask_driver(
         _log.warning("answer refused", driver=driver.name, module_id=module_id, breach=breach)
         raise DeviceRefused("the device gave an answer that is not valid")
     return answer
-
-
-_abandoned: set[asyncio.Task[Any]] = set()
-
-
-async def bounded(seconds: float, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of the work. Raises TimeoutError after `seconds`, even if the work ignores its cancellation."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.wait((task,), timeout=seconds)
-    finally:
-        if not task.done():
-            task.cancel()
-            _abandoned.add(task)
-            task.add_done_callback(_drop)
-    if not task.done():
-        raise TimeoutError(f"not done after {seconds:g} s")
-    return task.result()
-
-
-def _drop(task: asyncio.Task[Any]) -> None:
-    _abandoned.discard(task)
-    if not task.cancelled():
-        task.exception()  # retrieved, so that asyncio does not log it
 
 
 # limits of what a driver may report

@@ -217,7 +217,7 @@ class DrivenPlant:
                 self._outcomes.popitem(last=False)
         elif not order.repeats(first):
             raise OrderKeyTaken("this idempotency key was used for another command")
-        return await self._calls.wait_for(outcome)
+        return await outcome.wait()
 
     async def _execute(self, order: Order, call: DriverCall) -> Report:
         try:

@@ -13,10 +13,9 @@ from enum import StrEnum
 import msgspec
 
 from domogate.common.log import get_logger
-from domogate.common.tasks import cancel
+from domogate.common.tasks import bounded, cancel
 from domogate.domain.reachability import Absence, AbsenceReason, Evidence
 from domogate.ports import Clock, ConnectionHealth, Driver, HasConnections, ReportSink
-from domogate.services.driving.calls import bounded
 
 _log = get_logger(__name__)
 
