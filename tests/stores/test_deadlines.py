@@ -13,7 +13,7 @@ from sqlalchemy import Connection, text
 
 from domogate.domain.states import LightState, Report
 from domogate.ports import StoreTimeout
-from domogate.stores import SqlStore, sqlite_url, writer
+from domogate.stores import SqlStore, sqlite_url, writer_limits
 from domogate.stores.subject import reads
 from support.clocks import NOW, ManualClock
 from support.stores import ANNA, BRUNO, HOUSE, LAMP, SMALL, HeldStore, OpenStore
@@ -100,7 +100,7 @@ class TestALockOfAnotherProcess:
     async def test_a_report_gives_up_too(
         self, open_store: OpenStore, file: Path, locked: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(writer, "REPORT_SECONDS", DEADLINE)
+        monkeypatch.setattr(writer_limits, "REPORT_SECONDS", DEADLINE)
         store = await open_store(sqlite_url(file), deadline=DEADLINE)
         await store.import_estate(SMALL, prune=False)
         locked.execute("BEGIN IMMEDIATE")

@@ -30,12 +30,17 @@ class AuditRecord(msgspec.Struct, frozen=True):
     hash: str
 
 
-_encode = msgspec.json.Encoder(order="deterministic").encode
+encode_entry = msgspec.json.Encoder(order="deterministic").encode
 
 
 def chain(previous: str, number: int, entry: AuditEntry) -> str:
     """Return the hash of an entry. `previous` is the hash of the entry before it."""
-    return hashlib.sha256(previous.encode() + str(number).encode() + _encode(entry)).hexdigest()
+    return chain_encoded(previous, number, encode_entry(entry))
+
+
+def chain_encoded(previous: str, number: int, encoded: bytes) -> str:
+    """Do the same as `chain` for an entry that `encode_entry` has encoded."""
+    return hashlib.sha256(b"%b%d%b" % (previous.encode(), number, encoded)).hexdigest()
 
 
 # --- removing old records -----------------------------------------------------------------------------------------------

@@ -7,9 +7,17 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select
 
-from domogate.domain.audit import GENESIS, AuditEntry, AuditRecord, Removal, UnreadableRecord, chain
+from domogate.domain.audit import (
+    GENESIS,
+    AuditEntry,
+    AuditRecord,
+    Removal,
+    UnreadableRecord,
+    chain_encoded,
+    encode_entry,
+)
 from domogate.domain.ids import Id
-from domogate.stores.codec import to_json
+from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction, WriteLock, chunked
 from domogate.stores.subject import SqlSubject, reads, repeats, writes
 from domogate.stores.tables import audit, pseudonyms, users
@@ -20,7 +28,8 @@ _RECORDS = select(audit).where(audit.c.number > bindparam("after")).order_by(aud
 _NEWEST = select(audit).where(audit.c.number < bindparam("before")).order_by(audit.c.number.desc()).limit(bindparam("limit"))
 _PSEUDONYMS = select(pseudonyms).where(pseudonyms.c.user_id.in_(bindparam("user_ids", expanding=True)))
 _USERS = select(users.c.id).where(users.c.id.in_(bindparam("user_ids", expanding=True)))
-_INSERT = insert(audit)
+_INSERT = DirectStatement(insert(audit))
+_COLUMNS = audit.columns.keys()
 _INSERT_PSEUDONYM = insert(pseudonyms)
 _ENDS = select(func.min(audit.c.number), func.max(audit.c.number))
 
@@ -33,11 +42,11 @@ def append_audit(tx: Transaction, entries: Sequence[AuditEntry]) -> None:
     rows = []
     for entry in entries:
         # The database would return an int as a float, and the hash would be different.
-        kept = msgspec.structs.replace(entry, at=float(entry.at))
+        encoded = encode_entry(entry if type(entry.at) is float else msgspec.structs.replace(entry, at=float(entry.at)))
         number += 1
-        previous = chain(previous, number, kept)
-        rows.append({"number": number, "entry": to_json(kept), "hash": previous})
-    tx.execute_bulk(_INSERT, rows)
+        previous = chain_encoded(previous, number, encoded)
+        rows.append((number, encoded.decode(), previous))
+    _INSERT.execute_tuples(tx.connection, _COLUMNS, rows)
 
 
 def list_audit(connection: Connection, after: int, limit: int) -> Sequence[AuditRecord]:

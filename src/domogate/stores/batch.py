@@ -23,18 +23,19 @@ from domogate.stores.codec import NUL, decode_command
 from domogate.stores.direct import DirectStatement, execute_text
 from domogate.stores.engine import Transaction, WriteLock
 from domogate.stores.fencing import Fence, refuse_fenced
+from domogate.stores.readers import expire
 from domogate.stores.recorder import Prepared, Recorder, prepare
 from domogate.stores.tables import orders
 
 _OF_ID: ColumnElement[bool] = orders.c.id == bindparam("of_id")
 _INSERT = DirectStatement(insert(orders))
 _COLUMNS = orders.columns.keys()
-_MARK = (
+_MARK = DirectStatement(
     update(orders)
     .where(_OF_ID, orders.c.state == OrderState.QUEUED.value)
     .values(state=OrderState.SENT.value, sent_at=bindparam("at"))
 )
-END_ORDER = (
+_END = DirectStatement(
     update(orders)
     .where(_OF_ID, orders.c.ended_at.is_(None))
     .values(state=bindparam("end"), ended_at=bindparam("at"), problem=bindparam("words"))
@@ -44,8 +45,8 @@ END_ORDER = (
 class AddOrders(msgspec.Struct, frozen=True):
     """New orders, and their commands as text."""
 
-    records: tuple[OrderRecord, ...]
-    commands: tuple[str, ...]
+    records: Sequence[OrderRecord]
+    commands: Sequence[str]
 
 
 class MarkSent(msgspec.Struct, frozen=True):
@@ -66,8 +67,8 @@ def change_orders(tx: Transaction, order_changes: Sequence[OrderChange]) -> list
     if ids := _ids_to_know(order_changes):
         known = {row[0]: order_from_row(row) for row in tx.database.find_rows(tx.connection, orders.c.id, ids)}
     texts: dict[str, str] = {}
-    marked: list[dict[str, Any]] = []
-    ended: list[dict[str, Any]] = []
+    marked: list[tuple[float, str]] = []
+    ended: list[tuple[str, float, str, str]] = []
     answers: list[Any] = []
     for change in order_changes:
         if isinstance(change, AddOrders):
@@ -84,7 +85,7 @@ def change_orders(tx: Transaction, order_changes: Sequence[OrderChange]) -> list
             to_send = found is not None and found.state is OrderState.QUEUED and change.at < found.order.deadline
             if found is not None and to_send:
                 known[change.order_id] = msgspec.structs.replace(found, state=OrderState.SENT, sent_at=change.at)
-                marked.append({"of_id": change.order_id, "at": change.at})
+                marked.append((change.at, change.order_id))
             answers.append(to_send)
         else:
             found = known.get(change.order_id)
@@ -93,12 +94,17 @@ def change_orders(tx: Transaction, order_changes: Sequence[OrderChange]) -> list
                     found, state=change.state, ended_at=change.at, problem=change.problem
                 )
             # The statement is also executed for unknown orders. It skips orders that have ended.
-            ended.append({"of_id": change.order_id, "end": change.state.value, "at": change.at, "words": change.problem})
+            ended.append((change.state.value, change.at, change.problem, change.order_id))
             answers.append(None)
     _INSERT.execute_tuples(tx.connection, _COLUMNS, [_to_row(known[order_id], text) for order_id, text in texts.items()])
-    tx.execute_bulk(_MARK, [row for row in marked if row["of_id"] not in texts])
-    tx.execute_bulk(END_ORDER, [row for row in ended if row["of_id"] not in texts])
+    _MARK.execute_tuples(tx.connection, ["at", "of_id"], [row for row in marked if row[1] not in texts])
+    end_orders(tx, [row for row in ended if row[3] not in texts])
     return answers
+
+
+def end_orders(tx: Transaction, rows: Sequence[tuple[str, float, str, str]]) -> None:
+    """End orders that have not ended. A row has the final state, the time, the problem and the id of the order."""
+    _END.execute_tuples(tx.connection, ["end", "at", "words", "of_id"], rows)
 
 
 def _ids_to_know(order_changes: Iterable[OrderChange]) -> set[str]:
@@ -141,7 +147,7 @@ class Unit:
     Reports and changes of orders are data, so they can be merged. All other work is a callable.
     """
 
-    __slots__ = ("change", "error", "fences", "future", "lock", "reports", "result", "seconds", "timer", "work")
+    __slots__ = ("change", "error", "expires_at", "fences", "future", "lock", "reports", "result", "seconds", "work")
 
     def __init__(
         self,
@@ -151,6 +157,8 @@ class Unit:
         change: OrderChange | None = None,
         fences: Sequence[Fence] = (),
         lock: WriteLock = WriteLock.SHARED,
+        seconds: float = inf,
+        expires_at: float = inf,
     ) -> None:
         self.future = future
         self.lock = lock
@@ -160,18 +168,27 @@ class Unit:
         self.change = change
         self.result: Any = None
         self.error: Exception | None = None
-        self.seconds = inf
-        self.timer: asyncio.TimerHandle | None = None
+        self.seconds = seconds
+        self.expires_at = expires_at  # A time of the event loop.
 
     def answer(self) -> None:
-        if self.timer is not None:
-            self.timer.cancel()
         if self.future.done():
             return
         if self.error is not None:
             self.future.set_exception(self.error)
         else:
             self.future.set_result(self.result)
+
+
+def expire_units(units: Iterable[Unit], now: float) -> float:
+    """Answer the writes whose time is up. Return the time at which the next write expires."""
+    later = inf
+    for unit in units:
+        if unit.expires_at > now:
+            later = min(later, unit.expires_at)
+        else:
+            expire(unit.future, unit.seconds)
+    return later
 
 
 QUIET = 0.002
@@ -225,10 +242,8 @@ class WriteQueue:
         """Remove and return the queued writes. If no write comes for this number of seconds, return an empty list.
 
         If the last group had several callers, wait a short time until the same number of callers has come again. Without this
-        wait, commits on a fast disk are so short that callers rarely share a commit (PostgreSQL has the settings commit_delay
-        and commit_siblings for the same purpose). If the last group had one caller, there is no wait. Waiting for only half of
-        the callers was slower in a measurement, because the writer thread and the event loop's thread then compete for the
-        interpreter.
+        wait, commits on a fast disk are so short that callers rarely share a commit. Waiting for only half of the callers was
+        slower in a measurement, because the writer thread and the event loop's thread then compete for the interpreter.
         """
         with self._arrived:
             if not self._pending and not self.closed and not self._woken:
@@ -258,28 +273,25 @@ class Batch:
         self._recorder = recorder
 
     def run(self, tx: Transaction) -> None:
-        data_only = all(unit.work is None for unit in self._units)
-        for is_data, units in groupby(self._units, key=lambda unit: unit.work is None):
+        for is_data, group in groupby(self._units, key=lambda unit: unit.work is None):
             if is_data:
-                self._merge(tx, list(units), guarded=not data_only)
+                units = list(group)
+                self._merge(tx, units, guarded=len(units) < len(self._units))
             else:
-                for unit in units:
+                for unit in group:
                     self._run_unit(tx, unit, guarded=len(self._units) > 1)
 
     def _merge(self, tx: Transaction, units: list[Unit], *, guarded: bool) -> None:
         calls: list[Prepared] = []
-        valid = []
         if fenced := [unit for unit in units if unit.fences]:
             refuse_fenced(tx.connection, fenced)
         for unit in units:
-            if unit.error is not None:
-                continue
-            try:
-                if unit.reports:
+            if unit.reports and unit.error is None:
+                try:
                     calls.append(prepare(unit.reports))
-                valid.append(unit)
-            except Exception as error:
-                unit.error = error
+                except Exception as error:
+                    unit.error = error
+        valid = [unit for unit in units if unit.error is None]
         if not valid:
             return
 

@@ -4,16 +4,17 @@ An order is stored before a device gets the command. The stored order is updated
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import isfinite
 
 import msgspec
 from sqlalchemy import Connection, bindparam, delete, or_, select, update
 
-from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
+from domogate.domain.commands import Command, Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.ids import Id
 from domogate.domain.states import Report
 from domogate.ports import Holdings, OrderFilter
-from domogate.stores.batch import END_ORDER, AddOrders, MarkSent, order_from_row
+from domogate.stores.batch import AddOrders, MarkSent, end_orders, order_from_row
 from domogate.stores.codec import NUL, decode_command, storable, to_json
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, reads, repeats
@@ -30,19 +31,23 @@ def _check_orders(wanted: Sequence[Order], at: float, *, sent: bool) -> AddOrder
     """Encode the orders. Raises ValueError for an order that would be different when it is read from the store."""
     state = OrderState.SENT if sent else OrderState.QUEUED
     sent_at = at if sent else None
-    texts = []
+    records, texts = [], []
     for order in wanted:
-        text = to_json(order.command)
+        text = _command_to_json(order.command)
         order.id.encode()
-        if not isfinite(order.deadline) or not isfinite(at) or NUL in order.id or _decode(text) != order.command:
+        if text is None or not isfinite(order.deadline) or not isfinite(at) or NUL in order.id:
             raise ValueError(f"the order {order.id!r} cannot be stored unchanged: {order}")
+        records.append(OrderRecord(order, state, at, sent_at))
         texts.append(text)
-    return AddOrders(tuple(OrderRecord(order, state, at, sent_at) for order in wanted), tuple(texts))
+    return AddOrders(records, texts)
 
 
-def _decode(text: str) -> object:
+@lru_cache(maxsize=256)
+def _command_to_json(command: Command) -> str | None:
+    """Return the command as JSON. Return None if the command would be different when it is read from the store."""
+    text = to_json(command)
     try:
-        return decode_command(text)
+        return text if decode_command(text) == command else None
     except msgspec.ValidationError:
         return None
 
@@ -72,11 +77,11 @@ def end_overdue_orders(tx: Transaction, at: float, holdings: Holdings | None) ->
 def _end_held_overdue_orders(tx: Transaction, at: float, holdings: Holdings) -> int:
     late = select(orders.c.id, orders.c.plant_id, orders.c.state).where(orders.c.ended_at.is_(None), orders.c.deadline <= at)
     ends = [
-        {"of_id": row.id, "end": _OVERDUE_ENDS[OrderState(row.state)].value, "at": at, "words": ""}
+        (_OVERDUE_ENDS[OrderState(row.state)].value, at, "", row.id)
         for row in tx.connection.execute(late)
         if holdings.epoch_of(row.plant_id) is not None
     ]
-    tx.execute_bulk(END_ORDER, ends)
+    end_orders(tx, ends)
     return len(ends)
 
 
@@ -124,7 +129,7 @@ class SqlOrders(SqlSubject):
         if not orders:
             return []
         # Any gateway may queue an order. Only the gateway that drives the plant sends it.
-        plant_ids = {order.plant_id for order in orders} if sent else ()
+        plant_ids = [order.plant_id for order in orders] if sent else ()
         existing: Sequence[OrderRecord | None] = await self._write_driven(
             plant_ids, change=_check_orders(orders, at, sent=sent)
         )

@@ -3,9 +3,9 @@
 Callers queue their writes on the event loop's thread. The writer takes all queued writes, runs them and commits once. Then, on
 the loop's thread, it passes the changes to the listeners, and after that the answers to the callers.
 
-A member of a cluster commits reports and orders at the same time as other gateways. Changes of another gateway can still appear
-before the changes of this member. So the changes of this member wait until the feed delivers all changes in order. Meanwhile
-the writer commits the next writes (Decision 0086).
+A member of a cluster commits reports and orders while other gateways commit too. Changes of another gateway can still appear
+before its own changes. So its changes wait until the feed delivers all changes in order. Meanwhile the writer commits the next
+writes (Decision 0086).
 """
 
 import asyncio
@@ -13,8 +13,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
 from functools import partial
+from math import inf
 from typing import Any
 
 from sqlalchemy import Connection
@@ -23,24 +23,15 @@ from domogate.common.log import get_logger
 from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.states import Report
 from domogate.ports import Clock, Listener, StoreTimeout
-from domogate.stores.batch import Batch, OrderChange, Unit, WriteQueue
+from domogate.stores import writer_limits as limit
+from domogate.stores.batch import Batch, OrderChange, Unit, WriteQueue, expire_units
 from domogate.stores.cursors import TransactionStart
 from domogate.stores.engine import Database, Transaction, WriteLock, WriterConnection, time_limit
 from domogate.stores.feed import Feed, FeedPage
 from domogate.stores.fencing import Fence
 from domogate.stores.presence import HEARTBEAT, Presence
-from domogate.stores.readers import GRACE, expire
+from domogate.stores.readers import GRACE
 from domogate.stores.recorder import Recorder
-from domogate.stores.writer_limits import (
-    ANNOUNCE_SECONDS,
-    LEAVE_SECONDS,
-    LONG_SECONDS,
-    LONGEST_PAUSE,
-    POLL_SECONDS,
-    REPORT_SECONDS,
-    SHORTEST_PAUSE,
-    WriterLimits,
-)
 
 _log = get_logger(__name__)
 
@@ -58,7 +49,7 @@ class Writer:
         explain: Callable[[Exception], Exception],
         listeners: Sequence[tuple[Listener, bool]],
         presence: Presence | None,
-        limits: WriterLimits,
+        limits: limit.WriterLimits,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -76,11 +67,14 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="domogate-store-writer", daemon=True)
         self._queue = WriteQueue(limits.max_batch)
         self._applied_foreign = False
+        self._unanswered: set[Unit] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = inf
         # Only the writer thread uses these values.
         self._announced = 0.0
         self._waiting: deque[tuple[int, Sequence[Unit]]] = deque()
         """Committed writes whose changes are not delivered yet, each with the cursor of its last change."""
-        self._pause = SHORTEST_PAUSE
+        self._pause = limit.SHORTEST_PAUSE
         self.is_reachable = True
         """Whether the last transaction or poll could begin."""
         self.written = 0
@@ -112,17 +106,26 @@ class Writer:
 
         After `seconds` seconds without an answer, the future raises StoreTimeout. The write may still be executed later.
         """
+        if seconds is None:
+            is_report = work is None and change is None
+            seconds = max(limit.REPORT_SECONDS if is_report else 0.0, self._limits.deadline)
         future: asyncio.Future[Any] = self._loop.create_future()
-        unit = Unit(future, work, reports, change, fences, lock)
-        is_report = work is None and change is None
-        unit.seconds = seconds or max(REPORT_SECONDS if is_report else 0.0, self._limits.deadline)
-        unit.timer = self._loop.call_later(unit.seconds + GRACE, expire, future, unit.seconds)
-        try:
-            self._queue.put(unit)
-        except RuntimeError:
-            unit.timer.cancel()
-            raise
+        unit = Unit(future, work, reports, change, fences, lock, seconds, self._loop.time() + seconds + GRACE)
+        self._queue.put(unit)
+        self._unanswered.add(unit)
+        if unit.expires_at < self._timer_at:
+            self._set_timer(unit.expires_at)
         return future
+
+    def _set_timer(self, at: float) -> None:
+        """Set the timer of all unanswered writes. One timer takes less time than a timer for each write."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = at
+        self._timer = None if at == inf else self._loop.call_at(at, self._expire)
+
+    def _expire(self) -> None:
+        self._set_timer(expire_units(self._unanswered, self._loop.time()))
 
     def poll_now(self) -> None:
         """Read the feed now, because another process has committed changes. Can be called on any thread."""
@@ -136,7 +139,7 @@ class Writer:
     async def stop(self) -> bool:
         """Refuse new writes and execute the queued writes. Returns False if the database did not answer in time."""
         self._queue.close()
-        await asyncio.wait((self._ended,), timeout=self._limits.deadline + LEAVE_SECONDS)
+        await asyncio.wait((self._ended,), timeout=self._limits.deadline + limit.LEAVE_SECONDS)
         if self._ended.done():
             self._thread.join()
         return self._ended.done()
@@ -154,6 +157,7 @@ class Writer:
             self.applied = changes[-1].cursor
         for unit in answered:
             unit.answer()
+        self._unanswered.difference_update(answered)
         if page.foreign and not self._applied_foreign:
             self._applied_foreign = True
             self._queue.wake()
@@ -177,18 +181,17 @@ class Writer:
             self._attempt(self._leave)
         else:
             self._connection.close()
-        with suppress(RuntimeError):  # The loop is closed.
-            self._loop.call_soon_threadsafe(self._ended.set_result, None)
+        self._call(self._ended.set_result, None)
 
     def _choose_pause(self) -> float:
         if not self._waiting:
             return self._limits.poll
-        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        self._pause = min(2 * self._pause, limit.LONGEST_PAUSE)
         return self._pause
 
     def _is_announcing_due(self) -> bool:
         since = time.monotonic() - self._announced
-        return since > HEARTBEAT or (self._applied_foreign and (not self._database.is_shared or since > ANNOUNCE_SECONDS))
+        return since > HEARTBEAT or (self._applied_foreign and (not self._database.is_shared or since > limit.ANNOUNCE_SECONDS))
 
     def _write(self, batch: list[Unit]) -> None:
         try:
@@ -250,7 +253,7 @@ class Writer:
         elif own:
             self._feed.keep(own)
             self._waiting.append((self.written, batch))
-            self._pause = SHORTEST_PAUSE
+            self._pause = limit.SHORTEST_PAUSE
             self._call(self._on_commit)
             self._poll_feed()
         else:
@@ -270,11 +273,8 @@ class Writer:
             self._call(self._on_commit)
 
     def _begin_for(self, batch: list[Unit], locks: Collection[WriteLock]) -> tuple[Connection, TransactionStart]:
-        """Begin a transaction. Another process may hold the lock for a long time, for example during an import.
-
-        So the writer tries again while a caller waits.
-        """
-        long = any(unit.seconds > LONG_SECONDS for unit in batch)
+        """Begin a transaction. While another process holds the lock, for example for an import, try again for the callers."""
+        long = any(unit.seconds > limit.LONG_SECONDS for unit in batch)
         while True:
             try:
                 begun = self._connection.begin(locks, long=long)
@@ -292,7 +292,7 @@ class Writer:
         more = True
         while more:
             try:
-                with time_limit(min(POLL_SECONDS, self._limits.deadline)):
+                with time_limit(min(limit.POLL_SECONDS, self._limits.deadline)):
                     page = self._feed.poll()
             except Exception as error:
                 self._explain(error)
@@ -330,7 +330,7 @@ class Writer:
 
     def _write_without_change(self, work: Callable[[Connection], None]) -> None:
         """Commit a write that adds nothing to the change feed, so the listeners get nothing."""
-        with time_limit(min(LEAVE_SECONDS, self._limits.deadline)), self._connection.use() as connection:
+        with time_limit(min(limit.LEAVE_SECONDS, self._limits.deadline)), self._connection.use() as connection:
             work(connection)
             self._commit(connection)
 

@@ -7,11 +7,9 @@ So the data of a person can be erased, and every hash of the chain stays valid.
 import asyncio
 import re
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Protocol
-
-import msgspec
 
 from domogate.common.log import get_logger
 from domogate.domain.audit import AuditEntry
@@ -135,7 +133,7 @@ class AuditLog(AuditTrail):
 
         Repeated refusals get one common entry, which has the number of these refusals.
         """
-        details = {_clean(name): _clean(text) for name, text in list((detail or {}).items())[:_MAX_DETAILS]}
+        details = {_clean(name): _clean(text) for name, text in list(detail.items())[:_MAX_DETAILS]} if detail else {}
         # In `who`, a user is given as the id alone, without the prefix `user:`.
         actor = who if ":" in who or DASHED_UUID.parse_id(who) is None else user_ref(Id(who))
         entry = AuditEntry(
@@ -193,9 +191,11 @@ class AuditLog(AuditTrail):
             while left:
                 taken = list(islice(self._buffer, min(self._batch, left)))
                 left -= len(taken)
-                user_ids = dict.fromkeys(user_id for entry in taken for user_id in _list_users(entry))
-                pseudonyms = await self._find_pseudonyms(user_ids)
-                await self._store.append_audit([_pseudonymise(entry, pseudonyms) for entry in taken])
+                # Many entries have the same texts, for example the same actor. Each text is changed once.
+                texts = dict.fromkeys(text for entry in taken for text in (entry.who, entry.what, *entry.detail.values()))
+                pseudonyms = await self._find_pseudonyms(dict.fromkeys(_list_users(texts)))
+                named = {text: _pseudonymise(text, pseudonyms) for text in texts}
+                await self._store.append_audit([_replace_texts(entry, named) for entry in taken])
                 for _ in taken:
                     self._buffer.popleft()
             if self._dropped:
@@ -222,28 +222,25 @@ class AuditLog(AuditTrail):
                 await asyncio.sleep(self._retry)
 
 
-def _list_users(entry: AuditEntry) -> Iterator[Id]:
-    for text in (entry.who, entry.what, *entry.detail.values()):
+def _list_users(texts: Iterable[str]) -> Iterator[Id]:
+    for text in texts:
         for user_id in _USER.findall(text):
             yield Id(user_id.lower())
 
 
-def _pseudonymise(entry: AuditEntry, pseudonyms: Mapping[Id, str]) -> AuditEntry:
+def _pseudonymise(text: str, pseudonyms: Mapping[Id, str]) -> str:
     def name(found: re.Match[str]) -> str:
         pseudonym = pseudonyms.get(Id(found[1].lower()))
         return GONE if pseudonym is None else user_ref(Id(pseudonym))
 
-    def replace(text: str) -> str:
-        text = _USER.sub(name, text)
-        # The search for e-mails takes long in a long text, so it is left out if it cannot find any.
-        return _EMAIL.sub("(an e-mail)", text) if "@" in text else text
+    text = _USER.sub(name, text)
+    # The search for e-mails takes long in a long text, so it is left out if it cannot find any.
+    return _EMAIL.sub("(an e-mail)", text) if "@" in text else text
 
-    return msgspec.structs.replace(
-        entry,
-        who=replace(entry.who),
-        what=replace(entry.what),
-        detail={key: replace(text) for key, text in entry.detail.items()},
-    )
+
+def _replace_texts(entry: AuditEntry, texts: Mapping[str, str]) -> AuditEntry:
+    detail = {key: texts[text] for key, text in entry.detail.items()}
+    return AuditEntry(entry.at, entry.action, texts[entry.who], texts[entry.what], entry.result, entry.address, detail)
 
 
 def _clean(text: str) -> str:
