@@ -4,7 +4,7 @@ These tests use virtual time: no real clock is read, and the tests control the o
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
@@ -15,6 +15,7 @@ from domogate.domain.faults import DeviceRefused, DeviceTimeout
 from domogate.domain.ids import Id
 from domogate.domain.states import LightState, Reading, Report, Unit
 from domogate.fabric.in_process import InProcessFabric
+from domogate.ports import StoredPlant
 from domogate.services.driving import Driving, calls, recorder
 from domogate.services.driving.recorder import Recorder, ReportQueue, TooManyReports
 from support.clocks import NOON, LoopClock, ManualClock
@@ -181,6 +182,33 @@ class TestADriverThatNeverAnswers:
         assert len({each.id for each in deaf.orders}) == 1000
         ends = [store.orders[each.id].state for each in slow]
         assert ends == [OrderState.EXPIRED] * 1000
+
+
+class LoadlessStore(FakeStore):
+    """A store that never returns a plant."""
+
+    async def find_plant(self, plant_id: Id) -> StoredPlant | None:
+        await asyncio.Event().wait()
+        return None
+
+
+class TestAPlantThatIsNeverLoaded:
+    @pytest.mark.parametrize("what", ["order", "question", "picture"])
+    async def test_is_a_time_out_before_a_quarter_of_a_second_more_has_passed(self, clock: LoopClock, what: str) -> None:
+        driving = Driving(LoadlessStore(), {"simulator": FakeDriver(clock)}, clock, simulated_plants=10)
+        fabric = InProcessFabric(clock)
+        fabric.serve(driving)
+        await driving.start()
+        deadline = clock.now() + 5
+        asked: dict[str, Callable[[], Awaitable[object]]] = {
+            "order": lambda: fabric.execute(make_order(make_id(1), LAMP.id, SWITCH_ON, deadline=deadline)),
+            "question": lambda: fabric.read(make_id(1), LAMP.id, deadline),
+            "picture": lambda: fabric.take_picture(make_id(1), LAMP.id, deadline),
+        }
+        with pytest.raises(DeviceTimeout):
+            await asked[what]()
+        assert deadline <= clock.now() < deadline + 0.25
+        await driving.stop()
 
 
 class TestADriverThatCrashes:

@@ -22,7 +22,7 @@ from domogate.domain.faults import (
     ValueOutOfRange,
 )
 from domogate.domain.ids import Id
-from domogate.domain.plants import Ambient, Module
+from domogate.domain.plants import Ambient
 from domogate.domain.states import Report, State
 from domogate.ports import Clock, Fabric, OrderStore, Picture
 from domogate.services.plants.read_model import ModuleView
@@ -217,7 +217,10 @@ class Control:
             raise NoPlug("no plug found: the ambient exists, but has no module of kind plug")
         command = SwitchPlug(on=on)
         if len(plugs) == 1:  # the usual case, without an extra task
-            await self._switch_one(plant_id, plugs[0], command, by)
+            try:
+                await self._fabric.execute(self._make_order(plant_id, plugs[0].id, command, by=by))
+            except Fault as fault:
+                raise _worst([(plugs[0].name, fault)], of=1) from fault
             return
         outcomes = await asyncio.gather(
             *(self.execute(plant_id, plug.id, command, by=by) for plug in plugs), return_exceptions=True
@@ -227,12 +230,6 @@ class Control:
         ]
         if failed:
             raise _worst(failed, of=len(plugs))
-
-    async def _switch_one(self, plant_id: Id, plug: Module, command: SwitchPlug, by: Id | None) -> None:
-        try:
-            await self.execute(plant_id, plug.id, command, by=by)
-        except Fault as fault:
-            raise _worst([(plug.name, fault)], of=1) from fault
 
 
 def _end(under_way: dict[Id, asyncio.Task[T]], module_id: Id, task: asyncio.Task[T]) -> None:

@@ -70,6 +70,24 @@ class TestAnOrderUnderAKey:
             assert (await first).state is OrderState.CONFIRMED
         assert len(driver.orders) == 1
 
+    async def test_has_an_answer_for_the_second_caller_when_the_first_caller_leaves(
+        self, setup: OrderSetup, store: FakeStore, driver: FakeDriver
+    ) -> None:
+        plant = store.add_plant(LAMP)
+        driver.pause = asyncio.Event()
+        async with setup:
+            first = asyncio.create_task(setup.control.execute(plant, LAMP.id, ON, key="k"))
+            while not driver.orders:
+                await asyncio.sleep(0)
+            second = asyncio.create_task(setup.control.execute(plant, LAMP.id, ON, key="k"))
+            await asyncio.sleep(0)
+            first.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await first
+            driver.pause.set()
+            assert (await second).module_id == LAMP.id
+        assert (len(driver.orders), store.orders["k"].state) == (1, OrderState.CONFIRMED)
+
     @pytest.mark.parametrize("key", ["", "x" * 129, "a\nb"])
     async def test_is_refused_when_it_is_no_key(self, setup: OrderSetup, key: str) -> None:
         with pytest.raises(ValueOutOfRange):
