@@ -142,6 +142,7 @@ class Writer:
         await asyncio.wait((self._ended,), timeout=self._limits.deadline + limit.LEAVE_SECONDS)
         if self._ended.done():
             self._thread.join()
+            self._set_timer(inf)
         return self._ended.done()
 
     def _deliver(self, page: FeedPage, answered: Sequence[Unit]) -> None:
@@ -267,7 +268,6 @@ class Writer:
         self._answer(units)
 
     def _answer(self, units: Sequence[Unit], own: Sequence[Change] = ()) -> None:
-        """Pass the changes to the listeners, and answer the callers."""
         self._call(self._deliver, FeedPage(own, ()), units)
         if own:
             self._call(self._on_commit)
