@@ -42,6 +42,7 @@ PANELS = {
         "safety": "Emergency lighting: report, schedule, logbook, log, order-list.",
     },
     "Other": {
+        "conformance": "Check any implementation of the nine families against the contract.",
         "openapi": "Print one OpenAPI 3.1 document, or write all documents.",
         "version": "Print the version.",
     },

@@ -1,0 +1,157 @@
+"""`domogate conformance`: checks any implementation of the nine families against the contract."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import click
+
+from domogate.cli._command import FAILED, Mistake, WrongUsage, plain_command, reporting_errors, top_level
+from domogate.cli._options import Declared, flag, option
+from domogate.cli._output import note
+from domogate.conformance.access import Others
+from domogate.conformance.exchange import Client, Credentials, Unreachable
+from domogate.conformance.operations import FAMILIES
+from domogate.conformance.reports import REPORTS, as_text
+from domogate.conformance.run import Outcome, Target, run
+from domogate.conformance.subjects import KINDS, Named
+from domogate.conformance.tokens import TokenEndpoint
+
+commands = top_level()
+
+
+class ReportFormat(StrEnum):
+    """The formats of the report. `REPORTS` has a function for each."""
+
+    TEXT = "text"
+    JSON = "json"
+    JUNIT = "junit"
+    HTML = "html"
+
+
+def _secret(help: str) -> Declared:
+    return option("VALUE", f"{help} @FILE reads it from a file.")
+
+
+@plain_command(commands, "conformance")
+def check_conformance(
+    base_url: Annotated[str, option("URL", "The {base_url} of the contract: the address of the implementation.")],
+    key: Annotated[str, _secret("Subscription key.")],
+    token: Annotated[str, _secret("Id token of a user with plants. Home control gets it too, if there is no --access-token.")],
+    access_token: Annotated[str | None, _secret("Access token of the same user, for home control.")] = None,
+    other_token: Annotated[str | None, _secret("Id token of another user, to check rights.")] = None,
+    other_access_token: Annotated[str | None, _secret("Access token of the other user.")] = None,
+    narrow_token: Annotated[str | None, _secret("Id token without scopes of the families, to check scopes.")] = None,
+    narrow_access_token: Annotated[str | None, _secret("Access token without scopes of the families.")] = None,
+    auth_url: Annotated[str | None, option("URL", "The {auth_url} of the contract, to check the token endpoint.")] = None,
+    client_id: Annotated[str | None, option("ID", "Application that is registered there.")] = None,
+    client_secret: Annotated[str | None, _secret("Secret of this application.")] = None,
+    refresh_token: Annotated[str | None, _secret("Refresh token. --write replaces it, and prints the new one.")] = None,
+    only: Annotated[list[str] | None, option("FAMILY", f"Check only this family. One of: {', '.join(FAMILIES)}.")] = None,
+    module: Annotated[
+        list[str] | None,
+        option("KIND=PLANT/ID", f"A module that no topology shows. KIND is {', '.join(dict.fromkeys(KINDS.values()))}."),
+    ] = None,
+    write: Annotated[bool, flag("--write", "Also check the operations that change something, without a question.")] = False,
+    plan: Annotated[bool, flag("--plan", "Only say what --write changes. Nothing is changed.")] = False,
+    report: Annotated[
+        ReportFormat,
+        option("FORMAT", "Format of the report. Default: text. One of: text, json, junit, html.", show_default=False),
+    ] = ReportFormat.TEXT,
+    output: Annotated[Path | None, option("FILE", "Write the report to this file. Default: standard output.")] = None,
+    timeout: Annotated[float, option("SECONDS", "Longest time for one answer.", min=0.1, max=600)] = 30.0,
+    cacert: Annotated[Path | None, option("FILE", "Certificates to trust, in PEM format.")] = None,
+) -> None:
+    """Check any implementation of the nine families against the contract.
+
+    It checks schemas, statuses, limits, keys, tokens and rights.
+
+    Without --write, the command only reads. It says first what it would change; at a terminal it asks whether it may.
+    The exit code is 0 without findings, 1 with findings or if there is no answer, 2 for a wrong command line.
+
+    Example: `domogate conformance --base-url http://127.0.0.1:8080 --key KEY --token @id.token --access-token @access.token`
+    """
+    with reporting_errors():
+        families = _families(only)
+        own = Credentials(_read(key), _read(token))
+        target = Target(
+            base_url,
+            own,
+            _as(own, access_token, "ACCESS_TOKEN"),
+            Others(
+                _as(own, other_token, "OTHER_TOKEN"),
+                _as(own, other_access_token, "OTHER_ACCESS_TOKEN"),
+                _as(own, narrow_token, "NARROW_TOKEN"),
+                _as(own, narrow_access_token, "NARROW_ACCESS_TOKEN"),
+            ),
+            _endpoint(auth_url, client_id, client_secret, refresh_token, timeout, cacert),
+            families,
+            tuple(map(_named, module or ())),
+            timeout,
+            None if cacert is None else str(cacert),
+        )
+
+        def may_write(changes: list[str]) -> bool:
+            if plan:
+                click.echo("\n".join(changes) or "Nothing would be changed.")
+                raise click.exceptions.Exit(0)
+            for change in changes:
+                note(f"--write: {change}")
+            return write or (sys.stdin.isatty() and click.confirm("Check these operations too?", err=True))
+
+        try:
+            outcome = run(target, may_write, tell=note)
+        except (Unreachable, ValueError) as failed:
+            raise Mistake(f"{base_url} cannot be checked: {failed}") from None
+        _print(outcome, report, output)
+
+
+def _print(outcome: Outcome, report: ReportFormat, output: Path | None) -> None:
+    text = REPORTS[report](outcome)
+    if output is None:
+        click.echo(text)
+    else:
+        output.write_text(f"{text}\n", encoding="utf-8")
+        note(as_text(outcome).rpartition("\n")[2])
+    if outcome.refresh_token:
+        note(f"The new refresh token is {outcome.refresh_token}")
+    if outcome.findings:
+        raise click.exceptions.Exit(FAILED)
+
+
+def _read(value: str) -> str:
+    """Return the value, or the content of the file for @FILE."""
+    return Path(value[1:]).read_text(encoding="utf-8").strip() if value.startswith("@") else value
+
+
+def _as(own: Credentials, token: str | None, name: str) -> Credentials | None:
+    return None if token is None else own._replace(token=_read(token), token_name=name)
+
+
+def _families(only: list[str] | None) -> tuple[str, ...]:
+    if unknown := [name for name in only or () if name not in FAMILIES]:
+        raise WrongUsage(f"there is no family {', '.join(unknown)}; the families are {', '.join(FAMILIES)}.")
+    return tuple(only) if only else FAMILIES
+
+
+def _named(text: str) -> Named:
+    kind, _, rest = text.partition("=")
+    plant, _, module = rest.partition("/")
+    if kind not in KINDS.values() or not plant or not module:
+        raise WrongUsage(f"--module {text}: write KIND=PLANT/ID, for example thermostat=PLANT/ID.")
+    return Named(kind, plant, module)
+
+
+def _endpoint(
+    auth_url: str | None,
+    client_id: str | None,
+    client_secret: str | None,
+    refresh_token: str | None,
+    timeout: float,
+    cacert: Path | None,
+) -> TokenEndpoint | None:
+    if auth_url is None or client_id is None:
+        return None
+    client = Client(auth_url, timeout=timeout, ca_file=None if cacert is None else str(cacert))
+    return TokenEndpoint(client, client_id, _read(client_secret or ""), _read(refresh_token or ""))

@@ -1,0 +1,109 @@
+"""Runs all rules in order, and returns the outcome."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from domogate.conformance.access import (
+    KEY_NEEDED,
+    OWNER_ONLY,
+    RIGHTS_NEEDED,
+    SCOPE_NEEDED,
+    TOKEN_NEEDED,
+    TOKEN_VALID,
+    Others,
+    check_access,
+)
+from domogate.conformance.answers import ABOUT_ASKED, check_answers
+from domogate.conformance.exchange import Client, Credentials
+from domogate.conformance.operations import ERRORS, FAMILIES, OPERATIONS
+from domogate.conformance.refusals import (
+    UNKNOWN_PLANT,
+    UNKNOWN_RESOURCE,
+    WRONG_PARAMETER,
+    WRONG_URL,
+    WRONG_VALUE,
+    check_refusals,
+)
+from domogate.conformance.rules import Finding, Rule, Unchecked
+from domogate.conformance.session import IS_JSON, NO_CONTENT, Session
+from domogate.conformance.subjects import Named, find_subjects, read_everything
+from domogate.conformance.tokens import REFRESH, REFRESH_REFUSED, TokenEndpoint, check_tokens
+from domogate.conformance.values import rules_in
+from domogate.conformance.writing import CONTENT_TYPE, ECHO, PLUG_SET, SCENE_RUN, check_writing, plan_changes
+
+
+class Target(NamedTuple):
+    """The implementation to check, and the credentials for it."""
+
+    base_url: str
+    credentials: Credentials
+    access: Credentials | None = None
+    others: Others = Others()
+    endpoint: TokenEndpoint | None = None
+    families: tuple[str, ...] = FAMILIES
+    modules: tuple[Named, ...] = ()
+    timeout: float = 30.0
+    ca_file: str | None = None
+
+
+class Outcome(NamedTuple):
+    """The result of a run."""
+
+    base_url: str
+    findings: tuple[Finding, ...]
+    unchecked: tuple[Unchecked, ...]
+    checked: dict[Rule, int]
+    requests: int
+    refresh_token: str = ""
+    """The new refresh token, if the run refreshed one."""
+
+
+def all_rules() -> tuple[Rule, ...]:
+    """Return every rule that the tool knows, in the order of their sections."""
+    found = [IS_JSON, NO_CONTENT, KEY_NEEDED, TOKEN_NEEDED, TOKEN_VALID, SCOPE_NEEDED, RIGHTS_NEEDED, OWNER_ONLY]
+    found += [UNKNOWN_PLANT, UNKNOWN_RESOURCE, WRONG_URL, WRONG_PARAMETER, WRONG_VALUE, ABOUT_ASKED]
+    found += [PLUG_SET, SCENE_RUN, ECHO, CONTENT_TYPE, REFRESH_REFUSED, REFRESH]
+    for operation in OPERATIONS:
+        if operation.name != "E20":
+            found.append(operation.lists_rule)
+        found += rules_in(operation.body)
+    for schema in ERRORS.values():
+        found += rules_in(schema)
+    return tuple(sorted(dict.fromkeys(found), key=lambda rule: _sort_key(rule.id)))
+
+
+def _sort_key(name: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdecimal() else (1_000, part) for part in name.replace("E", "").split(".")]
+
+
+def run(target: Target, may_write: Callable[[list[str]], bool], *, tell: Callable[[str], None] = lambda _text: None) -> Outcome:
+    """Check the target. `may_write` gets the list of changes and decides whether the rules that change something run.
+
+    Raises Unreachable if there is no answer.
+    """
+    client = Client(target.base_url, timeout=target.timeout, ca_file=target.ca_file)
+    session = Session(client, target.credentials, target.access, tell=tell)
+    try:
+        tell("reading lists and topologies")
+        subjects = find_subjects(session, target.families, target.modules)
+        changes = plan_changes(subjects, target.families)
+        write = may_write(changes)
+        tell("reading devices")
+        read_everything(session, subjects, target.families)
+        check_answers(session, subjects, target.families)
+        tell("wrong ids and bodies")
+        check_refusals(session, subjects, target.families, write=write)
+        tell("keys, tokens and rights")
+        check_access(session, subjects, target.families, target.others, write=write)
+        refreshed = check_tokens(session, target.endpoint, write=write)
+        if write:
+            tell("operations that change something")
+            check_writing(session, subjects, target.families)
+        else:
+            for rule, name in ((PLUG_SET, "E1"), (SCENE_RUN, "E5"), (ECHO, "E20")):
+                session.skip(rule, name, "it changes something, and this was not allowed (--write)")
+    finally:
+        client.close()
+    return Outcome(
+        target.base_url, tuple(session.findings), tuple(session.unchecked), dict(session.checked), client.sent, refreshed
+    )

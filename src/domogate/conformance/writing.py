@@ -1,0 +1,80 @@
+"""The rules about operations that change something (Spec 3). They run only if the caller of the tool allows it."""
+
+import json
+
+from domogate.conformance.exchange import Exchange
+from domogate.conformance.operations import E1, E5, E16, E20, Operation
+from domogate.conformance.rules import Rule
+from domogate.conformance.session import Session
+from domogate.conformance.subjects import Ids, Subjects, without_dashes
+
+PLUG_SET = Rule("3.E1", "E1 with status on or off: the next state of every plug of the ambient is on or off; 200 returned.")
+SCENE_RUN = Rule("3.E5", "E5 with status run: scene execution starts; 200 returned.")
+ECHO = Rule("4.E20", "E20: 200: success.")
+CONTENT_TYPE = Rule("4.content-type", "Content-Type is optional on POST with body.")
+
+
+def plan_changes(subjects: Subjects, families: tuple[str, ...]) -> list[str]:
+    """Say what the writing rules change."""
+    changes = []
+    if E1.family in families and subjects.ambients:
+        ids = subjects.ambients[0]
+        changes.append(
+            f"E1 switches all plugs of the ambient {ids['ambient']} of the plant {ids['plant']} on, then off. "
+            "If all of them were on before, it switches them on again."
+        )
+        changes.append("Requests that must be refused name the same ambient: a gateway with faults may execute them.")
+    if E5.family in families and subjects.modules["scene"]:
+        ids = subjects.modules["scene"][0]
+        changes.append(f"E5 runs the scene {ids['module']} of the plant {ids['plant']}. This cannot be undone.")
+    if E20.family in families:
+        changes.append("E20 sends some requests to the echo backend.")
+    return changes
+
+
+def check_writing(session: Session, subjects: Subjects, families: tuple[str, ...]) -> None:
+    """Switch plugs, run a scene, and send to the echo backend."""
+    if E1.family in families:
+        if subjects.ambients:
+            _check_plugs(session, subjects, reads=E16.family in families)
+        else:
+            session.skip(PLUG_SET, E1, "no ambient with plugs was found")
+    if E5.family in families:
+        if scenes := subjects.modules["scene"]:
+            _expect(session, SCENE_RUN, E5, session.ask(E5, scenes[0]))
+        else:
+            session.skip(SCENE_RUN, E5, "no scene was found in the plants of the user")
+    if E20.family in families and _expect(session, ECHO, E20, session.ask(E20)):
+        _expect(session, CONTENT_TYPE, E20, session.ask(E20, content_type=None))
+
+
+def _check_plugs(session: Session, subjects: Subjects, *, reads: bool) -> None:
+    ids = subjects.ambients[0]
+    own = subjects.plugs[ids["ambient"]]
+    before = _plugs(session, ids, own) if reads else {}
+    was_on = bool(before) and all(before.values())
+    for status in ("on", "off", *(["on"] if was_on else [])):
+        exchange = session.ask(E1, ids, body=json.dumps({"status": status}).encode())
+        if _expect(session, PLUG_SET, E1, exchange) and before:
+            wrong = [plug for plug, is_on in _plugs(session, ids, own).items() if is_on != (status == "on")]
+            session.check(PLUG_SET, E1, exchange, not wrong, f"after {status}, E16 shows another status of {', '.join(wrong)}")
+
+
+def _plugs(session: Session, ids: Ids, own: set[str]) -> dict[str, bool]:
+    """Return those plugs of E16 that are in the ambient, and whether each is on. Empty if the ids of E16 are other ids."""
+    body = session.read(session.ask(E16, {"plant": _with_dashes(ids["plant"])}))
+    items = body.get("plugs") if isinstance(body, dict) else None
+    return {
+        plug: all(item["status"])
+        for item in items or []
+        if isinstance(item, dict) and isinstance(item.get("id"), str) and isinstance(item.get("status"), list)
+        if (plug := without_dashes(item["id"]).lower()) in own
+    }
+
+
+def _with_dashes(identity: str) -> str:
+    return "-".join((identity[:8], identity[8:12], identity[12:16], identity[16:20], identity[20:]))
+
+
+def _expect(session: Session, rule: Rule, operation: Operation, exchange: Exchange) -> bool:
+    return session.check(rule, operation, exchange, exchange.status == 200, f"the status is {exchange.status}")
