@@ -7,8 +7,8 @@ _LONGEST_WANTED = 60
 """In characters. For a longer text no similar name is searched, because the search takes long."""
 
 
-def split_words(name: str) -> str:
-    """Return the words of a name, with one space between them."""
+def space_words(name: str) -> str:
+    """Return the name with one space between its words, instead of underscores, dots, slashes and hyphens."""
     return " ".join(re.split(r"[\s_./-]+", name)).strip()
 
 
@@ -20,7 +20,7 @@ def match_names(wanted: str, names: Sequence[str]) -> list[int]:
     Upper and lower case count as the same. Spaces, dashes, dots, slashes and underscores count as the same. So `203` and
     `room_203` mean `Room 203`.
     """
-    words, every = split_words(wanted).casefold(), [split_words(name).casefold() for name in names]
+    words, every = space_words(wanted).casefold(), [space_words(name).casefold() for name in names]
     equal = [index for index, name in enumerate(every) if name == words]
     return equal or [index for index, name in enumerate(every) if words and name.endswith(f" {words}")]
 

@@ -69,7 +69,7 @@ class RemoteKeys:
     async def fetch_again(self) -> None:
         """Fetch the keys again, but not if they were fetched recently.
 
-        The verifier calls this method if a token has no key id, and its signature does not match the only key.
+        The verifier calls this method if a token has no key id, and its signature does not match the only key of the issuer.
         """
         await self._fetch_unless_recent(REFETCH_PAUSE)
 

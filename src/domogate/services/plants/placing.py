@@ -6,7 +6,7 @@ from itertools import count
 
 import msgspec
 
-from domogate.common.names import find_near, first_capital, match_names, split_words
+from domogate.common.names import find_near, first_capital, match_names, space_words
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
 from domogate.services.plants.editing import Row, TopologyDraft
@@ -35,7 +35,7 @@ class Placement(msgspec.Struct, frozen=True):
     """The result of a placement.
 
     `placed` has the modules that were added, `known` the ids of the modules that the plant already had. `left` has the modules
-    that were not added, because no room was found for them.
+    that were not added, because no room (ambient) of the plant fits their names.
     """
 
     placed: list[ModuleInRoom]
@@ -67,7 +67,7 @@ def choose_room(rooms: Sequence[str], pattern: re.Pattern[str], device: str, *, 
     matching = match_names(match["room"], rooms)
     if len(matching) == 1:
         return matching[0]
-    near = None if matching or not suggest else find_near(split_words(match["room"]), rooms)
+    near = None if matching or not suggest else find_near(space_words(match["room"]), rooms)
     question = "" if near is None else f" (did you mean {near!r}?)"
     return f"{'several rooms are' if matching else 'no room is'} named {match['room']}{question}"
 
@@ -79,7 +79,7 @@ def name_in_room(pattern: re.Pattern[str], device: str, taken: Collection[str]) 
     """
     match = pattern.fullmatch(device)
     parts, place = match.groups() if match else (), pattern.groupindex["room"]
-    rest = split_words(" ".join(parts[place:])) or split_words(" ".join(parts[: place - 1]))
+    rest = space_words(" ".join(parts[place:])) or space_words(" ".join(parts[: place - 1]))
     name = first_capital(rest) or device
     numbered = (f"{name} {number}" for number in count(2))
     return name if name.casefold() not in taken else next(one for one in numbered if one.casefold() not in taken)
