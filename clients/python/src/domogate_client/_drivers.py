@@ -1,0 +1,185 @@
+"""The two drivers of flows: one blocks, one awaits. All input and output of the package is here."""
+
+import asyncio
+import inspect
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, TypeVar
+
+import httpx
+
+from domogate_client._effects import Answer, CloseStream, Emit, Flow, Hook, Locked, Opened, OpenStream, Pause, ReadChunk, Send
+from domogate_client.errors import UnexpectedAnswer
+
+T = TypeVar("T")
+
+
+class _Reader:
+    """Collects the body of an answer. Raises if it is too large or comes too slowly."""
+
+    def __init__(self, limit: int, ends: float) -> None:
+        self._left = limit
+        self._ends = ends
+        self._chunks: list[bytes] = []
+
+    def add(self, chunk: bytes) -> None:
+        self._left -= len(chunk)
+        if self._left < 0:
+            raise UnexpectedAnswer("the answer is larger than `max_answer` of the client allows")
+        if time.monotonic() > self._ends:
+            raise httpx.ReadTimeout("the answer was not complete at the deadline")
+        self._chunks.append(chunk)
+
+    def answer(self, response: httpx.Response) -> Answer:
+        return Answer(response.status_code, response.headers, b"".join(self._chunks))
+
+
+def _resume(flow: Flow[Any], result: Any, error: Exception | None) -> Any:
+    """Continue a flow and return its next effect. Raises StopIteration at the end of the flow."""
+    return flow.send(result) if error is None else flow.throw(error)
+
+
+class SyncDriver:
+    """Runs flows and blocks the thread while it waits."""
+
+    def __init__(self, http: httpx.Client, max_answer: int) -> None:
+        self._http = http
+        self._max_answer = max_answer
+
+    def run(self, flow: Flow[T]) -> T:
+        """Run a flow to its end and return its result."""
+        try:
+            effect = flow.send(None)
+            while True:
+                effect = _resume(flow, *self._try(effect))
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    def emit(self, flow: Flow[None]) -> Iterator[Any]:
+        """Run a flow and return the events that it emits."""
+        try:
+            effect = flow.send(None)
+            while True:
+                if isinstance(effect, Emit):
+                    yield effect.event
+                    effect = flow.send(None)
+                else:
+                    effect = _resume(flow, *self._try(effect))
+        except StopIteration:
+            return
+
+    def _try(self, effect: Any) -> tuple[Any, Exception | None]:
+        """Return the result of the effect, or the error."""
+        try:
+            return self._perform(effect), None
+        except Exception as error:
+            return None, error
+
+    def _perform(self, effect: Any) -> Any:
+        match effect:
+            case Send():
+                return self._send(effect)
+            case Pause():
+                time.sleep(effect.seconds)
+            case Locked():
+                with effect.session.thread_lock:
+                    return self.run(effect.flow)
+            case Hook():
+                return effect.function(*effect.arguments)
+            case OpenStream():
+                response = self._http.send(effect.request, stream=True)
+                return Opened(response, response.iter_raw())
+            case ReadChunk():
+                return next(effect.opened.chunks, b"")
+            case CloseStream():
+                effect.opened.response.close()
+        return None
+
+    def _send(self, effect: Send) -> Answer:
+        response = self._http.send(effect.request, stream=True)
+        try:
+            reader = _Reader(self._max_answer, effect.ends)
+            for chunk in response.iter_raw():
+                reader.add(chunk)
+            return reader.answer(response)
+        finally:
+            response.close()
+
+
+class AsyncDriver:
+    """Runs flows in an asyncio event loop."""
+
+    def __init__(self, http: httpx.AsyncClient, max_answer: int) -> None:
+        self._http = http
+        self._max_answer = max_answer
+        self._running: set[asyncio.Task[Any]] = set()
+
+    async def run(self, flow: Flow[T]) -> T:
+        """Run a flow to its end and return its result."""
+        try:
+            effect = flow.send(None)
+            while True:
+                effect = _resume(flow, *await self._try(effect))
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    async def emit(self, flow: Flow[None]) -> AsyncIterator[Any]:
+        """Run a flow and return the events that it emits."""
+        try:
+            effect = flow.send(None)
+            while True:
+                if isinstance(effect, Emit):
+                    yield effect.event
+                    effect = flow.send(None)
+                else:
+                    effect = _resume(flow, *await self._try(effect))
+        except StopIteration:
+            return
+
+    async def _try(self, effect: Any) -> tuple[Any, Exception | None]:
+        """Return the result of the effect, or the error."""
+        try:
+            return await self._perform(effect), None
+        except Exception as error:
+            return None, error
+
+    async def _perform(self, effect: Any) -> Any:
+        match effect:
+            case Send():
+                return await self._send(effect)
+            case Pause():
+                await asyncio.sleep(effect.seconds)
+            case Locked():
+                # The former refresh token does not work any more when the gateway has answered. So the refresh must end, and
+                # its tokens must be stored, even if the call that needs them is cancelled.
+                task = asyncio.create_task(self._run_locked(effect))
+                self._running.add(task)
+                task.add_done_callback(self._running.discard)
+                return await asyncio.shield(task)
+            case Hook():
+                result = effect.function(*effect.arguments)
+                return await result if inspect.isawaitable(result) else result
+            case OpenStream():
+                response = await self._http.send(effect.request, stream=True)
+                return Opened(response, response.aiter_raw())
+            case ReadChunk():
+                return await anext(effect.opened.chunks, b"")
+            case CloseStream():
+                await effect.opened.response.aclose()
+        return None
+
+    async def _run_locked(self, effect: Locked) -> Any:
+        async with effect.session.task_lock:
+            return await self.run(effect.flow)
+
+    async def _send(self, effect: Send) -> Answer:
+        response = await self._http.send(effect.request, stream=True)
+        try:
+            reader = _Reader(self._max_answer, effect.ends)
+            async for chunk in response.aiter_raw():
+                reader.add(chunk)
+            return reader.answer(response)
+        finally:
+            await response.aclose()

@@ -1,0 +1,88 @@
+"""Finds the error class for an answer with an error status."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from domogate_client import faults
+from domogate_client.errors import Conflict, Forbidden, GatewayFailed, InvalidRequest, NotFound, Refused
+
+FAULT_HEADER = "x-fault"
+"""The code of the fault. Only home control also writes the code into its error body."""
+
+_BY_STATUS: dict[int, type[Refused]] = {
+    401: faults.TokenRefused,
+    403: Forbidden,
+    404: NotFound,
+    408: faults.DeviceTimeout,
+    409: Conflict,
+    410: Conflict,
+    413: faults.BodyTooLarge,
+    429: faults.TooManyRequests,
+    442: faults.ValueOutOfRange,
+    469: faults.PasswordToRenew,
+    470: faults.TermsToAccept,
+}
+_BY_REASON: dict[str, type[Refused]] = {
+    "device_offline": faults.DeviceOffline,
+    "device-offline": faults.DeviceOffline,
+    "device_timeout": faults.DeviceTimeout,
+    "device-timeout": faults.DeviceTimeout,
+    "device_refused": faults.DeviceRefused,
+    "device-refused": faults.DeviceRefused,
+    "no-such-device": faults.NoSuchModule,
+}
+_LONGEST = 500
+
+
+def refusal_of(status: int, headers: Mapping[str, str], body: bytes, operation: str) -> Refused:
+    """Return the error for an answer with a status of 400 or more."""
+    document = _read_object(body)
+    message, code, reason = _message_of(document), 0, ""
+    errors = document.get("errors")
+    if isinstance(errors, list) and errors and isinstance(errors[0], dict):
+        message, code = str(errors[0].get("userMessage", "")), errors[0].get("code", 0)
+    elif "detail" in document:
+        reason = str(document.get("reason") or str(document.get("type", "")).rpartition(":ticket:")[2])
+        reason = "" if reason == "about:blank" else reason
+    if headers.get(FAULT_HEADER, "").isdecimal():
+        code = int(headers[FAULT_HEADER])
+    kind = faults.BY_CODE.get(code) or _BY_REASON.get(reason) or _kind_of(status, headers.get("www-authenticate", ""))
+    return kind(
+        (message or f"the gateway answered with the status {status}")[:_LONGEST],
+        status=status,
+        operation=operation,
+        request_id=headers.get("x-request-id", ""),
+        reason=reason,
+        retry_after=seconds_of(headers.get("retry-after")),
+    )
+
+
+def _kind_of(status: int, challenge: str) -> type[Refused]:
+    if challenge.startswith("SubscriptionKey"):
+        return faults.KeyRefused
+    if 'error="insufficient_scope"' in challenge:
+        return faults.ScopeMissing
+    return _BY_STATUS.get(status) or (GatewayFailed if status >= 500 else InvalidRequest)
+
+
+def seconds_of(retry_after: str | None) -> float | None:
+    """The value of Retry-After in seconds. The gateway never sends a date."""
+    return float(retry_after) if retry_after is not None and retry_after.isdecimal() and len(retry_after) < 8 else None
+
+
+def is_expired_token(status: int, headers: Mapping[str, str]) -> bool:
+    """Whether a new token can help: the token was sent and is not valid (RFC 6750 §3.1)."""
+    return status == 401 and 'error="invalid_token"' in headers.get("www-authenticate", "")
+
+
+def _read_object(body: bytes) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return {}
+
+
+def _message_of(document: dict[str, Any]) -> str:
+    return str(document.get("message") or document.get("detail") or "")

@@ -1,0 +1,154 @@
+"""The two clients. They have the same attributes and methods; the methods of AsyncClient are coroutines."""
+
+import math
+from types import TracebackType
+from typing import Any, TypeVar
+
+import httpx
+
+from domogate_client._cache import ETagCache
+from domogate_client._core import Core
+from domogate_client._drivers import AsyncDriver, SyncDriver
+from domogate_client._groups import AsyncGroups, Groups
+from domogate_client._operation import Operation, Query
+from domogate_client._stream import AsyncEventStream, EventStream, StreamLogic
+from domogate_client._version import __version__
+from domogate_client.errors import DomogateError
+from domogate_client.retries import Retries
+from domogate_client.tokens import Session, Tokens
+
+T = TypeVar("T")
+
+DEADLINE = 30.0
+MAX_ANSWER = 64_000_000
+
+
+class _Settings:
+    """What both clients know."""
+
+    def __init__(
+        self,
+        base_url: str,
+        subscription_key: str | None = None,
+        *,
+        session: Session | None = None,
+        tokens: Tokens | None = None,
+        deadline: float = DEADLINE,
+        retries: Retries | None = None,
+        cache: ETagCache | None = None,
+        reconnect_for: float = math.inf,
+        user_agent: str = "",
+    ) -> None:
+        """Make a client of the gateway at `base_url`.
+
+        `session` has tokens that are refreshed; `tokens` are tokens that are not. `deadline` is the time in seconds that
+        a call may take, with all its attempts. `reconnect_for` is the time in seconds after which an event stream without
+        a connection gives up.
+        """
+        url = httpx.URL(base_url)
+        if url.scheme not in ("http", "https") or not url.host:
+            raise DomogateError(f"base_url must begin with https:// or http:// and name a host, but it is {base_url!r}")
+        if session is not None and tokens is not None:
+            raise DomogateError("give either `session` or `tokens`, not both")
+        own = f"domogate-client/{__version__}"
+        self.core = Core(
+            base_url,
+            subscription_key,
+            session or Session(tokens=tokens),
+            deadline=deadline,
+            retries=retries or Retries(),
+            cache=ETagCache() if cache is None else cache,
+            reconnect_for=reconnect_for,
+            user_agent=f"{user_agent} {own}" if user_agent else own,
+        )
+
+    @property
+    def session(self) -> Session:
+        return self.core.session
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.core.base_url!r})"
+
+
+class Client(_Settings, Groups):
+    """A client whose methods block. It can be used by several threads."""
+
+    def __init__(
+        self, base_url: str, subscription_key: str | None = None, *, http: httpx.Client | None = None,
+        max_answer: int = MAX_ANSWER, **settings: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(base_url, subscription_key, **settings)
+        self._http = httpx.Client() if http is None else http
+        self.driver = SyncDriver(self._http, max_answer)
+
+    def send(
+        self,
+        operation: Operation[T],
+        path: tuple[str, ...],
+        *,
+        query: Query | None = None,
+        body: Any = None,
+        idempotency_key: str | None = None,
+        token: str | None = None,
+        deadline: float | None = None,
+    ) -> T:
+        """Send an operation and return its answer. The attributes of the client have a method for each operation."""
+        return self.driver.run(self.core.call(operation, path, query, body, idempotency_key, token, deadline))
+
+    def open_stream(
+        self, operation: Operation[Any], path: tuple[str, ...], query: Query | None, cursor: str | None
+    ) -> EventStream:
+        """Return the event stream of an operation. It connects when the first event is read."""
+        return EventStream(StreamLogic(self.core, operation, path, query, cursor), self.driver)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+class AsyncClient(_Settings, AsyncGroups):
+    """A client whose methods are coroutines of asyncio."""
+
+    def __init__(
+        self, base_url: str, subscription_key: str | None = None, *, http: httpx.AsyncClient | None = None,
+        max_answer: int = MAX_ANSWER, **settings: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(base_url, subscription_key, **settings)
+        self._http = httpx.AsyncClient() if http is None else http
+        self.driver = AsyncDriver(self._http, max_answer)
+
+    async def send(
+        self,
+        operation: Operation[T],
+        path: tuple[str, ...],
+        *,
+        query: Query | None = None,
+        body: Any = None,
+        idempotency_key: str | None = None,
+        token: str | None = None,
+        deadline: float | None = None,
+    ) -> T:
+        """Send an operation and return its answer. The attributes of the client have a method for each operation."""
+        return await self.driver.run(self.core.call(operation, path, query, body, idempotency_key, token, deadline))
+
+    def open_stream(
+        self, operation: Operation[Any], path: tuple[str, ...], query: Query | None, cursor: str | None
+    ) -> AsyncEventStream:
+        """Return the event stream of an operation. It connects when the first event is read."""
+        return AsyncEventStream(StreamLogic(self.core, operation, path, query, cursor), self.driver)
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def __aenter__(self) -> "AsyncClient":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

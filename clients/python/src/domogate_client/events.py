@@ -1,0 +1,114 @@
+"""Events of the gateway: as the event stream sends them, and as webhooks deliver them (CloudEvents 1.0)."""
+
+from typing import Any
+
+import msgspec
+
+from domogate_client.errors import UnexpectedAnswer
+from domogate_client.models.events import ModuleData, PlantData, Ready, Reset
+
+_OF_MODULES = frozenset({"state", "reachability", "safety", "present"})
+_OF_PLANTS = frozenset({"plant", "people"})
+_PREFIX = "domogate."
+_LONGEST = 4_000_000
+
+
+class CloudEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """The attributes of every event. Two events with the same `source` and `id` are duplicates."""
+
+    id: str
+    source: str
+    type: str
+    subject: str
+    time: str
+    specversion: str = "1.0"
+    datacontenttype: str = "application/json"
+
+    @property
+    def kind(self) -> str:
+        """The kind of the event: `state`, `reachability`, `safety`, `present`, `plant`, `people`, or a new kind."""
+        return self.type.removeprefix(_PREFIX)
+
+
+class ModuleEvent(CloudEvent, frozen=True, kw_only=True):
+    """The state of a module: `state`, `reachability`, `safety` or `present`."""
+
+    data: ModuleData
+
+
+class PlantEvent(CloudEvent, frozen=True, kw_only=True):
+    """A plant or its people changed: `plant` or `people`. Read the plant again."""
+
+    data: PlantData
+
+
+class OtherEvent(CloudEvent, frozen=True, kw_only=True):
+    """The test of a webhook (`test`), or an event of a kind that this version of the client does not know."""
+
+    data: Any = None
+
+
+Event = ModuleEvent | PlantEvent | OtherEvent
+StreamItem = Event | Ready | Reset
+"""What an event stream has: events; `Ready` (all later events are new); `Reset` (missed events cannot be sent)."""
+
+_decode_envelope = msgspec.json.Decoder(CloudEvent).decode
+_decode_module = msgspec.json.Decoder(ModuleEvent).decode
+_decode_plant = msgspec.json.Decoder(PlantEvent).decode
+_decode_other = msgspec.json.Decoder(OtherEvent).decode
+
+
+def decode_event(text: bytes) -> Event:
+    """Return the CloudEvent. Raises UnexpectedAnswer for any other text."""
+    try:
+        kind = _decode_envelope(text).kind
+        if kind in _OF_MODULES:
+            return _decode_module(text)
+        return _decode_plant(text) if kind in _OF_PLANTS else _decode_other(text)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UnexpectedAnswer(f"an event has another form than expected: {error}") from None
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One server-sent event."""
+
+    event: str
+    data: bytes
+    id: str | None
+
+
+class EventParser:
+    """Parses server-sent events (HTML Standard, 9.2.6) from chunks of bytes."""
+
+    def __init__(self) -> None:
+        self.retry: float | None = None
+        """The pause before a new connection in seconds, if the gateway sent it."""
+        self._rest = b""
+        self._fields: dict[bytes, bytes] = {}
+
+    def feed(self, chunk: bytes) -> list[Message]:
+        """Return the events that are complete with this chunk."""
+        *lines, self._rest = (self._rest + chunk).replace(b"\r\n", b"\n").split(b"\n")
+        if len(self._rest) + sum(map(len, self._fields.values())) > _LONGEST:
+            raise UnexpectedAnswer("an event of the stream is too large")
+        found: list[Message] = []
+        for line in lines:
+            if not line:
+                if b"data" in self._fields:
+                    found.append(self._finish())
+                self._fields.clear()
+            elif not line.startswith(b":"):
+                name, _, value = line.partition(b":")
+                value = value.removeprefix(b" ")
+                if name == b"retry" and value.isdigit():
+                    self.retry = int(value) / 1000
+                elif name == b"data" and name in self._fields:
+                    self._fields[name] += b"\n" + value
+                else:
+                    self._fields[name] = value
+        return found
+
+    def _finish(self) -> Message:
+        identity = self._fields.get(b"id")
+        event = self._fields.get(b"event", b"message")
+        return Message(event.decode(), self._fields[b"data"], None if identity is None else identity.decode())
