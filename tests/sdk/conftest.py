@@ -2,6 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from support.gateway import Gateway, running, start
 from support.sdk_demo import SdkDemo, open_sdk_demo
 
 
@@ -9,3 +10,10 @@ from support.sdk_demo import SdkDemo, open_sdk_demo
 def sdk_demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SdkDemo]:
     with open_sdk_demo(tmp_path_factory.mktemp("sdk")) as demo:
         yield demo
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A gateway for the tests of the Python client. They log in, register webhooks and switch lights."""
+    with running(start("demo", tmp_path_factory.mktemp("client"), {"DOMOGATE_REFRESH_GRACE": "300"})) as gateway:
+        yield gateway

@@ -35,6 +35,11 @@ class TcpProxy:
         """From now on no byte passes. Connections stay open, as after a broken cable."""
         self._open.clear()
 
+    def drop(self) -> None:
+        """Close the open connections. New connections are served."""
+        for task in tuple(self._connections):
+            task.cancel()
+
     def heal(self) -> None:
         self._open.set()
 

@@ -38,7 +38,7 @@ _CLIENT_GONE = 499
 _VARY_ORIGIN: Header = (b"vary", b"Origin")
 _EXPOSED: Header = (
     b"access-control-expose-headers",
-    b"ETag, X-Request-Id, Retry-After, Deprecation, Sunset, Link, WWW-Authenticate, "
+    b"ETag, X-Request-Id, Retry-After, Deprecation, Sunset, Link, WWW-Authenticate, X-Fault, "
     b"RateLimit, RateLimit-Policy, X-RateLimit-Remaining, X-Quota-Remaining",
 )
 _PREFLIGHT: tuple[Header, ...] = (

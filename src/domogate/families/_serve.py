@@ -211,6 +211,7 @@ class FamilyApp:
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),
             (b"cache-control", b"no-store"),
+            (b"x-fault", b"%d" % fault.code),
         ]
         if status == 401:
             headers.append((b"www-authenticate", challenge(fault)))

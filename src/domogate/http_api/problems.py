@@ -103,7 +103,7 @@ def problem_of(error: Problem | Refused | Fault) -> Problem:
     if isinstance(error, Refused):
         wait = {"retry-after": str(math.ceil(error.wait))} if isinstance(error, TooOften) else None
         return Problem(status, str(error), wait, error.reason)
-    headers: dict[str, str] = {}
+    headers = {"x-fault": str(error.code)}
     if status == 401:
         headers["www-authenticate"] = _challenge(error)
     if isinstance(error, TooManyRequests):

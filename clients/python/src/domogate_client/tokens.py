@@ -22,6 +22,9 @@ EARLY = 30.0
 _REPEAT = (0.0, 0.5, 2.0)
 """Pauses before the attempts of a refresh. For ten seconds, the gateway answers a repeated refresh with the same tokens."""
 _LONGEST_ATTEMPT = 2.5
+_ONCE = (0.0,)
+"""A code works once, so the exchange of a code is not repeated. It may take longer than one attempt of a refresh."""
+_LONGEST_EXCHANGE = 30.0
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
@@ -129,13 +132,17 @@ class Session:
             raise LoginRequired("login_required", "the token is not accepted, and there is no refresh token; log in again")
         fields = {"grant_type": "refresh_token", "refresh_token": tokens.refresh_token}
         fresh = yield from self.request_tokens(base_url, fields, ends)
-        self._tokens, self._is_saved = fresh, False
-        if self._store is not None:
-            yield from self._save(fresh)
+        yield from self.take(fresh)
         return fresh
 
-    def request_tokens(self, base_url: str, fields: dict[str, str], ends: float) -> Flow[Tokens]:
-        """Send a request to the token endpoint (RFC 6749 §4.1.3, §6), again if no answer comes."""
+    def take(self, tokens: Tokens) -> Flow[None]:
+        """Use these new tokens from now on, and store them."""
+        self._tokens, self._is_saved = tokens, False
+        if self._store is not None:
+            yield from self._save(tokens)
+
+    def request_tokens(self, base_url: str, fields: dict[str, str], ends: float, *, may_repeat: bool = True) -> Flow[Tokens]:
+        """Send a request to the token endpoint (RFC 6749 §4.1.3, §6). A refresh is sent again if no answer comes."""
         form = {
             **fields,
             "client_id": self.client_id,
@@ -143,15 +150,16 @@ class Session:
         }
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
         lost = "no attempt was made"
-        for pause in _REPEAT:
+        longest = _LONGEST_ATTEMPT if may_repeat else _LONGEST_EXCHANGE
+        for pause in _REPEAT if may_repeat else _ONCE:
             if pause:
                 yield Pause(pause)
-            timeout = dict.fromkeys(("connect", "read", "write", "pool"), _LONGEST_ATTEMPT)
+            timeout = dict.fromkeys(("connect", "read", "write", "pool"), longest)
             request = httpx.Request(
                 "POST", f"{base_url}/auth/token", headers=headers, content=urlencode(form), extensions={"timeout": timeout}
             )
             try:
-                answer: Answer = yield Send(request, max(ends, time.monotonic() + _LONGEST_ATTEMPT))
+                answer: Answer = yield Send(request, max(ends, time.monotonic() + longest))
             except httpx.TransportError as error:
                 lost = f"{type(error).__name__}: {error}"
                 continue
