@@ -10,6 +10,7 @@ import traceback
 from pathlib import Path
 
 from benchmarks.busy import BUSY
+from benchmarks.client import CLIENT
 from benchmarks.cluster import CLUSTER
 from benchmarks.cluster_requests import CLUSTER_REQUESTS
 from benchmarks.identity import IDENTITY
@@ -29,7 +30,7 @@ from benchmarks.webhooks import WEBHOOKS
 from domogate.edge.server import loop_factory
 
 SCENARIOS = READS | COMMANDS_AND_SIZE | IDENTITY | MQTT | READINGS | STREAMS | WEBHOOKS | TICKETS | IMPORTS | PAGES | CLUSTER
-SCENARIOS |= CLUSTER_REQUESTS | MILLION | BUSY | START | PEERS
+SCENARIOS |= CLUSTER_REQUESTS | MILLION | BUSY | START | CLIENT | PEERS
 _PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 

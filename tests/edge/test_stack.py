@@ -133,7 +133,9 @@ class TestCors:
         _, headers, _ = await EdgeClient()(origin=FRIEND.decode())
         assert headers["access-control-allow-origin"] == FRIEND.decode()
         exposed = headers["access-control-expose-headers"].split(", ")
-        assert {"ETag", "X-Request-Id", "Retry-After", "Deprecation", "Sunset", "Link", "WWW-Authenticate"} <= set(exposed)
+        assert {"ETag", "X-Request-Id", "Retry-After", "Deprecation", "Sunset", "Link", "WWW-Authenticate", "X-Fault"} <= set(
+            exposed
+        )
         assert {"RateLimit", "RateLimit-Policy", "X-RateLimit-Remaining", "X-Quota-Remaining"} <= set(exposed)
         assert headers["vary"] == "Origin"
 

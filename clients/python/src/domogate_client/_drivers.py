@@ -89,7 +89,7 @@ class SyncDriver:
                 return effect.function(*effect.arguments)
             case OpenStream():
                 response = self._http.send(effect.request, stream=True)
-                return Opened(response, response.iter_raw())
+                return Opened(response, response.iter_bytes())
             case ReadChunk():
                 return next(effect.opened.chunks, b"")
             case CloseStream():
@@ -100,7 +100,7 @@ class SyncDriver:
         response = self._http.send(effect.request, stream=True)
         try:
             reader = _Reader(self._max_answer, effect.ends)
-            for chunk in response.iter_raw():
+            for chunk in response.iter_bytes():
                 reader.add(chunk)
             return reader.answer(response)
         finally:
@@ -163,7 +163,7 @@ class AsyncDriver:
                 return await result if inspect.isawaitable(result) else result
             case OpenStream():
                 response = await self._http.send(effect.request, stream=True)
-                return Opened(response, response.aiter_raw())
+                return Opened(response, response.aiter_bytes())
             case ReadChunk():
                 return await anext(effect.opened.chunks, b"")
             case CloseStream():
@@ -178,7 +178,7 @@ class AsyncDriver:
         response = await self._http.send(effect.request, stream=True)
         try:
             reader = _Reader(self._max_answer, effect.ends)
-            async for chunk in response.aiter_raw():
+            async for chunk in response.aiter_bytes():
                 reader.add(chunk)
             return reader.answer(response)
         finally:

@@ -2,7 +2,7 @@
 
 import math
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import httpx
 
@@ -23,44 +23,47 @@ DEADLINE = 30.0
 MAX_ANSWER = 64_000_000
 
 
-class _Settings:
+class Settings(TypedDict, total=False):
+    """The settings of a client, as named arguments."""
+
+    session: Session
+    """Tokens that are refreshed."""
+    tokens: Tokens
+    """Tokens that are not refreshed. Give either `session` or `tokens`."""
+    deadline: float
+    """The seconds that a call may take, with all its attempts. Default: 30."""
+    retries: Retries
+    cache: ETagCache
+    reconnect_for: float
+    """The seconds after which an event stream without a connection gives up. Default: it never gives up."""
+    user_agent: str
+    """The name of the application, for the log of the gateway."""
+    max_answer: int
+    """The largest body of an answer in bytes. Default: 64 MB."""
+
+
+class _Base:
     """What both clients know."""
 
-    def __init__(
-        self,
-        base_url: str,
-        subscription_key: str | None = None,
-        *,
-        session: Session | None = None,
-        tokens: Tokens | None = None,
-        deadline: float = DEADLINE,
-        retries: Retries | None = None,
-        cache: ETagCache | None = None,
-        reconnect_for: float = math.inf,
-        user_agent: str = "",
-    ) -> None:
-        """Make a client of the gateway at `base_url`.
-
-        `session` has tokens that are refreshed; `tokens` are tokens that are not. `deadline` is the time in seconds that
-        a call may take, with all its attempts. `reconnect_for` is the time in seconds after which an event stream without
-        a connection gives up.
-        """
+    def __init__(self, base_url: str, subscription_key: str | None, settings: Settings) -> None:
         url = httpx.URL(base_url)
         if url.scheme not in ("http", "https") or not url.host:
             raise DomogateError(f"base_url must begin with https:// or http:// and name a host, but it is {base_url!r}")
-        if session is not None and tokens is not None:
+        if "session" in settings and "tokens" in settings:
             raise DomogateError("give either `session` or `tokens`, not both")
         own = f"domogate-client/{__version__}"
+        name = settings.get("user_agent")
         self.core = Core(
             base_url,
             subscription_key,
-            session or Session(tokens=tokens),
-            deadline=deadline,
-            retries=retries or Retries(),
-            cache=ETagCache() if cache is None else cache,
-            reconnect_for=reconnect_for,
-            user_agent=f"{user_agent} {own}" if user_agent else own,
+            settings.get("session") or Session(tokens=settings.get("tokens")),
+            deadline=settings.get("deadline", DEADLINE),
+            retries=settings.get("retries", Retries()),
+            cache=settings.get("cache", ETagCache()),
+            reconnect_for=settings.get("reconnect_for", math.inf),
+            user_agent=f"{name} {own}" if name else own,
         )
+        self._max_answer = settings.get("max_answer", MAX_ANSWER)
 
     @property
     def session(self) -> Session:
@@ -70,16 +73,21 @@ class _Settings:
         return f"{type(self).__name__}({self.core.base_url!r})"
 
 
-class Client(_Settings, Groups):
+class Client(_Base, Groups):
     """A client whose methods block. It can be used by several threads."""
 
     def __init__(
-        self, base_url: str, subscription_key: str | None = None, *, http: httpx.Client | None = None,
-        max_answer: int = MAX_ANSWER, **settings: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(base_url, subscription_key, **settings)
+        self,
+        base_url: str,
+        subscription_key: str | None = None,
+        *,
+        http: httpx.Client | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        """Make a client of the gateway at `base_url`. `http` has your own certificates, proxies and limits."""
+        super().__init__(base_url, subscription_key, settings)
         self._http = httpx.Client() if http is None else http
-        self.driver = SyncDriver(self._http, max_answer)
+        self.driver = SyncDriver(self._http, self._max_answer)
 
     def send(
         self,
@@ -111,16 +119,21 @@ class Client(_Settings, Groups):
         self.close()
 
 
-class AsyncClient(_Settings, AsyncGroups):
+class AsyncClient(_Base, AsyncGroups):
     """A client whose methods are coroutines of asyncio."""
 
     def __init__(
-        self, base_url: str, subscription_key: str | None = None, *, http: httpx.AsyncClient | None = None,
-        max_answer: int = MAX_ANSWER, **settings: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(base_url, subscription_key, **settings)
+        self,
+        base_url: str,
+        subscription_key: str | None = None,
+        *,
+        http: httpx.AsyncClient | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        """Make a client of the gateway at `base_url`. `http` has your own certificates, proxies and limits."""
+        super().__init__(base_url, subscription_key, settings)
         self._http = httpx.AsyncClient() if http is None else http
-        self.driver = AsyncDriver(self._http, max_answer)
+        self.driver = AsyncDriver(self._http, self._max_answer)
 
     async def send(
         self,

@@ -142,18 +142,18 @@ def log_in(
     client_secret: str = "",
     redirect_uri: str = REDIRECT_URI,
     store: TokenStore | None = None,
-    open_browser: Callable[[str], object] = webbrowser.open,
+    open_browser: Callable[[str], object] | None = None,
     patience: float = PATIENCE,
     http: httpx.Client | None = None,
 ) -> Session:
     """Open the person's browser, wait until the person has logged in, and return the session.
 
-    `redirect_uri` is a loopback address as it is registered for the application. `patience` is the time in seconds
-    that the person has.
+    `redirect_uri` is a loopback address as it is registered for the application. `open_browser` shows the URL to the
+    person; the default opens the browser of this machine. `patience` is the time in seconds that the person has.
     """
     with LoopbackServer(redirect_uri) as server:
         attempt = begin_login(base_url, client_id, scopes, redirect_uri=server.redirect_uri)
-        open_browser(attempt.url)
+        (open_browser or webbrowser.open)(attempt.url)
         callback = server.wait(attempt.state, patience)
     return finish_login(attempt, callback, client_secret=client_secret, store=store, http=http)
 
@@ -166,13 +166,13 @@ async def log_in_async(
     client_secret: str = "",
     redirect_uri: str = REDIRECT_URI,
     store: TokenStore | None = None,
-    open_browser: Callable[[str], object] = webbrowser.open,
+    open_browser: Callable[[str], object] | None = None,
     patience: float = PATIENCE,
     http: httpx.AsyncClient | None = None,
 ) -> Session:
     """As `log_in`, for asyncio. The browser and the wait for it run in threads."""
     with LoopbackServer(redirect_uri) as server:
         attempt = begin_login(base_url, client_id, scopes, redirect_uri=server.redirect_uri)
-        await asyncio.to_thread(open_browser, attempt.url)
+        await asyncio.to_thread(open_browser or webbrowser.open, attempt.url)
         callback = await asyncio.to_thread(server.wait, attempt.state, patience)
     return await finish_login_async(attempt, callback, client_secret=client_secret, store=store, http=http)
