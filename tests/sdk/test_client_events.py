@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from domogate_client import AsyncClient, Client, Session, Tokens
-from domogate_client._stream import EventStream
+from domogate_client._stream import EventStream, pause_after
 from domogate_client.errors import NoAnswer, StreamEnded, UnexpectedAnswer
 from domogate_client.events import EventParser, ModuleEvent, OtherEvent, PlantEvent, StreamItem, decode_event
 from domogate_client.faults import KeyRefused, NoSuchPlant
@@ -154,6 +154,15 @@ class TestWhatTheStreamSays:
             assert isinstance(next(stream), Ready)
         assert [request.headers.get("authorization") for request in server.got[:3]] == ["Bearer old", None, "Bearer new"]
 
+    def test_a_refresh_without_an_answer_does_not_end_the_stream(self) -> None:
+        fresh = Step(body=b'{"access_token":"new","refresh_token":"r2","expires_in":3600}')
+        ended = frames(("end", "", {"code": "token", "detail": "x"}))
+        session = Session("app", tokens=Tokens(access_token="old", refresh_token="r1"))
+        lost = Step(drop=True)
+        with listening(ended, lost, lost, lost, fresh, frames(READY), session=session) as (server, stream):
+            assert isinstance(next(stream), Ready)
+        assert server.got[5].headers["authorization"] == "Bearer new"
+
     def test_missed_events_are_told(self) -> None:
         with listening(frames(("reset", "", {"code": "too old", "detail": "x"}), READY), cursor="1") as (_, stream):
             assert isinstance(next(stream), Reset)
@@ -163,6 +172,16 @@ class TestWhatTheStreamSays:
         with listening(Step(503, {"retry-after": "0"}, b"{}"), Step(drop=True), frames(READY)) as (server, stream):
             assert isinstance(next(stream), Ready)
             assert len(server.got) == 3
+
+    def test_it_waits_as_long_as_retry_after_says(self) -> None:
+        with listening(Step(429, {"retry-after": "3"}, b"{}"), frames(READY)) as (server, stream):
+            assert isinstance(next(stream), Ready)
+        first, second, *_ = server.got
+        assert second.at - first.at >= 3
+
+    def test_its_pauses_stay_bounded_after_very_many_failures(self) -> None:
+        pauses = [pause_after(5000, 2.0, 0.0) for _ in range(100)]
+        assert 15.0 <= min(pauses) <= max(pauses) <= 30.0
 
     def test_it_gives_up_after_the_time_of_the_client(self) -> None:
         settings: dict[str, Any] = {"tokens": Tokens(access_token="a"), "reconnect_for": 0.5}

@@ -12,10 +12,11 @@ import msgspec
 from domogate_client._effects import CloseStream, Emit, Flow, Locked, Opened, OpenStream, Pause, ReadChunk
 from domogate_client._operation import Operation, Query
 from domogate_client._refusals import refusal_of
-from domogate_client.errors import NoAnswer, Refused, StreamEnded, TooManyRequests
+from domogate_client.errors import NoAnswer, Refused, StreamEnded
 from domogate_client.events import EventParser, Message, StreamItem, decode_event
 from domogate_client.faults import TokenRefused
 from domogate_client.models.events import End, Ready, Reset
+from domogate_client.tokens import Tokens
 
 if TYPE_CHECKING:
     from domogate_client._core import Core
@@ -28,6 +29,7 @@ _CONTINUE = frozenset({"draining", "slow", "interrupted"})
 _TRY_AGAIN = frozenset({429, 502, 503, 504})
 _MOST_OF_AN_ERROR = 65_536
 _LONGEST_PAUSE = 30.0
+_MOST_DOUBLINGS = 10
 _random = SystemRandom()
 
 
@@ -36,6 +38,12 @@ class _Ended(Exception):
 
     def __init__(self, end: End) -> None:
         self.end = end
+
+
+def pause_after(failures: int, first: float, least: float) -> float:
+    """Return the seconds before the next connection. They grow with each failure and differ between clients."""
+    longest: float = max(first, min(_LONGEST_PAUSE, first * 2 ** min(failures, _MOST_DOUBLINGS)))
+    return max(least, longest * _random.uniform(0.5, 1.0))
 
 
 class StreamLogic:
@@ -52,33 +60,33 @@ class StreamLogic:
         self._retry = 2.0
         self._failures = 0
         self._lost_at: float | None = None
-        self._is_token_new = False
+        self._refused: Tokens | None = None
+        """Tokens that the gateway did not accept since the last event."""
 
     def flow(self) -> Flow[None]:
         """Emit events until the stream cannot continue."""
         while True:
+            least = 0.0
             try:
                 yield from self._connect()
                 problem = "the stream ended without a reason"
-            except httpx.TransportError as error:
+            except (httpx.TransportError, NoAnswer) as error:
                 problem = f"{type(error).__name__}: {error}"
             except _Ended as ended:
-                yield from self._after_end(ended.end)
+                self._after_end(ended.end)
                 problem = ended.end.code
             except Refused as refused:
-                if isinstance(refused, TokenRefused) and self._core.session.can_refresh and not self._is_token_new:
-                    yield from self._refresh()
+                if isinstance(refused, TokenRefused) and self._may_refresh():
                     continue
                 if refused.status not in _TRY_AGAIN:
                     raise
                 problem = str(refused)
-                if isinstance(refused, TooManyRequests) or refused.retry_after is not None:
-                    self._retry = max(self._retry, refused.retry_after or 0.0)
+                least = refused.retry_after or 0.0
             yield from self._close()
             self._give_up_after(problem)
-            longest = max(self._retry, min(_LONGEST_PAUSE, self._retry * 2**self._failures))
+            pause = pause_after(self._failures, self._retry, least)
             self._failures += 1
-            yield Pause(longest * _random.uniform(0.5, 1.0))
+            yield Pause(pause)
 
     def _connect(self) -> Flow[None]:
         yield from self._close()
@@ -86,6 +94,9 @@ class StreamLogic:
         headers["Accept"] = "text/event-stream"
         if self.cursor is not None:
             headers["Last-Event-ID"] = self.cursor
+        session = self._core.session
+        if self._refused is not None and self._refused == session.tokens:
+            yield Locked(session, session.refresh(self._core.base_url, self._refused, time.monotonic() + _CONNECT))
         yield from self._core.authorize(self._operation, headers, None, time.monotonic() + _CONNECT)
         timeout = {"connect": _CONNECT, "read": SILENCE, "write": _CONNECT, "pool": _CONNECT}
         request = httpx.Request("GET", self._url, headers=headers, extensions={"timeout": timeout})
@@ -122,21 +133,21 @@ class StreamLogic:
                 item = msgspec.json.decode(message.data, type=Reset)
             case _:
                 item = decode_event(message.data)
-        self._failures, self._lost_at, self._is_token_new = 0, None, False
+        self._failures, self._lost_at, self._refused = 0, None, None
         if message.id is not None:
             self.cursor = message.id
         yield Emit(item)
 
-    def _after_end(self, end: End) -> Flow[None]:
-        if end.code == "token" and self._core.session.can_refresh and not self._is_token_new:
-            yield from self._refresh()
-        elif end.code not in _CONTINUE:
+    def _after_end(self, end: End) -> None:
+        if end.code not in _CONTINUE and not (end.code == "token" and self._may_refresh()):
             raise StreamEnded(end.code, end.detail)
 
-    def _refresh(self) -> Flow[None]:
-        self._is_token_new = True
-        session = self._core.session
-        yield Locked(session, session.refresh(self._core.base_url, session.tokens, time.monotonic() + _CONNECT))
+    def _may_refresh(self) -> bool:
+        """Whether new tokens can help. The next connection gets them."""
+        if self._refused is not None or not self._core.session.can_refresh:
+            return False
+        self._refused = self._core.session.tokens
+        return True
 
     def _give_up_after(self, problem: str) -> None:
         now = time.monotonic()

@@ -25,5 +25,5 @@ class Retries(msgspec.Struct, frozen=True, kw_only=True):
         if retry_after is not None:
             return retry_after
         # The pauses of many clients must differ, so that the clients do not all come back at the same time.
-        longest: float = min(self.longest_pause, self.first_pause * 2 ** (attempt - 1))
+        longest: float = min(self.longest_pause, self.first_pause * 2 ** min(attempt - 1, 20))
         return longest * _random.uniform(0.5, 1.0)
