@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from domogate.backends.webhook_sender import HttpWebhookSender, NameResolver
+from domogate.backends.names import NameResolver
+from domogate.backends.webhook_sender import HttpWebhookSender
 from domogate.ports import Delivered, Undelivered
 from support.receivers import Receiver, receivers
 from support.smtp_sink import certified
@@ -260,7 +261,7 @@ class TestNames:
             asked.append(host)
             return ["8.8.8.8"]
 
-        monkeypatch.setattr("domogate.backends.webhook_sender._addresses_of", addresses)
+        monkeypatch.setattr("domogate.backends.names._addresses_of", addresses)
         names = NameResolver()
         found = await asyncio.gather(*(names.look_up("receiver.example") for _ in range(5)))
         assert found == [["8.8.8.8"]] * 5

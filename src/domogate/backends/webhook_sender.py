@@ -1,33 +1,40 @@
 """Posts to webhook receivers. The IP address is checked when the connection is opened, and redirects are not followed."""
 
 import asyncio
+import os
 import socket
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
 
-from domogate.backends.addresses import Address, AllowedAddresses, parse_target
-from domogate.common.http_client import open_session, read_limited
-from domogate.common.late_imports import load_module
+import msgspec
+from aiohappyeyeballs import AddrInfoType, start_connection
+
+from domogate.backends.addresses import Address, AllowedAddresses, Target, parse_target
+from domogate.backends.names import NameResolver
+from domogate.backends.post_connection import Answer, InvalidAnswer, NoAnswer, PostConnection
 from domogate.ports import Delivered, Undelivered
-
-if TYPE_CHECKING:
-    import aiohttp
-    from aiohttp.abc import AbstractResolver, ResolveResult
-else:
-    AbstractResolver = object  # aiohttp uses only the methods, and it is imported later
 
 Lookup = Callable[[str], Awaitable[Sequence[str]]]
 """Finds all IP addresses of a host name. Raises OSError."""
+Origin = tuple[str, int, bool]
+"""The host, the port, and whether TLS is used. Requests with the same origin can use the same connection."""
 
-_MAX_ANSWER = 16_384
-"""In bytes. A longer body is not read to its end, because only the status matters."""
-_LOOKUPS = 64
-"""Number of concurrent look-ups. A slow name server blocks only one thread."""
+_NEXT_ADDRESS = 0.25
+"""In seconds. If an IP address of a name does not answer in this time, the next IP address is tried as well (RFC 8305)."""
+_MOST_IDLE = 1_000
+"""The number of connections that stay open after their answer."""
+
+
+class _Receiver(msgspec.Struct, frozen=True):
+    """A URL that may be called, and the beginning of each request to this URL."""
+
+    target: Target
+    origin: Origin
+    head: str
 
 
 class HttpWebhookSender:
@@ -49,143 +56,151 @@ class HttpWebhookSender:
         self._names = NameResolver()
         self._lookup = lookup or self._names.look_up
         self._tls = tls
-        self._sessions: dict[bool, aiohttp.ClientSession] = {}
-        """The sessions with TLS (True) and without TLS (False). The first delivery opens a session."""
+        self._find_receiver = lru_cache(maxsize=4096)(self._prepare)
+        self._idle: dict[PostConnection, Origin] = {}
+        """The open connections without a request."""
+        self._idle_at: dict[Origin, list[PostConnection]] = {}
         self._is_stopped = False
 
     async def stop(self) -> None:
         self._is_stopped = True
-        for session in self._sessions.values():
-            await session.close()
+        for connection in tuple(self._idle):
+            connection.abort()
         self._names.close()
-
-    async def _find_session(self, *, secure: bool) -> "aiohttp.ClientSession":
-        await load_module("aiohttp")
-        if self._is_stopped:
-            raise Undelivered("The gateway is stopping.")
-        if secure not in self._sessions:
-            self._sessions[secure] = self._open_session(secure=secure)
-        return self._sessions[secure]
-
-    def _open_session(self, *, secure: bool) -> "aiohttp.ClientSession":
-        import aiohttp
-
-        # No limit of connections here, because slow receivers could use all of them. Each webhook has its own limit.
-        connector = aiohttp.TCPConnector(
-            resolver=_CheckedResolver(self._lookup, self._allowed, secure=secure),
-            use_dns_cache=False,
-            limit=0,
-            ssl=self._tls if self._tls is not None else True,
-        )
-        return open_session(self._deadline, {}, connector)
 
     async def check_url(self, url: str) -> None:
         target = parse_target(url)
-        if target.literal is not None:
-            _check(target.literal, self._allowed, secure=target.secure)
-            return
         try:
             async with asyncio.timeout(self._deadline):
-                await _CheckedResolver(self._lookup, self._allowed, secure=target.secure).resolve(target.host)
+                await self._find_addresses(target)
         except TimeoutError:
             raise Undelivered(f"The name {target.host} was not found within {self._deadline:g} s.") from None
-        except OSError:
-            raise Undelivered(f"The name {target.host} cannot be found.") from None
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Delivered:
-        target = parse_target(url)
-        if target.literal is not None:  # The host is an address, so the resolver is not asked.
-            _check(target.literal, self._allowed, secure=target.secure)
-        session = None if self._is_stopped else self._sessions.get(target.secure)
-        if session is None:
-            session = await self._find_session(secure=target.secure)
-        import aiohttp
-
+        receiver = self._find_receiver(url)
+        if self._is_stopped:
+            raise Undelivered("The gateway is stopping.")
+        request = _print_request(receiver.head, body, headers)
         try:
-            async with session.post(target.url, data=body, headers=headers, allow_redirects=False) as answer:
-                await _drain(answer)
-                return Delivered(answer.status, _parse_retry_after(answer.headers.get("Retry-After")))
+            answer = await self._exchange(receiver, request, asyncio.get_running_loop().time() + self._deadline)
         except TimeoutError:
             raise Undelivered(f"The receiver did not answer within {self._deadline:g} s.") from None
-        except aiohttp.ClientConnectorCertificateError as error:
-            reason = getattr(error.certificate_error, "verify_message", "") or "it is not valid"
-            raise Undelivered(f"The receiver's certificate is not accepted: {reason}.") from None
-        except aiohttp.ClientConnectorDNSError:
-            raise Undelivered(f"The name {target.host} cannot be found.") from None
-        except aiohttp.ClientConnectorSSLError:
-            raise Undelivered("A secure connection (TLS) to the receiver failed.") from None
-        except aiohttp.ClientConnectorError as error:
-            raise Undelivered(f"The connection to the receiver failed: {error.strerror or 'no route'}.") from None
-        except aiohttp.ServerDisconnectedError:
+        except NoAnswer:
             raise Undelivered("The receiver closed the connection without an answer.") from None
-        except (aiohttp.ClientError, OSError, ValueError):
+        except InvalidAnswer:
             raise Undelivered("The receiver did not send a valid HTTP response.") from None
+        retry_after = None if answer.retry_after is None else _parse_retry_after(answer.retry_after)
+        return Delivered(answer.status, retry_after)
+
+    async def _exchange(self, receiver: _Receiver, request: bytes, ends_at: float) -> Answer:
+        connection = self._take_idle(receiver.origin)
+        if connection is not None:
+            try:
+                answer = await connection.post(request, ends_at)
+            except NoAnswer:
+                # The receiver closed the idle connection, perhaps before it got the request. A receiver that did get the
+                # request recognises the repeated request by its `webhook-id`.
+                connection = None
+        if connection is None:
+            async with asyncio.timeout_at(ends_at):
+                connection = await self._connect(receiver.target, receiver.origin)
+            answer = await connection.post(request, ends_at)
+        if connection.is_usable:
+            self._keep(connection, receiver.origin)
+        else:
+            connection.abort()
+        return answer
+
+    # connections
+
+    async def _connect(self, target: Target, origin: Origin) -> PostConnection:
+        """Connect to an IP address that was checked just now. Raises Undelivered."""
+        addresses = await self._find_addresses(target)
+        tls = await self._find_tls() if target.secure else None
+        infos = [_address_info(address, origin[1]) for address in addresses]
+        loop = asyncio.get_running_loop()
+        try:
+            connected = await start_connection(infos, happy_eyeballs_delay=_NEXT_ADDRESS, loop=loop)
+            _, connection = await loop.create_connection(
+                lambda: PostConnection(self._forget),
+                sock=connected,
+                ssl=tls,
+                server_hostname=target.host.rstrip(".") if target.secure else None,
+            )
+        except ssl.SSLCertVerificationError as error:
+            raise Undelivered(f"The receiver's certificate is not accepted: {error.verify_message}.") from None
+        except ssl.SSLError:
+            raise Undelivered("A secure connection (TLS) to the receiver failed.") from None
+        except OSError as error:
+            # Not the text of the error, which may contain the IP address.
+            reason = os.strerror(error.errno) if error.errno else "no route"
+            raise Undelivered(f"The connection to the receiver failed: {reason}.") from None
+        return connection
+
+    async def _find_tls(self) -> ssl.SSLContext:
+        if self._tls is None:
+            self._tls = await asyncio.to_thread(ssl.create_default_context)  # it reads the certificates of the system
+        return self._tls
+
+    def _take_idle(self, origin: Origin) -> PostConnection | None:
+        while found := self._idle_at.get(origin):
+            connection = found[-1]
+            self._forget(connection)
+            if connection.is_usable:
+                return connection
+        return None
+
+    def _keep(self, connection: PostConnection, origin: Origin) -> None:
+        if self._is_stopped:
+            connection.abort()
+            return
+        self._idle[connection] = origin
+        self._idle_at.setdefault(origin, []).append(connection)
+        if len(self._idle) > _MOST_IDLE:
+            next(iter(self._idle)).abort()
+
+    def _forget(self, connection: PostConnection) -> None:
+        origin = self._idle.pop(connection, None)
+        if origin is not None:
+            at = self._idle_at[origin]
+            at.remove(connection)
+            if not at:
+                del self._idle_at[origin]
+
+    # addresses
+
+    def _prepare(self, url: str) -> _Receiver:
+        """Return the receiver with this URL. Raises Undelivered, also if the host is an IP address that may not be called."""
+        target = parse_target(url)
+        if target.literal is not None:
+            _check(target.literal, self._allowed, secure=target.secure)
+        parsed = target.url
+        head = (
+            f"POST {parsed.raw_path_qs} HTTP/1.1\r\nHost: {parsed.host_port_subcomponent}\r\n"
+            "User-Agent: domogate\r\nAccept: */*\r\nAccept-Encoding: identity\r\n"
+        )
+        return _Receiver(target, (target.host, parsed.port or 0, target.secure), head)
+
+    async def _find_addresses(self, target: Target) -> Sequence[Address]:
+        """Return the IP addresses of the host. Raises Undelivered if it has none, or if one of them may not be called."""
+        if target.literal is not None:
+            found: Sequence[Address] = [target.literal]
+        else:
+            try:
+                found = [ip_address(text) for text in await self._lookup(target.host)]
+            except OSError:
+                found = []
+        if not found:
+            raise Undelivered(f"The name {target.host} cannot be found.")
+        for address in found:
+            _check(address, self._allowed, secure=target.secure)
+        return found
 
 
-class NameResolver:
-    """The system's resolver on its own threads. Concurrent requests for the same name share one look-up."""
-
-    def __init__(self) -> None:
-        self._threads: ThreadPoolExecutor | None = None
-        self._under_way: dict[str, asyncio.Future[Sequence[str]]] = {}
-
-    async def look_up(self, host: str) -> Sequence[str]:
-        found = self._under_way.get(host)
-        if found is None:
-            if self._threads is None:
-                self._threads = ThreadPoolExecutor(_LOOKUPS, thread_name_prefix="domogate-names")
-            found = asyncio.get_running_loop().run_in_executor(self._threads, _addresses_of, host)
-            self._under_way[host] = found
-            found.add_done_callback(lambda done: self._forget(host, done))
-        return await asyncio.shield(found)
-
-    def close(self) -> None:
-        threads, self._threads = self._threads, None
-        if threads is not None:
-            threads.shutdown(wait=False, cancel_futures=True)
-
-    def _forget(self, host: str, done: "asyncio.Future[Sequence[str]]") -> None:
-        self._under_way.pop(host, None)
-        if not done.cancelled():
-            done.exception()  # marks the result as read: the caller may have been cancelled
-
-
-def _addresses_of(host: str) -> Sequence[str]:
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-    except UnicodeError:
-        raise OSError(f"{host!r} is not a host name") from None
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
-
-
-class _CheckedResolver(AbstractResolver):
-    """Returns the IP addresses of a name. Raises Undelivered if webhooks may not call one of them.
-
-    So each connection goes to an IP address that was checked.
-    """
-
-    def __init__(self, lookup: Lookup, allowed: AllowedAddresses, *, secure: bool) -> None:
-        self._lookup = lookup
-        self._allowed = allowed
-        self._secure = secure
-
-    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC) -> "list[ResolveResult]":
-        results: list[ResolveResult] = []
-        for text in await self._lookup(host):
-            address = ip_address(text)
-            _check(address, self._allowed, secure=self._secure)
-            of = socket.AF_INET6 if address.version == 6 else socket.AF_INET
-            flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
-            if family in (socket.AF_UNSPEC, of):
-                results.append(
-                    {"hostname": host, "host": text, "port": port, "family": of, "proto": socket.IPPROTO_TCP, "flags": flags}
-                )
-        if not results:
-            raise OSError(f"{host} has no address")
-        return results
-
-    async def close(self) -> None:
-        """Do nothing: there is nothing to close."""
+def _address_info(address: Address, port: int) -> AddrInfoType:
+    place = (str(address), port) if address.version == 4 else (str(address), port, 0, 0)
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    return family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", place
 
 
 def _check(address: Address, allowed: AllowedAddresses, *, secure: bool) -> None:
@@ -203,16 +218,16 @@ def _check(address: Address, allowed: AllowedAddresses, *, secure: bool) -> None
         raise Undelivered("The gateway does not call this URL without TLS: it must begin with https://.", forbidden=True)
 
 
-async def _drain(answer: "aiohttp.ClientResponse") -> None:
-    """Read the body to the end, so that the connection can be used again. If the body is too long, close the connection."""
-    if await read_limited(answer, _MAX_ANSWER) is None:
-        answer.close()
+def _print_request(head: str, body: bytes, headers: Mapping[str, str]) -> bytes:
+    """Return the request as bytes. Raises ValueError for a header with a line end."""
+    more = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+    if more.count("\r") != len(headers) or more.count("\n") != len(headers):
+        raise ValueError("a header contains a line end")
+    return f"{head}{more}Content-Length: {len(body)}\r\n\r\n".encode("ascii") + body
 
 
-def _parse_retry_after(value: str | None) -> float | None:
+def _parse_retry_after(value: str) -> float | None:
     """Return the seconds to wait. The header has a number of seconds, or a date (RFC 9110 §10.2.3)."""
-    if value is None:
-        return None
     value = value.strip()
     if value.isascii() and value.isdecimal():
         return float(value[:9])
