@@ -287,29 +287,34 @@ class Hub:
     async def _distribute(self, change: Change, plant_id: Id) -> None:
         if not self._list_listening(plant_id):
             return
-        plant = await self._context.get_plant(plant_id)
+        context = self._context
+        plant = await context.get_plant(plant_id)
         notice = None if plant is None else find_notice(change, plant)
         if plant is None or notice is None:
             return
-        frame = b""
+        frame, now = b"", context.clock.now()
+        viewer: ViewerKey | None = None
+        may_get: bool | None = None
         may_get_of: dict[ViewerKey, bool | None] = {}
         # A stream that opens during this loop reads this change from the store.
         for stream in self._list_listening(plant_id):
             if stream.accepts(notice):
                 rights = stream.rights
-                viewer = rights.viewer_key
-                if viewer not in may_get_of:
-                    may_get_of[viewer] = rights.may_get(notice, plant)
-                may_get = may_get_of[viewer]
+                if rights.viewer_key != viewer:
+                    viewer = rights.viewer_key
+                    if viewer not in may_get_of:
+                        may_get_of[viewer] = rights.may_get(notice, plant)
+                    may_get = may_get_of[viewer]
                 if may_get:
-                    frame = frame or frame_notice(notice, plant, self._context.source)
-                    stream.push(notice, frame)
+                    frame = frame or frame_notice(notice, plant, context.source)
+                    stream.push(notice, frame, now)
                 elif may_get is None and plant_id in rights.plants:
                     stream.end(PLANT_LOST)
             self._in_this_round += 1
             if self._in_this_round >= AT_ONCE:
                 self._in_this_round = 0
                 await asyncio.sleep(0)
+                now = context.clock.now()
 
     async def _send_heartbeats(self) -> None:
         """Send heartbeats. Also wake the streams whose rights have expired because the clock was changed."""

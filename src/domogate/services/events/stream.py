@@ -67,7 +67,7 @@ class Stream:
         self._wakeup = asyncio.Event()
         self._queue = EventQueue(limits)
         self._writer: EventWriter | None = None
-        """The connection while the stream waits for new events, otherwise None."""
+        """The connection while the stream waits for new events and its rights are checked, otherwise None."""
         # The rights are invalid at first, because they may have changed since the request was admitted.
         self._rights_version, self._checked_version = 1, 0
         self._end: End | None = None
@@ -98,22 +98,23 @@ class Stream:
     def accepts(self, notice: Notice) -> bool:
         return self._live_after is not None and notice.cursor > self._live_after and self._event_filter.wants(notice.kinds)
 
-    def push(self, notice: Notice, frame: bytes) -> None:
+    def push(self, notice: Notice, frame: bytes, now: float) -> None:
         """Write the event to the connection now if the stream only waits for new events. Otherwise put it into the queue."""
-        if self._end is not None or self.closed:
-            return
-        if self._writer is not None and self._may_write_now() and self._writer.write_now(frame):
+        writer = self._writer
+        if writer is not None and now < self.rights.until and writer.write_now(frame):
             self.sent += 1
             self.written_at = self._loop.time()
+        elif self._end is not None or self.closed:
+            return
         elif self._queue.add(notice, frame):
-            self._wakeup.set()
+            self._wake()
         else:
             self.end(SLOW)
 
-    def _may_write_now(self) -> bool:
-        """Whether the rights are valid and nothing has to be written before a new event."""
-        is_checked = self._checked_version == self._rights_version and not self._wakeup.is_set()
-        return is_checked and self._context.clock.now() < self.rights.until
+    def _wake(self) -> None:
+        """Let the task of the stream run. Until it waits again, nothing is written directly to the connection."""
+        self._writer = None
+        self._wakeup.set()
 
     def invalidate_rights(self) -> None:
         """Mark the rights as invalid, because something changed that they depend on.
@@ -121,17 +122,17 @@ class Stream:
         They are checked again before the next event.
         """
         self._rights_version += 1
-        self._wakeup.set()
+        self._wake()
 
     def end(self, end: End) -> None:
         """End the stream. Events that are still in the queue are dropped."""
         self._end = self._end or end
         self._queue.take()
-        self._wakeup.set()
+        self._wake()
 
     def send_heartbeat(self) -> None:
         self._heartbeat_due = True
-        self._wakeup.set()
+        self._wake()
 
     def close(self) -> None:
         """Close the stream after the client has disconnected or the last event was yielded."""
@@ -141,7 +142,7 @@ class Stream:
         self._queue.take()
         if self._timer is not None:
             self._timer.cancel()
-        self._wakeup.set()
+        self._wake()
         self._on_closed(self)
 
     # called by the surface
@@ -280,9 +281,9 @@ class Stream:
     async def _follow(self, writer: EventWriter) -> AsyncGenerator[bytes, None]:
         while True:
             if not self._queue and not self._heartbeat_due:
-                self._writer = writer
-                await self._wakeup.wait()
-                self._writer = None
+                if not self._wakeup.is_set():  # Each call that invalidates the rights also sets this event.
+                    self._writer = writer
+                    await self._wakeup.wait()
                 await writer.until_writable()
             self._wakeup.clear()
             frame = self._join(await self._keep_visible(self._queue.take()))
@@ -340,7 +341,7 @@ class Stream:
 
     def _expire(self) -> None:
         self._set_timer()
-        self._wakeup.set()
+        self._wake()
 
 
 class _Pruned(Exception):
