@@ -169,6 +169,31 @@ class TestMoving:
         await hooked.move_webhook(a_webhook(), 12)
         assert await hooked.find_webhook(an_id(700)) == a_webhook(position=12)
 
+    async def test_many_moves_at_once_share_a_write_and_each_is_answered_for_itself(self, hooked: SqlStore) -> None:
+        others = [a_webhook(number, url=f"https://example.com/{number}") for number in range(710, 720)]
+        for webhook in others:
+            assert await hooked.add_webhook(webhook)
+        assert await hooked.end_webhook(others[3].id, "gone", NOW)
+        before = hooked.commits
+        moved = await asyncio.gather(*(hooked.move_webhook(webhook, 12) for webhook in (*others, a_webhook(999))))
+        assert hooked.commits - before <= 2
+        assert moved == [True] * 3 + [False] + [True] * 6 + [False]
+        found = [await hooked.find_webhook(webhook.id) for webhook in others]
+        assert [webhook.position == 12 for webhook in found if webhook is not None] == [True] * 3 + [False] + [True] * 6
+
+    async def test_a_cancelled_move_does_not_affect_the_moves_that_share_its_write(self, hooked: SqlStore) -> None:
+        other = a_webhook(710, url="https://example.com/710")
+        await hooked.add_webhook(other)
+        first, cancelled, second = (
+            asyncio.create_task(hooked.move_webhook(webhook, position))
+            for webhook, position in ((a_webhook(), 12), (a_webhook(), 13), (other, 14))
+        )
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        assert all(await asyncio.gather(first, second))
+        found = [await hooked.find_webhook(number) for number in (an_id(700), an_id(710))]
+        assert [webhook.position for webhook in found if webhook is not None] == [12, 14]
+
 
 class TestParking:
     async def test_by_cursor_in_pages_and_only_those_that_are_due(self, hooked: SqlStore) -> None:

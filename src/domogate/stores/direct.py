@@ -42,12 +42,14 @@ class DirectStatement:
         cursor.close()
         return count
 
-    def execute_many(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Execute the statement once for each row."""
+    def execute_many(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Execute the statement once for each row. Return the number of changed rows."""
         text, order, constants = self._compile(connection)
         if constants:
             rows = [{**constants, **row} for row in rows]
-        _execute_many(connection, text, rows if order is None else [tuple([row[name] for name in order]) for row in rows])
+        return _execute_many(
+            connection, text, rows if order is None else [tuple([row[name] for name in order]) for row in rows]
+        )
 
     def execute_tuples(self, connection: Connection, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
         """Execute the statement once for each row. The values of each row have the order of `names`."""
@@ -105,11 +107,14 @@ def execute_text(connection: Connection, text: str) -> None:
     run_statement(connection, text, ()).close()
 
 
-def _execute_many(connection: Connection, text: str, rows: Sequence[Any]) -> None:
-    if len(rows) > 1:
-        run_statement(connection, text, rows, many=True).close()
-    elif rows:
-        run_statement(connection, text, rows[0]).close()
+def _execute_many(connection: Connection, text: str, rows: Sequence[Any]) -> int:
+    if not rows:
+        return 0
+    is_one = len(rows) == 1
+    cursor = run_statement(connection, text, rows[0] if is_one else rows, many=not is_one)
+    count: int = cursor.rowcount
+    cursor.close()
+    return count
 
 
 def run_statement(connection: Connection, text: str, parameters: Any, *, many: bool = False) -> Any:

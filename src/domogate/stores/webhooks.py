@@ -16,6 +16,7 @@ from domogate.stores.engine import Transaction, chunked
 from domogate.stores.sealing import seal, unseal
 from domogate.stores.subject import SqlSubject, reads, repeats, writes
 from domogate.stores.tables import changes, parked, plants, users, webhooks
+from domogate.stores.webhook_moves import Move, WebhookMoves
 
 PRUNE_CHUNK = 1_000
 
@@ -192,6 +193,13 @@ def move_webhook(tx: Transaction, webhook_id: Id, position: int, pending: Sequen
     return _MOVE.execute(tx.connection, {"of_id": webhook_id, "to": position, "words": storable(problem)}) == 1
 
 
+def move_webhooks(tx: Transaction, moves: Sequence[Move]) -> Sequence[bool]:
+    """Store the positions of webhooks without new pending deliveries. Return for each webhook whether it is active."""
+    if _MOVE.execute_many(tx.connection, [{"of_id": of_id, "to": to, "words": ""} for of_id, to in moves]) == len(moves):
+        return [True] * len(moves)
+    return [tx.connection.execute(_IS_ACTIVE, {"of_id": of_id}).first() is not None for of_id, _ in moves]
+
+
 def hold_webhook(tx: Transaction, webhook_id: Id, at: float, next_at: float, problem: str) -> bool:
     told = {"of_id": webhook_id, "at": at, "next": next_at, "words": storable(problem)}
     return tx.connection.execute(_HOLD, told).rowcount == 1
@@ -306,7 +314,14 @@ class SqlWebhooks(SqlSubject):
     replay_dead = writes(replay_dead)
     prune_pending = repeats(prune_pending)
 
+    _moves: WebhookMoves | None = None
+    """Merges the positions of many webhooks. In a cluster each position has its own fences, so it is not used there."""
+
     async def move_webhook(self, webhook: Webhook, position: int, pending: Sequence[PendingDelivery] = ()) -> bool:
+        if not pending and self.holdings is None:
+            if self._moves is None:
+                self._moves = WebhookMoves(lambda work: self._write_driven((), work=work), move_webhooks)
+            return await self._moves.add(webhook.id, position)
         return await self._deliver(webhook, move_webhook, webhook.id, position, pending)
 
     async def hold_webhook(self, webhook: Webhook, at: float, next_at: float, problem: str) -> bool:
