@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from benchmarks.scenarios import Row, Scenario
+from benchmarks.bounds import cpu_of_commit
+from benchmarks.scenarios import Row, Scenario, at_least
+from benchmarks.socket_bounds import cpu_of_write
 from domogate import events
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
@@ -26,6 +28,9 @@ _CHANGES = 2_000
 _RATE, _SECONDS = 200, 5
 _IN_FLIGHT = 8
 """Number of reports that wait for their commit at the same time."""
+
+_LEAST = 0.5
+"""The smallest allowed ratio of the sent events to the events that are possible (docs/performance.md)."""
 
 Places = Sequence[tuple[Id, Module]]
 
@@ -53,6 +58,14 @@ async def events_streamed() -> AsyncIterator[Row]:
             "SSE: events sent to 1,000 listeners per second", f"{fast.sent / fast.seconds:,.0f}", "none lost", fast.complete
         )
         yield Row("SSE: events sent to listeners per CPU-second, commits included", f"{fast.sent / fast.cpu:,.0f}")
+        copies = _LISTENERS // _PLANTS
+        most = copies / (cpu_of_commit(3 * _IN_FLIGHT) / _IN_FLIGHT + copies * await cpu_of_write(_LISTENERS))
+        yield at_least(
+            "SSE: events sent to listeners per CPU-second / the most that are possible with one write for each listener",
+            fast.sent / fast.cpu / most,
+            _LEAST,
+            f" ({fast.sent / fast.cpu:,.0f} / {most:,.0f})",
+        )
         steady = await _measure(setup, port, headers, places, _RATE)
     yield Row(
         f"SSE: from report to listener at {_RATE} changes per second, p50 / p99",

@@ -14,7 +14,9 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.scenarios import Row, Scenario
+from benchmarks.bounds import cpu_of_commit
+from benchmarks.scenarios import Row, Scenario, at_least
+from benchmarks.socket_bounds import cpu_of_post
 from domogate.backends.webhook_sender import HttpWebhookSender
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate
@@ -32,6 +34,9 @@ _RATE, _SECONDS = 100, 5
 _IN_FLIGHT = 8
 """Number of reports that wait for their commit at the same time."""
 _TIMEOUT = 120.0
+
+_LEAST = 0.12
+"""The smallest allowed ratio of the deliveries to the deliveries that are possible (docs/performance.md)."""
 
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
@@ -111,6 +116,15 @@ async def webhooks_delivered() -> AsyncIterator[Row]:
         rate = f"{fast.delivered / fast.seconds:,.0f}"
         yield Row("Webhooks: deliveries to 200 receivers per second", rate, "none lost", fast.complete)
         yield Row("Webhooks: deliveries per CPU-second, commits included", f"{fast.delivered / fast.cpu:,.0f}")
+        posts = _EACH * _IN_FLIGHT
+        commits = cpu_of_commit(3 * _IN_FLIGHT) + cpu_of_commit(posts)
+        most = 1 / (commits / posts + await cpu_of_post(_PLANTS * _EACH))
+        yield at_least(
+            "Webhooks: deliveries per CPU-second / the most that are possible with one POST of a bare client",
+            fast.delivered / fast.cpu / most,
+            _LEAST,
+            f" ({fast.delivered / fast.cpu:,.0f} / {most:,.0f})",
+        )
         steady = await _measure(setup, pipe, _RATE * _SECONDS, _RATE)
     yield Row(
         f"Webhooks: from report to receiver at {_RATE} changes per second, p50 / p99",
