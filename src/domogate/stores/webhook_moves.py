@@ -1,7 +1,7 @@
 """Collects the new positions of webhooks, so that one write stores the positions of many webhooks.
 
-While a write runs, new positions wait. The next write stores all of them. So a single webhook never waits for others, and
-under load the number of writes does not grow with the number of webhooks.
+If no write runs, a position is written at once. While a write runs, new positions wait, and the next write stores all of them.
+So under load the number of writes does not grow with the number of webhooks.
 """
 
 import asyncio
