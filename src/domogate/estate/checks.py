@@ -19,11 +19,11 @@ from domogate.estate.records import Placed, driver_of, every_module, people_of, 
 from domogate.estate.used_ids import UsedIds
 
 Record = dict[str, Any]
-Drivers = Mapping[str, Callable[[DeviceKind, Mapping[str, Any]], Iterator[tuple[tuple[str | int, ...], str]]]]
-"""The known drivers, each with a function that checks module options.
-
-This function yields the path and the problem of each mistake.
-"""
+OptionProblem = tuple[tuple[str | int, ...], str]
+"""The path and the problem of a mistake in the options of a module."""
+OptionCheck = Callable[[DeviceKind, Mapping[str, Any]], Iterator[OptionProblem]]
+Drivers = Mapping[str, OptionCheck]
+"""The known drivers, each with a function that checks the options of a module."""
 
 
 def check_document(document: Any) -> Iterator[Finding]:
@@ -42,7 +42,7 @@ class PlantChecks:
     def __init__(self, users: Any, drivers: Drivers | None) -> None:
         found = records({"users": users}, "users")
         self._emails = {email_key(email): email for _, user in found if (email := text(user, "email"))}
-        self._drivers = drivers
+        self._drivers = None if drivers is None else {name: _remember(check) for name, check in drivers.items()}
 
     def check_alone(self, path: Path, plant: Record) -> Iterator[Finding]:
         """Check one plant, except whether its ids are unique."""
@@ -177,6 +177,20 @@ def _check_drivers(plant: Record, modules: Sequence[Placed], drivers: Drivers | 
             for at, problem in drivers[driver](kind, options):
                 inside = (*path, "options", *at) if "options" in module else path
                 yield Finding(inside, problem)
+
+
+def _remember(check: OptionCheck) -> OptionCheck:
+    """Return the same check. For each kind, it checks a module without options only once."""
+    without_options: dict[DeviceKind, list[OptionProblem]] = {}
+
+    def find(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
+        if options:
+            return check(kind, options)
+        if kind not in without_options:
+            without_options[kind] = list(check(kind, {}))
+        return iter(without_options[kind])
+
+    return find
 
 
 def _missing_drivers(modules: Sequence[Placed]) -> Iterator[Finding]:

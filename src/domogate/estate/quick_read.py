@@ -8,6 +8,7 @@ data may have a mistake. Then jsonschema must check the data, and finds all mist
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NoReturn
 
 from domogate.estate.nodes import Listing, Node, Scalar
@@ -26,7 +27,7 @@ _OTHER_RULES = frozenset({"$ref", "type", "if", "then", "allOf", "not"})
 _ABOUT = frozenset({"$schema", "$id", "$defs", "title", "description", "default", "writeOnly"})
 _KNOWN = _RULES_OF_SCALARS | _RULES_OF_LISTS | _RULES_OF_OBJECTS | _OTHER_RULES | _ABOUT
 _MOST_WORDS = 1_000
-"""The number of values of one key for which the readers are cached. A correct file has some dozens of such values."""
+"""The number of values of one key for which the readers, or the results of reading, are cached."""
 
 
 class NotQuick(Exception):
@@ -115,9 +116,12 @@ class QuickReader:
                     raise NotQuick
             return value
 
+        # Most ids and names occur once in a file. Other values, such as kinds and numbers, are few.
         if not is_text:
-            return read_any
-        return read_text if all(str in one_of for one_of in kinds) else _refuse
+            return lru_cache(_MOST_WORDS)(read_any)
+        if not all(str in one_of for one_of in kinds):
+            return _refuse
+        return lru_cache(_MOST_WORDS)(read_text) if any("enum" in part for part in parts) else read_text
 
     def _compile_rule(self, rule: str, bound: Any) -> Check:
         """Return a check of a scalar. A rule about length applies only to texts, a rule about size only to numbers."""

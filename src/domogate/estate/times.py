@@ -3,13 +3,17 @@
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 
 from domogate.common.times import LATEST
 
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])(\d\d):(\d\d)))?", re.ASCII).fullmatch
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_TIMES = 1_000
+"""The number of cached times. In an export, many modules have the same times."""
 
 
+@lru_cache(_MOST_TIMES)
 def parse_time(text: str) -> float | None:
     """Return the seconds of a date, or of a date and time with Z or a UTC offset, in the years 1970 to 9999.
 
