@@ -75,7 +75,7 @@ def _export_plants(connection: Connection, ids: Sequence[Id], covered: Mapping[I
     for plant_id in ids:
         row, in_plant = plant_rows[plant_id], module_rows.get(plant_id, [])
         yield EstatePlant(
-            plant=plant_from_row(row, people[plant_id], is_site=row.has_controller),
+            plant=plant_from_row(row._mapping, people[plant_id], is_site=row.has_controller),
             topology=topology_from_rows(floor_rows.get(plant_id, []), ambient_rows.get(plant_id, []), in_plant),
             states=tuple(_first_state(module, covered) for module in in_plant if module.reported is not None),
         )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Connection, Row, Select, bindparam, exists, func, select, update
+from sqlalchemy import BindParameter, ColumnElement, Connection, Select, bindparam, exists, func, select, update
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.events import PlantAspect
@@ -13,10 +13,11 @@ from domogate.domain.reachability import AbsenceReason
 from domogate.ports import StoredPlant, StoredState, UnnamedDrivers
 from domogate.stores.codec import decode_absence, decode_state, to_json
 from domogate.stores.cursors import CompleteCursorOf, complete_cursor
+from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.injections import injections_of
 from domogate.stores.members import changing_plants
-from domogate.stores.rows import MODULE_COLUMNS, People, people_from_rows, plant_from_row, topology_from_rows
+from domogate.stores.rows import MODULE_COLUMNS, People, RowLike, people_from_rows, plant_from_row, topology_from_rows
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import ambients, floors, injections, invitations, members, modules, plants, states, users
 
@@ -43,13 +44,13 @@ SELECT_MODULES = (
 )
 
 _THIS: BindParameter[Any] = bindparam("plant_id")
-_HAS_FAULTS = select(injections.c.id).limit(1).scalar_subquery().is_not(None).label("has_faults")
-_PLANT = select(plants, CompleteCursorOf(_THIS).label("cursor"), _HAS_FAULTS).where(plants.c.id == _THIS)
-_MEMBERS = SELECT_MEMBERS.where(members.c.plant_id == _THIS)
-_INVITATIONS = SELECT_INVITATIONS.where(invitations.c.plant_id == _THIS)
-_FLOORS = SELECT_FLOORS.where(floors.c.plant_id == _THIS)
-_AMBIENTS = SELECT_AMBIENTS.where(ambients.c.plant_id == _THIS)
-_MODULES = SELECT_MODULES.where(modules.c.plant_id == _THIS)
+_HAS_FAULTS = select(func.min(injections.c.id)).scalar_subquery().is_not(None).label("has_faults")
+_PLANT = DirectStatement(select(plants, CompleteCursorOf(_THIS).label("cursor"), _HAS_FAULTS).where(plants.c.id == _THIS))
+_MEMBERS = DirectStatement(SELECT_MEMBERS.where(members.c.plant_id == _THIS))
+_INVITATIONS = DirectStatement(SELECT_INVITATIONS.where(invitations.c.plant_id == _THIS))
+_FLOORS = DirectStatement(SELECT_FLOORS.where(floors.c.plant_id == _THIS))
+_AMBIENTS = DirectStatement(SELECT_AMBIENTS.where(ambients.c.plant_id == _THIS))
+_MODULES = DirectStatement(SELECT_MODULES.where(modules.c.plant_id == _THIS))
 
 _MINE = select(members.c.plant_id).where(members.c.user_id == bindparam("user_id"))
 _MY_PLANTS = select(plants, HAS_CONTROLLER).where(plants.c.id.in_(_MINE))
@@ -79,25 +80,22 @@ def find_plant(connection: Connection, plant_id: Id) -> StoredPlant | None:
     queries does not depend on the number of modules.
     """
 
-    def rows(query: Select[Any]) -> Sequence[Row[Any]]:
-        return connection.execute(query, {"plant_id": plant_id}).all()
-
-    found = rows(_PLANT)
-    if not found:
+    this = {"plant_id": plant_id}
+    row = _PLANT.first(connection, this)
+    if row is None:
         return None
-    (row,) = found
-    module_rows = rows(_MODULES)
-    member_rows = rows(_MEMBERS)
-    people = people_from_rows(member_rows, rows(_INVITATIONS))[plant_id]
-    topology = topology_from_rows(rows(_FLOORS), rows(_AMBIENTS), module_rows)
+    module_rows = _MODULES.all(connection, this)
+    member_rows = _MEMBERS.all(connection, this)
+    people = people_from_rows(member_rows, _INVITATIONS.all(connection, this))[plant_id]
+    topology = topology_from_rows(_FLOORS.all(connection, this), _AMBIENTS.all(connection, this), module_rows)
     is_site = any(module.kind is DeviceKind.EMERGENCY_CONTROLLER for module in topology.every_module())
     return StoredPlant(
         plant=plant_from_row(row, people, is_site=is_site),
         topology=topology,
         states={one[0]: state_from_row(one) for one in module_rows if one[_REPORTED] is not None},
-        cursor=row.cursor or 0,
-        injections=injections_of(connection, plant_id) if row.has_faults else (),
-        joined={member.user_id: member.since for member in member_rows},
+        cursor=row["cursor"] or 0,
+        injections=injections_of(connection, plant_id) if row["has_faults"] else (),
+        joined={user_id: since for _, user_id, _, _, since, _ in member_rows},
     )
 
 
@@ -109,18 +107,20 @@ def is_absent_because(why: AbsenceReason) -> ColumnElement[bool]:
     return states.c.absence.startswith(f'{{"why":"{why}"')
 
 
-def state_from_row(row: Row[Any]) -> StoredState:
-    """Make the state of a row of SELECT_MODULES. The values are read by position, because names take more time."""
+def state_from_row(row: RowLike) -> StoredState:
+    """Make the state of a row of SELECT_MODULES."""
     text, reachable, at, absence = row[_REPORTED + 1 : _REPORTED + 5]
     state = None if text is None else decode_state(text)
-    return StoredState(state, reachable, at, None if absence is None else decode_absence(absence))
+    return StoredState(state, bool(reachable), at, None if absence is None else decode_absence(absence))
 
 
 def list_plants_of(connection: Connection, user_id: Id) -> tuple[tuple[Plant, ...], int]:
     mine = {"user_id": user_id}
     cursor = complete_cursor(connection)
     people = people_from_rows(connection.execute(_MY_MEMBERS, mine), connection.execute(_MY_INVITATIONS, mine))
-    found = [plant_from_row(row, people[row.id], is_site=row.has_controller) for row in connection.execute(_MY_PLANTS, mine)]
+    found = [
+        plant_from_row(row._mapping, people[row.id], is_site=row.has_controller) for row in connection.execute(_MY_PLANTS, mine)
+    ]
     # Sorted here, because databases sort text differently.
     return tuple(sorted(found, key=lambda plant: (plant.name, plant.id))), cursor
 
@@ -132,7 +132,7 @@ def list_plants(connection: Connection, after: Id | None, limit: int) -> Sequenc
     for ids in chunked(row.id for row in rows):
         on_page = {"ids": ids}
         people |= people_from_rows(connection.execute(_PAGE_MEMBERS, on_page), connection.execute(_PAGE_INVITATIONS, on_page))
-    return [plant_from_row(row, people[row.id], is_site=row.has_controller) for row in rows]
+    return [plant_from_row(row._mapping, people[row.id], is_site=row.has_controller) for row in rows]
 
 
 def list_plant_ids(connection: Connection, driver: str, limit: int) -> tuple[Id, ...]:

@@ -4,8 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Row
-
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
@@ -27,7 +25,7 @@ from domogate.stores.codec import (
     decode_limits,
     decode_metrics,
     decode_options,
-    from_row,
+    from_columns,
     to_json,
     to_json_or_none,
     to_row,
@@ -37,7 +35,12 @@ from domogate.stores.tables import modules
 MODULE_COLUMNS = [modules.c[name] for name in Module.__struct_fields__]
 """The columns that make a module, in the order of its fields. Rows are read by position, because names take more time."""
 _WIDTH = len(MODULE_COLUMNS)
+_AMBIENT_ID = _WIDTH + 1
+"""The place of the ambient's id in a row of SELECT_MODULES."""
 _KINDS = {kind.value: kind for kind in DeviceKind}
+
+RowLike = Sequence[Any]
+"""A row of SQLAlchemy or of the database driver. Its values are read by position, because names take more time."""
 
 People = tuple[Member, tuple[Member, ...], tuple[Invitation, ...]]
 """The owner, the allowed users and the invited people."""
@@ -49,41 +52,41 @@ def plant_to_row(plant: Plant, removed_at: float | None) -> dict[str, Any]:
     )
 
 
-def plant_from_row(row: Row[Any], people: People, *, is_site: bool) -> Plant:
+def plant_from_row(row: Mapping[Any, Any], people: People, *, is_site: bool) -> Plant:
     owner, allowed, invited = people
-    return from_row(
+    return from_columns(
         Plant,
         row,
-        type=PlantType(row.type),
-        status=PlantStatus(row.status),
+        type=PlantType(row["type"]),
+        status=PlantStatus(row["status"]),
         owner=owner,
         allowed=allowed,
         invited=invited,
-        emergency_lighting=row.marked_as_site or is_site,
+        emergency_lighting=bool(row["marked_as_site"]) or is_site,
     )
 
 
-def people_from_rows(member_rows: Iterable[Row[Any]], invitation_rows: Iterable[Row[Any]]) -> Mapping[Id, People]:
-    """Return the people of each plant. The rows must be ordered by position."""
+def people_from_rows(member_rows: Iterable[RowLike], invitation_rows: Iterable[RowLike]) -> Mapping[Id, People]:
+    """Return the people of each plant. The rows are rows of SELECT_MEMBERS and SELECT_INVITATIONS (plants.py)."""
     owners: dict[Id, Member] = {}
     allowed: dict[Id, list[Member]] = defaultdict(list)
     invited: dict[Id, list[Invitation]] = defaultdict(list)
-    for row in member_rows:
-        member = Member(row.user_id, row.email, limits_from_row(row))
-        if row.owner:
-            owners[row.plant_id] = member
+    for plant_id, user_id, is_owner, limits, _, email in member_rows:
+        member = Member(user_id, email, _decode_limits(limits))
+        if is_owner:
+            owners[plant_id] = member
         else:
-            allowed[row.plant_id].append(member)
-    for row in invitation_rows:
-        invited[row.plant_id].append(Invitation(row.email, limits_from_row(row)))
+            allowed[plant_id].append(member)
+    for plant_id, email, limits in invitation_rows:
+        invited[plant_id].append(Invitation(email, _decode_limits(limits)))
     return {
         plant_id: (owner, tuple(allowed.get(plant_id, ())), tuple(invited.get(plant_id, ())))
         for plant_id, owner in owners.items()
     }
 
 
-def limits_from_row(row: Row[Any]) -> Limits | None:
-    return None if row.limits is None else decode_limits(row.limits)
+def _decode_limits(text: str | None) -> Limits | None:
+    return None if text is None else decode_limits(text)
 
 
 def module_to_values(module: Module, plant_id: Id, ambient_id: Id | None, position: int) -> tuple[Any, ...]:
@@ -110,7 +113,7 @@ def module_to_values(module: Module, plant_id: Id, ambient_id: Id | None, positi
     )
 
 
-def module_from_row(row: Row[Any]) -> Module:
+def module_from_row(row: RowLike) -> Module:
     """Make the module of a row that begins with MODULE_COLUMNS."""
     module_id, internal_id, name, kind, driver, kind_of_type, hw_type, device_type, *encoded, controller_id = row[:_WIDTH]
     metrics, capabilities, detail, options = encoded
@@ -132,18 +135,20 @@ def module_from_row(row: Row[Any]) -> Module:
 
 
 def topology_from_rows(
-    floor_rows: Sequence[Row[Any]], ambient_rows: Sequence[Row[Any]], module_rows: Sequence[Row[Any]]
+    floor_rows: Iterable[RowLike], ambient_rows: Iterable[RowLike], module_rows: Iterable[RowLike]
 ) -> Topology:
-    """Build the topology from the rows of one plant. The rows must be ordered by position."""
+    """Build the topology from the rows of one plant. The rows are rows of SELECT_FLOORS, SELECT_AMBIENTS and SELECT_MODULES."""
     modules_in: dict[Id | None, list[Module]] = defaultdict(list)
     for row in module_rows:
-        modules_in[row.ambient_id].append(module_from_row(row))
+        modules_in[row[_AMBIENT_ID]].append(module_from_row(row))
     ambients_on: dict[Id | None, list[Ambient]] = defaultdict(list)
-    for row in ambient_rows:
-        ambient = Ambient(row.id, row.internal_id, row.name, row.type, tuple(modules_in.get(row.id, ())))
-        ambients_on[row.floor_id].append(ambient)
+    for ambient_id, _, floor_id, _, internal_id, name, kind in ambient_rows:
+        ambients_on[floor_id].append(Ambient(ambient_id, internal_id, name, kind, tuple(modules_in.get(ambient_id, ()))))
     return Topology(
-        floors=tuple(Floor(row.id, row.internal_id, row.name, tuple(ambients_on.get(row.id, ()))) for row in floor_rows),
+        floors=tuple(
+            Floor(floor_id, internal_id, name, tuple(ambients_on.get(floor_id, ())))
+            for floor_id, _, _, internal_id, name in floor_rows
+        ),
         ambients=tuple(ambients_on.get(None, ())),
         modules=tuple(modules_in.get(None, ())),
     )
