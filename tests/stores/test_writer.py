@@ -266,3 +266,20 @@ class TestThreads:
         assert not writing.done()
         ticked.set()
         assert await writing
+
+
+class TestWriteAheadLog:
+    @pytest.mark.parametrize(("gateway", "pages"), [(True, 8_000), (False, 32_000)])
+    async def test_only_commands_let_it_grow(self, open_store: OpenStore, tmp_path: Path, gateway: bool, pages: int) -> None:
+        store = await open_store(sqlite_url(tmp_path / "x.db"), PragmaStore, gateway=gateway)
+        assert isinstance(store, PragmaStore)
+        assert await store.pages_in_log() == pages
+
+
+def pages_in_log(tx: Transaction) -> int:
+    pages: int = tx.connection.execute(text("PRAGMA wal_autocheckpoint")).scalar_one()
+    return pages
+
+
+class PragmaStore(SqlStore):
+    pages_in_log = writes(pages_in_log)

@@ -98,6 +98,8 @@ class Database(ABC):
         self.name = name
         self.is_shared = False
         """Whether this process is a member of a cluster. Members commit reports and orders at the same time."""
+        self.is_gateway = True
+        """Whether this process is a gateway. False for a `domogate` command."""
         self.to_list: Callable[[list[str]], Any] = list
         """Makes a list of values a parameter of `is_listed` for a direct statement."""
         self._upserts: dict[str, Insert] = {}

@@ -1,8 +1,8 @@
 """Imports and exports estates. A large estate is imported in parts, so that other writes need not wait for the whole import."""
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from operator import itemgetter
 
 from domogate.common.disk_ids import DiskIds
@@ -15,6 +15,7 @@ from domogate.stores.estate_history import SqlEstateHistory
 from domogate.stores.estate_import import import_estate, import_part
 from domogate.stores.estate_people import ImportedUsers
 from domogate.stores.estate_prune import count_modules, has_unlisted, list_sizes, remove_unlisted, remove_unlisted_users
+from domogate.stores.estate_rows import EstateRows, make_rows
 from domogate.stores.parts import ids_of, split
 from domogate.stores.subject import LONG, reads, writes
 
@@ -48,12 +49,18 @@ class SqlEstate(SqlEstateHistory):
         with DiskIds() as listed:
             users, summary = await self._import_part(people, prune=prune)
             parts = split(plants, _count_modules)
-            while part := await _read_next(parts):
-                _, of_part = await self._import_part(Estate(plants=tuple(part)), users, prune=prune)
-                summary = _add(summary, of_part)
-                if prune:
-                    listed.add(one for plant in part for one in ids_of(plant))
-                progress(sum(map(_count_modules, part)))
+            # While the database writes a part, the thread makes the rows of the next part.
+            with ThreadPoolExecutor(1, "domogate-import") as thread:
+                preparing = thread.submit(_prepare_next, parts)
+                while (prepared := await asyncio.wrap_future(preparing)) is not None:
+                    part, rows = prepared
+                    preparing = thread.submit(_prepare_next, parts)
+                    await asyncio.sleep(_PAUSE)
+                    _, of_part = await self._import_part(part, users, rows, prune=prune)
+                    summary = _add(summary, of_part)
+                    if prune:
+                        listed.add(one for plant in part.plants for one in ids_of(plant))
+                    progress(len(rows.modules))
             return _add(summary, await self._prune(users, listed)) if prune else summary
 
     async def _prune(self, users: ImportedUsers, listed: DiskIds) -> ImportSummary:
@@ -72,12 +79,13 @@ class SqlEstate(SqlEstateHistory):
         return summary
 
 
-async def _read_next(parts: Iterator[list[EstatePlant]]) -> list[EstatePlant]:
-    """Return the next part, or an empty list. The pause between two parts includes the time for reading."""
-    begun = time.monotonic()
-    part = next(parts, [])
-    await asyncio.sleep(max(0.0, _PAUSE - (time.monotonic() - begun)))
-    return part
+def _prepare_next(parts: Iterator[list[EstatePlant]]) -> tuple[Estate, EstateRows] | None:
+    """Return the next part with its rows, or None after the last part."""
+    plants = next(parts, None)
+    if plants is None:
+        return None
+    part = Estate(plants=tuple(plants))
+    return part, make_rows(part)
 
 
 def _count_modules(plant: EstatePlant) -> int:

@@ -10,6 +10,7 @@ from domogate.ports import ImportDifference, RecordChange
 from domogate.stores.cursors import complete_cursor
 from domogate.stores.engine import Database, Transaction
 from domogate.stores.estate_import import TABLE_OF, ImportPlan, plan_import, summarise
+from domogate.stores.estate_rows import make_rows
 from domogate.stores.reconcile import Difference
 from domogate.stores.tables import clients, subscriptions, users
 
@@ -25,7 +26,8 @@ def find_difference(
 
     Raises ValueError if the estate contradicts itself or the store.
     """
-    plan = plan_import(Transaction(database, connection, now, complete_cursor(connection)), estate, prune=prune, is_all=True)
+    tx = Transaction(database, connection, now, complete_cursor(connection))
+    plan = plan_import(tx, estate, make_rows(estate), prune=prune, is_all=True)
     changes: list[RecordChange] = []
     for noun, difference in plan.differences.items():
         found = _changes_of(noun, _TABLE_OF[noun], difference)

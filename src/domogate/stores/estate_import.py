@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, delete, select, update
 from domogate.domain.estate import Estate
 from domogate.domain.events import PlantChanged, SparePartsChanged
 from domogate.domain.ids import Id
-from domogate.domain.plants import SIMULATED_DRIVERS, Module, PlantStatus
+from domogate.domain.plants import SIMULATED_DRIVERS, PlantStatus
 from domogate.ports import ImportSummary
 from domogate.stores.clients import remove_clients
 from domogate.stores.codec import to_json
@@ -29,18 +29,16 @@ from domogate.stores.estate_people import (
     write_subscriptions,
     write_users,
 )
+from domogate.stores.estate_rows import PLANT_ID, EstateRows, make_rows
 from domogate.stores.keys import remove_subscriptions
 from domogate.stores.members import list_plants_of_user, people_of, take_up_invitations
 from domogate.stores.people import remove_users
 from domogate.stores.reconcile import Difference, RowValues, collect, compare, remove, values_of, write
-from domogate.stores.recorder import state_to_json
-from domogate.stores.rows import module_to_values, plant_to_row
+from domogate.stores.rows import plant_to_row
 from domogate.stores.tables import ambients, floors, injections, modules, plants, series, spare_parts, states
 
 _COLUMN = {name: index for index, name in enumerate(modules.columns.keys())}
 TABLE_OF = {"plants": plants, "floors": floors, "ambients": ambients, "modules": modules, "spare parts": spare_parts}
-PLANT_ID = 1
-"""The column of floors, ambients and modules that holds the id of their plant."""
 
 
 def import_estate(tx: Transaction, estate: Estate, *, prune: bool) -> ImportSummary:
@@ -52,17 +50,25 @@ def import_estate(tx: Transaction, estate: Estate, *, prune: bool) -> ImportSumm
 
 
 def import_part(
-    tx: Transaction, estate: Estate, users: ImportedUsers | None = None, *, prune: bool = False, is_all: bool = False
+    tx: Transaction,
+    estate: Estate,
+    users: ImportedUsers | None = None,
+    rows: EstateRows | None = None,
+    *,
+    prune: bool = False,
+    is_all: bool = False,
 ) -> tuple[ImportedUsers, ImportSummary]:
     """Import a part. The first part has the users.
 
-    The other parts have only plants; for them, `users` are the users of the first part.
+    The other parts have only plants; for them, `users` are the users of the first part. `rows` are the rows of the part, if
+    they were made before the transaction.
 
     `prune` removes people, applications, keys and spare parts that are not in the part. Plants and users are removed only if
     `is_all` says that the part is the whole estate; after an import in parts, `estate_prune.py` removes plants and users.
     """
     people_before = people_of(tx.connection, _known_plants(tx, estate, prune=prune and is_all))
-    plan = plan_import(tx, estate, users, prune=prune, is_all=is_all)
+    rows = rows or make_rows(estate)
+    plan = plan_import(tx, estate, rows, users, prune=prune, is_all=is_all)
     differences = plan.differences
     write_users(tx, differences["users"])
     write_clients(tx, differences["clients"])
@@ -71,7 +77,7 @@ def import_part(
         write(tx, TABLE_OF[noun], differences[noun])
     _follow_moves(tx, differences)
     write_members(tx, plan.people)
-    first_states_of = _import_states(tx, estate, plan.module_rows, differences["modules"])
+    first_states_of = _import_states(tx, rows, differences["modules"])
     for noun in ("modules", "ambients", "floors", "plants", "spare parts"):
         remove(tx, TABLE_OF[noun], differences[noun])
     if is_all:
@@ -95,12 +101,11 @@ class ImportPlan(msgspec.Struct):
 
     users: ImportedUsers
     people: PeopleOfPlants
-    module_rows: dict[Id, RowValues]
     differences: dict[str, Difference]
 
 
 def plan_import(
-    tx: Transaction, estate: Estate, users: ImportedUsers | None = None, *, prune: bool, is_all: bool
+    tx: Transaction, estate: Estate, rows: EstateRows, users: ImportedUsers | None = None, *, prune: bool, is_all: bool
 ) -> ImportPlan:
     """Compare the estate with the store, as `import_part` describes. Nothing is written."""
     prune_all = prune and is_all
@@ -110,14 +115,13 @@ def plan_import(
     differences["clients"] = Difference() if users else compare_clients(tx, estate, prune=prune)
     differences["subscriptions"] = Difference() if users else compare_subscriptions(tx, estate, prune=prune)
     differences["plants"] = compare(tx, plants, collect("plants", _plant_rows(tx, estate)), prune=prune_all)
-    differences["floors"] = compare(tx, floors, collect("floors", _floor_rows(estate)), prune=prune_all)
-    differences["ambients"] = compare(tx, ambients, collect("ambients", _ambient_rows(estate)), prune=prune_all)
-    module_rows = collect("modules", _module_rows(estate))
-    differences["modules"] = compare(tx, modules, module_rows, prune=prune_all)
+    differences["floors"] = compare(tx, floors, rows.floors, prune=prune_all)
+    differences["ambients"] = compare(tx, ambients, rows.ambients, prune=prune_all)
+    differences["modules"] = compare(tx, modules, rows.modules, prune=prune_all)
     parts = collect("spare parts", ((each.unit, to_json(each.parts)) for each in estate.spare_parts))
     differences["spare parts"] = compare(tx, spare_parts, parts, prune=prune and users is None)
     people = compare_members(tx, (each.plant for each in estate.plants), imported_users, prune=prune)
-    return ImportPlan(imported_users, people, module_rows, differences)
+    return ImportPlan(imported_users, people, differences)
 
 
 def _known_plants(tx: Transaction, estate: Estate, *, prune: bool) -> Sequence[Id]:
@@ -137,31 +141,6 @@ def _plant_rows(tx: Transaction, estate: Estate) -> Iterator[RowValues]:
             yield values_of(plants, plant_to_row(plant, removed_at.get(plant.id, tx.now)))
 
 
-def _floor_rows(estate: Estate) -> Iterator[RowValues]:
-    for each in estate.plants:
-        for position, floor in enumerate(each.topology.floors):
-            yield (floor.id, each.plant.id, position, floor.internal_id, floor.name)
-
-
-def _ambient_rows(estate: Estate) -> Iterator[RowValues]:
-    for each in estate.plants:
-        placed = [(ambient, floor.id) for floor in each.topology.floors for ambient in floor.ambients]
-        for position, (ambient, floor_id) in enumerate([*placed, *((ambient, None) for ambient in each.topology.ambients)]):
-            yield (ambient.id, each.plant.id, floor_id, position, ambient.internal_id, ambient.name, ambient.type)
-
-
-def _module_rows(estate: Estate) -> Iterator[RowValues]:
-    for each in estate.plants:
-        position = 0
-        rooms: list[tuple[Id | None, tuple[Module, ...]]] = [
-            (ambient.id, ambient.modules) for ambient in each.topology.every_ambient()
-        ]
-        for ambient_id, in_room in [*rooms, (None, each.topology.modules)]:
-            for module in in_room:
-                yield module_to_values(module, each.plant.id, ambient_id, position)
-                position += 1
-
-
 def _follow_moves(tx: Transaction, differences: dict[str, Difference]) -> None:
     """Move ambients and modules to the new plant of their floor or ambient, even if the estate does not list them."""
     updated = [*differences["floors"].updated, *differences["ambients"].updated]
@@ -174,7 +153,7 @@ def _follow_moves(tx: Transaction, differences: dict[str, Difference]) -> None:
         execute_many(tx.connection, follow, [{"outer_id": outer_id, "to_plant": plant_id} for outer_id, plant_id in rows])
 
 
-def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowValues], difference: Difference) -> set[Id]:
+def _import_states(tx: Transaction, rows: EstateRows, difference: Difference) -> set[Id]:
     """If a module has no stored state, store the state that the estate gives for it. Return the changed plants."""
     kind, driver, options = _COLUMN["kind"], _COLUMN["driver"], _COLUMN["options"]
     replaced = [{"of_module": new[0]} for old, new in difference.updated if old[kind] != new[kind]]
@@ -194,26 +173,23 @@ def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowVal
     has_state = select(states.c.module_id, states.c.state.is_not(None)).where(tx.database.is_listed(states.c.module_id, "ids"))
     # A new module has no stored state, so the states of new modules are not searched.
     new = {row[0] for row in difference.added}
-    given_for = [given.module_id for each in estate.plants for given in each.states if given.module_id not in new]
+    given_for = [row[0] for row in rows.states if row[0] not in new]
     stored = {id: has for ids in chunked(given_for) for id, has in tx.connection.execute(has_state, {"ids": ids})}
     changed_plants: set[Id] = set()
     first: list[RowValues] = []
     filled: list[dict[str, object]] = []
-    for each in estate.plants:
-        for given in each.states:
-            if given.module_id not in module_rows:
-                raise ValueError(f"the estate gives a state for the module {given.module_id}, which is not in it")
-            text = None if given.state is None else state_to_json(given.module_id, given.state)
-            if given.module_id in now_real:
-                continue  # an export wrote the invented state
-            if given.module_id not in stored:
-                first.append((given.module_id, text, given.reachable, 0.0, None))
-                stored[given.module_id] = text is not None
-            elif text is not None and not stored[given.module_id]:
-                filled.append({"of_module": given.module_id, "given": text})
-            else:
-                continue
-            changed_plants.add(module_rows[given.module_id][PLANT_ID])
+    for row in rows.states:
+        module_id, text, *_ = row
+        if module_id in now_real:
+            continue  # an export wrote the invented state
+        if module_id not in stored:
+            first.append(row)
+            stored[module_id] = text is not None
+        elif text is not None and not stored[module_id]:
+            filled.append({"of_module": module_id, "given": text})
+        else:
+            continue
+        changed_plants.add(rows.modules[module_id][PLANT_ID])
     tx.database.insert_rows(tx.connection, states, first)
     fill = update(states).where(states.c.module_id == bindparam("of_module")).values(state=bindparam("given"))
     execute_many(tx.connection, fill, filled)

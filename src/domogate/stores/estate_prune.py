@@ -12,7 +12,8 @@ from domogate.common.disk_ids import DiskIds
 from domogate.domain.ids import Id
 from domogate.ports import ImportSummary
 from domogate.stores.engine import Transaction
-from domogate.stores.estate_import import PLANT_ID, emit_changes, summarise
+from domogate.stores.estate_import import emit_changes, summarise
+from domogate.stores.estate_rows import PLANT_ID
 from domogate.stores.members import people_of
 from domogate.stores.people import remove_users
 from domogate.stores.reconcile import Difference, remove

@@ -143,6 +143,7 @@ class SqlSubject:
             inspect_file(file, self._used, seconds=_CHECK_SECONDS if self._gateway else _SHORT_CHECK_SECONDS)
         database = self._database = open_database(self._url)
         database.is_shared = self._member or self.holdings is not None
+        database.is_gateway = self._gateway
         try:
             if self._used.has(database.name) and is_empty(database):
                 raise self._used.refuse(database.name, f"the database {database.name} has no tables")
