@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -149,3 +150,29 @@ def test_they_end_when_the_supervisor_is_killed(tmp_path: Path, server: Postgres
         processes.supervisor.wait()
         eventually(lambda: not any(map(is_running, pids)), "the processes end", PATIENCE)
         assert processes.list_members() == [], "they left the cluster"
+
+
+def test_no_request_is_lost_when_a_process_is_stopped(tmp_path: Path, server: PostgresServer) -> None:
+    with running(tmp_path, server) as processes:
+        before = processes.list_pids()
+        statuses: list[int] = []
+        stop = threading.Event()
+
+        def ask_without_pause() -> None:
+            while not stop.is_set():
+                statuses.append(processes.ask())
+
+        askers = [threading.Thread(target=ask_without_pause) for _ in range(4)]
+        for asker in askers:
+            asker.start()
+        try:
+            eventually(lambda: len(statuses) > 40, "requests are answered", PATIENCE)
+            os.kill(before[0], signal.SIGTERM)
+            eventually(lambda: before[0] not in processes.list_pids(), "the process ends", PATIENCE)
+            answered = len(statuses)
+            eventually(lambda: len(statuses) > answered + 40, "the other process answers", PATIENCE)
+        finally:
+            stop.set()
+            for asker in askers:
+                asker.join()
+        assert set(statuses) == {200}

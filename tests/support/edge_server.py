@@ -43,7 +43,7 @@ async def serving(
 
     async with server.listen("127.0.0.1", 0, "127.0.0.1", metrics_port) as listening:
         running = asyncio.create_task(
-            server.run(app, listening, limits=limits, stop=stop, on_ready=on_ready, **{"drain": 1.0, **options})
+            server.run(app, listening, limits=limits, stop=stop, on_ready=on_ready, **{"drain": 1.0, "notice": 0.0, **options})
         )
         await asyncio.wait_for(ready.wait(), _LONG)
         try:

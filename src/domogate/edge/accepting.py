@@ -10,6 +10,7 @@ import ssl
 from collections.abc import Callable
 
 from domogate.edge.connections import Connections, Place
+from domogate.edge.listening import hold_new_connections
 
 _AT_ONCE = 32
 """The number of connections that are accepted in one round of the event loop.
@@ -24,10 +25,12 @@ newer connection replaces it.
 """
 _PAUSE = 0.5
 """In seconds. After an error of the system, such as too many open files, no connection is accepted for this time."""
+_HOLD = 0.1
+"""In seconds. A client that has begun to open a connection can complete it within this time before the port is closed."""
 
 
 class Acceptor:
-    """Accepts the connections of one listening socket, until `close` is called."""
+    """Accepts the connections of one listening socket, until `finish` or `close` is called."""
 
     def __init__(
         self,
@@ -44,33 +47,63 @@ class Acceptor:
         self._tls = tls
         self._handshake_deadline = handshake_deadline if tls else None
         self._opening: set[asyncio.Task[None]] = set()
-        self._accepting = self._loop.create_task(self._accept(), name="accept connections")
+        self._is_open = True
+        self._resume()
+
+    @property
+    def is_opening(self) -> bool:
+        """True while an accepted connection has no protocol yet, for example because its TLS handshake has not ended."""
+        return bool(self._opening)
+
+    async def finish(self) -> None:
+        """Stop listening, in a way that resets no connection that a client has opened (Decision 0104)."""
+        hold_new_connections(self._listener)
+        await asyncio.sleep(_HOLD)
+        for _ in iter(self._accept, False):
+            await asyncio.sleep(0)
+        self._stop()
+        self._listener.close()
 
     def close(self) -> None:
-        for task in (self._accepting, *self._opening):
+        """Accept no more connections, and drop the connections that have no protocol yet."""
+        self._stop()
+        for task in self._opening:
             task.cancel()
 
     async def wait_closed(self) -> None:
-        await asyncio.wait((self._accepting, *self._opening))
+        await asyncio.gather(*self._opening, return_exceptions=True)
 
-    async def _accept(self) -> None:
-        while True:
-            accepted = 0
-            while accepted < _AT_ONCE:
-                try:
-                    connection, address = await self._loop.sock_accept(self._listener)
-                except ConnectionAbortedError:
-                    continue  # The client has already left.
-                except OSError:
-                    self._connections.count_system_error()
-                    await asyncio.sleep(_PAUSE)
-                    continue
-                place = self._connections.add(connection, address[0])
-                accepted += _RESERVE_SHARE if place.limit else 1
-                task = self._loop.create_task(self._open(connection, place))
-                self._opening.add(task)
-                task.add_done_callback(self._opening.discard)
-            await asyncio.sleep(0)
+    def _stop(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._loop.remove_reader(self._listener)
+
+    def _resume(self) -> None:
+        if self._is_open:
+            self._loop.add_reader(self._listener, self._accept)
+
+    def _accept(self) -> bool:
+        """Accept the connections of one round of the event loop. Return False if no more connections wait."""
+        accepted = 0
+        while accepted < _AT_ONCE:
+            try:
+                connection, address = self._listener.accept()
+            except BlockingIOError:
+                return False
+            except ConnectionAbortedError:
+                continue  # The client has already left.
+            except OSError:
+                self._connections.count_system_error()
+                self._loop.remove_reader(self._listener)
+                self._loop.call_later(_PAUSE, self._resume)
+                return False
+            connection.setblocking(False)
+            place = self._connections.add(connection, address[0])
+            accepted += _RESERVE_SHARE if place.limit else 1
+            task = self._loop.create_task(self._open(connection, place))
+            self._opening.add(task)
+            task.add_done_callback(self._opening.discard)
+        return True
 
     async def _open(self, connection: socket.socket, place: Place) -> None:
         opened = False

@@ -38,6 +38,13 @@ class Place:
         """Stop counting the connection. Must be called when the connection is closed."""
         self._connections.remove(self)
 
+    def has_unread_bytes(self) -> bool:
+        """Return True if the system has bytes of the client that the gateway has not read yet."""
+        try:
+            return bool(self.connection.recv(1, socket.MSG_PEEK))
+        except OSError:
+            return False
+
 
 class Connections:
     """Counts the open connections of a server."""

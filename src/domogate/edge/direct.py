@@ -158,7 +158,6 @@ class DirectConnection(RequestReader):
         """The header section of the direct request that is not answered yet, if `requests` may keep it. Otherwise empty."""
         self.body = b""
         """The body of the direct request that is not answered yet."""
-        self.keep_alive = True
         self.deadline = inf
         self._start = start
         self._following = 0
@@ -213,7 +212,6 @@ class DirectConnection(RequestReader):
     def start_direct(self, direct: DirectRequest) -> None:
         """Answer the direct request, now or in a later round of the event loop."""
         self.direct = direct
-        self.keep_alive = direct.keep_alive
         self.deadline = inf
         self._start(self._answer_direct)
 
@@ -250,7 +248,7 @@ class DirectConnection(RequestReader):
         status, headers, body = reply
         if head and status < 400:
             self.requests.keep(head, direct)
-        transport, keep_alive = self.transport, self.keep_alive
+        transport, keep_alive = self.transport, direct.keep_alive and not self.guards.is_draining
         if not transport.is_closing():
             default = self.requests.print_default(self.server_state.default_headers)
             end = _END if keep_alive else _CLOSE

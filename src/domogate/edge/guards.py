@@ -63,6 +63,8 @@ class Guards:
         self.on_refused = on_refused
         self.connections = Connections() if connections is None else connections
         self.now = 0.0
+        self.is_draining = False
+        """True after a stop: each answer is the last one on its connection."""
         shortest = min(limits.header_deadline, limits.body_deadline, limits.keep_alive)
         self.sweep_interval = min(0.5, max(0.05, shortest / 4))
 

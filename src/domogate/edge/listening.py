@@ -5,8 +5,11 @@ They are bound before the gateway is built. They accept connections after the ga
 
 import asyncio
 import contextlib
+import ctypes
 import errno
 import socket
+import struct
+import sys
 from collections.abc import AsyncIterator
 
 import msgspec
@@ -17,6 +20,18 @@ _RECEIVE_BUFFER = 16_384
 
 One read returns at most this number of bytes.
 """
+_SO_ATTACH_FILTER = 26
+"""The number of this socket option on Linux. The module `socket` does not have it."""
+_DROP_SYN = b"".join(
+    struct.pack("=HBBI", *instruction)
+    for instruction in (
+        (0x30, 0, 0, 13),  # Load byte 13 of the TCP header: its flags.
+        (0x45, 0, 1, 0x02),  # If the flag SYN is not set, skip the next instruction.
+        (0x06, 0, 0, 0),  # Drop the packet.
+        (0x06, 0, 0, 0xFFFF_FFFF),  # Accept the packet.
+    )
+)
+"""A program for the packet filter of Linux. It drops the first packet of each new TCP connection."""
 
 
 class CannotListen(OSError):
@@ -99,6 +114,21 @@ def start_listening(listener: socket.socket) -> None:
     except OSError as error:  # Two gateways that start at the same time can both reach this line.
         host, port = listener.getsockname()[:2]
         raise CannotListen(_why_not(error, host, port, "port", "host"), error.errno or 0) from error
+
+
+def hold_new_connections(listener: socket.socket) -> None:
+    """Let no client begin a new connection on this port. Connections that clients have begun to open are not affected.
+
+    A client waits, and tries again after a second. Then the port is closed or belongs to another process. On systems other than
+    Linux, and if the system refuses, this function does nothing.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    program = ctypes.create_string_buffer(_DROP_SYN, len(_DROP_SYN))
+    with contextlib.suppress(OSError):
+        listener.setsockopt(
+            socket.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("HP", len(_DROP_SYN) // 8, ctypes.addressof(program))
+        )
 
 
 def _why_not(error: OSError, host: str, port: int, setting: str, host_setting: str) -> str:

@@ -44,6 +44,10 @@ STREAM = "domogate.stream"
 """Scope key that an inner app sets for an answer without an end. The app ends this answer when the server drains."""
 _STREAM_END = 1.0
 """In seconds. During a drain, a connection with a stream is aborted after this time: some clients do not read at all."""
+_QUIET = 0.3
+"""In seconds. During a drain, a new connection has this time to send the first byte of its request."""
+_LAST_HEADER_DEADLINE = 2.0
+"""In seconds. During a drain, a header section must arrive within this time."""
 _RESERVE_DEADLINE = 2.0
 """In seconds. A connection of the reserve must send something within this time."""
 _HEALTH = frozenset((b"/healthz", b"/readyz"))
@@ -111,12 +115,12 @@ class GuardedProtocol(PartWriter, Guarded):
 
     def __init__(self, shared: Shared, place: Place, *args: Any) -> None:
         """`args` are the arguments of uvicorn's protocol."""
-        super().__init__(shared.requests, shared.pacer.start, shared.guards.limits, *args)
+        super().__init__(shared.requests, shared.pacer.start, shared.guards, *args)
         self._place = place
-        self.guards = shared.guards
         self._pacer = shared.pacer
         self.deadline = inf
         self.write_deadline = inf
+        self._opened_at = self.loop.time()
         self._watching = IDLE
         self._ahead, self._ahead_at = b"", 0
         self._refusal: Refusal | None = None
@@ -130,7 +134,7 @@ class GuardedProtocol(PartWriter, Guarded):
         # A new connection that sends nothing has the time limit of a header section. An idle connection that was used before
         # has a longer limit.
         silent = self.limits.header_deadline
-        self.deadline = self.loop.time() + (min(silent, _RESERVE_DEADLINE) if self._place.limit else silent)
+        self.deadline = self._opened_at + (min(silent, _RESERVE_DEADLINE) if self._place.limit else silent)
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -176,7 +180,8 @@ class GuardedProtocol(PartWriter, Guarded):
             self.deadline = self.loop.time() + self._time_limit()
 
     def _time_limit(self) -> float:
-        return self.limits.body_deadline if self._watching == BODY else self.limits.header_deadline
+        head = min(self.limits.header_deadline, _LAST_HEADER_DEADLINE if self.guards.is_draining else inf)
+        return self.limits.body_deadline if self._watching == BODY else head
 
     def on_headers_complete(self) -> None:
         limit = self._place.limit
@@ -186,7 +191,7 @@ class GuardedProtocol(PartWriter, Guarded):
         if self.phase == BODY:
             scope: Any = self.scope  # ASGI's typed dict does not allow other keys.
             scope[WRITER] = weakref.proxy(self)  # A connection and its scope must not keep each other in memory.
-            self.cycle.keep_alive = self.cycle.keep_alive and not limit
+            self.cycle.keep_alive = self.cycle.keep_alive and not limit and not self.guards.is_draining
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         start = super()._start_asgi_task
@@ -266,17 +271,24 @@ class GuardedProtocol(PartWriter, Guarded):
             # An idle connection gets no 408: some clients would take it as the answer to their next request.
             self._close_slowly(now)
 
-    def shutdown(self) -> None:
-        if self._closing:
-            self.transport.abort()
+    def begin_drain(self) -> None:
+        """Make the running request the last one. The rest of a request that has not arrived completely must arrive soon."""
+        if self._watching == HEAD:
+            self.deadline = min(self.deadline, self.loop.time() + self._time_limit())
+        cycle: Any = self.cycle  # None before the first request that goes the ASGI way
+        if cycle is None or cycle.response_complete:
             return
-        if self.direct is not None:
-            self.keep_alive = False
-            return
-        super().shutdown()
-        scope: Any = self.scope  # None before the first request
-        if scope and scope.get(STREAM):
+        if is_stream := cycle.scope.get(STREAM):
             self.loop.call_later(_STREAM_END, self.transport.abort)
+        # If the header section of another answer was sent, the client expects that it can use the connection again.
+        cycle.keep_alive = cycle.keep_alive and cycle.response_started and not is_stream
+
+    def close_if_quiet(self) -> None:
+        """Close the connection in a drain if no byte of a request has arrived and none is likely to arrive."""
+        is_busy = self._is_answering() or self.phase or self.seen or self._ahead or self._closing
+        is_new = self.loop.time() < self._opened_at + _QUIET
+        if not is_busy and not is_new and not self._place.has_unread_bytes():
+            self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
         self.refuse(Refusal(400, msg))

@@ -11,7 +11,7 @@ from typing import Any
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from domogate.edge.guards import Limits, Refusal
+from domogate.edge.guards import Guards, Refusal
 
 IDLE, HEAD, BODY = range(3)
 _CHECKED_HEADERS = frozenset((b"host", b"expect", b"transfer-encoding", b"content-length"))
@@ -37,9 +37,9 @@ _STAND_IN_METHOD = b"SEARCH"
 class RequestReader(HttpToolsProtocol):
     """uvicorn's protocol with a stricter parser. Between two requests `phase` is IDLE."""
 
-    def __init__(self, limits: Limits, *args: Any, **options: Any) -> None:
+    def __init__(self, guards: Guards, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.limits = limits
+        self.guards, self.limits = guards, guards.limits
         self.phase = IDLE
         self.seen = 0
         """Number of bytes since the last complete part of the request."""

@@ -17,6 +17,7 @@ import msgspec
 import uvicorn
 
 from domogate.common.log import get_logger
+from domogate.common.tasks import wait_for_event
 from domogate.edge.accepting import Acceptor
 from domogate.edge.connections import Connections, Place
 from domogate.edge.direct import DirectApp, DirectRequests
@@ -30,6 +31,13 @@ ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 _METRICS_CONNECTIONS = 16
 _METRICS_DRAIN = 1.0
+_NOTICE = 0.3
+"""In seconds. After a stop, the gateway still accepts connections for this time, and says that it is not ready.
+
+In this time a balancer stops sending requests to it, and a client with an open connection learns that it must use a new one.
+"""
+_TICK = 0.05
+"""In seconds. During a drain, connections are checked at this interval."""
 _HSTS = ("strict-transport-security", "max-age=31536000")
 """HSTS for one year. The value has no includeSubDomains, because other hosts of the domain do not belong to the gateway."""
 _COMMON: dict[str, Any] = {
@@ -78,6 +86,7 @@ async def run(
     limits: Limits | None = None,
     connections: Connections | None = None,
     drain: float = 10.0,
+    notice: float = _NOTICE,
     tls: Tls | None = None,
     trusted_proxies: Sequence[str] = (),
     only_https: bool = False,
@@ -87,9 +96,10 @@ async def run(
     on_refused: Callable[[int], None] | None = None,
     stop: asyncio.Event | None = None,
 ) -> None:
-    """Serve until SIGTERM, SIGINT or `stop`, then drain: finish running requests and close idle connections.
+    """Serve until SIGTERM, SIGINT or `stop`, then drain: answer all requests that have arrived, and close idle connections.
 
-    After `drain` seconds, or at a second signal, all connections are aborted. `on_ready` is called when requests are accepted.
+    For the first `notice` seconds of the drain, connections are still accepted (Decision 0104). After `drain` seconds, or at a
+    second signal, all connections are aborted. `on_ready` is called when requests are accepted.
     With `only_https`, every answer tells browsers to use only HTTPS (RFC 6797). Raises CannotListen before requests are
     accepted. `direct` is usually the same object as `app`: it answers direct requests.
     """
@@ -106,12 +116,12 @@ async def run(
     _load(config)
     ready = None if on_ready is None else functools.partial(on_ready, listening)
     shared = Shared(Guards(limits, on_refused, connections), DirectRequests(direct, trusted_proxies))
-    server = DrainingServer(config, shared, drain, on_ready=ready, on_drain=on_drain)
+    server = DrainingServer(config, shared, drain, notice, on_ready=ready, on_drain=on_drain)
     metrics_server: DrainingServer | None = None
     if metrics is not None and listening.metrics_sockets:
         few = Connections(_METRICS_CONNECTIONS, _METRICS_CONNECTIONS)
         guards = Guards(limits, connections=few)
-        metrics_server = DrainingServer(uvicorn.Config(metrics, **_COMMON), Shared(guards, DirectRequests()), _METRICS_DRAIN)
+        metrics_server = DrainingServer(uvicorn.Config(metrics, **_COMMON), Shared(guards, DirectRequests()), _METRICS_DRAIN, 0)
     for listener in (*listening.sockets, *listening.metrics_sockets):
         start_listening(listener)
     with _stopped_by_signals(server):
@@ -126,13 +136,16 @@ class DrainingServer(uvicorn.Server):
         config: uvicorn.Config,
         shared: Shared,
         drain: float,
+        notice: float,
         on_ready: Callable[[], Awaitable[None]] | None = None,
         on_drain: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(config)
         self.guards = shared.guards
         self._shared = shared
-        self._drain = drain
+        self._drain, self._notice = drain, notice
+        self._aborted = asyncio.Event()
+        self._acceptors: list[Acceptor] = []
         self._on_ready = on_ready
         self._on_drain = on_drain
 
@@ -142,11 +155,20 @@ class DrainingServer(uvicorn.Server):
 
     def stop(self) -> None:
         """Stop the server. The first call drains it, the second call aborts its connections."""
-        self.force_exit = self.should_exit
+        if self.should_exit:
+            self._aborted.set()
         self.begin_drain()
 
     def begin_drain(self) -> None:
+        """Stop the server. From now on, each answer is the last one on its connection. A second call has no effect."""
         self.should_exit = True
+        if self.guards.is_draining:
+            return
+        self.guards.is_draining = True
+        if self._on_drain is not None:
+            self._on_drain()
+        for connection in self._list_connections():
+            connection.begin_drain()
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         sweeper = asyncio.create_task(self._sweep())
@@ -156,18 +178,15 @@ class DrainingServer(uvicorn.Server):
             sweeper.cancel()
             self.guards.connections.log_refused(math.inf)
             # Connections are left here only if the caller was cancelled.
-            for listening in getattr(self, "servers", ()):
-                listening.close()
             self._abort_all()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Does the same as uvicorn's method, with our own acceptor instead of the acceptor of the event loop."""
         deadline = self.guards.limits.header_deadline
-        acceptors: Any = [  # uvicorn calls only the two methods that close them.
+        self._acceptors = [
             Acceptor(listener, self._open_protocol, self.guards.connections, self.config.ssl, deadline)
             for listener in sockets or ()
         ]
-        self.servers = acceptors
         self.started = True
 
     def _open_protocol(self, place: Place) -> GuardedProtocol:
@@ -194,16 +213,19 @@ class DrainingServer(uvicorn.Server):
     def _stop_if_failed(self, ready: "asyncio.Future[None]") -> None:
         self.failure = None if ready.cancelled() else ready.exception()
         if self.failure is not None:
-            self.should_exit = True
+            self.begin_drain()
 
     failure: BaseException | None = None
     """The exception that `on_ready` raised, or None."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if self._on_drain is not None:
-            self._on_drain()
-        await super().shutdown(sockets)
+        """Does what uvicorn's method does, but loses no request that has arrived."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._drain):
+                await self._answer_the_rest()
         self._abort_all()
+        for listener in sockets or ():
+            listener.close()
         if running := set(self.server_state.tasks):
             _log.warning("requests were cancelled because they did not end in time", requests=len(running))
             for request in running:
@@ -211,13 +233,26 @@ class DrainingServer(uvicorn.Server):
             # Wait for these requests, so that they do not run while the caller shuts down.
             await asyncio.wait(running, timeout=1)
 
-    async def _wait_tasks_to_complete(self) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._drain):
-                await super()._wait_tasks_to_complete()
+    async def _answer_the_rest(self) -> None:
+        """Answer all requests that have arrived. Return when no connection and no request is left, or at a second signal."""
+        if not await wait_for_event(self._aborted, self._notice):
+            await asyncio.gather(*(acceptor.finish() for acceptor in self._acceptors))
+        while self._is_busy() and not self._aborted.is_set():
+            for connection in self._list_connections():
+                connection.close_if_quiet()
+            await wait_for_event(self._aborted, _TICK)
+
+    def _is_busy(self) -> bool:
+        state = self.server_state
+        return bool(state.connections or state.tasks) or any(acceptor.is_opening for acceptor in self._acceptors)
+
+    def _list_connections(self) -> list[GuardedProtocol]:
+        return [connection for connection in self.server_state.connections if isinstance(connection, GuardedProtocol)]
 
     def _abort_all(self) -> None:
-        for connection in list(self.server_state.connections):
+        for acceptor in self._acceptors:
+            acceptor.close()
+        for connection in self._list_connections():
             connection.transport.abort()
 
 
