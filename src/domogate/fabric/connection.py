@@ -147,7 +147,12 @@ class NatsConnection:
 
     async def wait_connected(self, seconds: float) -> bool:
         """Wait for a connection. Return False if there is no connection after this number of seconds."""
-        return self.is_connected or await wait_for_event(self._connected, seconds)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, seconds)):
+                while not self.is_connected:
+                    self._connected.clear()  # The connection may be lost before `_keep_connected` has noticed it.
+                    await self._connected.wait()
+        return self.is_connected
 
     # subscriptions and messages
 
