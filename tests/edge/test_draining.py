@@ -134,7 +134,7 @@ class TestAConnection:
 
     async def test_is_accepted_after_the_stop_until_a_second_signal(self) -> None:
         drained, app = asyncio.Event(), Recorder()
-        direct = app if app.reads_directly else None
+        direct = app if app.answers_directly else None
         async with server.listen("127.0.0.1", 0, "127.0.0.1", None) as listening:
             running = asyncio.create_task(
                 server.run(app, listening, direct=direct, drain=NEVER, notice=NEVER, on_drain=drained.set)

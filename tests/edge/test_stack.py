@@ -10,6 +10,7 @@ import pytest
 from domogate.edge.metrics import Metrics
 from domogate.edge.request_ids import current_request_id, next_request_id
 from domogate.edge.stack import OPERATION, REQUEST_ID, Edge
+from domogate.ports import StoreUnavailable
 from support.edge_server import raw_connection, serving
 
 FRIEND = b"https://app.example"
@@ -29,6 +30,8 @@ class EchoApp:
         self.scopes.append(scope)
         if scope["path"] == "/boom":
             raise ZeroDivisionError("secret inside")
+        if scope["path"] == "/unavailable":
+            raise StoreUnavailable
         if scope["path"] == "/half":
             await send({"type": "http.response.start", "status": 200, "headers": []})
             raise ZeroDivisionError("secret inside")
@@ -225,6 +228,10 @@ class TestLastResort:
         assert b"ZeroDivision" not in body
         assert headers["content-type"] == "application/json"
         assert headers["x-request-id"]
+
+    async def test_without_its_database_it_is_a_503_that_says_when_to_try_again(self) -> None:
+        status, headers, body = await EdgeClient()("/unavailable")
+        assert (status, headers["retry-after"], json.loads(body)["statusCode"]) == (503, "1", 503)
 
     async def test_one_that_fails_half_way_is_cut_off(self) -> None:
         async with serving(EdgeClient().edge) as bound, raw_connection(bound.port) as connection:

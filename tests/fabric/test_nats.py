@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -82,6 +82,7 @@ class TestQuestions:
             CommandNotSupported("never"),
             OrderKeyTaken("taken"),
             Internal("broken"),
+            Internal("no database", is_temporary=True),
         ],
     )
     async def test_a_fault_keeps_its_type_and_message(self, a: Side, b: Side, fault: Fault) -> None:
@@ -90,7 +91,7 @@ class TestQuestions:
             with pytest.raises(type(fault)) as raised:
                 await asking
             assert type(raised.value) is type(fault)
-            assert raised.value.message == fault.message
+            assert vars(raised.value) == vars(fault)
 
     async def test_an_unexpected_error_is_not_shown_to_another_gateway(self, a: Side, b: Side) -> None:
         b.host.trouble = RuntimeError("password 1234")
@@ -171,6 +172,20 @@ class TestHolders:
         await asyncio.wait_for(asyncio.gather(feed.wait(), shards.wait()), 60)
 
 
+def hanging_close() -> tuple[Callable[..., Awaitable[None]], asyncio.Event, asyncio.Event]:
+    """A method of the NATS library that hangs while it closes a connection. The events: it may go on, and it has ended."""
+    close, released, closed = Client._close, asyncio.Event(), asyncio.Event()
+
+    async def hang(client: Client, status: int, do_cbs: bool = True) -> None:
+        client._status = Client.CLOSED
+        await released.wait()
+        client._status = Client.CONNECTED
+        await close(client, status, do_cbs)
+        closed.set()
+
+    return hang, released, closed
+
+
 class TestConnection:
     """Access to the server, and its loss."""
 
@@ -200,15 +215,7 @@ class TestConnection:
     async def test_a_connection_that_hangs_while_it_is_closed_is_replaced(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        close, released, closed = Client._close, asyncio.Event(), asyncio.Event()
-
-        async def hang(client: Client, status: int, do_cbs: bool = True) -> None:
-            client._status = Client.CLOSED
-            await released.wait()
-            client._status = Client.CONNECTED
-            await close(client, status, do_cbs)
-            closed.set()
-
+        hang, released, closed = hanging_close()
         with nats_server(tmp_path) as server:
             async with connected(NatsAccess(servers=(server.url,))) as a, asyncio.timeout(60):
                 with monkeypatch.context() as patch:
@@ -222,6 +229,24 @@ class TestConnection:
                 released.set()
                 await closed.wait()
                 assert a.fabric.is_connected, "the end of the first connection does not end the second"
+
+    async def test_a_connection_that_was_just_lost_is_not_taken_for_open(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        hang, released, closed = hanging_close()
+        with nats_server(tmp_path) as server:
+            async with connected(NatsAccess(servers=(server.url,))) as a, asyncio.timeout(60):
+                with monkeypatch.context() as patch:
+                    patch.setattr(Client, "_close", hang)  # So the library does not report the loss.
+                    server.stop()
+                    while a.connection.is_connected:
+                        await asyncio.sleep(0.001)
+                    assert not await a.connection.wait_connected(0.05)
+                server.start()
+                assert await a.connection.wait_connected(60)
+                assert a.fabric.is_connected
+                released.set()
+                await closed.wait()
 
     async def test_after_a_restart_of_nats_an_order_waits_for_a_holder_that_connects_later(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -56,10 +56,10 @@ class TestADeclaration:
 
     def test_lists_the_errors_that_follow_from_its_parts(self) -> None:
         of_credentials = set(KeyAndToken.errors)
-        assert errors(declare(remove_thing, "DELETE", "/x")) == {500, *of_credentials}
-        assert errors(declare(remove_thing, "DELETE", "/{x}", errors=(409,))) == {404, 409, 500, *of_credentials}
-        assert errors(declare(remove_thing, "DELETE", "/x", header=RequestHeader("X", "x"))) == {400, 500, *of_credentials}
-        assert errors(declare(change_one_thing, "POST", "/x", anonymous=True)) == {400, 413, 415, 500}
+        assert errors(declare(remove_thing, "DELETE", "/x")) == {500, 503, *of_credentials}
+        assert errors(declare(remove_thing, "DELETE", "/{x}", errors=(409,))) == {404, 409, 500, 503, *of_credentials}
+        assert errors(declare(remove_thing, "DELETE", "/x", header=RequestHeader("X", "x"))) == {400, 500, 503, *of_credentials}
+        assert errors(declare(change_one_thing, "POST", "/x", anonymous=True)) == {400, 413, 415, 500, 503}
 
     @pytest.mark.parametrize(
         ("handler", "method", "path", "options"),

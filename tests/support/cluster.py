@@ -173,13 +173,19 @@ class Cluster:
             member.spawn(command)
         for member in others:
             member.wait_ready()
-        self._network.run(self._balancer.start())
+        self.start_balancer()
         self.ready = {
             **json.loads(first.ready_file.read_text()),
             "gateways": [{"base_url": member.base_url, "pid": member.pid} for member in self.members],
             "postgres_pid": self.postgres.pid,
             "nats_pid": self.nats.pid,
         }
+
+    def stop_balancer(self) -> None:
+        self._network.run(self._balancer.stop())
+
+    def start_balancer(self) -> None:
+        self._network.run(self._balancer.start())
 
     def stop(self) -> None:
         for member in self.members:
@@ -193,7 +199,7 @@ class Cluster:
                     member.process.wait(30)
                 member.process.kill()
         self.nats.stop()
-        self._network.run(self._balancer.stop())
+        self.stop_balancer()
         for member in self.members:
             for proxy in (member.nats, member.database):
                 if proxy is not None:

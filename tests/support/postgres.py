@@ -42,6 +42,7 @@ class PostgresServer:
         # PostgreSQL refuses to run as root.
         self._user = "nobody" if os.geteuid() == 0 else None
         self._folder = folder
+        self._data = folder / "data"
         self._process: subprocess.Popen[bytes] | None = None
         self._admin: psycopg.Connection[tuple[object, ...]] | None = None
         self._nats: NatsServer | None = None
@@ -51,17 +52,16 @@ class PostgresServer:
         if self._user is not None:
             owner = pwd.getpwnam(self._user)
             os.chown(self._folder, owner.pw_uid, owner.pw_gid)
-        data = self._folder / "data"
         quick = ["--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--username=postgres"]
         subprocess.run(
-            [bin_folder / "initdb", "-D", data, *quick],
+            [bin_folder / "initdb", "-D", self._data, *quick],
             check=True, capture_output=True, user=self._user, cwd=self._folder,
         )  # fmt: skip
         self.start_again()
 
     def start_again(self) -> None:
         """Start the server on its data, after `kill` too."""
-        bin_folder, data = self._binaries() / "pginstall" / "bin", self._folder / "data"
+        bin_folder, data = self._binaries() / "pginstall" / "bin", self._data
         (data / "postmaster.pid").unlink(missing_ok=True)
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -172,6 +172,14 @@ class PostgresServer:
         assert self._process is not None
         self._signal(signal.SIGKILL)
         self._process.wait(60)
+
+    def fail_over(self) -> None:
+        """End the server, and start another server on a copy of its data, with the same address."""
+        self.end()
+        copied = self._folder / "standby"
+        subprocess.run(["cp", "-a", self._data, copied], check=True)
+        self._data = copied
+        self.start_again()
 
     def end(self) -> None:
         """Shut the server down at once, but cleanly: connections are closed."""

@@ -44,7 +44,7 @@ def check_page(name: str, surface: Surface) -> None:
         operation.id: (
             f"{operation.method} {surface.prefix}{operation.path}",
             operation.status,
-            errors_of(operation, surface).keys() - {500, *surface.credentials.errors},
+            errors_of(operation, surface).keys() - ({500, 503} - operation.errors.keys()) - surface.credentials.errors.keys(),
         )
         for operation in surface.operations
     }

@@ -10,6 +10,8 @@ from starlette.responses import Response
 
 from domogate.common.http_messages import Answer, BodyTooLong, Request, make_answer, request_of
 from domogate.common.log import get_logger
+from domogate.domain.faults import Internal
+from domogate.ports import StoreUnavailable
 from domogate.services.authorization import ClientThrottled, OAuthError, OAuthFault
 
 NO_STORE = {"cache-control": "no-store", "pragma": "no-cache"}
@@ -19,7 +21,13 @@ _REALM = "domogate"
 _BEARER_STATUSES = {OAuthError.INVALID_TOKEN: 401, OAuthError.INSUFFICIENT_SCOPE: 403}
 
 # Error codes of our own, for statuses that RFC 6749 §5.2 does not cover.
-_WORDS = {404: "not_found", 405: "method_not_allowed", 429: "too_many_requests", 500: "server_error"}
+_WORDS = {
+    404: "not_found",
+    405: "method_not_allowed",
+    429: "too_many_requests",
+    500: "server_error",
+    503: "temporarily_unavailable",
+}
 
 _log = get_logger(__name__)
 
@@ -90,6 +98,9 @@ def answer_error(error: Exception) -> Answer:
         return error_answer(429, _WORDS[429], description, {"retry-after": str(error.seconds)})
     if isinstance(error, BodyTooLong):
         return error_answer(413, OAuthError.INVALID_REQUEST, "The body is too long.")
+    if isinstance(error, StoreUnavailable) or (isinstance(error, Internal) and error.is_temporary):
+        description = "The gateway cannot reach its database. Send the request again later."
+        return error_answer(503, _WORDS[503], description, {"retry-after": "1"})
     return error_answer(500, _WORDS[500], "The gateway failed. The reason is in its log.")
 
 
@@ -123,6 +134,6 @@ async def answer_http(request: StarletteRequest, error: Exception) -> Response:
 
 
 HANDLERS: dict[Any, Any] = {
-    **dict.fromkeys((OAuthFault, ClientThrottled, BodyTooLong, Exception), _handle_error),
+    **dict.fromkeys((OAuthFault, ClientThrottled, BodyTooLong, StoreUnavailable, Internal, Exception), _handle_error),
     HTTPException: answer_http,
 }

@@ -209,4 +209,10 @@ class EchoTimeout(Fault):
 
 
 class Internal(Fault):
+    """The gateway failed. `is_temporary`: the database could not be reached, and the same request may succeed later."""
+
     code = 5999
+
+    def __init__(self, message: str, *, is_temporary: bool = False) -> None:
+        super().__init__(message)
+        self.is_temporary = is_temporary

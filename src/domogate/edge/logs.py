@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TextIO
 from domogate.common.log import values_of
 from domogate.edge.log_repeats import LogRepeats
 from domogate.edge.request_ids import current_request_id
-from domogate.ports import StoreTimeout
+from domogate.ports import StoreUnavailable
 
 REDACTED = "[redacted]"
 
@@ -96,7 +96,7 @@ def _describe(record: logging.LogRecord, process: str | int | None) -> dict[str,
     line["logger"] = record.name
     line["timestamp"] = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     error = record.exc_info[1] if record.exc_info else None
-    if isinstance(error, StoreTimeout):
+    if isinstance(error, StoreUnavailable):
         # A traceback would look like a bug, and would show only the code that waited for the database.
         line["reason"] = str(error)
     elif error is not None:

@@ -18,6 +18,7 @@ from domogate.edge.direct import Handler, Reply, print_headers
 from domogate.edge.metrics import Metrics
 from domogate.edge.protocol import STREAM
 from domogate.edge.request_ids import current_request_id, find_safe, next_request_id
+from domogate.ports import StoreUnavailable
 
 Scope = Any
 Receive = Any
@@ -54,6 +55,12 @@ _PREFLIGHT: tuple[Header, ...] = (
 _JSON: Header = (b"content-type", b"application/json")
 _NO_STORE: Header = (b"cache-control", b"no-store")
 _BROKEN = b'{"statusCode":500,"message":"The gateway failed on this request. The log has the reason under its X-Request-Id."}'
+_FAILED = (500, (_JSON, _NO_STORE), _BROKEN)
+_UNAVAILABLE = (
+    503,
+    (_JSON, _NO_STORE, (b"retry-after", b"1")),
+    b'{"statusCode":503,"message":"The gateway cannot reach its database. Send the request again later."}',
+)
 
 log = get_logger("domogate.edge")
 access = get_logger("domogate.access")
@@ -124,11 +131,12 @@ class Edge:
                 scope[OPERATION] = inner.get(OPERATION)
             else:
                 await self._app(scope, receive, tagged_send)
-        except Exception:
+        except Exception as error:
             if status:
                 raise  # A part of the answer was already sent: the server logs the error and closes the connection.
             log.exception("request failed", method=scope["method"], path=_printable_path(scope.get("raw_path") or b""))
-            await _answer(tagged_send, 500, (_JSON, _NO_STORE), b"" if scope["method"] == "HEAD" else _BROKEN)
+            failed, headers, body = _UNAVAILABLE if isinstance(error, StoreUnavailable) else _FAILED
+            await _answer(tagged_send, failed, headers, b"" if scope["method"] == "HEAD" else body)
         finally:
             client = scope.get("client")
             asked = scope["method"], scope.get("raw_path") or b"", client[0] if client else None
@@ -165,10 +173,10 @@ class Edge:
             if not printed:
                 printed = answer.printed_headers = print_headers(answer.headers)
             status, body = answer.status, answer.body
-        except Exception:
+        except Exception as error:
             log.exception("request failed", method=request.method, path=_printable_path(request.raw_path))
-            status, body = 500, _BROKEN
-            printed = print_headers((_JSON, _NO_STORE, (b"content-length", b"%d" % len(body))))
+            status, headers, body = _UNAVAILABLE if isinstance(error, StoreUnavailable) else _FAILED
+            printed = print_headers((*headers, (b"content-length", b"%d" % len(body))))
         finally:
             operation = request.operation or self._surface_of(request.raw_path.decode("ascii", "replace"))
             self._end(started, operation, status, (request.method, request.raw_path, request.address))

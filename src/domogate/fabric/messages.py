@@ -92,9 +92,11 @@ class Refused(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="refus
 
     kind: str
     message: str
+    is_temporary: bool = False
 
     def fault(self) -> Fault:
-        return _FAULTS.get(self.kind, Internal)(self.message[:_LONGEST_TEXT])
+        kind, message = _FAULTS.get(self.kind, Internal), self.message[:_LONGEST_TEXT]
+        return Internal(message, is_temporary=self.is_temporary) if kind is Internal else kind(message)
 
 
 class Elsewhere(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="elsewhere"):
@@ -137,4 +139,5 @@ def decode(decoder: Callable[[bytes], T], content: bytes, largest: int) -> T:
 def refuse(fault: Fault) -> Refused:
     """Return the fault as a message. A fault whose type is not in `_FAULTS` becomes Internal."""
     kind = type(fault).__name__
-    return Refused(kind if kind in _FAULTS else Internal.__name__, fault.message)
+    is_temporary = isinstance(fault, Internal) and fault.is_temporary
+    return Refused(kind if kind in _FAULTS else Internal.__name__, fault.message, is_temporary)

@@ -21,12 +21,13 @@ from domogate.common.http_messages import (
     send_answer,
 )
 from domogate.common.log import get_logger
-from domogate.domain.faults import Fault
+from domogate.domain.faults import Fault, Internal
 from domogate.http_api.credentials import Credentials
 from domogate.http_api.openapi import describe_surface
 from domogate.http_api.operations import JSON, Call, Operation, Surface
 from domogate.http_api.problems import Problem, problem_of
 from domogate.http_api.requests import read_body, read_header, read_query
+from domogate.ports import StoreUnavailable
 from domogate.services.refusals import Refused
 
 S = TypeVar("S")
@@ -35,6 +36,8 @@ C = TypeVar("C")
 METRICS_LABEL = "domogate.operation"
 """The key in the ASGI scope for the name of the operation in the metrics and in the access log."""
 _NO_STORE = {"cache-control": "no-store"}
+_FAILED = "the gateway failed to answer; its log says why"
+_NO_DATABASE = "the gateway cannot reach its database; send the request again later"
 
 _log = get_logger(__name__)
 
@@ -103,9 +106,10 @@ class SurfaceApp(Generic[S, C]):
             answer = problem_of(error).to_answer()
             if caller is not None:
                 self._credentials.note_refusal(caller, error, request, label)
-        except Exception:
+        except Exception as error:
             _log.exception("operation failed", surface=self._surface.name, operation=label or None)
-            answer = Problem(500, "The gateway failed to answer; its log says why.").to_answer()
+            is_temporary = isinstance(error, StoreUnavailable)
+            answer = problem_of(Internal(_NO_DATABASE if is_temporary else _FAILED, is_temporary=is_temporary)).to_answer()
         if caller is not None:
             headers = answer.headers if isinstance(answer, Answer) else answer.raw_headers
             headers += self._credentials.headers_for(caller)

@@ -97,7 +97,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def statuses(self) -> frozenset[int]:
         """The statuses of all refusals, except the refusals of wrong or missing credentials."""
-        found = {500, *self.errors}
+        found = {500, 503, *self.errors}
         if self.parameters:
             found.add(404)
         if self.query is not None or self.header is not None:

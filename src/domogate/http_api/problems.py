@@ -8,7 +8,7 @@ import msgspec
 
 from domogate.common.http_messages import Answer, make_answer
 from domogate.domain import faults
-from domogate.domain.faults import Fault, KeyRefused, ScopeMissing, TokenRefused, TooManyRequests, sentence
+from domogate.domain.faults import Fault, Internal, KeyRefused, ScopeMissing, TokenRefused, TooManyRequests, sentence
 from domogate.services import refusals
 from domogate.services.people import TooOften
 from domogate.services.refusals import Reason, Refused
@@ -99,11 +99,14 @@ class Problem(Exception):
 def problem_of(error: Problem | Refused | Fault) -> Problem:
     if isinstance(error, Problem):
         return error
-    status = STATUS_OF.get(type(error), 500)
+    is_temporary = isinstance(error, Internal) and error.is_temporary
+    status = 503 if is_temporary else STATUS_OF.get(type(error), 500)
     if isinstance(error, Refused):
         wait = {"retry-after": str(math.ceil(error.wait))} if isinstance(error, TooOften) else None
         return Problem(status, str(error), wait, error.reason)
     headers = {"x-fault": str(error.code)}
+    if is_temporary:
+        headers["retry-after"] = "1"
     if status == 401:
         headers["www-authenticate"] = _challenge(error)
     if isinstance(error, TooManyRequests):

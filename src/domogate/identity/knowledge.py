@@ -38,5 +38,6 @@ class KnowledgeBound:
         deadline = loop.time() + self._patience
         while not self.is_kept:
             if loop.time() >= deadline:
-                raise Internal("this gateway has not got the latest changes from the database; send the request again later")
+                problem = "this gateway has not got the latest changes from the database; send the request again later"
+                raise Internal(problem, is_temporary=True)
             await asyncio.sleep(_LOOK_EVERY)

@@ -81,7 +81,7 @@ from domogate.ports.stores.plants import (
 from domogate.ports.stores.safety import LogbookFilter, LogbookStore, SparePartStore, StoredEntry
 from domogate.ports.stores.sealing import SecretKeyRotation, SecretKeyStore
 from domogate.ports.stores.search import ModuleFilter, ModulePlace, ModuleSearchStore, Named, PlacedModule
-from domogate.ports.stores.store import Store, StoreTimeout
+from domogate.ports.stores.store import Store, StoreTimeout, StoreUnavailable
 from domogate.ports.stores.tickets import TicketStore
 from domogate.ports.stores.webhooks import WebhookStore
 
@@ -174,6 +174,7 @@ __all__ = [
     "StateStore",
     "Store",
     "StoreTimeout",
+    "StoreUnavailable",
     "StoredEntry",
     "StoredPlant",
     "StoredState",

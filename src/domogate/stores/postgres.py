@@ -27,10 +27,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 
+from domogate.ports import StoreUnavailable
 from domogate.stores.cursors import SELECT_CHANGES, CompleteCursor, CompleteCursorOf, FeedRead, OldestCursor, TransactionStart
 from domogate.stores.direct import wrap_error
 from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, WriteLock, time_is_up
@@ -64,6 +65,11 @@ _EVENTS = 1 << 16
 _UNDONE = ("25P03", "40P01")
 """The codes of errors with which the server ends a transaction: because the transaction was idle for too long, or to resolve a
 deadlock.
+"""
+_UNAVAILABLE = ("08", "53300", "57P")
+"""The first characters of the codes of errors with which a server refuses or ends a connection.
+
+The reasons: the connection was lost, there are too many connections, or the server stops or starts.
 """
 
 
@@ -181,6 +187,15 @@ class PostgresDatabase(Database):
 
     def is_undone(self, error: Exception) -> bool:
         return _code_of(error) in _UNDONE
+
+    def explain(self, error: Exception) -> Exception:
+        """Return the error itself, or a StoreUnavailable if the error means that the server cannot be reached."""
+        if not isinstance(error, OperationalError | InterfaceError):
+            return error
+        code = _code_of(error)
+        is_lost = error.connection_invalidated or code is None or code.startswith(_UNAVAILABLE)
+        reason = str(error.orig).strip().partition("\n")[0]
+        return StoreUnavailable(f"the database cannot be reached: {reason}") if is_lost else error
 
     def erase_old_values(self) -> None:
         """Does nothing. The server overwrites free space later, and the log belongs to the server."""

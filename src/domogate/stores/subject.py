@@ -151,7 +151,7 @@ class SqlSubject:
             open_seals(database, self._sealer)
         except DBAPIError as error:
             explained = database.explain(error)
-            if explained is error and file is None and isinstance(error, OperationalError):
+            if file is None and isinstance(error, OperationalError):
                 reason = str(error.orig).split("\n", 1)[0]
                 explained = DatabaseUnusable(f"the database {database.name} cannot be used: {reason}")
             raise explained from error

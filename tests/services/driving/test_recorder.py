@@ -3,9 +3,9 @@ import asyncio
 import pytest
 
 from domogate.domain.devices import DeviceKind
-from domogate.domain.faults import Internal
+from domogate.domain.faults import DeviceTimeout, Fault, Internal
 from domogate.domain.states import LightState, Report
-from domogate.ports import StoredState
+from domogate.ports import Fenced, StoredState, StoreUnavailable
 from domogate.services.driving import recorder as recorder_module
 from domogate.services.driving.recorder import Recorder
 from support.clocks import NOON
@@ -64,6 +64,25 @@ class TestRecorder:
             )
         assert [type(outcome) for outcome in outcomes] == [type(None), Internal, type(None)]
         assert len(logs) == 1
+
+    @pytest.mark.parametrize(
+        ("error", "fault"),
+        [
+            (Fenced(7, None), DeviceTimeout("the device was asked, but another gateway drives its plant now")),
+            (StoreUnavailable("gone"), Internal("the answer of the device could not be recorded", is_temporary=True)),
+            (ValueError("bug"), Internal("the answer of the device could not be recorded")),
+        ],
+    )
+    async def test_says_why_an_answer_was_not_recorded(
+        self, store: FakeStore, monkeypatch: pytest.MonkeyPatch, error: Exception, fault: Fault
+    ) -> None:
+        async def fail(*_: object) -> None:
+            raise error
+
+        monkeypatch.setattr(store, "record", fail)
+        with capture_logs(), pytest.raises(type(fault)) as raised:
+            await Recorder(store).record_answer(report(1))
+        assert vars(raised.value) == vars(fault)
 
     async def test_passes_over_nothing_at_all(self, store: FakeStore) -> None:
         recorder = Recorder(store)

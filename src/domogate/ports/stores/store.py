@@ -23,7 +23,11 @@ from domogate.ports.stores.tickets import TicketStore
 from domogate.ports.stores.webhooks import WebhookStore
 
 
-class StoreTimeout(Exception):
+class StoreUnavailable(Exception):
+    """The database cannot be reached, or does not answer. The same request may succeed later."""
+
+
+class StoreTimeout(StoreUnavailable):
     """The database did not answer in time. A read has no result; a write may still be executed later."""
 
 

@@ -3,7 +3,8 @@
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from copy import copy
+from typing import NoReturn, Protocol
 
 from domogate.common.log import get_logger
 from domogate.common.tasks import bounded
@@ -12,7 +13,7 @@ from domogate.domain.estate import FirstState
 from domogate.domain.faults import DeviceOffline, Fault, Internal
 from domogate.domain.ids import Id
 from domogate.domain.reachability import Absence
-from domogate.ports import AttachedModule, Clock, Driver, Holdings, PlantStore, StoredPlant
+from domogate.ports import AttachedModule, Clock, Driver, Holdings, PlantStore, StoredPlant, StoreUnavailable
 from domogate.services.driving.recorder import Orders, Recorder
 from domogate.services.driving.slots import PlantSlots
 from domogate.services.driving.supervisor import absence_after
@@ -126,7 +127,7 @@ class Attachment:
             _log.error("plant not loaded", plant_id=self._plant_id, exc_info=error)
             self._to_attach = set()
             if not self.is_loaded:
-                self.problem = Internal("the plant could not be loaded")
+                self.problem = Internal("the plant could not be loaded", is_temporary=isinstance(error, StoreUnavailable))
             if self.is_loaded or self.is_real:
                 self._retry_later()
         finally:
@@ -164,6 +165,11 @@ class Attachment:
 
     def list_work(self) -> list[asyncio.Task[None]]:
         return [*((self.loading,) if self.loading is not None else ()), *self.pending.values()]
+
+    def raise_problem(self) -> NoReturn:
+        """Raise the reason why the plant could not be loaded. Each caller gets its own copy."""
+        assert self.problem is not None
+        raise copy(self.problem)
 
     # which driver has a module
 

@@ -325,7 +325,7 @@ class DrivenPlant:
         while (work := attachment.loading or attachment.pending.get(attachment.driver_of.get(module_id, ""))) is not None:
             await asyncio.wait((work,))
         if attachment.problem is not None:
-            raise type(attachment.problem)(attachment.problem.message)
+            attachment.raise_problem()
         self._check_time(deadline, call)
 
     def _find_driver(self, module_id: Id) -> Driver:

@@ -21,7 +21,7 @@ from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState, e
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, Internal, OrderKeyTaken
 from domogate.domain.ids import Id
 from domogate.domain.states import Report, State
-from domogate.ports import Clock, Fenced, OrderFilter, OrderStore, StateStore, StoredState
+from domogate.ports import Clock, Fenced, OrderFilter, OrderStore, StateStore, StoredState, StoreUnavailable
 
 _log = get_logger(__name__)
 
@@ -117,12 +117,12 @@ class Recorder:
     async def record_answer(self, report: Report) -> None:
         """Record the report, and return when it is on disk.
 
-        The report is written even if the caller is cancelled. Raises Internal.
+        The report is written even if the caller is cancelled. Raises DeviceTimeout, Internal.
         """
         await self._record_newest(report, self._store.record((report,)))
 
     async def confirm(self, end: OrderEnd, report: Report) -> None:
-        """Record the report together with the end of its order, in one commit. Raises Internal."""
+        """Record the report together with the end of its order, in one commit. Raises DeviceTimeout, Internal."""
         await self._record_newest(report, self._store.end_order(Id(report.plant_id), end, report))
 
     async def _record_newest(self, report: Report, writing: Awaitable[None]) -> None:
@@ -131,9 +131,13 @@ class Recorder:
             last.number = self.next_number()
         try:
             await writing
+        except Fenced as fenced:
+            _log.warning("answer not recorded: another gateway drives the plant", reason=str(fenced))
+            raise DeviceTimeout("the device was asked, but another gateway drives its plant now") from fenced
         except Exception as error:
             _log.error("report not recorded", plant_id=report.plant_id, module_id=report.module_id, exc_info=error)
-            raise Internal("the answer of the device could not be recorded") from error
+            is_temporary = isinstance(error, StoreUnavailable)
+            raise Internal("the answer of the device could not be recorded", is_temporary=is_temporary) from error
         self._remember((report,))
 
     def _without_outdated(self, reports: Sequence[Report], number: int) -> Sequence[Report]:
@@ -239,7 +243,8 @@ class Orders:
             raise DeviceOffline("the module is offline: another gateway drives its plant now") from fenced
         except Exception as error:
             _log.error("order not written", order_id=order.id, plant_id=order.plant_id, exc_info=error)
-            raise Internal("the order could not be written, and was not sent") from error
+            is_temporary = isinstance(error, StoreUnavailable)
+            raise Internal("the order could not be written, and was not sent", is_temporary=is_temporary) from error
 
     async def end(self, order: Order, fault: Fault) -> None:
         """End an order that was not confirmed. If the write fails, the failure is logged, and `settle` ends the order later."""

@@ -24,7 +24,7 @@ from domogate.domain.faults import (
 from domogate.domain.ids import Id
 from domogate.domain.plants import Ambient
 from domogate.domain.states import Report, State
-from domogate.ports import Clock, Fabric, OrderStore, Picture
+from domogate.ports import Clock, Fabric, OrderStore, Picture, StoreUnavailable
 from domogate.services.plants.read_model import ModuleView
 
 _log = get_logger(__name__)
@@ -184,7 +184,8 @@ class Control:
             await self._store.add_orders(orders, now, sent=False)
         except Exception as error:
             _log.error("orders not written", plant_id=plant_id, orders=len(orders), exc_info=error)
-            raise Internal("the orders could not be written, and were not sent") from error
+            is_temporary = isinstance(error, StoreUnavailable)
+            raise Internal("the orders could not be written, and were not sent", is_temporary=is_temporary) from error
         return orders
 
     async def send(self, order: Order) -> Report:
