@@ -1,22 +1,22 @@
-"""Stores authorization codes and refresh tokens. One write transaction consumes a code or token.
+"""Stores authorization codes, and removes codes, tokens and grants that have ended. One write transaction consumes a code.
 
-Only one process writes at a time, so only one of several concurrent callers can consume a code or token.
+Only one process writes at a time, so only one of several concurrent callers can consume a code.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Column, Connection, Row, Table, and_, bindparam, delete, exists, insert, or_, select, update
 
-from domogate.domain.authorization import AuthorizationCode, RedeemedCode, RefreshToken, Rotation, RotationOutcome
+from domogate.domain.authorization import AuthorizationCode, RedeemedCode
 from domogate.domain.people import Grant
 from domogate.stores import attempts as counted
 from domogate.stores.codec import decode_text, from_row, to_json_or_none, to_row
-from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction
-from domogate.stores.grants import SqlGrants, add_grant, find_grant, grant_from_columns, revoke_grant
-from domogate.stores.subject import reads, writes
+from domogate.stores.grants import add_grant, find_grant, revoke_grant
+from domogate.stores.refresh_tokens import SqlRefreshTokens
+from domogate.stores.subject import writes
 from domogate.stores.tables import attempts, grants, invitation_links, links, refresh_tokens, sessions, usages, webhooks
 from domogate.stores.tables import authorization_codes as codes
 
@@ -31,30 +31,6 @@ _USE_CODE = (
     .values(used_at=bindparam("at"))
     .returning(*codes.c)
 )
-
-_successors = refresh_tokens.alias("successors")
-_REFRESH_TOKEN = (
-    select(refresh_tokens, grants.c.client_id).join(grants).where(refresh_tokens.c.token_hash == bindparam("token_hash"))
-)
-_PRESENTED = DirectStatement(
-    select(
-        grants,
-        refresh_tokens.c.expires_at,
-        refresh_tokens.c.replaced_at,
-        _successors.c.token_hash.is_not(None).label("has_successor"),
-        _successors.c.replaced_at.label("successor_replaced_at"),
-    )
-    .select_from(refresh_tokens)
-    .join(grants)
-    .outerjoin(_successors, _successors.c.token_hash == refresh_tokens.c.successor_hash)
-    .where(refresh_tokens.c.token_hash == bindparam("token_hash"))
-)
-_REPLACE = DirectStatement(
-    update(refresh_tokens)
-    .where(refresh_tokens.c.token_hash == bindparam("of_hash"), refresh_tokens.c.replaced_at.is_(None))
-    .values(replaced_at=bindparam("at"), successor_hash=bindparam("successor"))
-)
-_INSERT_REFRESH_TOKEN = DirectStatement(insert(refresh_tokens))
 
 
 # --- Codes ------------------------------------------------------------------------------------------------------------
@@ -90,58 +66,6 @@ def redeem_code(tx: Transaction, code_hash: str, at: float) -> RedeemedCode | No
 def _code_from_row(row: Row[Any], grant: Grant) -> AuthorizationCode:
     nonce = None if row.nonce is None else decode_text(row.nonce)
     return from_row(AuthorizationCode, row, client_id=grant.client_id, nonce=nonce)
-
-
-# --- Refresh tokens ---------------------------------------------------------------------------------------------------
-
-
-def add_refresh_token(tx: Transaction, token: RefreshToken) -> None:
-    grant = find_grant(tx.connection, token.grant_id)
-    if grant is None:
-        raise ValueError(f"there is no grant {token.grant_id}")
-    if grant.client_id != token.client_id:
-        raise ValueError("the refresh token belongs to another client than its grant")
-    _insert_refresh_token(tx, token, grant)
-
-
-def _insert_refresh_token(tx: Transaction, token: RefreshToken, grant: Grant) -> None:
-    row = to_row(token, grant_id=grant.id, successor_hash=None)
-    del row["client_id"]
-    _INSERT_REFRESH_TOKEN.execute(tx.connection, row)
-
-
-def find_refresh_token(connection: Connection, token_hash: str) -> RefreshToken | None:
-    row = connection.execute(_REFRESH_TOKEN, {"token_hash": token_hash}).first()
-    return None if row is None else from_row(RefreshToken, row)
-
-
-def rotate_refresh_token(
-    tx: Transaction, token_hash: str, client_id: str, successor: RefreshToken, at: float, grace: float
-) -> Rotation:
-    """Replace the token by the successor, which gets the grant of the token.
-
-    The grant and client in `successor` are ignored.
-    """
-    row = _PRESENTED.first(tx.connection, {"token_hash": token_hash})
-    if row is None or row["client_id"] != client_id or row["revoked_at"] is not None:
-        return Rotation(RotationOutcome.UNKNOWN)
-    grant, replaced_at = grant_from_columns(row), row["replaced_at"]
-    # A repeated token may have expired: a client that lost the answer just before the expiry still gets the new token.
-    if replaced_at is not None and at - replaced_at <= grace and _is_newest(row):
-        return Rotation(RotationOutcome.REPEATED, grant)
-    if row["expires_at"] <= at:
-        return Rotation(RotationOutcome.EXPIRED)
-    if replaced_at is not None:
-        revoke_grant(tx, grant.id, at)
-        return Rotation(RotationOutcome.REUSED, grant)
-    _REPLACE.execute(tx.connection, {"of_hash": token_hash, "at": at, "successor": successor.token_hash})
-    _insert_refresh_token(tx, successor, grant)
-    return Rotation(RotationOutcome.ROTATED, grant)
-
-
-def _is_newest(row: Mapping[str, Any]) -> bool:
-    """Return whether the successor of the token is the newest token: no other token has replaced the successor."""
-    return bool(row["has_successor"]) and row["successor_replaced_at"] is None
 
 
 # --- Pruning ----------------------------------------------------------------------------------------------------------
@@ -205,14 +129,11 @@ def prune_usages(tx: Transaction, before_day: str) -> None:
     tx.connection.execute(delete(usages).where(usages.c.day < before_day))
 
 
-class SqlTokens(SqlGrants):
+class SqlTokens(SqlRefreshTokens):
     """Stores authorization codes and refresh tokens. Implements TokenStore."""
 
     add_code = writes(add_code)
     redeem_code = writes(redeem_code)
-    add_refresh_token = writes(add_refresh_token)
-    find_refresh_token = reads(find_refresh_token)
-    rotate_refresh_token = writes(rotate_refresh_token)
 
     async def prune_authorization(self, at: float, token_lifetime: float = 0.0) -> None:
         # Before this time a token of the code, of the refresh token or of the grant may be valid.

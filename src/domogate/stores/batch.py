@@ -2,7 +2,7 @@
 
 If several changes of orders directly follow each other in a batch, they are merged: one statement adds all new orders, one
 statement marks the sent orders, and one statement ends orders. Each caller gets the same result as if the callers had come one
-after the other. Reports are also merged.
+after the other. Reports are also merged. Other work is merged if its callers share it (`shared_work.py`).
 """
 
 import asyncio
@@ -20,11 +20,12 @@ from sqlalchemy import ColumnElement, bindparam, insert, update
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.states import Report
 from domogate.stores.codec import NUL, decode_command
-from domogate.stores.direct import DirectStatement, execute_text
+from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction, WriteLock
 from domogate.stores.fencing import Fence, refuse_fenced
 from domogate.stores.readers import expire
 from domogate.stores.recorder import Prepared, Recorder, prepare
+from domogate.stores.shared_work import do_together, find_function
 from domogate.stores.tables import orders
 
 _OF_ID: ColumnElement[bool] = orders.c.id == bindparam("of_id")
@@ -147,7 +148,19 @@ class Unit:
     Reports and changes of orders are data, so they can be merged. All other work is a callable.
     """
 
-    __slots__ = ("change", "error", "expires_at", "fences", "future", "lock", "reports", "result", "seconds", "work")
+    __slots__ = (
+        "change",
+        "error",
+        "expires_at",
+        "fences",
+        "future",
+        "is_alone",
+        "lock",
+        "reports",
+        "result",
+        "seconds",
+        "work",
+    )
 
     def __init__(
         self,
@@ -168,6 +181,8 @@ class Unit:
         self.change = change
         self.result: Any = None
         self.error: Exception | None = None
+        self.is_alone = False
+        """Whether the write must not be merged with other writes, because shared work of its batch has failed."""
         self.seconds = seconds
         self.expires_at = expires_at  # A time of the event loop.
 
@@ -262,6 +277,10 @@ class WriteQueue:
             return [self._pending.popleft() for _ in range(min(len(self._pending), self._most))]
 
 
+class SharedWorkFailed(Exception):
+    """Work that several callers share has failed. The batch must be run again; then each caller does its work alone."""
+
+
 class Batch:
     """The writes of several callers, in the order in which they came.
 
@@ -273,13 +292,11 @@ class Batch:
         self._recorder = recorder
 
     def run(self, tx: Transaction) -> None:
-        for is_data, group in groupby(self._units, key=lambda unit: unit.work is None):
-            if is_data:
-                units = list(group)
-                self._merge(tx, units, guarded=len(units) < len(self._units))
-            else:
-                for unit in group:
-                    self._run_unit(tx, unit, guarded=len(self._units) > 1)
+        """Run all writes. Raises SharedWorkFailed if the batch must be run again."""
+        groups = [list(units) for _, units in groupby(self._units, key=_group_of)]
+        for units in groups:
+            run = self._merge if units[0].work is None else self._run_units
+            run(tx, units, guarded=len(groups) > 1)
 
     def _merge(self, tx: Transaction, units: list[Unit], *, guarded: bool) -> None:
         calls: list[Prepared] = []
@@ -304,45 +321,34 @@ class Batch:
             if calls:
                 self._recorder.record(tx, calls)
 
-        failed = self._guard(tx, write, guarded=guarded)
+        failed = self._recorder.attempt(tx, write, guarded=guarded)
         for unit in valid:
             unit.error = failed
 
-    def _run_unit(self, tx: Transaction, unit: Unit, *, guarded: bool) -> None:
-        work = unit.work
-        assert work is not None
+    def _run_units(self, tx: Transaction, units: list[Unit], *, guarded: bool) -> None:
+        """Do the work of one caller, or the work that several callers share."""
         before = len(tx.events)
-        if unit.fences:
-            refuse_fenced(tx.connection, [unit])
-            if unit.error is not None:
+        if units[0].fences:
+            refuse_fenced(tx.connection, units)
+            if units[0].error is not None:
                 return
 
         def run() -> None:
-            unit.result = work(tx)
+            for unit, result in zip(units, do_together(tx, [unit.work for unit in units]), strict=True):
+                unit.result = result
 
-        unit.error = self._guard(tx, run, guarded=guarded)
+        error = self._recorder.attempt(tx, run, guarded=guarded)
         self._recorder.forget_after(tx.events[before:])
+        if len(units) == 1:
+            units[0].error = error
+        elif error is not None:
+            for unit in self._units:
+                unit.is_alone = True
+            raise SharedWorkFailed from error
 
-    def _guard(self, tx: Transaction, run: Callable[[], None], *, guarded: bool) -> Exception | None:
-        """Call `run`. Return its error, or None if it succeeds.
 
-        `guarded` is true if other callers share the transaction. Then `run` is called in a savepoint, so that an error makes
-        only this caller fail.
-        """
-        before = len(tx.events)
-        if guarded:
-            execute_text(tx.connection, "SAVEPOINT unit")
-        try:
-            run()
-        except Exception as error:
-            del tx.events[before:]
-            self._recorder.forget()
-            if guarded:
-                try:
-                    execute_text(tx.connection, "ROLLBACK TO SAVEPOINT unit")
-                except Exception:  # The database has ended the whole transaction, as SQLite does when the disk is full.
-                    raise error from None
-            return error
-        if guarded:
-            execute_text(tx.connection, "RELEASE SAVEPOINT unit")
+def _group_of(unit: Unit) -> object:
+    """Return a key that is equal for writes that can be merged."""
+    if unit.work is None:
         return None
+    return unit if unit.is_alone else find_function(unit.work) or unit

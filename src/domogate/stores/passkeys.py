@@ -11,7 +11,7 @@ from domogate.stores.codec import from_row, to_row
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import passkeys, sessions
-from domogate.stores.tickets import use_ticket
+from domogate.stores.tickets import use_tickets
 
 _BY_CREDENTIAL = select(passkeys).where(passkeys.c.credential_id == bindparam("credential_id"))
 _OF_USER = select(passkeys).where(passkeys.c.user_id == bindparam("user_id")).order_by(passkeys.c.created_at, passkeys.c.id)
@@ -35,7 +35,7 @@ def _use_challenge(tx: Transaction, challenge: UsedChallenge) -> bool:
 
     Used challenges are in the table of used tickets: both are short-lived permissions.
     """
-    return use_ticket(tx, f"passkey challenge {challenge.id}", challenge.expires_at)
+    return use_tickets(tx, [(f"passkey challenge {challenge.id}", challenge.expires_at)])[0]
 
 
 def use_passkey(tx: Transaction, use: PasskeyUse, at: float) -> bool:

@@ -1,6 +1,6 @@
 """Writes the reports of drivers: last states, readings, changes and logbook entries. Speed matters most in this file."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 from math import isfinite
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from domogate.domain.plants import SIMULATED_DRIVERS
 from domogate.domain.reachability import Absence
 from domogate.domain.states import EmergencyState, Report, State
 from domogate.stores.codec import decode_absence, decode_state, to_json, to_json_or_none
+from domogate.stores.direct import execute_text
 from domogate.stores.engine import Database, Transaction, chunked, execute_many
 from domogate.stores.entries import log_entries
 from domogate.stores.tables import modules, raw_readings, series, states
@@ -177,6 +178,30 @@ class Recorder:
         self._unreachable.clear()
         self._logged.clear()
         self._readings.forget()
+
+    def attempt(self, tx: Transaction, run: Callable[[], None], *, guarded: bool) -> Exception | None:
+        """Call `run`, which may use this recorder. Return its error, or None if it succeeds.
+
+        `guarded` is true if other callers share the transaction. Then `run` is called in a savepoint, so that an error makes
+        only this caller fail.
+        """
+        before = len(tx.events)
+        if guarded:
+            execute_text(tx.connection, "SAVEPOINT unit")
+        try:
+            run()
+        except Exception as error:
+            del tx.events[before:]
+            self.forget()
+            if guarded:
+                try:
+                    execute_text(tx.connection, "ROLLBACK TO SAVEPOINT unit")
+                except Exception:  # The database has ended the whole transaction, as SQLite does when the disk is full.
+                    raise error from None
+            return error
+        if guarded:
+            execute_text(tx.connection, "RELEASE SAVEPOINT unit")
+        return None
 
     def begin_shared(self, structure: int, fences: Collection[tuple[int, int]]) -> None:
         """Call this at the start of a transaction with the shared lock.

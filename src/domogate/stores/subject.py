@@ -30,6 +30,7 @@ from domogate.stores.presence import Presence
 from domogate.stores.probe import Probe
 from domogate.stores.readers import Readers
 from domogate.stores.sealing import open_seals
+from domogate.stores.shared_work import SharedWork
 from domogate.stores.writer import Writer
 from domogate.stores.writer_limits import WriterLimits
 
@@ -44,6 +45,7 @@ _CLOSE_SECONDS = 1.0
 
 _log = get_logger(__name__)
 
+A = TypeVar("A")
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -222,6 +224,11 @@ class SqlSubject:
     async def _write(self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run the work in a write transaction, on the writer thread. Concurrent callers share a commit. Raises StoreTimeout."""
         result: T = await self._running().submit(partial(_call, work, args, kwargs))
+        return result
+
+    async def _write_together(self, work: Callable[[Transaction, Sequence[A]], Sequence[T]], request: A) -> T:
+        """Run the work in a write transaction. One call of `work` handles the requests of concurrent callers."""
+        result: T = await self._running().submit(SharedWork(work, request))
         return result
 
     def _write_driven(

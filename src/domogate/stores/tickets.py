@@ -1,25 +1,33 @@
 """Stores used tickets. Each used ticket has one row until the ticket has expired."""
 
-from sqlalchemy import bindparam, delete, insert, select
+from collections.abc import Sequence
+
+from sqlalchemy import delete, insert
 
 from domogate.stores.direct import DirectStatement
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, writes
 from domogate.stores.tables import used_tickets
 
-_USED = DirectStatement(select(used_tickets.c.id).where(used_tickets.c.id == bindparam("ticket_id")))
 _ADD = DirectStatement(insert(used_tickets))
+_COLUMNS = used_tickets.columns.keys()
 
 
-def use_ticket(tx: Transaction, ticket_id: str, expires_at: float) -> bool:
-    """Mark the ticket as used. Return False if the ticket was used before.
+def use_tickets(tx: Transaction, tickets: Sequence[tuple[str, float]]) -> list[bool]:
+    """Mark the tickets as used; each ticket is its id and its expiry. The answer for a ticket that was used before is False.
 
-    The caller's write has the exclusive lock, so no other process adds the ticket at the same time.
+    The caller's write has the exclusive lock, so no other process adds a ticket at the same time.
     """
-    if _USED.scalar(tx.connection, {"ticket_id": ticket_id}) is not None:
-        return False
-    _ADD.execute(tx.connection, {"id": ticket_id, "expires_at": expires_at})
-    return True
+    found = tx.database.find_rows(tx.connection, used_tickets.c.id, {ticket_id for ticket_id, _ in tickets})
+    used = {ticket_id for ticket_id, _ in found}
+    new: dict[str, float] = {}
+    answers = []
+    for ticket_id, expires_at in tickets:
+        answers.append(ticket_id not in used and ticket_id not in new)
+        if answers[-1]:
+            new[ticket_id] = expires_at
+    _ADD.execute_tuples(tx.connection, _COLUMNS, list(new.items()))
+    return answers
 
 
 def prune_tickets(tx: Transaction, before: float) -> None:
@@ -29,5 +37,7 @@ def prune_tickets(tx: Transaction, before: float) -> None:
 class SqlTickets(SqlSubject):
     """Stores which tickets were used. Implements TicketStore."""
 
-    use_ticket = writes(use_ticket)
     prune_tickets = writes(prune_tickets)
+
+    async def use_ticket(self, ticket_id: str, expires_at: float) -> bool:
+        return await self._write_together(use_tickets, (ticket_id, expires_at))

@@ -24,7 +24,7 @@ from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.states import Report
 from domogate.ports import Clock, Listener, StoreTimeout
 from domogate.stores import writer_limits as limit
-from domogate.stores.batch import Batch, OrderChange, Unit, WriteQueue, expire_units
+from domogate.stores.batch import Batch, OrderChange, SharedWorkFailed, Unit, WriteQueue, expire_units
 from domogate.stores.cursors import TransactionStart
 from domogate.stores.engine import Database, Transaction, WriteLock, WriterConnection, time_limit
 from domogate.stores.feed import Feed, FeedPage
@@ -200,9 +200,9 @@ class Writer:
                 try:
                     self._write_batch(batch)
                 except Exception as error:
-                    if not self._database.is_undone(error):
+                    if not isinstance(error, SharedWorkFailed) and not self._database.is_undone(error):
                         raise
-                    _log.warning("the database ended a transaction; it is tried again", reason=str(error))
+                    _log.warning("a transaction failed; it is tried again", reason=str(error.__cause__ or error))
                     self._connection.close()
                     for unit in batch:
                         unit.error = None

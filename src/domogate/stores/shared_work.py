@@ -1,0 +1,45 @@
+"""Work that concurrent callers share: one call of a function does the work of all these callers.
+
+A frequent write needs fewer statements if the rows of several callers are read and written together. With fewer statements, the
+writer thread and the event loop's thread also compete less often for the interpreter.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from domogate.stores.engine import Transaction
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+Work = Callable[[Transaction], Any]
+
+
+class SharedWork(Generic[A, T]):
+    """The part of one caller in shared work. It can also be done alone.
+
+    `function` gets the requests of all callers in the order in which they came, and returns one answer for each request. The
+    answers are the same as if the callers had come one after the other.
+    """
+
+    __slots__ = ("function", "request")
+
+    def __init__(self, function: Callable[[Transaction, Sequence[A]], Sequence[T]], request: A) -> None:
+        self.function = function
+        self.request = request
+
+    def __call__(self, tx: Transaction) -> T:
+        return self.function(tx, [self.request])[0]
+
+
+def do_together(tx: Transaction, works: Sequence[Work | None]) -> Sequence[Any]:
+    """Do one work, or several works with the same function. Return one answer for each work."""
+    function = find_function(works[0])
+    if function is None:
+        return [work(tx) for work in works if work is not None]
+    return function(tx, [work.request for work in works if isinstance(work, SharedWork)])
+
+
+def find_function(work: Work | None) -> Callable[[Transaction, Sequence[Any]], Sequence[Any]] | None:
+    """Return the function of shared work. Return None for other work."""
+    return work.function if isinstance(work, SharedWork) else None
