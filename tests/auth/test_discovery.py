@@ -9,7 +9,7 @@ import pytest
 
 from domogate import auth
 from domogate.auth.pages.language import LANGUAGES
-from domogate.identity.signing import new_signing_key
+from domogate.identity.loaded_keys import new_signing_key
 from support.identity import AUDIENCE, ISSUER
 from support.oauth import PAGE, WEB, Browser, Provider, authorization_request
 

@@ -8,8 +8,9 @@ import pytest
 
 from domogate.domain.faults import TokenRefused
 from domogate.domain.people import TokenKind
+from domogate.identity.loaded_keys import new_signing_key
 from domogate.identity.rotation import list_key_places, rotate_keys
-from domogate.identity.signing import DISTRUSTED, PUBLISHED_AHEAD, KeyRing, TokenSigner, new_signing_key
+from domogate.identity.signing import DISTRUSTED, PUBLISHED_AHEAD, KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
 from domogate.ports import KeyPlace, KeyState
 from domogate.stores import SqlStore, sqlite_url

@@ -9,7 +9,8 @@ import pytest
 from domogate.domain.events import SigningKeysChanged
 from domogate.domain.ids import new_id
 from domogate.domain.people import TokenKind
-from domogate.identity.signing import PUBLISHED_AHEAD, KeyRing, TokenSigner, new_signing_key
+from domogate.identity.loaded_keys import new_signing_key
+from domogate.identity.signing import PUBLISHED_AHEAD, KeyRing, TokenSigner
 from support.clocks import ManualClock
 from support.identity import AUDIENCE, ISSUER, Identity, MemoryStore, new_identity
 

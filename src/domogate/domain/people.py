@@ -171,7 +171,7 @@ class Client(msgspec.Struct, frozen=True):
 
         An operator can take scopes away from a client after they were granted (Decision 0055).
         """
-        return tuple(scope for scope in scopes if self.may_have(scope))
+        return tuple([scope for scope in scopes if self.may_have(scope)])
 
 
 class Grant(msgspec.Struct, frozen=True):

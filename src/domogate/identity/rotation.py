@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from domogate.identity.signing import DISTRUSTED, GENERATORS, PUBLISHED_AHEAD, new_signing_key
+from domogate.identity.loaded_keys import GENERATORS, new_signing_key
+from domogate.identity.signing import DISTRUSTED, PUBLISHED_AHEAD
 from domogate.ports import Clock, KeyPlace, KeyState, SigningKey, SigningKeyStore
 
 MIN_AHEAD = 300.0

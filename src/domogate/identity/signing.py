@@ -6,38 +6,23 @@ until its last token has expired. So only the time decides which key signs, and 
 """
 
 import asyncio
-import hashlib
-import json
-import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, EllipticCurvePrivateKey, EllipticCurvePublicKey
-from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
-from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
-from cryptography.hazmat.primitives.hashes import SHA256
-from joserfc.errors import JoseError
-from joserfc.jwk import ECKey, RSAKey
-from joserfc.util import urlsafe_b64decode, urlsafe_b64encode
 
+from domogate.common.base64url import decode_base64url
 from domogate.common.feed_cache import FeedCache
 from domogate.domain.events import Change, ChangesLost, SigningKeysChanged
 from domogate.domain.faults import TokenRefused
 from domogate.domain.people import Client, Grant, IdentityScope, TokenKind, User
 from domogate.identity.knowledge import KnowledgeBound
+from domogate.identity.loaded_keys import GENERATORS, LoadedKey, load_key, new_signing_key
 from domogate.identity.unverified import read_header
-from domogate.ports import Clock, SigningKey, SigningKeyStore
-
-JwsKey = ECKey | RSAKey
-
-# The allowed algorithms for signing and verifying (RFC 8725 §3.1). "none" and symmetric algorithms are not allowed.
-GENERATORS: Mapping[str, Callable[[], JwsKey]] = MappingProxyType(
-    {"ES256": lambda: ECKey.generate_key("P-256"), "RS256": lambda: RSAKey.generate_key(2048)}
-)
+from domogate.ports import Clock, SigningKeyStore
 
 # The header `typ` of each kind of token. A ticket has a different `typ`, so that it cannot be used as a token (RFC 8725 §3.11).
 TYP_OF_KIND: Mapping[TokenKind, str] = MappingProxyType({TokenKind.ACCESS: "at+jwt", TokenKind.ID: "JWT"})
@@ -48,97 +33,17 @@ PUBLISHED_AHEAD = 600.0
 DISTRUSTED = 0.0
 """A value for `retired_at` that is so long ago that all tokens of the key have expired."""
 
-_SHA256, _PKCS1 = SHA256(), PKCS1v15()
-_ECDSA = ECDSA(_SHA256)
-_P256_BYTES = 32
-
 _UNKNOWN_KID_PAUSE = 1.0
 _ALL_KEYS = "all keys"
 
 
-class LoadedKey(msgspec.Struct, frozen=True):
-    """A signing key that was read from the store and decoded, ready to sign and to verify."""
+class _Choice(NamedTuple):
+    """The key that signs from `since` until `until`, if the loaded keys stay the same."""
 
-    kid: str
-    algorithm: str
-    key: JwsKey
-    created_at: float
-    retired_at: float | None
-    server_secret: bytes
-    """A secret that is derived from the private key."""
-    private_key: EllipticCurvePrivateKey | RSAPrivateKey
-    public_key: EllipticCurvePublicKey | RSAPublicKey
-    headers: dict[str, bytes] = {}
-    """The encoded headers of signed texts, by their `typ`. The gateway uses only a few types."""
-
-    def signs(self, now: float) -> bool:
-        return self.created_at <= now and (self.retired_at is None or now < self.retired_at)
-
-    def sign(self, claims: dict[str, Any], typ: str) -> str:
-        """Sign the claims, and return a JWS in the compact form (RFC 7515 §7.1).
-
-        `jwt.encode` of joserfc takes twice as long, because it checks the key and the header for each signature.
-        """
-        header = self.headers.get(typ)
-        if header is None:
-            members = {"typ": typ, "alg": self.algorithm, "kid": self.kid}
-            header = self.headers[typ] = urlsafe_b64encode(msgspec.json.encode(members))
-        signed = b"%b.%b" % (header, urlsafe_b64encode(msgspec.json.encode(claims)))
-        return (b"%b.%b" % (signed, urlsafe_b64encode(self._make_signature(signed)))).decode()
-
-    def _make_signature(self, signed: bytes) -> bytes:
-        """Sign with ES256 or RS256 (RFC 7518 §3.3, §3.4)."""
-        if isinstance(self.private_key, EllipticCurvePrivateKey):
-            one, other = decode_dss_signature(self.private_key.sign(signed, _ECDSA))
-            return one.to_bytes(_P256_BYTES, "big") + other.to_bytes(_P256_BYTES, "big")
-        return self.private_key.sign(signed, _PKCS1, _SHA256)
-
-    def has_signed(self, signed: bytes, signature: bytes) -> bool:
-        """Return whether this key made the signature of the bytes `signed`, with ES256 or RS256 (RFC 7518 §3.3, §3.4)."""
-        try:
-            if isinstance(self.public_key, EllipticCurvePublicKey):
-                if len(signature) != 2 * _P256_BYTES:
-                    return False
-                one, other = int.from_bytes(signature[:_P256_BYTES], "big"), int.from_bytes(signature[_P256_BYTES:], "big")
-                self.public_key.verify(encode_dss_signature(one, other), signed, _ECDSA)
-            else:
-                self.public_key.verify(signature, signed, _PKCS1, _SHA256)
-        except InvalidSignature:
-            return False
-        return True
-
-    def to_jwk(self) -> dict[str, Any]:
-        """Return the public members of the key (RFC 7517 §4)."""
-        return {**self.key.as_dict(private=False), "kid": self.kid, "use": "sig", "alg": self.algorithm}
-
-
-def new_signing_key(algorithm: str, created_at: float) -> SigningKey:
-    """Return a new private key. Its `kid` is its thumbprint (RFC 7638)."""
-    key = GENERATORS[algorithm]()
-    return SigningKey(
-        kid=key.thumbprint(), algorithm=algorithm, jwk=json.dumps(key.as_dict(private=True)), created_at=created_at
-    )
-
-
-def _load(stored: SigningKey) -> LoadedKey:
-    try:
-        jwk = json.loads(stored.jwk)
-        key: JwsKey = ECKey.import_key(jwk) if jwk["kty"] == "EC" else RSAKey.import_key(jwk)
-    except (ValueError, TypeError, KeyError, JoseError) as error:
-        raise ValueError(f"the stored signing key {stored.kid} cannot be read") from error
-    private_key = key.private_key
-    if private_key is None:
-        raise ValueError(f"the stored signing key {stored.kid} is not a private key")
-    return LoadedKey(
-        kid=stored.kid,
-        algorithm=stored.algorithm,
-        key=key,
-        created_at=stored.created_at,
-        retired_at=stored.retired_at,
-        server_secret=hashlib.sha256(b"domogate refresh tokens " + stored.jwk.encode()).digest(),
-        private_key=private_key,
-        public_key=private_key.public_key(),
-    )
+    keys: dict[str, LoadedKey]
+    since: float
+    until: float
+    current: LoadedKey
 
 
 class KeyRing:
@@ -168,7 +73,8 @@ class KeyRing:
         self._keys: FeedCache[str, dict[str, LoadedKey]] = FeedCache(
             self._fetch_keys, capacity=1, invalidated_by={SigningKeysChanged: lambda _: None, ChangesLost: lambda _: None}
         )
-        self._unknown_kid_at = float("-inf")
+        self._unknown_kid_at = -inf
+        self._choice: _Choice | None = None
 
     async def start(self) -> None:
         """Add the first key if the store has no key. If no key has the preferred algorithm, plan a new key.
@@ -189,10 +95,17 @@ class KeyRing:
 
     async def find_current(self) -> LoadedKey:
         """Return the key to sign with now. Raises LookupError if the store has no key that may sign."""
-        current = self._choose((await self._load_keys()).values())
-        if current is None:
-            raise LookupError("the store has no signing key in use")
-        return current
+        keys, now = await self._load_keys(), self._clock.now()
+        choice = self._choice
+        if choice is None or choice.keys is not keys or not choice.since <= now < choice.until:
+            current = self._choose(keys.values(), now)
+            if current is None:
+                raise LookupError("the store has no signing key in use")
+            times = [time for key in keys.values() for time in (key.created_at, key.retired_at) if time is not None]
+            since = max([time for time in times if time <= now], default=-inf)
+            until = min([time for time in times if time > now], default=inf)
+            choice = self._choice = _Choice(keys, since, until, current)
+        return choice.current
 
     async def find_server_secret(self) -> bytes:
         """Return the server secret: it is derived from the oldest signing key that is not distrusted.
@@ -227,13 +140,12 @@ class KeyRing:
     def _verifies(self, key: LoadedKey, now: float) -> bool:
         return key.algorithm in GENERATORS and (key.retired_at is None or now < key.retired_at + self._retired_kept)
 
-    def _choose(self, keys: Iterable[LoadedKey]) -> LoadedKey | None:
+    def _choose(self, keys: Iterable[LoadedKey], now: float) -> LoadedKey | None:
         """Return the newest key that may sign now. Return None if there is no such key.
 
         A key with the preferred algorithm is chosen, even if a key with another algorithm is newer. If no key may sign yet, our
         clock is behind the clock of the gateway that made the keys. Then the oldest key is returned.
         """
-        now = self._clock.now()
         valid = [key for key in keys if key.algorithm in GENERATORS and (key.retired_at is None or now < key.retired_at)]
         begun = [key for key in valid if key.signs(now)]
         if not begun:  # Our clock is behind the clock of the gateway that made the keys.
@@ -245,7 +157,7 @@ class KeyRing:
 
     async def _fetch_keys(self, _: str) -> dict[str, LoadedKey]:
         stored = sorted(await self._store.list_signing_keys(), key=lambda key: (key.created_at, key.kid))
-        return {key.kid: _load(key) for key in stored}
+        return {key.kid: load_key(key) for key in stored}
 
 
 class TokenSigner:
@@ -281,9 +193,9 @@ class TokenSigner:
             return None
         signed_part, _, signature = unverified.rpartition(b".")
         try:
-            if not key.has_signed(signed_part, urlsafe_b64decode(signature)):
+            if not key.has_signed(signed_part, decode_base64url(signature)):
                 return None
-            claims = msgspec.json.decode(urlsafe_b64decode(signed_part.partition(b".")[2]))
+            claims = msgspec.json.decode(decode_base64url(signed_part.partition(b".")[2]))
         except (ValueError, RecursionError):
             return None
         return claims if isinstance(claims, dict) else None
@@ -313,7 +225,7 @@ class TokenSigner:
             "sub": user.id,
             "iat": int(now),
             "exp": int(now + (self._lifetimes[kind] if lifetime is None else lifetime)),
-            "jti": str(uuid.uuid4()),
+            "jti": os.urandom(16).hex(),
             "scope": " ".join(grant.scopes),
             "grant": grant.id,
         }

@@ -23,8 +23,9 @@ from domogate.domain.ids import DASHED_UUID
 from domogate.domain.people import Claims, Principal, TokenKind
 from domogate.identity.claims import ESSENTIAL, CommonClaims, check_claims
 from domogate.identity.external import ExternalIssuer, PrincipalStore, find_external_principal
+from domogate.identity.loaded_keys import GENERATORS
 from domogate.identity.principals import build_principal
-from domogate.identity.signing import GENERATORS, TYP_OF_KIND, KeyRing
+from domogate.identity.signing import TYP_OF_KIND, KeyRing
 from domogate.identity.unverified import read_header, read_issuer
 from domogate.ports import Clock, GrantStore
 

@@ -1,8 +1,11 @@
 """Reads the parts of an unverified token that decide how the token is verified, and with whose keys."""
 
+from functools import lru_cache
+
 import msgspec
 from joserfc.util import urlsafe_b64decode
 
+from domogate.common.base64url import decode_base64url
 from domogate.domain.faults import TokenRefused
 
 MAX_TOKEN = 8_192
@@ -33,9 +36,15 @@ def read_header(unverified_token: bytes) -> UnverifiedHeader:
     if len(parts) != 3 or not all(parts) or len(parts[0]) > _MAX_HEADER:
         raise TokenRefused("The token is not a signed JWT: three parts separated by dots are expected.")
     try:
-        return msgspec.json.decode(urlsafe_b64decode(parts[0]), type=UnverifiedHeader)
+        return _decode_header(parts[0])
     except (ValueError, RecursionError):
         raise TokenRefused("The token is not a signed JWT: its header cannot be read.") from None
+
+
+@lru_cache(maxsize=100)
+def _decode_header(encoded: bytes) -> UnverifiedHeader:
+    """Decode a header. The result is cached, because all tokens that one key signed for one purpose have the same header."""
+    return msgspec.json.decode(decode_base64url(encoded), type=UnverifiedHeader)
 
 
 def read_issuer(unverified_token: bytes) -> str | None:

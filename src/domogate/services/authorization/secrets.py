@@ -1,10 +1,10 @@
 """Compares secrets with their hashes, derives refresh tokens, and checks PKCE."""
 
-import base64
 import hashlib
 import hmac
 import re
 
+from domogate.common.base64url import encode_base64url
 from domogate.common.secrets import encode_secret, hash_secret
 from domogate.ports import Signer
 
@@ -65,4 +65,4 @@ def half_hash(token: str) -> str:
 
 
 def _to_base64url(digest: bytes) -> str:
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+    return encode_base64url(digest).decode()

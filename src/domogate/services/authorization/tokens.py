@@ -91,12 +91,14 @@ class TokenMint:
 
     def _login_claims(self, grant: Grant, nonce: str | None) -> Mapping[str, Any]:
         """Return the claims about the login (OpenID Connect Core §2). After a refresh they are the same as before (§12.2)."""
-        claims = {
-            "nonce": nonce,
-            "auth_time": None if grant.auth_time is None else int(grant.auth_time),
-            "amr": list(grant.factors) or None,
-        }
-        return {claim: value for claim, value in claims.items() if value is not None}
+        claims: dict[str, Any] = {}
+        if nonce is not None:
+            claims["nonce"] = nonce
+        if grant.auth_time is not None:
+            claims["auth_time"] = int(grant.auth_time)
+        if grant.factors:
+            claims["amr"] = grant.factors
+        return claims
 
 
 def _limit(grant: Grant, client: Client) -> Grant:

@@ -3,8 +3,6 @@
 Webhooks and tickets need this check, because they are valid for longer than the token that made them.
 """
 
-import uuid
-
 import msgspec
 
 from domogate.domain.ids import Id
@@ -28,7 +26,8 @@ class GrantHolder(msgspec.Struct, frozen=True):
 
 def is_foreign_grant(grant_id: Id) -> bool:
     """Whether another issuer gave this grant. The ids of such grants are derived (UUID version 5); our ids are random."""
-    return uuid.UUID(grant_id).version == 5
+    # The characters of the version and of the variant (RFC 9562 §4). `uuid.UUID` takes much longer.
+    return grant_id[14] == "5" and grant_id[19] in "89ab"
 
 
 async def get_grant_holder(identities: IdentityCache, grant_id: Id, user_id: Id, client_id: str) -> GrantHolder:
