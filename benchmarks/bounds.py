@@ -16,20 +16,20 @@ _MESSAGE = b"x" * 500
 _ES256 = ECDSA(SHA256())
 
 
-def cpu_of_signature() -> float:
+def cpu_of_signature(times: int = _TIMES) -> float:
     """The CPU-seconds of one ES256 signature."""
     key = generate_private_key(SECP256R1())
-    return _cpu_each(lambda: key.sign(_MESSAGE, _ES256))
+    return _cpu_each(lambda: key.sign(_MESSAGE, _ES256), times)
 
 
-def cpu_of_verification() -> float:
+def cpu_of_verification(times: int = _TIMES) -> float:
     """The CPU-seconds of the verification of one ES256 signature."""
     key = generate_private_key(SECP256R1())
     signature, public_key = key.sign(_MESSAGE, _ES256), key.public_key()
-    return _cpu_each(lambda: public_key.verify(signature, _MESSAGE, _ES256))
+    return _cpu_each(lambda: public_key.verify(signature, _MESSAGE, _ES256), times)
 
 
-def cpu_of_commit(rows: int) -> float:
+def cpu_of_commit(rows: int, times: int = _TIMES) -> float:
     """The CPU-seconds of one durable commit in SQLite that adds this number of rows."""
     with _open_database("CREATE TABLE rows (id INTEGER PRIMARY KEY, text TEXT)") as connection:
 
@@ -39,7 +39,7 @@ def cpu_of_commit(rows: int) -> float:
                 connection.execute("INSERT INTO rows (text) VALUES (?)", ("x" * 100,))
             connection.execute("COMMIT")
 
-        return _cpu_each(commit)
+        return _cpu_each(commit, times)
 
 
 def cpu_of_readings(rounds: Iterable[Sequence[tuple[int, int, int, float]]]) -> float:
@@ -96,8 +96,8 @@ def _open_database(*tables: str) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def _cpu_each(work: Callable[[], object]) -> float:
+def _cpu_each(work: Callable[[], object], times: int = _TIMES) -> float:
     started = time.process_time()
-    for _ in range(_TIMES):
+    for _ in range(times):
         work()
-    return (time.process_time() - started) / _TIMES
+    return (time.process_time() - started) / times

@@ -126,6 +126,14 @@ def at_least(what: str, figure: float, bound: float, detail: str = "") -> Row:
     return Row(what, f"{figure:.2f}{detail}", f">= {bound}", figure >= bound)
 
 
+def compare_rounds(what: str, rates: Sequence[float], possible: Sequence[float], bound: float, detail: str = "") -> Row:
+    """The median of the ratios of the rounds, with the smallest and the largest ratio."""
+    found = sorted(rate / most for rate, most in zip(rates, possible, strict=True))
+    span = f" ({found[0]:.2f} to {found[-1]:.2f})"
+    figures = f" ({statistics.median(rates):,.0f} / {statistics.median(possible):,.0f}{detail})"
+    return at_least(what, statistics.median(found), bound, span + figures)
+
+
 def at_most(what: str, figure: float, bound: float, unit: str = "") -> Row:
     return Row(what, f"{figure:.2f}{unit}", f"<= {bound}{unit}", figure <= bound)
 

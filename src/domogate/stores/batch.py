@@ -148,19 +148,7 @@ class Unit:
     Reports and changes of orders are data, so they can be merged. All other work is a callable.
     """
 
-    __slots__ = (
-        "change",
-        "error",
-        "expires_at",
-        "fences",
-        "future",
-        "is_alone",
-        "lock",
-        "reports",
-        "result",
-        "seconds",
-        "work",
-    )
+    __slots__ = ("alone", "change", "error", "expires_at", "fences", "future", "lock", "reports", "result", "seconds", "work")
 
     def __init__(
         self,
@@ -181,7 +169,7 @@ class Unit:
         self.change = change
         self.result: Any = None
         self.error: Exception | None = None
-        self.is_alone = False
+        self.alone = False
         """Whether the write must not be merged with other writes, because shared work of its batch has failed."""
         self.seconds = seconds
         self.expires_at = expires_at  # A time of the event loop.
@@ -343,7 +331,7 @@ class Batch:
             units[0].error = error
         elif error is not None:
             for unit in self._units:
-                unit.is_alone = True
+                unit.alone = True
             raise SharedWorkFailed from error
 
 
@@ -351,4 +339,4 @@ def _group_of(unit: Unit) -> object:
     """Return a key that is equal for writes that can be merged."""
     if unit.work is None:
         return None
-    return unit if unit.is_alone else find_function(unit.work) or unit
+    return unit if unit.alone else find_function(unit.work) or unit
