@@ -1,4 +1,4 @@
-"""Reads links, headings, anchors and tables of our Markdown documents."""
+"""Reads links, headings, anchors, tables and code blocks of our Markdown documents."""
 
 import re
 from typing import NamedTuple
@@ -82,3 +82,8 @@ def tables(text: str) -> list[list[dict[str, str]]]:
         elif not all(_RULE.fullmatch(cell) for cell in cells):
             found[-1].append(dict(zip(header, cells, strict=True)))
     return found
+
+
+def code_blocks(text: str, language: str) -> list[str]:
+    """The contents of the fenced blocks in this language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)

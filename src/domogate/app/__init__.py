@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
     from domogate.app.parts import UnnamedDriversError, new_subscription
-    from domogate.app.serving import serve
+    from domogate.app.serving import serve, serve_for_tests
     from domogate.app.tools import (
         Tools,
         back_up_unwritable,
@@ -35,9 +35,16 @@ __all__ = [
     "restore_backup",
     "rotate_signing_keys",
     "serve",
+    "serve_for_tests",
 ]
 
-_MODULES = {"Gateway": "gateway", "serve": "serving", "UnnamedDriversError": "parts", "new_subscription": "parts"}
+_MODULES = {
+    "Gateway": "gateway",
+    "serve": "serving",
+    "serve_for_tests": "serving",
+    "UnnamedDriversError": "parts",
+    "new_subscription": "parts",
+}
 """The modules of the names that are not in `tools`."""
 
 

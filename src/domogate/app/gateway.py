@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import date
+from typing import Protocol
 
 from domogate import __version__, auth
 from domogate.app.documents import SURFACES
@@ -61,14 +62,24 @@ from domogate.settings import Settings
 from domogate.stores import DatabaseUnusable
 
 
+class Kit(Protocol):
+    """The test kit: it moves the clock, and stands before all surfaces."""
+
+    @property
+    def clock(self) -> Clock: ...
+
+    def wrap(self, gateway: "Gateway", app: ASGIApp) -> ASGIApp: ...
+
+
 class Gateway:
     """All parts of a gateway: one store, one read model, nine families and the other surfaces."""
 
-    def __init__(self, settings: Settings, demo: Demo = NO_DEMO, process: int | None = None) -> None:
+    def __init__(self, settings: Settings, demo: Demo = NO_DEMO, process: int | None = None, kit: "Kit | None" = None) -> None:
         """`process` is the number of this process, if it is one of several on the same port."""
         self.settings = settings
         self._demo = demo
-        self.clock: Clock = build_clock(settings)
+        self._kit = kit
+        self.clock: Clock = build_clock(settings) if kit is None else kit.clock
         self.store = open_store(settings, self.clock, gateway=True)
         self.store.on_damage = self._note_damage
         self.damage: DatabaseUnusable | None = None
@@ -157,8 +168,8 @@ class Gateway:
         self._ready = False
         register_metrics(self)
 
-    async def start(self, *, named_drivers: bool = False) -> Edge:
-        """Start all parts. Returns the ASGI application.
+    async def start(self, *, named_drivers: bool = False, is_first: bool = True) -> Edge:
+        """Start all parts. Returns the ASGI application. `is_first` is false if an earlier gateway ran in this process.
 
         With `named_drivers`, raises UnnamedDriversError if the simulator would drive a module only because no estate file names
         the driver of this module. In this case no part is left running.
@@ -201,7 +212,8 @@ class Gateway:
         await self.history.start()
         await self.monitor.start()
         application = self._build_asgi()
-        finish_start_up()
+        if is_first:
+            finish_start_up()
         # Join the cluster as the last step: the start blocks the event loop, and meanwhile the lease could end.
         await self.placement.start(ShardWork(self.driving, self.dispatcher))
         self._ready = True
@@ -275,8 +287,9 @@ class Gateway:
         writes = reads | {root: own[root].answer for root in (b"home", b"tickets")} | {b"/auth/token": answer_token}
         handlers = {("GET", root): handler for root, handler in reads.items()}
         handlers |= {("POST", place): self.placement.wrap_handler(handler) for place, handler in writes.items()}
+        every: ASGIApp = Surfaces(pages | surfaces, not_found_page)
         return Edge(
-            self.placement.wrap(Surfaces(pages | surfaces, not_found_page)),
+            self.placement.wrap(every if self._kit is None else self._kit.wrap(self, every)),
             is_allowed_origin=self.origins.is_allowed,
             is_ready=lambda: (
                 self._ready and self.store.is_reachable and self.knowledge.is_kept and not self.placement.is_cut_off

@@ -1,6 +1,7 @@
 """Builds the pages for people, and registers the OAuth client of the pages."""
 
 import time
+from functools import cache
 
 from domogate import __version__
 from domogate.common.log import get_logger
@@ -15,6 +16,9 @@ from domogate.settings import Settings
 _CHECK_SECONDS = 1.0
 
 _log = get_logger(__name__)
+
+_load_build = cache(load_build)
+"""The files do not change while the process runs, so a second gateway of the process does not read them again."""
 
 
 class FirstStart:
@@ -58,7 +62,7 @@ def build_pages(settings: Settings, demo: Demo, store: OperatorStore) -> dict[by
         logo=None if settings.operator_logo is None else read_logo(settings.operator_logo),
         demo=demo,
     )
-    build = load_build()
+    build = _load_build()
     if build is None:
         _log.warning("the pages are not built, so / answers 503; run ./dev web in the checkout, then install and start again")
     pages = PagesApp(build, identity, nothing_here, FirstStart(store).is_new)

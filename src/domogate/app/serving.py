@@ -1,19 +1,24 @@
 """Runs a gateway until it is stopped."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Protocol
 
 import msgspec
 
 from domogate.app.gateway import Gateway
 from domogate.app.processes import GatewayProcess
 from domogate.app.single_gateway import only_gateway
+from domogate.app.tools import Tools
 from domogate.common.log import get_logger
 from domogate.console.shell import NO_DEMO, Demo
 from domogate.drivers import separate_settings
 from domogate.edge import server
 from domogate.edge.files import count_allowed_connections
 from domogate.edge.logs import setup_logs
+from domogate.edge.stack import ASGIApp
 from domogate.ports import OtherCluster
 from domogate.settings import BadSettings, Mistake, Settings
 
@@ -36,11 +41,7 @@ async def serve(
     """
     number = None if process is None else process.number
     setup_logs(settings.log_level, settings.log_format, process=number)
-    _allow_connections(settings.connections_most)
-    connections = server.Connections(settings.connections_most, settings.connections_most_per_address, settings.trusted_proxies)
-    async with server.listen(
-        settings.host, settings.port, settings.metrics_host, settings.metrics_port, reuse_port=process is not None
-    ) as listening:
+    async with _listen(settings, reuse_port=process is not None) as (listening, connections):
         # The port is part of the issuer of every token, so it must be known before the gateway is built.
         drivers = settings.drivers if settings.cluster is None else separate_settings(settings.drivers)
         gateway = Gateway(msgspec.structs.replace(settings, port=listening.port, drivers=drivers), demo, number)
@@ -65,21 +66,12 @@ async def serve(
                     await on_ready(gateway)
 
             try:
-                await server.run(
+                await _run(
+                    settings,
                     application,
                     listening,
+                    connections,
                     direct=application,
-                    limits=server.Limits(
-                        max_header=settings.max_header,
-                        header_deadline=settings.header_deadline,
-                        body_deadline=settings.body_deadline,
-                        keep_alive=settings.keep_alive,
-                    ),
-                    connections=connections,
-                    drain=settings.drain,
-                    tls=_tls(settings),
-                    trusted_proxies=settings.trusted_proxies,
-                    only_https=settings.only_https,
                     metrics=gateway.metrics.app,
                     on_ready=tell,
                     on_drain=gateway.drain,
@@ -92,7 +84,84 @@ async def serve(
                 raise gateway.damage
 
 
-async def _stop(gateway: Gateway, seconds: float) -> None:
+async def serve_for_tests(
+    settings: Settings,
+    document: str,
+    folder: Path,
+    prepare: Callable[[Tools, str], Awaitable[None]],
+    on_ready: Callable[[], Awaitable[None]],
+) -> None:
+    """Run a gateway with the test API until SIGTERM or SIGINT. `folder` is empty, and is for the data.
+
+    `prepare` gets the tools of the first state and the management token; it may add to this state. Raises Invalid if the estate
+    file `document` has mistakes.
+    """
+    from domogate.app.kit_data import KitData  # Only tests of applications need the test kit.
+    from domogate.app.resettable import ResettableGateway
+
+    setup_logs(settings.log_level, settings.log_format)
+    async with _listen(settings) as (listening, connections):
+        data = KitData(msgspec.structs.replace(settings, port=listening.port), folder)
+        await data.prepare(document, lambda tools: prepare(tools, data.management_token))
+        gateway = ResettableGateway(data)
+        await gateway.start()
+        try:
+            await _run(
+                settings,
+                gateway,
+                listening,
+                connections,
+                on_ready=lambda _: on_ready(),
+                on_drain=gateway.drain,
+                stop=gateway.must_stop,
+            )
+        finally:
+            await _stop(gateway, settings.drain)
+
+
+@asynccontextmanager
+async def _listen(
+    settings: Settings, *, reuse_port: bool = False
+) -> AsyncIterator[tuple[server.Listening, server.Connections]]:
+    _allow_connections(settings.connections_most)
+    connections = server.Connections(settings.connections_most, settings.connections_most_per_address, settings.trusted_proxies)
+    async with server.listen(
+        settings.host, settings.port, settings.metrics_host, settings.metrics_port, reuse_port=reuse_port
+    ) as listening:
+        yield listening, connections
+
+
+async def _run(
+    settings: Settings,
+    application: ASGIApp,
+    listening: server.Listening,
+    connections: server.Connections,
+    **options: Any,
+) -> None:
+    """Run the server with the settings. `options` are other arguments of `server.run`."""
+    await server.run(
+        application,
+        listening,
+        limits=server.Limits(
+            max_header=settings.max_header,
+            header_deadline=settings.header_deadline,
+            body_deadline=settings.body_deadline,
+            keep_alive=settings.keep_alive,
+        ),
+        connections=connections,
+        drain=settings.drain,
+        tls=_tls(settings),
+        trusted_proxies=settings.trusted_proxies,
+        only_https=settings.only_https,
+        **options,
+    )
+
+
+class _Stoppable(Protocol):
+    async def stop(self) -> None: ...
+
+
+async def _stop(gateway: _Stoppable, seconds: float) -> None:
     """Stop the gateway. If parts still wait for the database after this number of seconds, return without waiting for them."""
     try:
         async with asyncio.timeout(seconds):

@@ -50,6 +50,8 @@ class WrongUsage(Exception):
 Yes = Annotated[bool, flag("--yes", "Do not ask for confirmation.")]
 
 Body = Callable[..., Awaitable[None]]
+LoopFactory = Callable[[], asyncio.AbstractEventLoop]
+LoopChoice = Callable[[Mapping[str, Any]], LoopFactory | None]
 
 
 def group(name: str, cls: type[PlainGroup] = PlainGroup) -> PlainGroup:
@@ -74,8 +76,12 @@ class FlagGroup(msgspec.Struct, frozen=True):
         return [inspect.Parameter(name, kind, default=None, annotation=hints[name]) for name in cls.__struct_fields__]
 
 
-def command(group: PlainGroup, name: str, *, flags: Sequence[str] = WHERE) -> Callable[[Body], Body]:
+def command(
+    group: PlainGroup, name: str, *, flags: Sequence[str] = WHERE, loop: LoopChoice | None = None
+) -> Callable[[Body], Body]:
     """Register an async function whose first parameter is the Settings. `flags` and --config become its options.
+
+    `loop` chooses another event loop than the usual one, by the arguments of the command.
 
     If the function has a parameter `given`, it gets the names of the settings that a flag or an environment variable sets.
     """
@@ -99,7 +105,10 @@ def command(group: PlainGroup, name: str, *, flags: Sequence[str] = WHERE) -> Ca
             if wants_given:
                 arguments["given"] = _given(chosen, os.environ)
             serving = "tls_certificate" in flags
-            run_to_end(lambda: body(_settings(chosen, os.environ, serving=serving), **arguments), serving=serving)
+            factory = None if loop is None else loop(arguments)
+            run_to_end(
+                lambda: body(_settings(chosen, os.environ, serving=serving), **arguments), serving=serving, loop_factory=factory
+            )
 
         every: list[inspect.Parameter] = []
         for one in own:
@@ -150,8 +159,8 @@ def _given(chosen: dict[str, Any], environ: Mapping[str, str]) -> frozenset[str]
     return frozenset(by_flag | {name.removeprefix("DOMOGATE_").lower() for name, text in ours if text})
 
 
-def run_to_end(body: Callable[[], Awaitable[None]], *, serving: bool = False) -> None:
-    """Run `body` on a new event loop until it ends. uvloop is used if it is installed.
+def run_to_end(body: Callable[[], Awaitable[None]], *, serving: bool = False, loop_factory: LoopFactory | None = None) -> None:
+    """Run `body` on a new event loop until it ends. Without `loop_factory`, uvloop is used if it is installed.
 
     The program starts with a disabled garbage collector. If `serving` is true, `body` must enable it. Otherwise this function
     enables it before it runs `body`.
@@ -163,7 +172,7 @@ def run_to_end(body: Callable[[], Awaitable[None]], *, serving: bool = False) ->
     if not serving and not gc.isenabled():  # `main` disabled it
         gc.freeze()
         gc.enable()
-    with reporting_errors(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with reporting_errors(), asyncio.Runner(loop_factory=loop_factory or _loop_factory()) as runner:
         runner.run(whole())
 
 
@@ -220,7 +229,7 @@ def _explain(error: Exception) -> str:
     return f"{type(error).__name__}: {error}\n{TRACEBACK}=1 shows the place in the code, for a bug report."
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def _loop_factory() -> LoopFactory | None:
     try:
         import uvloop
     except ImportError:  # not available on Windows

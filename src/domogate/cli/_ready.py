@@ -41,6 +41,8 @@ class Ready(msgspec.Struct, frozen=True):
     subscription_key: str | None = None
     users: tuple[ReadyUser, ...] = ()
     clients: tuple[ReadyClient, ...] = ()
+    management_token: str | msgspec.UnsetType = msgspec.UNSET
+    """A token for the test API. Only the ready file of `demo --testing` has it."""
 
 
 def write_ready(path: Path, ready: Ready) -> None:

@@ -10,15 +10,15 @@ import click
 import msgspec
 
 from domogate.app import open_tools
-from domogate.cli._command import Mistake, command, top_level
+from domogate.cli._command import Mistake, WrongUsage, command, top_level
 from domogate.cli._files import write_file
 from domogate.cli._greeting import greeting
-from domogate.cli._ready import Ready, ReadyClient, ReadyFile, ReadyUser, withdraw, write_credentials, write_ready
-from domogate.cli.token import DEMO_CLIENT, add_grant
-from domogate.common.secrets import hash_secret, new_secret
+from domogate.cli._ready import Ready, ReadyFile, withdraw, write_credentials, write_ready
+from domogate.cli._ready_users import make_ready
+from domogate.cli._testing import TestEstate, Testing, check_testing, choose_loop, serve_kit
+from domogate.cli.token import DEMO_CLIENT
 from domogate.console.shell import Demo, DemoUser
-from domogate.domain.authorization import RefreshToken
-from domogate.domain.people import Client, Grant, IdentityScope, Scope, Subscription, TokenKind, User
+from domogate.domain.people import Subscription
 from domogate.estate import EstateFile, build_estate, demo_terms, demo_text, read_estate
 from domogate.identity.secret_keys import KEY_FILE
 from domogate.settings import Settings, check_cluster
@@ -33,14 +33,26 @@ _PUBLIC_KEY = "RG9tb2dhdGUgZGVtbzogYSBwdWJsaWMga2V5IDEyMzQ=\n"
 """The secret key of the demo. It is public, like the passwords of the demo."""
 
 
-@command(commands, "demo", flags=list_flags())
-async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile = None) -> None:
+@command(commands, "demo", flags=list_flags(), loop=choose_loop)
+async def demo(
+    settings: Settings, given: frozenset[str], ready_file: ReadyFile = None, testing: Testing = False, estate: TestEstate = None
+) -> None:
     """Run a gateway with simulated plants and public passwords, and print calls to try.
 
     It listens only on this machine, unless --host names another address. With --data the data is kept for the next run. Without
-    --data it is in a temporary folder.
+    --data it is in a temporary folder. With --testing, tests of applications can reset the gateway and control it
+    (docs/testing-apps.md).
     """
     check_cluster(settings)
+    if testing:
+        check_testing(settings, given)
+        with withdraw(ready_file):
+            await serve_kit(_show_terms(_allow_own_receivers(_allow_self_service(settings, given), given)), ready_file, estate)
+        return
+    if estate is not None:
+        raise WrongUsage(
+            "--estate is only for --testing. Use `domogate estate import` and `domogate serve` for your own estate."
+        )
     file = read_estate(demo_text(), "the demo estate")
 
     async def on_ready(gateway: "Gateway") -> None:
@@ -124,35 +136,7 @@ async def _make_ready(gateway: "Gateway", file: EstateFile) -> Ready:
 
     For the client of the demo, each family accepts only the kind of token that the specification names for this family.
     """
-    client = await gateway.store.find_client(DEMO_CLIENT)
-    assert client is not None
-    users = [
-        await _make_credentials(gateway, user, file.passwords[user.id], client)
-        for user in await gateway.store.list_users()
-        if user.active and user.id in file.passwords
-    ]
-    order = [user.email for user in file.estate.users]
-    return Ready(
-        base_url=gateway.settings.base_url,
-        auth_url=gateway.settings.auth_url,
-        subscription_key=_find_key(file),
-        users=tuple(sorted(users, key=lambda user: order.index(user.email))),
-        clients=tuple(ReadyClient(one.id, file.secrets.get(one.id), one.redirect_uris) for one in file.estate.clients),
-    )
-
-
-async def _make_credentials(gateway: "Gateway", user: User, password: str, client: Client) -> ReadyUser:
-    grant = await add_grant(gateway.store, user, client, (IdentityScope.OPENID, *Scope), gateway.clock.now())
-    minted = {kind: await gateway.signer.mint_token(kind, user, client, grant) for kind in TokenKind}
-    refresh_token = await _add_refresh_token(gateway, grant)
-    return ReadyUser(user.email, password, minted[TokenKind.ID], minted[TokenKind.ACCESS], refresh_token)
-
-
-async def _add_refresh_token(gateway: "Gateway", grant: Grant) -> str:
-    value, now = new_secret(), gateway.clock.now()
-    expires_at = now + gateway.settings.refresh_token_lifetime
-    await gateway.store.add_refresh_token(RefreshToken(hash_secret(value), grant.id, grant.client_id, now, expires_at))
-    return value
+    return await make_ready(gateway, gateway.signer, file, DEMO_CLIENT, _find_key(file))
 
 
 def _is_unlimited(subscription: Subscription) -> bool:

@@ -156,6 +156,11 @@ class RecentLines:
         with self._lock:
             return tuple(self._lines)
 
+    def clear(self) -> None:
+        with self._lock:
+            self._lines.clear()
+            self._bytes = 0
+
 
 recent_lines = RecentLines()
 """The last lines of this process."""

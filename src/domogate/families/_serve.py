@@ -205,21 +205,25 @@ class FamilyApp:
         return NoSuchModule(f"{name} names a module of kind {kind}; this operation is for {wanted}")
 
     def _refuse(self, fault: Fault, operation: Operation | None) -> Answer:
-        status = status_of(type(fault), operation.errors if operation else frozenset())
-        body = encode(self._family.error_shape(status, fault))
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", b"%d" % len(body)),
-            (b"cache-control", b"no-store"),
-            (b"x-fault", b"%d" % fault.code),
-        ]
-        if status == 401:
-            headers.append((b"www-authenticate", challenge(fault)))
-        if isinstance(fault, WrongMethod):
-            headers.append((b"allow", fault.allow.encode()))
-        if isinstance(fault, TooManyRequests):
-            headers += [(b"retry-after", b"%d" % fault.retry_after), *fault.headers]
-        return Answer(status, body, headers)
+        return build_refusal(self._family, status_of(type(fault), operation.errors if operation else frozenset()), fault)
+
+
+def build_refusal(family: Family, status: int, fault: Fault) -> Answer:
+    """Return the answer with this status, in the error shape of the family."""
+    body = encode(family.error_shape(status, fault))
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(body)),
+        (b"cache-control", b"no-store"),
+        (b"x-fault", b"%d" % fault.code),
+    ]
+    if status == 401:
+        headers.append((b"www-authenticate", challenge(fault)))
+    if isinstance(fault, WrongMethod):
+        headers.append((b"allow", fault.allow.encode()))
+    if isinstance(fault, TooManyRequests):
+        headers += [(b"retry-after", b"%d" % fault.retry_after), *fault.headers]
+    return Answer(status, body, headers)
 
 
 def _check_accept(accept: bytes | None) -> None:

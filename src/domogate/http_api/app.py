@@ -1,10 +1,8 @@
 """Serves a surface: finds the operation, checks credentials, reads the request, and answers."""
 
 import hashlib
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Generic, TypeVar
-from urllib.parse import unquote_to_bytes
 
 import msgspec
 from starlette.responses import Response
@@ -27,6 +25,7 @@ from domogate.http_api.openapi import describe_surface
 from domogate.http_api.operations import JSON, Call, Operation, Surface
 from domogate.http_api.problems import Problem, problem_of
 from domogate.http_api.requests import read_body, read_header, read_query
+from domogate.http_api.routes import SurfaceRoutes
 from domogate.ports import StoreUnavailable
 from domogate.services.refusals import Refused
 
@@ -57,19 +56,7 @@ class SurfaceApp(Generic[S, C]):
         self._base_url = base_url
         self._version = version
         self._max_body = max_body
-        self._routes: dict[tuple[str, ...], dict[str, Operation]] = {}
-        for operation in surface.operations:
-            self._add_route(operation.path, operation)
-            if operation.is_list:
-                self._add_route(f"{operation.path}/", operation)
-
-    def _add_route(self, path: str, operation: Operation) -> None:
-        methods = self._routes.setdefault(tuple(path.split("/")[1:]), {})
-        if operation.method in methods:
-            raise ValueError(f"{operation.id}: {operation.method} {operation.path} is declared twice")
-        methods[operation.method] = operation
-        if operation.method == "GET" and self._surface.serves_head:
-            methods["HEAD"] = operation
+        self._routes = SurfaceRoutes(surface)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = request_of(scope, receive)
@@ -144,20 +131,13 @@ class SurfaceApp(Generic[S, C]):
         return msgspec.json.encode(document)
 
     def _find(self, request: Request) -> tuple[Operation, dict[str, str]]:
-        """Return the operation and its path parameters. Raises Problem for an unknown path or a wrong method.
-
-        Segments are compared in encoded form, because a client id may contain a slash (%2F).
-        """
-        path, prefix = request.raw_path, self._surface.prefix.encode()
-        rest = path.removeprefix(prefix)
-        if path.startswith(prefix) and rest[:1] in (b"", b"/"):
-            given = rest.split(b"/")[1:]
-            for segments, methods in self._routes.items():
-                parameters = _match(segments, given)
-                if parameters is not None:
-                    _check_method(request, methods)
-                    return methods[request.method], parameters
-        raise Problem(404, f"No operation has this URL; {self._surface.document} lists all operations.")
+        """Return the operation and its path parameters. Raises Problem for an unknown path or a wrong method."""
+        found = self._routes.find(request.raw_path)
+        if found is None:
+            raise Problem(404, f"No operation has this URL; {self._surface.document} lists all operations.")
+        methods, parameters = found
+        _check_method(request, methods)
+        return methods[request.method], parameters
 
 
 def _with_etag(content: bytes, request: Request) -> Answer:
@@ -172,21 +152,3 @@ def _with_etag(content: bytes, request: Request) -> Answer:
 def _check_method(request: Request, allowed: Any) -> None:
     if request.method not in allowed:
         raise Problem(405, f"This URL does not take the method {request.method}.", {"allow": ", ".join(sorted(allowed))})
-
-
-def _match(segments: Sequence[str], given: Sequence[bytes]) -> dict[str, str] | None:
-    if len(segments) != len(given):
-        return None
-    parameters: dict[str, str] = {}
-    for segment, sent in zip(segments, given, strict=True):
-        if segment.startswith("{"):
-            try:
-                text = unquote_to_bytes(sent).decode()
-            except UnicodeDecodeError:
-                return None
-            if "\0" in text:  # Nothing has such a name, and PostgreSQL refuses to search for it.
-                return None
-            parameters[segment[1:-1]] = text
-        elif segment.encode() != sent:
-            return None
-    return parameters if all(parameters.values()) else None

@@ -1,0 +1,21 @@
+"""The HTTP API of the test kit, under /manage/v1/testing."""
+
+from domogate.test_api.fault_rules import FaultRules, RequestFacts
+from domogate.test_api.gate import Gate, Readings
+from domogate.test_api.services import Content, IssuedTokens, KitServices, TokenRequest
+from domogate.test_api.surface import PREFIX, SURFACE
+from domogate.test_api.traffic import Traffic
+
+__all__ = [
+    "PREFIX",
+    "SURFACE",
+    "Content",
+    "FaultRules",
+    "Gate",
+    "IssuedTokens",
+    "KitServices",
+    "Readings",
+    "RequestFacts",
+    "TokenRequest",
+    "Traffic",
+]

@@ -1,0 +1,108 @@
+"""Faults of answers: rules that say which requests get a wrong, late or broken answer."""
+
+from collections.abc import Collection, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from domogate.domain.ids import Id
+from domogate.services.refusals import Conflict
+
+MOST_RULES = 1_000
+
+
+class FaultKind(StrEnum):
+    """The faults of the test kit. A fault whose value is a number is an answer with this status."""
+
+    OFFLINE = "offline"
+    REFUSING = "refusing"
+    SLOW = "slow"
+    UNAUTHORIZED = "401"
+    FORBIDDEN = "403"
+    TIMEOUT = "408"
+    TOO_MANY = "429"
+    PASSWORD = "469"
+    TERMS = "470"
+    INTERNAL = "500"
+    UNAVAILABLE = "503"
+    DROP = "drop"
+    HALF = "half"
+    CUT = "cut"
+
+
+OF_DEVICES = frozenset({FaultKind.OFFLINE, FaultKind.REFUSING})
+"""Faults of devices. The plant that a driver drives applies them, as for operators (Decision 0035)."""
+INSTEAD = frozenset(kind for kind in FaultKind if kind.isdecimal()) | {FaultKind.DROP}
+"""Faults with which the request does not reach the gateway."""
+
+
+class RequestFacts(msgspec.Struct, frozen=True):
+    """The facts about a request that a rule can name. A fact that is not known is None."""
+
+    operation: str | None = None
+    plant_id: Id | None = None
+    module_id: Id | None = None
+    user_id: Id | None = None
+    key_hash: str | None = None
+
+
+class FaultRule(msgspec.Struct):
+    """A fault and the requests that get it. A field that is None allows every request."""
+
+    id: Id
+    kind: FaultKind
+    wanted: RequestFacts
+    user: str | None = None
+    """The e-mail of the user in `wanted`."""
+    key: str | None = None
+    """The name of the subscription key in `wanted`."""
+    ms: int = 0
+    """For SLOW: the delay of the answer. For CUT: the time from the start of the stream to its end. In milliseconds."""
+    left: int | None = None
+    """The number of requests that still get the fault. None means no limit."""
+    applied: int = 0
+
+    def matches(self, facts: RequestFacts) -> bool:
+        pairs = zip(msgspec.structs.astuple(self.wanted), msgspec.structs.astuple(facts), strict=True)
+        return self.left != 0 and all(wanted in (None, given) for wanted, given in pairs)
+
+    def use(self) -> None:
+        self.applied += 1
+        if self.left is not None:
+            self.left -= 1
+
+
+class FaultRules:
+    """All rules, in the order in which they were added. Their number is bounded."""
+
+    def __init__(self) -> None:
+        self._rules: dict[Id, FaultRule] = {}
+
+    def add(self, rule: FaultRule) -> None:
+        if len(self._rules) >= MOST_RULES:
+            raise Conflict(f"There are already {MOST_RULES} faults; delete some of them.")
+        self._rules[rule.id] = rule
+
+    def list(self) -> Sequence[FaultRule]:
+        return tuple(self._rules.values())
+
+    def find(self, rule_id: Id) -> FaultRule | None:
+        return self._rules.get(rule_id)
+
+    def remove(self, rule_id: Id) -> None:
+        self._rules.pop(rule_id, None)
+
+    def clear(self) -> None:
+        self._rules.clear()
+
+    def take(self, facts: RequestFacts, kinds: Collection[FaultKind]) -> FaultRule | None:
+        """Return the first rule of these kinds that matches the request, and count its use."""
+        for rule in self._rules.values():
+            if rule.kind in kinds and rule.matches(facts):
+                rule.use()
+                return rule
+        return None
+
+    def needs_user(self) -> bool:
+        """Whether a rule names a user, so that the token of each request must be verified."""
+        return any(rule.wanted.user_id is not None for rule in self._rules.values())

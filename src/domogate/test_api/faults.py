@@ -1,0 +1,151 @@
+"""Operations for faults: of devices, and of answers."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from domogate.domain.ids import Id, new_id
+from domogate.domain.injections import InjectedFault
+from domogate.http_api.operations import OperationTable
+from domogate.http_api.paging import Listing
+from domogate.http_api.requests import read_optional_id
+from domogate.services.refusals import Invalid, NotFound
+from domogate.test_api.fault_rules import OF_DEVICES, FaultKind, FaultRule, RequestFacts
+from domogate.test_api.services import KitServices, TestCall
+from domogate.wire import InputModel, OutputModel
+
+OPERATIONS = OperationTable("faults")
+
+LONGEST_MS = 600_000
+_WITH_MS = frozenset({FaultKind.SLOW, FaultKind.CUT})
+
+
+class NewKitFault(InputModel, frozen=True):
+    """A fault, and the requests that get it. A request gets the fault if it matches all given fields.
+
+    `offline` and `refusing` are faults of devices: they need `plantId`, and take only `moduleId` besides it.
+    """
+
+    fault: FaultKind
+    operation: Annotated[str, Meta(description="For example `E8`, `X1` or `home.listHomes`.")] | None = None
+    plant_id: str | None = None
+    module_id: str | None = None
+    user: Annotated[str, Meta(description="The e-mail of the user of the token.")] | None = None
+    key: Annotated[str, Meta(description="The name of the subscription key.")] | None = None
+    times: Annotated[int, Meta(ge=1, le=1_000_000, description="The number of requests that get the fault.")] | None = None
+    ms: (
+        Annotated[
+            int,
+            Meta(
+                ge=0,
+                le=LONGEST_MS,
+                description="For slow: the delay. For cut: the time from the start of the stream. In milliseconds.",
+            ),
+        ]
+        | None
+    ) = None
+
+
+class KitFaultOut(OutputModel, frozen=True):
+    """A fault. `left` is the number of requests that still get it; null means no limit. `applied` counts its requests."""
+
+    id: str
+    fault: FaultKind
+    operation: str | None
+    plant_id: str | None
+    module_id: str | None
+    user: str | None
+    key: str | None
+    ms: int
+    left: int | None
+    applied: int
+
+
+def _to_output(rule: FaultRule) -> KitFaultOut:
+    return KitFaultOut.of(rule, rule.wanted, fault=rule.kind)
+
+
+@OPERATIONS.add("GET", "/faults", "The faults, in the order in which they were added")
+async def list_faults(services: KitServices, _call: TestCall) -> Listing[KitFaultOut]:
+    return Listing([_to_output(rule) for rule in services.rules.list()])
+
+
+@OPERATIONS.add("POST", "/faults", "Add a fault", status=201, errors={409: "There are too many faults", 404: "", 422: ""})
+async def add_fault(services: KitServices, call: TestCall, body: NewKitFault) -> KitFaultOut:
+    rule = await _read_rule(services, body)
+    if rule.kind in OF_DEVICES:
+        plant_id = _check_device_fault(body, rule)
+        fault = InjectedFault(rule.kind)
+        await services.fault_injector.inject(
+            plant_id, rule.wanted.module_id, fault, who=call.caller.user_id, address=call.address
+        )
+    services.rules.add(rule)
+    if rule.kind is FaultKind.CUT:
+        services.gate.cut_streams(rule)
+    return _to_output(rule)
+
+
+async def _read_rule(services: KitServices, body: NewKitFault) -> FaultRule:
+    if body.operation is not None and body.operation not in services.operations:
+        raise Invalid(f"There is no operation {body.operation!r}; /openapi lists the documents with all operations.")
+    if body.operation is not None and body.fault.isdecimal() and not services.may_answer(body.operation, int(body.fault)):
+        raise Invalid(f"The operation {body.operation} never answers with {body.fault}.")
+    if body.ms is not None and body.fault not in _WITH_MS:
+        raise Invalid(f"The fault {body.fault} takes no ms; only slow and cut do.")
+    if body.ms is None and body.fault is FaultKind.SLOW:
+        raise Invalid("The fault slow needs ms: the delay in milliseconds.")
+    wanted = RequestFacts(
+        body.operation,
+        read_optional_id("body", "plantId", body.plant_id),
+        read_optional_id("body", "moduleId", body.module_id),
+        None if body.user is None else await _find_user(services, body.user),
+        None if body.key is None else await _find_key(services, body.key),
+    )
+    return FaultRule(new_id(), body.fault, wanted, body.user, body.key, body.ms or 0, body.times)
+
+
+def _check_device_fault(body: NewKitFault, rule: FaultRule) -> Id:
+    if rule.wanted.plant_id is None:
+        raise Invalid(f"The fault {body.fault} is a fault of devices: it needs plantId.")
+    others = {"operation": body.operation, "user": body.user, "key": body.key, "times": body.times}
+    if given := [name for name, value in others.items() if value is not None]:
+        raise Invalid(f"The fault {body.fault} is a fault of devices: it does not take {', '.join(given)}.")
+    return rule.wanted.plant_id
+
+
+async def _find_user(services: KitServices, email: str) -> Id:
+    user = await services.store.find_user_by_email(email)
+    if user is None:
+        raise NotFound(f"There is no user {email!r}.")
+    return user.id
+
+
+async def _find_key(services: KitServices, name: str) -> str:
+    for subscription in await services.store.list_subscriptions():
+        if subscription.name == name:
+            return subscription.key_hash
+    raise NotFound(f"There is no subscription key with the name {name!r}.")
+
+
+@OPERATIONS.add("DELETE", "/faults", "Delete all faults")
+async def clear_faults(services: KitServices, call: TestCall) -> None:
+    for rule in services.rules.list():
+        await _delete(services, call, rule)
+
+
+@OPERATIONS.add("DELETE", "/faults/{faultId}", "Delete a fault")
+async def delete_fault(services: KitServices, call: TestCall) -> None:
+    rule = services.rules.find(call.id_of("faultId"))
+    if rule is None:
+        raise NotFound("There is no such fault.")
+    await _delete(services, call, rule)
+
+
+async def _delete(services: KitServices, call: TestCall, rule: FaultRule) -> None:
+    services.rules.remove(rule.id)
+    if rule.kind in OF_DEVICES:
+        wanted = rule.wanted
+        fault = InjectedFault(rule.kind)
+        await services.fault_injector.clear(
+            wanted.plant_id, wanted.module_id, fault, who=call.caller.user_id, address=call.address
+        )

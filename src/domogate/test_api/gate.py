@@ -1,0 +1,197 @@
+"""Stands before all surfaces: applies the faults of answers, and records the traffic."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from domogate.common.http_messages import Answer
+from domogate.ports import Clock
+from domogate.test_api.fault_rules import INSTEAD, FaultKind, FaultRule, FaultRules, RequestFacts
+from domogate.test_api.traffic import MOST_BODY, Sent, Traffic
+
+Scope = MutableMapping[str, Any]
+ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
+
+_CONNECTION = "domogate.writer"
+"""The scope key of the connection. The server sets it."""
+_STREAM = "domogate.stream"
+"""The scope key of an answer without an end."""
+_NOT_EVERYWHERE = (FaultKind.PASSWORD, FaultKind.TERMS)
+_REQUEST_ID, _OPERATION = "domogate.request_id", "domogate.operation"
+
+
+class Readings(NamedTuple):
+    """Functions of the running gateway that the gate needs."""
+
+    find_facts: Callable[[Scope, bool], Awaitable[RequestFacts]]
+    """Return the facts about a request. The user is found only if the second argument is true."""
+    refuse: Callable[[Scope, int], Answer | None]
+    """Return a refusal with this status in the form of the surface. Return None if the operation never has this status."""
+
+
+class Gate:
+    """Passes requests to the gateway, with the faults of the rules."""
+
+    def __init__(self, rules: FaultRules, traffic: Traffic, clock: Clock) -> None:
+        self._rules = rules
+        self._traffic = traffic
+        self._clock = clock
+        self._running: set[_RequestRun] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def wrap(self, app: ASGIApp, readings: Readings) -> ASGIApp:
+        """Return an application that applies the faults, records the traffic, and calls `app`."""
+
+        async def gated(scope: Scope, receive: Any, send: Any) -> None:
+            facts = await readings.find_facts(scope, self._rules.needs_user())
+            run = _RequestRun(self._rules, scope, facts, send)
+            self._running.add(run)
+            self._idle.clear()
+            at, started = self._clock.now(), perf_counter()
+            try:
+                await run.answer(app, receive, readings)
+            finally:
+                self._running.discard(run)
+                if not self._running:
+                    self._idle.set()
+                self._record(run, at, (perf_counter() - started) * 1000)
+
+        return gated
+
+    def _record(self, run: "_RequestRun", at: float, ms: float) -> None:
+        scope = run.scope
+        self._traffic.add(
+            scope["raw_path"],
+            scope["query_string"],
+            Sent(scope["headers"], bytes(run.asked), run.asked_more),
+            Sent(run.headers, bytes(run.answered), run.answered_more),
+            at=at,
+            method=scope["method"],
+            operation=run.facts.operation or scope.get(_OPERATION),
+            status=run.status,
+            fault=run.fault,
+            ms=round(ms, 2),
+            request_id=scope.get(_REQUEST_ID, ""),
+        )
+
+    def cut_streams(self, rule: FaultRule) -> None:
+        """Apply a new rule to the streams that are open now."""
+        for run in list(self._running):
+            if run.scope.get(_STREAM) and rule.matches(run.facts):
+                rule.use()
+                run.cut()
+
+    async def finish(self, seconds: float) -> None:
+        """Wait until all requests have ended. After this number of seconds, abort the connections of the others."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()
+        for run in list(self._running):
+            run.cut()
+
+
+class _RequestRun:
+    """One request on its way through the gate."""
+
+    def __init__(self, rules: FaultRules, scope: Scope, facts: RequestFacts, send: Any) -> None:
+        self.scope, self.facts = scope, facts
+        self.status: int | None = None
+        self.fault: str | None = None
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.asked, self.answered = bytearray(), bytearray()
+        self.asked_more = self.answered_more = False
+        """Whether the body was longer than its recorded part."""
+        self._rules = rules
+        self._send = send
+        self._start: Any = None
+        self._cutting: asyncio.TimerHandle | None = None
+
+    async def answer(self, app: ASGIApp, receive: Any, readings: Readings) -> None:
+        if (slow := self._take({FaultKind.SLOW})) is not None:
+            await asyncio.sleep(slow.ms / 1000)
+        instead = self._take(INSTEAD - self._list_impossible(readings))
+        if instead is not None and instead.kind is FaultKind.DROP:
+            self.cut()
+            await _until_gone(receive)
+            return
+        refusal = None if instead is None else readings.refuse(self.scope, int(instead.kind))
+        if refusal is not None:
+            await self._refuse(refusal)
+            return
+        half = self._take({FaultKind.HALF})
+        try:
+            await app(self.scope, self._recording(receive), self._pass_on if half is None else self._send_half)
+        finally:
+            if self._cutting is not None:
+                self._cutting.cancel()
+        if half is not None:
+            await _until_gone(receive)
+
+    def cut(self) -> None:
+        """Abort the connection."""
+        with suppress(ReferenceError):  # The connection is gone already.
+            self.scope[_CONNECTION].transport.abort()
+
+    def _take(self, kinds: set[FaultKind] | frozenset[FaultKind]) -> FaultRule | None:
+        rule = self._rules.take(self.facts, kinds)
+        if rule is not None:
+            self.fault = rule.kind
+        return rule
+
+    def _list_impossible(self, readings: Readings) -> set[FaultKind]:
+        """Return the faults that the operation ignores, because it never answers with their status."""
+        return {kind for kind in _NOT_EVERYWHERE if readings.refuse(self.scope, int(kind)) is None}
+
+    async def _refuse(self, refusal: Answer) -> None:
+        await self._pass_on({"type": "http.response.start", "status": refusal.status, "headers": refusal.headers})
+        await self._pass_on({"type": "http.response.body", "body": refusal.body})
+
+    def _recording(self, receive: Any) -> Any:
+        async def record() -> Any:
+            message = await receive()
+            self.asked_more |= _keep(self.asked, message.get("body", b""))
+            return message
+
+        return record
+
+    async def _pass_on(self, message: Any) -> None:
+        self._note(message)
+        await self._send(message)
+        if message["type"] == "http.response.start" and self.scope.get(_STREAM):
+            rule = self._take({FaultKind.CUT})
+            if rule is not None:
+                self._cutting = asyncio.get_running_loop().call_later(rule.ms / 1000, self.cut)
+
+    async def _send_half(self, message: Any) -> None:
+        """Send the start of the answer and half of the first part of its body. Then close the connection."""
+        if message["type"] == "http.response.start":
+            self._start = message
+            return
+        body = message.get("body", b"")
+        if self.status is None and len(body) > 1:
+            await self._pass_on(self._start)
+            await self._pass_on({**message, "body": body[: len(body) // 2], "more_body": True})
+        with suppress(ReferenceError):
+            self.scope[_CONNECTION].transport.close()  # Not `abort`: the client must get what was written.
+
+    def _note(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            self.status, self.headers = message["status"], list(message.get("headers", ()))
+        else:
+            self.answered_more |= _keep(self.answered, message.get("body", b""))
+
+
+async def _until_gone(receive: Any) -> None:
+    """Wait until the server knows that the connection is closed. Otherwise it would answer with 500."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _keep(kept: bytearray, piece: bytes) -> bool:
+    """Append the piece, up to the limit. Return whether the limit was reached."""
+    room = MOST_BODY - len(kept)
+    kept += piece[:room]
+    return len(piece) > room

@@ -1,0 +1,86 @@
+"""The parts of a gateway for tests that the operations of the test API use."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from domogate.domain.ids import Id
+from domogate.http_api.credentials import Operator
+from domogate.http_api.operations import Call
+from domogate.ports import Clock, OrderStore, PeopleStore, SubscriptionStore
+from domogate.services.plants.fault_injection import FaultInjector
+from domogate.test_api.fault_rules import FaultRules
+from domogate.test_api.gate import Gate
+from domogate.test_api.traffic import Traffic
+
+TestCall = Call[Operator]
+
+
+class KitStore(OrderStore, PeopleStore, SubscriptionStore, Protocol):
+    """The parts of the store with commands, people and keys."""
+
+
+class Content(msgspec.Struct, frozen=True):
+    """The numbers of records in an estate."""
+
+    users: int
+    plants: int
+    modules: int
+
+
+class IssuedTokens(msgspec.Struct, frozen=True):
+    """Tokens of both kinds of one grant."""
+
+    access_token: str
+    id_token: str
+    client_id: str
+    scopes: tuple[str, ...]
+    expires_at: float
+
+
+class TokenRequest(msgspec.Struct, frozen=True):
+    """For whom tokens are issued.
+
+    None means: all scopes of the client, all plants of the user, the client of the kit, the usual lifetime.
+    """
+
+    email: str
+    scopes: tuple[str, ...] | None = None
+    plants: frozenset[Id] | None = None
+    client_id: str | None = None
+    lifetime: float | None = None
+
+
+class Resettable(Protocol):
+    """A gateway that can return to its first state."""
+
+    async def reset(self) -> None:
+        """Return to the state after the start, or after the estate was replaced."""
+        ...
+
+    async def replace_estate(self, document: str) -> Content:
+        """Start again with this estate file. Raises Invalid if the file has mistakes."""
+        ...
+
+    async def issue_tokens(self, request: TokenRequest) -> IssuedTokens:
+        """Issue tokens for a user, without a login. Raises Invalid, NotFound."""
+        ...
+
+    async def advance(self, seconds: float) -> None:
+        """Move the time forward."""
+        ...
+
+
+class KitServices(msgspec.Struct, frozen=True):
+    gateway: Resettable
+    rules: FaultRules
+    gate: Gate
+    traffic: Traffic
+    store: KitStore
+    fault_injector: FaultInjector
+    clock: Clock
+    operations: frozenset[str]
+    """The names of all operations that a fault can name."""
+    may_answer: Callable[[str, int], bool]
+    """Whether the operation with this name may answer with this status."""

@@ -1,0 +1,189 @@
+"""Every fault of the test kit, over HTTP."""
+
+import http.client
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from domogate.testing import Gateway, Refused
+from support.http import PATIENCE
+from support.kit_house import ANNA, BRUNO, HOME, LAMP, SLOW_KEY, SPOT, light_path, read_lamp, switch_lamp
+
+pytestmark = pytest.mark.slow
+
+NO_WHOLE_ANSWER = (OSError, http.client.HTTPException)
+TOPOLOGY = f"/doorentry-a/v1.0/plants/{HOME.id}/topology"
+
+
+@contextmanager
+def stream(gateway: Gateway, user: str = ANNA) -> Iterator[Iterator[str]]:
+    headers = gateway.headers(user, kind="access")
+    with httpx.stream("GET", f"{gateway.base_url}/events?present=true", headers=headers, timeout=PATIENCE) as answer:
+        assert answer.status_code == 200
+        yield answer.iter_lines()
+
+
+def read_to_end(lines: Iterator[str]) -> None:
+    with pytest.raises(httpx.TransportError):
+        for _ in lines:
+            pass
+
+
+class TestStatuses:
+    @pytest.mark.parametrize("status", [401, 403, 408, 429, 500, 503])
+    def test_a_family_answers_with_the_status_in_its_own_shape(self, gateway: Gateway, status: int) -> None:
+        gateway.fault(status, operation="E8")
+        answer = read_lamp(gateway)
+        assert (answer.status, answer.json()["statusCode"]) == (status, status)
+        assert ("www-authenticate" in answer.headers) == (status == 401)
+        assert ("retry-after" in answer.headers) == (status in (429, 503))
+        assert "x-request-id" in answer.headers
+
+    @pytest.mark.parametrize("status", [469, 470])
+    def test_operations_that_list_469_and_470_answer_with_them(self, gateway: Gateway, status: int) -> None:
+        gateway.fault(status)
+        answer = gateway.request("GET", TOPOLOGY, headers=gateway.headers(ANNA))
+        assert (answer.status, answer.json()["statusCode"]) == (status, status)
+
+    def test_an_operation_that_does_not_list_469_ignores_it_and_does_not_count_it(self, gateway: Gateway) -> None:
+        gateway.fault(469, times=1)
+        assert read_lamp(gateway).status == 200
+        assert [fault["left"] for fault in gateway.faults()] == [1]
+
+    @pytest.mark.parametrize("status", [401, 403, 429, 469, 470, 500, 503])
+    def test_an_own_api_answers_with_a_problem(self, gateway: Gateway, status: int) -> None:
+        gateway.fault(status, operation="home.listHomes")
+        answer = gateway.request("GET", "/home/v1/homes", headers=gateway.headers(ANNA, kind="access"))
+        assert (answer.status, answer.json()["status"]) == (status, status)
+        assert answer.headers["content-type"] == "application/problem+json"
+
+    def test_the_gateway_does_not_execute_the_command(self, gateway: Gateway) -> None:
+        gateway.fault(500, times=1)
+        assert switch_lamp(gateway, "off").status == 500
+        assert gateway.commands() == []
+
+
+class TestBrokenAnswers:
+    def test_a_dropped_connection_gives_no_answer_and_executes_nothing(self, gateway: Gateway) -> None:
+        gateway.fault("drop", times=1)
+        with pytest.raises(NO_WHOLE_ANSWER):
+            switch_lamp(gateway, "off")
+        assert gateway.commands() == []
+        assert read_lamp(gateway).json()["lights"][0]["status"] == "on"
+
+    def test_half_an_answer_ends_in_the_middle_of_the_body(self, gateway: Gateway) -> None:
+        whole = len(read_lamp(gateway).body)
+        gateway.fault("half", operation="E8", times=1)
+        with pytest.raises(http.client.IncompleteRead) as broken:
+            read_lamp(gateway)
+        assert len(broken.value.partial) == whole // 2
+        assert read_lamp(gateway).status == 200
+
+    def test_half_of_an_answer_without_a_body_is_no_answer_to_an_executed_command(self, gateway: Gateway) -> None:
+        gateway.fault("half", times=1)
+        with pytest.raises(NO_WHOLE_ANSWER):
+            switch_lamp(gateway, "off")
+        assert [command["state"] for command in gateway.commands()] == ["confirmed"]
+
+    def test_a_slow_answer_comes_after_its_delay(self, gateway: Gateway) -> None:
+        headers = gateway.headers(ANNA)
+        gateway.fault("slow", ms=200)
+        begun = time.monotonic()
+        assert gateway.request("GET", light_path(), headers=headers).status == 200
+        assert time.monotonic() - begun >= 0.2
+
+
+class TestStreams:
+    def test_open_streams_are_cut_at_once(self, gateway: Gateway) -> None:
+        with stream(gateway) as lines:
+            next(lines)
+            gateway.fault("cut", times=1)
+            read_to_end(lines)
+        with stream(gateway) as lines:
+            assert next(lines)
+
+    def test_a_new_stream_is_cut_after_its_time(self, gateway: Gateway) -> None:
+        gateway.fault("cut", ms=1)
+        with stream(gateway) as lines:
+            read_to_end(lines)
+
+    def test_only_the_streams_of_the_named_user_are_cut(self, gateway: Gateway) -> None:
+        fault = gateway.fault("cut", user=BRUNO, times=2)
+        with stream(gateway) as annas, stream(gateway, BRUNO) as brunos:
+            read_to_end(brunos)
+            switch_lamp(gateway, "off")
+            assert any("off" in line or '"on":false' in line for line in annas)
+        assert [(one["id"], one["applied"]) for one in gateway.faults()] == [(fault.id, 1)]
+
+
+class TestDevices:
+    def test_an_offline_module_cannot_be_read_until_the_fault_is_deleted(self, gateway: Gateway) -> None:
+        with gateway.fault("offline", module=LAMP):
+            assert read_lamp(gateway).status == 404
+            assert read_lamp(gateway, module_id=SPOT.id).status == 200
+        assert read_lamp(gateway).status == 200
+
+    def test_a_refusing_plant_can_be_read_and_refuses_commands(self, gateway: Gateway) -> None:
+        gateway.fault("refusing", plant=HOME)
+        assert read_lamp(gateway).status == 200
+        assert switch_lamp(gateway, "off").status == 500
+        gateway.clear_faults()
+        assert switch_lamp(gateway, "off").status == 200
+
+
+class TestWhoGetsAFault:
+    def test_only_the_named_module_and_operation(self, gateway: Gateway) -> None:
+        gateway.fault(500, module=LAMP, operation="E8")
+        assert read_lamp(gateway).status == 500
+        assert read_lamp(gateway, module_id=SPOT.id).status == 200
+        assert switch_lamp(gateway, "off").status == 200
+
+    def test_only_the_named_user(self, gateway: Gateway) -> None:
+        gateway.fault(403, user=BRUNO)
+        assert (read_lamp(gateway, ANNA).status, read_lamp(gateway, BRUNO).status) == (200, 403)
+
+    def test_only_the_named_key(self, gateway: Gateway) -> None:
+        gateway.fault(503, key="Slow")
+        headers = gateway.headers(ANNA)
+        assert gateway.request("GET", light_path(), headers=headers).status == 200
+        with_key = {**headers, "Ocp-Apim-Subscription-Key": SLOW_KEY}
+        assert gateway.request("GET", light_path(), headers=with_key).status == 503
+
+    def test_only_as_many_requests_as_it_says(self, gateway: Gateway) -> None:
+        gateway.fault(500, times=2)
+        assert [read_lamp(gateway).status for _ in range(3)] == [500, 500, 200]
+        assert [(fault["left"], fault["applied"]) for fault in gateway.faults()] == [(0, 2)]
+
+    def test_several_faults_follow_each_other(self, gateway: Gateway) -> None:
+        gateway.fault(500, times=1)
+        gateway.fault(429, times=1)
+        assert [read_lamp(gateway).status for _ in range(3)] == [500, 429, 200]
+
+
+class TestMistakes:
+    @pytest.mark.parametrize(
+        ("wrong", "says"),
+        [
+            ({"kind": "explode"}, "400"),
+            ({"kind": "slow"}, "needs ms"),
+            ({"kind": 500, "ms": 3}, "takes no ms"),
+            ({"kind": 500, "operation": "E99"}, "no operation 'E99'"),
+            ({"kind": 500, "user": "nobody@example.com"}, "no user"),
+            ({"kind": 500, "key": "None"}, "no subscription key"),
+            ({"kind": 500, "times": 0}, "400"),
+            ({"kind": "offline"}, "needs plantId"),
+            ({"kind": "offline", "plant": HOME, "times": 1}, "does not take times"),
+            ({"kind": "offline", "plant": "00000000-0000-4000-8000-000000000000"}, "404"),
+            ({"kind": 469, "operation": "E8"}, "never answers with 469"),
+        ],
+    )
+    def test_a_fault_that_makes_no_sense_is_refused_with_the_reason(
+        self, gateway: Gateway, wrong: dict[str, Any], says: str
+    ) -> None:
+        with pytest.raises(Refused, match=says):
+            gateway.fault(**wrong)
+        assert gateway.faults() == []

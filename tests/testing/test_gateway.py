@@ -1,0 +1,121 @@
+"""The gateway of the test kit: estates, tokens, time, commands and traffic."""
+
+from datetime import datetime
+
+import httpx
+import pytest
+
+from domogate.testing import Estate, Gateway, GatewayFailed, Refused
+from support.http import PATIENCE
+from support.kit_house import ANNA, BRUNO, HOME, LAMP, light_path, read_lamp, switch_lamp
+
+pytestmark = pytest.mark.slow
+
+
+class TestTokens:
+    def test_tokens_have_only_the_asked_scopes(self, gateway: Gateway) -> None:
+        headers = gateway.headers(ANNA, scopes=["light.read"])
+        assert gateway.request("GET", light_path(), headers=headers).status == 200
+        assert gateway.request("POST", light_path(), headers=headers, body={"status": "off"}).status == 401
+
+    def test_tokens_are_only_for_the_asked_plants(self, gateway: Gateway) -> None:
+        assert gateway.request("GET", light_path(), headers=gateway.headers(ANNA, plants=[])).status in (401, 403)
+        assert gateway.request("GET", light_path(), headers=gateway.headers(ANNA, plants=[HOME])).status == 200
+
+    def test_a_token_expires_when_time_moves(self, gateway: Gateway) -> None:
+        headers = gateway.headers(ANNA, seconds=36_000)
+        gateway.advance(18_000)
+        assert gateway.request("GET", light_path(), headers=headers).status == 200
+        gateway.advance(18_000)
+        assert gateway.request("GET", light_path(), headers=headers).status == 401
+
+    @pytest.mark.parametrize(
+        ("wrong", "says"),
+        [
+            ({"user": "nobody@example.com"}, "no user"),
+            ({"user": ANNA, "scopes": ["everything"]}, "may not have these scopes: everything"),
+            ({"user": ANNA, "client": "none"}, "no client"),
+            ({"user": ANNA, "plants": ["00000000-0000-4000-8000-000000000000"]}, "no plant"),
+        ],
+    )
+    def test_a_wrong_request_for_tokens_is_refused(self, gateway: Gateway, wrong: dict[str, str], says: str) -> None:
+        with pytest.raises(Refused, match=says):
+            gateway.control("POST", "/tokens", wrong)
+
+    def test_the_test_api_refuses_everybody_but_operators(self, gateway: Gateway) -> None:
+        url = f"{gateway.base_url}/manage/v1/testing/reset"
+        assert httpx.post(url, timeout=PATIENCE).status_code == 401
+        token = gateway.tokens(ANNA).access_token
+        assert httpx.post(url, headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE).status_code == 403
+
+
+class TestTime:
+    def test_it_moves_by_the_given_seconds(self, gateway: Gateway) -> None:
+        before = datetime.fromisoformat(gateway.now())
+        gateway.advance(3_600)
+        assert (datetime.fromisoformat(gateway.now()) - before).total_seconds() >= 3_600
+
+    def test_the_gateway_works_after_many_leaps(self, gateway: Gateway) -> None:
+        for seconds in (0.5, 5, 60, 3_600, 86_400, 30 * 86_400):
+            gateway.advance(seconds)
+            assert switch_lamp(gateway, "off").status == 200
+            assert read_lamp(gateway).json()["lights"][0]["status"] == "off"
+
+
+class TestCommands:
+    def test_it_shows_what_was_commanded_and_by_whom(self, gateway: Gateway) -> None:
+        switch_lamp(gateway, "off")
+        switch_lamp(gateway, "on", BRUNO)
+        commands = gateway.commands(module=LAMP)
+        assert [(one["command"]["do"], one["command"]["on"], one["state"]) for one in commands] == [
+            ("set light", False, "confirmed"),
+            ("set light", True, "confirmed"),
+        ]
+        assert len({one["userId"] for one in commands}) == 2
+        assert gateway.commands(plant="00000000-0000-4000-8000-000000000000") == []
+
+
+class TestTraffic:
+    def test_it_shows_requests_and_answers_without_secrets(self, gateway: Gateway) -> None:
+        tokens = gateway.tokens(ANNA)
+        headers = {"Ocp-Apim-Subscription-Key": gateway.subscription_key, "Authorization": f"Bearer {tokens.id_token}"}
+        gateway.request("POST", light_path(), headers=headers, body={"status": "off"})
+        (exchange,) = gateway.traffic(operation="X2")
+        assert (exchange["method"], exchange["path"], exchange["status"]) == ("POST", light_path(), 200)
+        assert exchange["requestBody"] == '{"status":"off"}'
+        assert exchange["requestHeaders"]["authorization"] == "[redacted]"
+        assert not {tokens.id_token, gateway.subscription_key} & set(str(gateway.traffic()).split("'"))
+
+    def test_bodies_of_the_login_are_not_recorded(self, gateway: Gateway) -> None:
+        form = {"grant_type": "refresh_token", "refresh_token": "a-secret-refresh-token", "client_id": "test-kit"}
+        httpx.post(f"{gateway.auth_url}/token?hint=a-secret-hint", data=form, timeout=PATIENCE)
+        (exchange,) = gateway.traffic()
+        assert (exchange["requestBody"], exchange["query"]) == ("[redacted]", "[redacted]")
+        assert "a-secret" not in str(exchange)
+
+    def test_it_names_the_fault(self, gateway: Gateway) -> None:
+        gateway.fault("drop", times=1)
+        with pytest.raises(OSError, match="closed"):
+            read_lamp(gateway)
+        (exchange,) = gateway.traffic(operation="E8")
+        assert (exchange["fault"], exchange["status"]) == ("drop", None)
+
+
+class TestEstates:
+    def test_a_wrong_estate_is_refused_with_its_mistakes_and_the_old_one_stays(self, gateway: Gateway) -> None:
+        wrong = Estate()
+        wrong.plant("Nobody's", owner="nobody@example.com")
+        with pytest.raises(Refused, match=r"nobody@example\.com"):
+            gateway.load(wrong)
+        assert read_lamp(gateway).status == 200
+
+    def test_the_gateway_does_not_start_with_a_wrong_estate_and_says_why(self) -> None:
+        wrong = Estate()
+        wrong.plant("Nobody's", owner="nobody@example.com")
+        with pytest.raises(GatewayFailed, match=r"nobody@example\.com"), Gateway.start(wrong):
+            pass
+
+    def test_ids_are_the_same_in_every_run(self) -> None:
+        plant = Estate().plant("Home", owner=ANNA)
+        assert plant.id == HOME.id
+        assert plant.room("Kitchen").light("Lamp").id == LAMP.id

@@ -1,0 +1,74 @@
+"""The pytest plugin: one gateway for a run, and a reset before each test."""
+
+from pathlib import Path
+
+import pytest
+
+from support.markdown import code_blocks
+from support.named_code import ROOT
+
+pytestmark = pytest.mark.slow
+pytest_plugins = ["pytester"]
+
+PLUGIN = ROOT / "clients" / "pytest-domogate"
+
+
+@pytest.fixture
+def run_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    monkeypatch.setenv("PYTHONPATH", str(PLUGIN / "src"))
+    return pytester
+
+
+def run(pytester: pytest.Pytester, text: str) -> pytest.RunResult:
+    pytester.makepyfile(text)
+    return pytester.runpytest_subprocess("-p", "pytest_domogate", "-p", "no:cacheprovider", "-q")
+
+
+class TestPlugin:
+    def test_the_entry_point_names_the_plugin(self) -> None:
+        assert '[project.entry-points.pytest11]\ndomogate = "pytest_domogate"\n' in (PLUGIN / "pyproject.toml").read_text()
+
+    def test_a_hundred_tests_with_a_reset_each_see_nothing_of_each_other(self, run_tests: pytest.Pytester) -> None:
+        result = run(
+            run_tests,
+            """
+            import pytest
+            from domogate.testing import Estate
+
+            estate = Estate()
+            anna = estate.user("anna@example.com")
+            home = estate.plant("Home", owner=anna)
+            lamp = home.room("Kitchen").light("Lamp", on=True, level=80)
+            PATH = f"/homeauto/v1.0/light/lighting/addressLocation/plants/{home.id}/modules/parameter/id/value/{lamp.id}"
+
+            @pytest.fixture(scope="session")
+            def domogate_estate():
+                return estate
+
+            @pytest.mark.parametrize("number", range(100))
+            def test_switch(gateway, number):
+                assert gateway.commands() == []
+                headers = gateway.headers(anna)
+                assert gateway.request("GET", PATH, headers=headers).json()["lights"][0]["status"] == "on"
+                assert gateway.request("POST", PATH, headers=headers, body={"status": "off"}).status == 200
+            """,
+        )
+        result.assert_outcomes(passed=100)
+
+    def test_the_report_of_a_failed_test_shows_the_last_requests(self, run_tests: pytest.Pytester) -> None:
+        result = run(
+            run_tests,
+            """
+            def test_fails(gateway):
+                gateway.fault(503)
+                assert gateway.request("GET", "/homeauto/v1.0/plants", headers={}).status == 200
+            """,
+        )
+        result.assert_outcomes(failed=1)
+        result.stdout.fnmatch_lines(["*requests to Domogate*", "GET /homeauto/v1.0/plants -> 503 fault 503"])
+
+    @pytest.mark.parametrize("page", [ROOT / "docs" / "testing-apps.md", PLUGIN / "README.md"], ids=lambda path: path.name)
+    def test_the_tests_of_the_page_pass(self, run_tests: pytest.Pytester, page: Path) -> None:
+        (text,) = [block for block in code_blocks(page.read_text(), "python") if "def test_" in block]
+        result = run(run_tests, text)
+        result.assert_outcomes(passed=text.count("\ndef test_") + text.startswith("def test_"))
