@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, settings
 
 from support import processes
 from support.examples import LONG_PROFILE
-from support.statements import compile_statements_once
 from support.virtual_time import use_virtual_time
 
 settings.register_profile("whole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -50,7 +49,6 @@ def _is_in_slow_folder(path: Path) -> bool:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(processes.use_fork_server().close)
-    config.add_cleanup(compile_statements_once())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

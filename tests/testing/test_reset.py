@@ -1,9 +1,12 @@
 """A reset leaves nothing: after any actions and a reset, the gateway answers as after its start."""
 
 import random
+import socket
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -142,6 +145,20 @@ class TestReset:
             gateway.reset()
             for _ in lines:
                 pass
+
+    def test_a_request_that_is_still_delayed_is_aborted_and_leaves_nothing(self, gateway: Gateway) -> None:
+        headers = gateway.headers(ANNA)
+        gateway.fault("slow", ms=600_000)
+        with socket.create_connection(("127.0.0.1", urlsplit(gateway.base_url).port or 0)) as waiting:
+            lines = [f"GET {light_path()} HTTP/1.1", "Host: x", *(f"{name}: {value}" for name, value in headers.items())]
+            waiting.sendall("\r\n".join([*lines, "", ""]).encode())
+            while [fault["applied"] for fault in gateway.faults()] != [1]:
+                pass
+            gateway.reset()
+            with suppress(ConnectionError):
+                assert waiting.recv(1) == b""
+        assert gateway.traffic() == []
+        assert read_lamp(gateway).status == 200
 
     def test_a_reset_returns_to_the_replaced_estate(self, gateway: Gateway) -> None:
         other = Estate()

@@ -14,6 +14,7 @@ from sqlalchemy import (
     JSON,
     ColumnElement,
     Connection,
+    Dialect,
     Engine,
     Insert,
     Table,
@@ -28,6 +29,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
+from sqlalchemy.util import LRUCache
 
 from domogate.common.log import get_logger
 from domogate.stores.codec import to_json
@@ -55,6 +57,7 @@ _WRITER_BUSY_SECONDS = 1.0
 
 After this time the writer tries again, if a caller still waits.
 """
+_STATEMENTS_KEPT = 1_000
 
 _log = get_logger(__name__)
 
@@ -99,6 +102,8 @@ class SqliteDatabase(Database):
                 connection.set_progress_handler(time_is_up, _STEPS_BETWEEN_CHECKS)
 
         begin_with(engine, begin)
+        engine.dialect, compiled = _share_statements()
+        engine.update_execution_options(compiled_cache=compiled)
         return engine
 
     def explain(self, error: Exception) -> Exception:
@@ -165,6 +170,19 @@ class SqliteDatabase(Database):
     def is_listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
         listed = func.json_each(bindparam(name, type_=JSON)).table_valued("value")
         return column.in_(select(listed.c.value))
+
+
+@cache
+def _share_statements() -> tuple[Dialect, LRUCache[Any, Any]]:
+    """Return the dialect and the compiled statements of all databases of this process.
+
+    To compile a statement takes longer than to execute it. A statement is compiled once for each dialect, so the dialect is
+    shared too. A dialect initialises itself at its first connection.
+    """
+    engine = create_engine("sqlite://")
+    engine.connect().close()
+    engine.dispose()
+    return engine.dialect, LRUCache(_STATEMENTS_KEPT)
 
 
 @cache

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from domogate.common.http_messages import Answer
+from domogate.common.tasks import wait_for_event
 from domogate.ports import Clock
 from domogate.test_api.fault_rules import INSTEAD, FaultKind, FaultRule, FaultRules, RequestFacts
 from domogate.test_api.traffic import MOST_BODY, Sent, Traffic
@@ -54,10 +55,11 @@ class Gate:
             try:
                 await run.answer(app, receive, readings)
             finally:
-                self._running.discard(run)
+                if run in self._running:  # Otherwise a reset has aborted the request.
+                    self._running.remove(run)
+                    self._record(run, at, (perf_counter() - started) * 1000)
                 if not self._running:
                     self._idle.set()
-                self._record(run, at, (perf_counter() - started) * 1000)
 
         return gated
 
@@ -89,8 +91,10 @@ class Gate:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._idle.wait()
-        for run in list(self._running):
+        for run in self._running:
             run.cut()
+        self._running.clear()
+        self._idle.set()
 
 
 class _RequestRun:
@@ -107,11 +111,14 @@ class _RequestRun:
         self._rules = rules
         self._send = send
         self._start: Any = None
+        self._is_cut = asyncio.Event()
         self._cutting: asyncio.TimerHandle | None = None
 
     async def answer(self, app: ASGIApp, receive: Any, readings: Readings) -> None:
         if (slow := self._take({FaultKind.SLOW})) is not None:
-            await asyncio.sleep(slow.ms / 1000)
+            await wait_for_event(self._is_cut, slow.ms / 1000)
+            if self._is_cut.is_set():
+                return
         instead = self._take(INSTEAD - self._list_impossible(readings))
         if instead is not None and instead.kind is FaultKind.DROP:
             self.cut()
@@ -132,6 +139,7 @@ class _RequestRun:
 
     def cut(self) -> None:
         """Abort the connection."""
+        self._is_cut.set()
         with suppress(ReferenceError):  # The connection is gone already.
             self.scope[_CONNECTION].transport.abort()
 
