@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import select
 import threading
 from typing import Any
 from urllib.parse import urlsplit
@@ -50,6 +51,8 @@ class HttpClient:
                 raise
 
     def _send(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> Answer:
+        if self._connection is not None and _is_closed_by_server(self._connection):
+            self.close()
         if self._connection is None:
             self._connection = http.client.HTTPConnection(self._host, self._port, timeout=_TIMEOUT)
         self._connection.request(method, path, body, headers)
@@ -60,3 +63,11 @@ class HttpClient:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _is_closed_by_server(connection: http.client.HTTPConnection) -> bool:
+    """Whether the server has closed an idle connection: only then there is something to read between two requests."""
+    if connection.sock is None:
+        return False
+    readable, _, _ = select.select([connection.sock], [], [], 0)
+    return bool(readable)
