@@ -1,4 +1,4 @@
-"""A gateway for tests of applications: it can return to its first state."""
+"""A gateway for tests of applications: it can return to its first state (Decision 0116)."""
 
 import asyncio
 from typing import Any
