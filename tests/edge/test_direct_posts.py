@@ -1,4 +1,4 @@
-"""Direct POST requests: their whole body has arrived, and one task answers them (Decision 0107)."""
+"""Direct POST requests: their whole body has arrived, and one task answers them (Decision 0106)."""
 
 import asyncio
 import gc

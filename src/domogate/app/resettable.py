@@ -1,4 +1,4 @@
-"""A gateway for tests of applications: it can return to its first state (Decision 0116)."""
+"""A gateway for tests of applications: it can return to its first state (Decision 0112)."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""An HTTP/1.1 connection that sends POST requests, one at a time (Decision 0110).
+"""An HTTP/1.1 connection that sends POST requests, one at a time (Decision 0108).
 
 A receiver is a stranger: the bytes and the time of an answer are limited, and an answer that is not plain HTTP/1.1 ends the
 connection.

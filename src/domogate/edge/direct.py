@@ -1,4 +1,4 @@
-"""Direct requests: requests that a connection answers without the ASGI interface (Decisions 0102 and 0107).
+"""Direct requests: requests that a connection answers without the ASGI interface (Decisions 0102 and 0106).
 
 The answer to a request is a coroutine. The connection runs the coroutine of a GET request itself. If everything that this
 coroutine needs is in memory, the coroutine ends at once, and the connection writes the answer. If the coroutine has to wait, a
