@@ -1,5 +1,7 @@
 """The OpenAPI documents of the gateway, and the facts about operations that a client needs."""
 
+import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +19,7 @@ ERRORS = frozenset({"ErrorB", "ErrorsA", "ErrorItem", "ProblemDetails"})
 """Schemas of error bodies. The clients read errors with code that is written by hand."""
 UNIONS = {"of": "State", "do": "Command"}
 """Names for the unions of all states and of all commands, by their discriminators."""
+_HEX = "[0-9a-fA-F]{32}"
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,33 @@ class Described:
     def takes_idempotency_key(self) -> bool:
         return any(one["name"] == "Idempotency-Key" for one in self.parameters("header"))
 
+    @property
+    def query(self) -> list[Schema]:
+        """The parameters of the query that a caller gives. The client itself sends the id of the last event."""
+        return [one for one in self.parameters("query") if one["name"] != "lastEventId"]
+
+    @property
+    def answer(self) -> Schema:
+        """The schema of the JSON of the successful answer; empty if the answer is not JSON."""
+        found: Schema = self.success.get(JSON, {}).get("schema", {})
+        return found
+
+    @property
+    def has_hex_ids(self) -> bool:
+        """Whether the path has ids without dashes."""
+        return any(_HEX in one["schema"].get("pattern", "") for one in self.parameters("path"))
+
+    @property
+    def template(self) -> str:
+        """The path with `{id}` for ids and `{}` for other parameters."""
+        schemas = {one["name"]: one["schema"] for one in self.parameters("path")}
+        ids = {
+            name
+            for name, schema in schemas.items()
+            if schema.get("format") == "uuid" or "[0-9a-fA-F]" in schema.get("pattern", "")
+        }
+        return re.sub(r"\{(\w+)\}", lambda name: "{id}" if name[1] in ids else "{}", self.path)
+
 
 class Documents:
     """All documents by name."""
@@ -102,6 +132,32 @@ class Documents:
             for method, schema in methods.items():
                 tag = schema.get("tags", [document])[0] if self.has_tags(document) else document
                 yield Described(document, tag, schema["operationId"], method.upper(), path, schema)
+
+    def parts(self, document: str) -> dict[str, list[Described]]:
+        """The operations of a document by tag."""
+        found: dict[str, list[Described]] = defaultdict(list)
+        for operation in self.operations(document):
+            found[operation.tag].append(operation)
+        return found
+
+    def empty_answer(self, operation: Described) -> str:
+        """The JSON of an empty list, which a client decodes if the answer is 204."""
+        if operation.answer.get("type") == "array":
+            return "[]"
+        (name,) = references(operation.answer)
+        (member,) = self.components(operation.document)[name]["properties"]
+        return f'{{"{member}":[]}}'
+
+    def item_of(self, operation: Described) -> Schema:
+        """The schema of an item of a list that has pages."""
+        (name,) = references(operation.answer)
+        item: Schema = self.components(operation.document)[name]["properties"]["items"]["items"]
+        return item
+
+    def names_in(self, operation: Described) -> set[str]:
+        """The components that the request or the answer of an operation names."""
+        found = set(references([operation.body, operation.answer, operation.parameters("query")]))
+        return found | set(references(self.item_of(operation))) if operation.is_paged else found
 
     def has_tags(self, document: str) -> bool:
         """Whether the tags split the document. The document of a family has one tag."""

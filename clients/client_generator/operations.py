@@ -1,15 +1,14 @@
 """Writes the operations: a declaration for each operation, and the methods of the two clients that send it."""
 
 import re
-from collections import defaultdict
+from collections.abc import Iterable
 
-from client_generator.documents import JSON, Described, Documents, Schema, references
+from client_generator.documents import JSON, Described, Documents, Schema
 from client_generator.layout import Layout, snake_case
 from client_generator.models import HEADER
 from client_generator.types import annotation, docstring, quoted, union
 
 _NAMES = {"plantid": "plant_id", "moduleid": "module_id"}
-_HEX = "[0-9a-fA-F]{32}"
 
 
 class Writer:
@@ -22,11 +21,8 @@ class Writer:
     def write(self) -> dict[str, str]:
         files = {"api/__init__.py": HEADER.format(title="The operations of all documents.") + "\n"}
         for document in self._documents.by_name:
-            parts: dict[str, list[Described]] = defaultdict(list)
-            for operation in self._documents.operations(document):
-                parts[operation.tag].append(operation)
-            own = snake_case(document)
-            names = {tag: own if tag == document else f"{own}_{snake_case(tag.replace(' ', '_'))}" for tag in parts}
+            parts = self._documents.parts(document)
+            own, names = snake_case(document), part_names(document, parts)
             for tag, operations in parts.items():
                 files[f"api/{names[tag]}.py"] = self._write_part(_class_name(names[tag]), operations)
             if self._documents.has_tags(document):
@@ -62,43 +58,25 @@ class Writer:
         return lines
 
     def _names(self, operation: Described) -> set[str]:
-        found = set(references([operation.body, _schema_of(operation), operation.parameters("query")]))
-        if operation.is_paged:
-            found |= set(references(self._item_of(operation)))
-        return found
+        return self._documents.names_in(operation)
 
     def _declare(self, operation: Described) -> str:
         token, needs_key = self._documents.credentials_of(operation)
         options = [f"token={quoted(token)}"] if token != "id" else []
         options += [] if needs_key else ["key=False"]
-        if any(_HEX in one["schema"].get("pattern", "") for one in operation.parameters("path")):
-            options.append("hex_ids=True")
+        options += ["hex_ids=True"] if operation.has_hex_ids else []
         options += ["etag=True"] if operation.has_etag else []
         options += ["repeatable=True"] if operation.takes_idempotency_key else []
         if operation.may_be_empty:
-            options.append(f"empty={self._empty(operation)}")
+            options.append(f"empty={self._documents.empty_answer(operation).encode()!r}")
         kind = "NoneType" if _answer(operation) == "None" else _answer(operation)
-        arguments = [quoted(operation.name), quoted(operation.method), quoted(_path(operation)), kind, *options]
+        arguments = [quoted(operation.name), quoted(operation.method), quoted(operation.template), kind, *options]
         return f"{_constant(operation)} = Operation({', '.join(arguments)})"
-
-    def _empty(self, operation: Described) -> str:
-        """The JSON of an empty list, which the client decodes if the answer is 204."""
-        schema = operation.success[JSON]["schema"]
-        if schema.get("type") == "array":
-            return 'b"[]"'
-        (name,) = references(schema)
-        (member,) = self._documents.components(operation.document)[name]["properties"]
-        return f"b'{{\"{member}\":[]}}'"
-
-    def _item_of(self, operation: Described) -> Schema:
-        (name,) = references(_schema_of(operation))
-        item: Schema = self._documents.components(operation.document)[name]["properties"]["items"]["items"]
-        return item
 
     def _method(self, operation: Described, prefix: str) -> str:
         token, _ = self._documents.credentials_of(operation)
         path = [_argument(one["name"]) for one in operation.parameters("path")]
-        query = [one for one in operation.parameters("query") if one["name"] != "lastEventId"]
+        query = operation.query
         arguments = ["self", *(["token: str"] if token == "given" else []), *(f"{name}: str" for name in path)]
         if operation.body is not None:
             arguments.append(f"body: {annotation(operation.body)}")
@@ -135,7 +113,7 @@ class Writer:
         options = [f"{_argument(one['name'])}: {_query_type(one['schema'])} = None" for one in kept]
         values = ", ".join(f"{quoted(one['name'])}: {_argument(one['name'])}" for one in kept)
         name = re.sub(r"^list_", "iterate_", snake_case(operation.id))
-        item = annotation(self._item_of(operation))
+        item = annotation(self._documents.item_of(operation))
         return (
             f"    def {name}({', '.join([*arguments, '*', *options])}) -> {prefix}Iterator[{item}]:\n"
             f"        {docstring(f'{operation.summary}. Reads all pages.', 8)}\n"
@@ -143,24 +121,16 @@ class Writer:
         )
 
 
-def _schema_of(operation: Described) -> Schema:
-    found: Schema = operation.success.get(JSON, {}).get("schema", {})
-    return found
+def part_names(document: str, tags: Iterable[str]) -> dict[str, str]:
+    """The names of the modules for the operations of a document, by tag."""
+    own = snake_case(document)
+    return {tag: own if tag == document else f"{own}_{snake_case(tag.replace(' ', '_'))}" for tag in tags}
 
 
 def _answer(operation: Described) -> str:
     if not operation.success:
         return "None"
-    return annotation(_schema_of(operation)) if JSON in operation.success else "RawContent"
-
-
-def _path(operation: Described) -> str:
-    """The path with `{id}` for ids and `{}` for other parameters."""
-    schemas = {one["name"]: one["schema"] for one in operation.parameters("path")}
-    ids = {
-        name for name, schema in schemas.items() if schema.get("format") == "uuid" or "[0-9a-fA-F]" in schema.get("pattern", "")
-    }
-    return re.sub(r"\{(\w+)\}", lambda name: "{id}" if name[1] in ids else "{}", operation.path)
+    return annotation(operation.answer) if JSON in operation.success else "RawContent"
 
 
 def _constant(operation: Described) -> str:

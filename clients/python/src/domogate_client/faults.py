@@ -183,7 +183,7 @@ class EchoTimeout(GatewayFailed):
 
 
 class Internal(GatewayFailed):
-    """The fault Internal of the gateway."""
+    """The gateway failed. `is_temporary`: the database could not be reached, and the same request may succeed later."""
 
     code = 5999
 
