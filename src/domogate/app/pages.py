@@ -5,7 +5,7 @@ from functools import cache
 
 from domogate import __version__
 from domogate.common.log import get_logger
-from domogate.console.files import load_build
+from domogate.console import files
 from domogate.console.shell import Demo, Identity, read_logo
 from domogate.console.surface import PATHS, PagesApp
 from domogate.edge.stack import ASGIApp, nothing_here
@@ -17,7 +17,7 @@ _CHECK_SECONDS = 1.0
 
 _log = get_logger(__name__)
 
-_load_build = cache(load_build)
+load_build = cache(files.load_build)
 """The files do not change while the process runs, so a second gateway of the process does not read them again."""
 
 
@@ -62,7 +62,7 @@ def build_pages(settings: Settings, demo: Demo, store: OperatorStore) -> dict[by
         logo=None if settings.operator_logo is None else read_logo(settings.operator_logo),
         demo=demo,
     )
-    build = _load_build()
+    build = load_build()
     if build is None:
         _log.warning("the pages are not built, so / answers 503; run ./dev web in the checkout, then install and start again")
     pages = PagesApp(build, identity, nothing_here, FirstStart(store).is_new)
