@@ -152,6 +152,13 @@ class TestTheQuickReader:
         assert root is not None
         assert quick_reader().read(to_raw(root)) == guide().to_data(root)
 
+    @pytest.mark.parametrize("wrong", [[], {}, ["house"]])
+    def test_it_refuses_a_list_or_an_object_where_a_word_is_expected(self, wrong: Any) -> None:
+        document = deepcopy(_demo())
+        document["plants"][0]["type"] = wrong
+        with pytest.raises(NotQuick):
+            quick_reader().read(_raw(document))
+
     @settings(deadline=None, max_examples=examples(40))
     @given(st.data())
     def test_it_never_passes_what_the_schema_refuses(self, data: st.DataObject) -> None:

@@ -76,7 +76,8 @@ class QuickReader:
             return read_list(raw) if kind is list else read_scalar(raw)
 
         types = [types_of(part) for part in self._parts(schemas, {})]
-        return read_scalar if ["string"] in types else read
+        # A reader with a cache cannot get a list or an object, because they have no hash.
+        return read_scalar if ["string"] in types and not hasattr(read_scalar, "cache_info") else read
 
     def _parts(self, schemas: Sequence[Schema], raw: Raw) -> list[Schema]:
         """Return all schemas that apply to the value, with the schemas that they refer to."""
