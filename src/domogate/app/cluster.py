@@ -71,7 +71,10 @@ class Cluster:
         return None if self.membership is None or self.membership.member is None else self.membership.member.id
 
     def _list_others(self) -> Collection[Id]:
-        """Return the other members for which writes wait. A member that is cut off is not ready, so no client reads there."""
+        """Return the other members that must know a change before the write is answered.
+
+        Members that are cut off are left out: they are not ready, so no client reads from them.
+        """
         members = () if self.membership is None else self.membership.members
         own_id = self._own_id
         return [m.member.id for m in members if m.member.id != own_id and m.link is not MessageLink.CUT_OFF]

@@ -93,9 +93,9 @@ def count_requests(metrics: Metrics) -> dict[str, RequestCounts]:
 
 
 def _name_operations() -> Iterator[tuple[str, str]]:
-    """Yield pairs for each family. The second value of a pair is the name of the family.
+    """Yield pairs: a name in the metrics, and the name of its family.
 
-    The first value is the id of an operation of the family or, in one pair, the first path segment that its operations share.
+    The names in the metrics are the ids of the family's operations, and the first path segment that these operations share.
     """
     for family in FAMILIES:
         yield family.root, family.slug

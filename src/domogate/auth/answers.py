@@ -105,7 +105,7 @@ def answer_error(error: Exception) -> Answer:
 
 
 def answer_errors(answer: Callable[[Request], Awaitable[Answer]]) -> Callable[[Request], Coroutine[Any, Any, Answer]]:
-    """Return a function that answers in the same way, and also answers errors."""
+    """Return a function that calls `answer`. If `answer` raises an error, the function returns the answer for this error."""
 
     async def answer_always(request: Request) -> Answer:
         try:

@@ -10,7 +10,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def route_by_method(path: str, *, get: Endpoint, post: Endpoint) -> Route:
-    """Return one route for both methods, so that a 405 response names both."""
+    """Return one route for GET and POST, so that a 405 response names both methods."""
 
     async def serve(request: Request) -> Response:
         return await (post if request.method == "POST" else get)(request)

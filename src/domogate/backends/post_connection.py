@@ -56,7 +56,11 @@ class PostConnection(asyncio.Protocol):
         return self._keep_alive and self._waiting is None and not self._transport.is_closing()
 
     async def post(self, request: bytes, ends_at: float) -> Answer:
-        """Send the request. Raises TimeoutError at the time `ends_at` of the event loop, InvalidAnswer and NoAnswer."""
+        """Send the request, and return the answer.
+
+        Raises TimeoutError if the answer is not complete at `ends_at`, which is a time of the event loop. Raises InvalidAnswer
+        or NoAnswer if the receiver sends no valid answer.
+        """
         self._received, self._status, self._retry_after = 0, None, None
         self._has_length = self._keep_alive = False
         self._limit_time(ends_at)

@@ -114,7 +114,7 @@ class HttpWebhookSender:
     # connections
 
     async def _connect(self, target: Target, origin: Origin) -> PostConnection:
-        """Connect to an IP address that was checked just now. Raises Undelivered."""
+        """Find and check the IP addresses of the host, and connect to one of them. Raises Undelivered if this fails."""
         addresses = await self._find_addresses(target)
         tls = await self._find_tls() if target.secure else None
         infos = [_address_info(address, origin[1]) for address in addresses]
@@ -170,7 +170,10 @@ class HttpWebhookSender:
     # addresses
 
     def _prepare(self, url: str) -> _Receiver:
-        """Return the receiver with this URL. Raises Undelivered, also if the host is an IP address that may not be called."""
+        """Return the receiver with this URL.
+
+        Raises Undelivered if the URL is not valid, or if its host is an IP address that may not be called.
+        """
         target = parse_target(url)
         if target.literal is not None:
             _check(target.literal, self._allowed, secure=target.secure)
@@ -182,7 +185,7 @@ class HttpWebhookSender:
         return _Receiver(target, (target.host, parsed.port or 0, target.secure), head)
 
     async def _find_addresses(self, target: Target) -> Sequence[Address]:
-        """Return the IP addresses of the host. Raises Undelivered if it has none, or if one of them may not be called."""
+        """Return the IP addresses of the host. Raises Undelivered if none is found, or if one of them may not be called."""
         if target.literal is not None:
             found: Sequence[Address] = [target.literal]
         else:

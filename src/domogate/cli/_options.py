@@ -1,6 +1,7 @@
 """Declarations of options and arguments, and the click parameters that are built from them.
 
-A parameter of a command is declared as `Annotated[TYPE, option(…)]`. Its flag is its name, unless the declaration has another.
+A parameter of a command is declared as `Annotated[TYPE, option(…)]`. The flag has the name of the parameter,
+unless the declaration names another flag.
 """
 
 import inspect

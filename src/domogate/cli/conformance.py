@@ -67,7 +67,8 @@ def check_conformance(
 
     It checks schemas, statuses, limits, keys, tokens and rights.
 
-    Without --write, the command only reads. It says first what it would change; at a terminal it asks whether it may.
+    The command says what it would change before it changes something. With --write it makes these changes. Without --write
+    it asks for permission at a terminal; if there is no terminal or no permission, it only reads.
     The exit code is 0 without findings, 1 with findings or if there is no answer, 2 for a wrong command line.
 
     Example: `domogate conformance --base-url http://127.0.0.1:8080 --key KEY --token @id.token --access-token @access.token`

@@ -35,8 +35,8 @@ async def serve(
 ) -> None:
     """Run the gateway until SIGTERM or Ctrl-C. Begin with this command: it prints the next step.
 
-    No option is required. Most gateways need only --data, --host, --port and --public-url, and --tls-certificate with --tls-key
-    or --trusted-proxies. A TOML file (--config) can contain all settings.
+    No option is required. Most gateways need only --data, --host, --port and --public-url, and either --trusted-proxies, or
+    --tls-certificate together with --tls-key. A TOML file (--config) can contain all settings.
 
     There is no default user, key or password. With --processes, a machine with several cores runs several gateways on one
     port. They need the settings of a cluster.

@@ -1,4 +1,4 @@
-"""`domogate token …`: the operator issues tokens of either kind, without a login."""
+"""`domogate token …`: the operator issues access tokens and id tokens, without a login."""
 
 from collections.abc import Sequence
 from typing import Annotated

@@ -16,7 +16,7 @@ def new_secret() -> str:
 def encode_secret(secret: str) -> bytes:
     """Return the bytes of a secret that came from the network.
 
-    A lone surrogate raises no error here, but such a text matches no secret.
+    A text with a lone surrogate raises no error, but it matches no secret.
     """
     return secret.encode("utf-8", "surrogatepass")
 

@@ -21,7 +21,7 @@ _UNKNOWN_KEY = "00000000000000000000000000000000"
 
 
 class Others(NamedTuple):
-    """Tokens with less rights than the token of the run; None if the caller of the tool has none."""
+    """Tokens that give fewer rights than the token of the run. A token that the caller of the tool did not give is None."""
 
     user: Credentials | None = None
     """A token of another user."""

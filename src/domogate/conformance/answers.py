@@ -34,7 +34,7 @@ def check_answers(session: Session, subjects: Subjects, families: tuple[str, ...
 
 
 def _ids_in(operation: Operation, body: Any) -> list[tuple[str, Any]]:
-    """Return the ids of the plant and the module in the body, as far as they are there."""
+    """Return the ids of the plant and the module in the body. An id that is missing in the body is None."""
     if not isinstance(body, dict):
         return []
     if operation.name not in _ARRAYS:

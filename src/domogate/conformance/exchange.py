@@ -17,9 +17,10 @@ class Unreachable(Exception):
 
 
 class Credentials(NamedTuple):
-    """A subscription key and a token; empty means that the header is not sent.
+    """A subscription key and a token. If one of them is empty, its header is not sent.
 
-    The names are the variables in the commands that repeat a request. So a report contains no secret.
+    A report shows a curl command for each request. The command has the variables `key_name` and `token_name` instead of the
+    key and the token, so the report contains no secret.
     """
 
     key: str
@@ -80,7 +81,7 @@ class Client:
         body: bytes | None = None,
         content_type: str | None = "application/json",
     ) -> Exchange:
-        """Send a request. A connection that the server closed while it was idle is replaced once, for a GET only."""
+        """Send a request. If the server had closed the idle connection, a GET is sent once more, on a new connection."""
         tries = 2 if method == "GET" else 1
         while True:
             tries -= 1

@@ -73,7 +73,7 @@ class Session:
 
     @staticmethod
     def right_body(operation: Operation) -> bytes | None:
-        """Return a right body of a request, or None if the operation takes none."""
+        """Return a correct body for a request of this operation, or None if the operation takes no body."""
         return None if operation.sends is None else json.dumps(operation.sends).encode()
 
     def send(
@@ -84,7 +84,7 @@ class Session:
         body: bytes | None = None,
         content_type: str | None = "application/json",
     ) -> Exchange:
-        """Send a request. If the answer is 429 or 503, wait as `Retry-After` says and send it again."""
+        """Send a request. If the answer is 429 or 503, wait as `Retry-After` says and send the request again."""
         for _ in range(_TRIES):
             exchange = self.client.send(method, path, credentials, body, content_type)
             if exchange.status not in _BUSY:
@@ -109,7 +109,7 @@ class Session:
         self.unchecked.append(Unchecked(rule, name, why))
 
     def read(self, exchange: Exchange) -> Any:
-        """Return the body of a 200 answer, or None if there is none that can be read."""
+        """Return the body of the answer. Return None if the status is not 200, or if the body is not JSON."""
         try:
             return exchange.read_json() if exchange.status == 200 else None
         except ValueError:

@@ -76,7 +76,7 @@ def without_dashes(identity: str) -> str:
 
 
 def find_subjects(session: Session, families: tuple[str, ...], named: tuple[Named, ...] = ()) -> Subjects:
-    """Read the lists and topologies of these families. Every answer is judged as well."""
+    """Read the lists and topologies of these families, and judge every answer. Return the ids in the answers."""
     found = Subjects()
     for one in named:
         hexadecimal = one.kind in ("remote", "plug")

@@ -15,7 +15,7 @@ _NOBODY = Credentials("", "")
 
 
 class TokenEndpoint(NamedTuple):
-    """The token endpoint and an application that is registered there. `refresh_token` is empty if none was given."""
+    """The token endpoint, and an application that is registered there. `refresh_token` is empty if the caller gave none."""
 
     client: Client
     client_id: str

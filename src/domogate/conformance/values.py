@@ -51,7 +51,10 @@ def said(rule: str, sentence: str, schema: Schema) -> Schema:
 
 
 def record(section: str, fields: dict[str, tuple[str, Schema]], required: tuple[str, ...] = ()) -> Schema:
-    """Return an object. Each field has a sentence and a schema; the id of its rule is the section and the name of the field."""
+    """Return the schema of an object. `fields` has a sentence and a schema for each field.
+
+    The id of the rule about a field is the section and the name of the field.
+    """
     properties = {
         name: schema if _ID in schema else said(f"{section}.{name}", f"{name}: {about}", schema)
         for name, (about, schema) in fields.items()
@@ -87,7 +90,7 @@ def rules_used(schema: Schema, body: object) -> Iterator[Rule]:
 
 
 def rule_at(schema: Schema, path: list[str | int]) -> Rule:
-    """Return the rule of the part of the schema at this path, or of the nearest part above it that has one."""
+    """Return the rule of the part of the schema at this path, or of the nearest part above it that has a rule."""
     part: Any = schema
     found = Rule(schema[_ID], schema[_SENTENCE])
     for step in path:
@@ -98,5 +101,8 @@ def rule_at(schema: Schema, path: list[str | int]) -> Rule:
 
 
 def is_time(value: object) -> bool:
-    """Whether the text is a time that exists. Other values are left to other checks."""
+    """Return True for a time that exists. Raises ValueError for any other text.
+
+    Also return True for a value that is not a text: another check refuses this value.
+    """
     return not isinstance(value, str) or bool(datetime.fromisoformat(value))

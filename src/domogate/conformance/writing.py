@@ -61,7 +61,7 @@ def _check_plugs(session: Session, subjects: Subjects, *, reads: bool) -> None:
 
 
 def _plugs(session: Session, ids: Ids, own: set[str]) -> dict[str, bool]:
-    """Return those plugs of E16 that are in the ambient, and whether each is on. Empty if the ids of E16 are other ids."""
+    """Ask E16 whether the plugs `own` of the ambient are on. Plugs that E16 does not list are left out."""
     body = session.read(session.ask(E16, {"plant": _with_dashes(ids["plant"])}))
     items = body.get("plugs") if isinstance(body, dict) else None
     return {

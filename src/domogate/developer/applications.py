@@ -42,7 +42,7 @@ class NewApplication(InputModel, frozen=True):
 
 
 class CreatedApplicationOut(OutputModel, frozen=True):
-    """A new application and its secret, which is shown only here. A public application has no secret."""
+    """A new application and its secret, which is shown only in this answer. A public application has no secret."""
 
     application: RegistrationOut
     secret: str | None

@@ -23,7 +23,7 @@ class NewKey(InputModel, frozen=True):
 
 
 class CreatedKeyOut(OutputModel, frozen=True):
-    """A new key, which is shown only here."""
+    """A new key, which is shown only in this answer."""
 
     subscription: OwnKeyOut
     key: str

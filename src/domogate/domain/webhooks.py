@@ -74,7 +74,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PendingDelivery(msgspec.Struct, frozen=True):
-    """A change that the receiver refused. The gateway sends it again later. If `dead_at` is set, it is a dead letter.
+    """A change that the receiver has not accepted. If `dead_at` is set, it is a dead letter; otherwise it is sent later.
 
     Later changes of the same module wait until this change is delivered or becomes a dead letter. So the changes of each module
     are delivered in order.

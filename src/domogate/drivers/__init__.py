@@ -1,4 +1,4 @@
-"""The list of drivers. A new driver is one folder here and one name in this list (docs/extending/driver.md)."""
+"""The list of drivers. A new driver is one folder in `drivers/` and one name in this list (docs/extending/driver.md)."""
 
 from collections.abc import Mapping
 from typing import Any

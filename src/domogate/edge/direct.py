@@ -187,7 +187,10 @@ class DirectConnection(RequestReader):
         return end
 
     def _start_kept(self, data: bytes, at: int) -> int:
-        """Start a request whose header section is kept, and return the index of its end. Return 0 if there is none."""
+        """Start the request at `at` if its header section is in the cache, and return the index of its end.
+
+        Return 0 if the header section is not in the cache, or if the body is not complete yet.
+        """
         end = len(data)
         direct = None if at else self.requests.find_kept(data)
         if direct is None:

@@ -3,8 +3,8 @@
 For speed there is no timer per request. A connection has one deadline, and the server sweeps all connections regularly
 (`Guards.sweep`).
 
-A request that is refused here does not reach a family. The answer to this request is plain text and is sent after the answers
-to earlier requests. Then the connection is closed.
+A request that the connection refuses does not reach a family. The answer to this request is plain text and is sent after the
+answers to earlier requests. Then the connection is closed.
 
 A client may send its next request early. The gateway pauses reading, and does not parse this request, until the client has
 received the whole answer to the previous request (Decision 0051).

@@ -15,7 +15,7 @@ class PartWriter(DirectConnection):
     def write_now(self, data: bytes) -> bool:
         """Write a part of the body as a chunk, as uvicorn does it.
 
-        Return False, and write nothing, if the client has not read enough of the earlier parts, or if there is no such answer.
+        Return False, and write nothing, if the client has not read enough of the earlier parts, or if no answer is running.
         """
         cycle = self.cycle
         is_open = cycle.chunked_encoding and not cycle.response_complete and not cycle.disconnected

@@ -180,7 +180,7 @@ def _check_drivers(plant: Record, modules: Sequence[Placed], drivers: Drivers | 
 
 
 def _remember(check: OptionCheck) -> OptionCheck:
-    """Return the same check. For each kind, it checks a module without options only once."""
+    """Return a check with the same results as `check`. It calls `check` for modules without options only once for each kind."""
     without_options: dict[DeviceKind, list[OptionProblem]] = {}
 
     def find(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:

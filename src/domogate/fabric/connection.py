@@ -157,7 +157,10 @@ class NatsConnection:
     # subscriptions and messages
 
     async def subscribe(self, subject: str, handler: Handler) -> None:
-        """Call the handler for each message of this subject, also on later connections. The handler must return at once."""
+        """Call the handler for each message of this subject, on the present connection and on later connections.
+
+        The handler must return at once.
+        """
         self._handlers[subject] = handler
         if self._client is not None and subject not in self._subscriptions:
             with suppress(Error):  # The connection was lost. The next connection gets all subscriptions.

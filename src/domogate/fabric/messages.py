@@ -1,7 +1,7 @@
 """The messages between gateways: questions to the gateway that drives a plant, and the answers of this gateway.
 
-Here, an order and a request for a picture are also questions. A question has the remaining seconds until its deadline, not a
-time of day, because the clocks of two machines differ.
+In this module, orders and requests for pictures are called questions too. A question has the remaining seconds until
+its deadline, not a time of day, because the clocks of two machines differ.
 
 A message can come from a faulty program, or from a stranger who may publish on the NATS server. So each field has limits, and
 the size of a message is checked before the message is decoded.

@@ -1,8 +1,8 @@
 """The fabric of a cluster: questions about a plant go over NATS to the gateway that drives the plant.
 
-Each shard has one subject. A gateway subscribes to the subjects of the shards that it holds. A question about a plant of this
-gateway does not use NATS. Two more subjects wake up other gateways: one after a commit, one after a change of shards. The
-messages of these two subjects have no content. One more subject carries the numbers of admitted requests.
+Each shard has one subject. A gateway subscribes to the subjects of the shards that it holds. A question about a plant that
+this gateway drives does not use NATS. Two more subjects wake up other gateways: one after a commit, one after a change of
+shards. The messages of these two subjects have no content. One more subject carries the numbers of admitted requests.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The read operations of the contract without HTTP. `domogate move` compares their answers on two databases.
 
-E11 and E15 are not here: their answers are new tickets, which differ each time.
+E11 and E15 are left out: their answers are new tickets, which differ each time.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence

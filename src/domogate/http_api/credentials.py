@@ -174,7 +174,7 @@ class DeveloperToken(PersonToken):
 
 
 class KeyAndToken(Credentials[Caller]):
-    """Checks a subscription key and a token of either kind, as the families do. The gateway's own pages need no key."""
+    """Checks a subscription key, and an access token or id token, as the families do. The gateway's own pages need no key."""
 
     schemes = {"key": KEY_SCHEME, **_token_scheme("An access token or an id token")}
     errors = {

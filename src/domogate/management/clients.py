@@ -38,7 +38,7 @@ class NewClient(InputModel, frozen=True):
 
 
 class CreatedClientOut(OutputModel, frozen=True):
-    """A new client and its secret, which is shown only here. A public client has no secret."""
+    """A new client and its secret, which is shown only in this answer. A public client has no secret."""
 
     client: ClientOut
     secret: str | None

@@ -141,7 +141,7 @@ def _failures_out(report: ControllerReport | UnitReport) -> tuple[FailureOut, ..
 class LogbookEntryOut(OutputModel, frozen=True):
     """An entry of the logbook. `by` is empty if the gateway wrote it.
 
-    `module` is the name of the unit or controller at that time.
+    `module` is the name that the unit or controller had at the time of the entry.
 
     `simulated` is true if a simulated device reported the event: then the event did not happen.
     """

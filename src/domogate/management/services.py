@@ -129,7 +129,10 @@ class DriverCatalogue(Protocol):
         ...
 
     async def delete_connection(self, driver: str) -> None:
-        """Delete the stored connection of the driver. Raises Refused if there is none, or if it cannot be changed here."""
+        """Delete the stored connection of the driver.
+
+        Raises Refused if no connection of this driver is stored, or if only the settings of the gateway can set it.
+        """
         ...
 
     async def discover(self, driver: str, connection: str | None, seconds: float, base: str | None) -> Discovery:

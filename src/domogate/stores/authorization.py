@@ -91,7 +91,7 @@ def prune_unredeemed(tx: Transaction, expired_by: float) -> bool:
 
 
 def prune_expired(tx: Transaction, table: Table, expired_by: float) -> bool:
-    """Remove some of the rows that expired by this time. Return True if there are more such rows."""
+    """Remove some of the rows that expired at `expired_by` or earlier. Return True if there may be more such rows."""
     key: Column[Any] = next(iter(table.primary_key))
     oldest = select(key).where(table.c.expires_at <= expired_by).order_by(table.c.expires_at).limit(PRUNE_CHUNK)
     return tx.connection.execute(delete(table).where(key.in_(oldest))).rowcount == PRUNE_CHUNK

@@ -161,10 +161,11 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _reading_source(source: Path, unfinished: Path) -> Iterator[sqlite3.Connection]:
-    """Yield a connection to the database in use. SQLite needs the file -shm to read the write-ahead log.
+    """Yield a connection that reads the database `source`. Other processes may use this database.
 
-    On a read-only file system SQLite cannot make this file. In this case, this function copies the database and its log, and
-    reads the copy. This is safe: without the file -shm, no process uses the database.
+    SQLite needs the file -shm to read the write-ahead log. The first process that opens the database makes this file. If the
+    file does not exist, and this process may not make it (read-only file system), this function copies the database and its
+    log, and reads the copy. The copy is consistent: because the file -shm does not exist, no other process uses the database.
     """
     log, index = Path(f"{source}-wal"), Path(f"{source}-shm")
     if index.exists() or os.access(source.parent, os.W_OK):

@@ -1,7 +1,7 @@
 """Statements for the most frequent writes. The database driver executes them directly.
 
-SQLAlchemy compiles such a statement once for each kind of database. An execution then takes about a tenth of the time that
-SQLAlchemy needs. Errors are the same as those of SQLAlchemy.
+SQLAlchemy compiles each statement once for each kind of database. A direct execution takes about a tenth of the time of an
+execution by SQLAlchemy. Errors are the same as those of SQLAlchemy.
 """
 
 from collections.abc import Mapping, Sequence

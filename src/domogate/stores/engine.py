@@ -112,7 +112,7 @@ class Database(ABC):
         return True
 
     def limit_waiting(self, _connection: Connection) -> None:
-        """Make the transaction fail if it waits too long for a table. Meanwhile other processes wait for this transaction."""
+        """Make the transaction fail if it waits too long for a table. While it waits, other processes wait for it."""
         return
 
     @abstractmethod

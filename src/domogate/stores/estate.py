@@ -24,7 +24,7 @@ _PAUSE = 0.02
 
 
 class SqlEstate(SqlEstateHistory):
-    """Imports and exports estates. Implements this part of EstateStore."""
+    """Imports and exports estates. Implements EstateStore without `backup` and `find_unnamed_drivers`."""
 
     import_estate = writes(import_estate, long=True)
     export_estate = reads(export_estate, long=True)

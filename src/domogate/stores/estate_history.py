@@ -86,7 +86,7 @@ def drop_documents_of(tx: Transaction, emails: Collection[str]) -> None:
 
 
 class SqlEstateHistory(SqlSubject):
-    """Stores the history of imports. Implements this part of EstateStore."""
+    """Stores the history of imports. Implements the methods of EstateStore about this history."""
 
     add_import = writes(add_import)
     list_imports = reads(list_imports)

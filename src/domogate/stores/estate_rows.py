@@ -18,7 +18,7 @@ PLANT_ID = 1
 class EstateRows(msgspec.Struct):
     """The rows of the floors, ambients and modules of an estate by their ids, and the rows of the first states.
 
-    The rows of the plants are not here, because they depend on the stored plants.
+    This class does not have the rows of the plants, because they depend on the stored plants.
     """
 
     floors: dict[Id, RowValues]

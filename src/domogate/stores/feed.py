@@ -120,7 +120,7 @@ class Feed:
         return FeedPage(changes, foreign, more)
 
     def close(self) -> None:
-        """Close the connection, also after an error. The next poll connects again."""
+        """Close the connection: at the end, or because a poll failed. The next poll connects again."""
         connection, self._connection, self._token = self._connection, None, None
         if connection is not None:
             connection.close()

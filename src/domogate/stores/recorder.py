@@ -226,7 +226,7 @@ class Recorder:
                 self._unreachable.discard(event.module_id)
 
     def record(self, tx: Transaction, calls: Sequence[Prepared]) -> None:
-        """Write all changes in order. If a module has several reports, its last report gives its state."""
+        """Write all reports in order. If a module has several reports, its last report gives its state."""
         reporting = {report.module_id for report, _ in chain.from_iterable(calls)}
         self._find_plants(tx.connection, reporting)
         latest = self._find_latest(tx.connection, calls)
@@ -292,9 +292,10 @@ class Recorder:
                     self._unreachable.add(module_id)
 
     def _find_latest(self, connection: Connection, calls: Sequence[Prepared]) -> dict[str, _Latest]:
-        """Return the stored states of modules that have a logbook, and of modules whose reports have no state.
+        """Return the stored states that `record` needs.
 
-        Modules that stay reachable and have no logbook are left out: a report without a state does not change them.
+        It needs the state of a module that has a logbook. It also needs the state of a module with a report without a state, if
+        the module is unreachable before or after this report.
         """
         needed = {
             report.module_id

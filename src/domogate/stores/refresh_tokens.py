@@ -41,7 +41,10 @@ class _Row(msgspec.Struct):
 
 
 class RotationRequest(NamedTuple):
-    """A refresh token that a client presented. The grant in `successor` is ignored: the successor gets that of the token."""
+    """A refresh token that a client presented, and its successor.
+
+    The successor gets the grant of the presented token. The grant in `successor` is ignored.
+    """
 
     token_hash: str
     client_id: str

@@ -122,7 +122,7 @@ def prune_excess(tx: Transaction, excess: int) -> int:
 
 
 class SqlRetention(SqlReadings):
-    """Summarises and removes old readings. Implements ReadingStore."""
+    """Summarises and removes old readings. Implements ReadingStore, together with its base class."""
 
     async def summarise_readings(self, before: float) -> None:
         """Replace readings older than `before` by hourly summaries. Only whole hours are summarised."""

@@ -203,7 +203,7 @@ def _driver_of(connection: Connection) -> sqlite3.Connection:
 
 
 def _enter_wal(connection: sqlite3.Connection) -> None:
-    """Switch to WAL mode, with retries, because SQLite ignores its timeout here.
+    """Switch to WAL mode, with retries, because SQLite ignores its timeout when it switches the mode.
 
     Without a retry, two processes that open a new file at the same time would fail.
     """

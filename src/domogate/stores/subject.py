@@ -73,9 +73,9 @@ class SqlSubject:
 
         Without a sealer, the secrets of a new database are not encrypted, and an encrypted database cannot be opened. `folder`
         is the data folder, which has the list of used databases. `deadline` is the time limit of reads and writes in seconds; a
-        read or write can declare a longer limit. If `member` is true, this process writes reports and orders only for plants
-        for which no other process writes them. So this process can commit them while other processes also commit. A store with
-        holdings is also a member.
+        read or write can declare a longer limit. If `member` is true, no other process writes reports and orders of
+        the plants whose reports and orders this process writes. So these writes can be committed while other processes commit.
+        A store with holdings counts as a member, even if `member` is false.
         """
         self._url = url
         self._used = UsedDatabases(folder)

@@ -3,9 +3,9 @@
 Callers queue their writes on the event loop's thread. The writer takes all queued writes, runs them and commits once. Then, on
 the loop's thread, it passes the changes to the listeners, and after that the answers to the callers.
 
-A member of a cluster commits reports and orders while other gateways commit too. Changes of another gateway can still appear
-before its own changes. So its changes wait until the feed delivers all changes in order. Meanwhile the writer commits the next
-writes (Decision 0086).
+A member of a cluster commits reports and orders while other gateways commit too. After such a commit, changes of another
+gateway with lower cursors can still appear. So the changes of this commit wait until the feed delivers all changes in order.
+While they wait, the writer commits the next writes (Decision 0086).
 """
 
 import asyncio

@@ -23,7 +23,10 @@ class TicketServices(msgspec.Struct, frozen=True):
 
 
 class PictureToken(Credentials[str]):
-    """Reads the picture token that the answer to a redemption had. The handler of the operation verifies the token."""
+    """Reads the picture token from the header Authorization. The handler of the operation verifies the token.
+
+    The client got the picture token when it redeemed a ticket for a camera.
+    """
 
     schemes = {"picture": {"type": "http", "scheme": "bearer", "description": "`picture.token` of a redemption's answer"}}
 

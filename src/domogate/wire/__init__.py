@@ -31,9 +31,10 @@ class OutputModel(msgspec.Struct, frozen=True, rename="camel"):
 
     @classmethod
     def of(cls, *sources: object, **given: Any) -> Self:
-        """Return a model. Take each field from `given` or, if it is not there, from the first source that has it.
+        """Return a model.
 
-        Times in seconds become datetimes.
+        Take each field from `given`. If `given` does not have the field, take it from the first source that has it. Times
+        in seconds become datetimes.
         """
 
         def find(name: str) -> object:

@@ -38,7 +38,7 @@ class WebhookOut(OutputModel, frozen=True):
 
 
 class CreatedWebhookOut(WebhookOut, frozen=True):
-    """A new webhook with the secret that signs its deliveries. The secret is shown only here."""
+    """A new webhook with the secret that signs its deliveries. The secret is shown only in this answer."""
 
     secret: str
 

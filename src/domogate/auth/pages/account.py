@@ -59,7 +59,7 @@ class ApplicationAccess(msgspec.Struct, frozen=True):
     groups: list[GroupRows]
     about_plants: bool
     plants: tuple[str, ...] | None
-    """Names of the homes. None means all homes, also homes that the person gets later."""
+    """Names of the homes. None means all homes, including homes that the person gets later."""
 
 
 class WebhookRow(msgspec.Struct, frozen=True):

@@ -115,7 +115,10 @@ class PageContext(msgspec.Struct, frozen=True):
         return choose_language(request, locales, chosen, self.default_language)
 
     async def find_application(self, return_to: str | None) -> tuple[Client | None, tuple[str, ...]]:
-        """Return the application that sent the person here (or None), and the URLs to which forms of the page may redirect."""
+        """Return the application that sent the person to the login, and the URLs to which forms of the page may redirect.
+
+        The application is None if the person came without an application.
+        """
         address = urlsplit(return_to or "")
         if address.path != AUTHORIZE_PATH:
             return None, ()

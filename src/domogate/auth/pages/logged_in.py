@@ -1,4 +1,4 @@
-"""The base class of the pages for a person who is logged in. It checks every posted form in the same order."""
+"""The base class of the pages for a person who is logged in. Every posted form gets the same checks, in the same order."""
 
 from collections.abc import Awaitable, Callable, Collection
 from enum import Enum, auto

@@ -1,6 +1,7 @@
 """One connection to a broker: packets in both directions, acknowledgements, and keep-alive.
 
-It is made for many small messages: `deliver` gets topics and payloads as bytes, and they are not decoded here (Decision 0037).
+The connection is made for many small messages: it does not decode topics and payloads, and passes them to `deliver` as bytes
+(Decision 0037).
 """
 
 import asyncio

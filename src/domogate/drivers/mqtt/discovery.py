@@ -64,7 +64,7 @@ async def discover(brokers: Sequence[MqttBroker], name: str | None, seconds: flo
 
 
 async def collect_announcements(broker: MqttBroker, seconds: float, base: str | None = None) -> dict[str, bytes]:
-    """Collect the announcements: retained messages, and messages that arrive in this time.
+    """Collect announcements for `seconds` seconds: retained messages, and messages that arrive in this time.
 
     Raises the same errors as `open_connection`.
     """

@@ -149,7 +149,7 @@ def from_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def from_connack(body: bytes, version: int) -> int:
-    """Return the reason code as MQTT 5.0 numbers it, also for a broker of version 3.1.1. Raises Malformed."""
+    """Return the reason code as MQTT 5.0 numbers it. A code of version 3.1.1 is converted. Raises Malformed."""
     if len(body) < 2:
         raise Malformed("a CONNACK that is too short")
     # A broker that does not know 5.0 always answers as in 3.1.1.
@@ -166,7 +166,7 @@ def from_ack(body: bytes, version: int) -> tuple[int, int]:
 def from_suback(body: bytes, version: int) -> tuple[int, bytes]:
     """Return the packet id and one reason code for each topic filter.
 
-    Also used for an UNSUBACK, which has no reason codes in 3.1.1.
+    This function also reads an UNSUBACK. In version 3.1.1 an UNSUBACK has no reason codes.
     """
     if len(body) < 2:
         raise Malformed("an acknowledgement that is too short")

@@ -9,7 +9,7 @@ _FIRMWARE = 16
 
 
 class GatewayDevice(Device):
-    """The gateway. It is reachable while it answers."""
+    """The OpenWebNet gateway of the bus, as a module. It is reachable while it answers."""
 
     def restore(self, last: State | None) -> None:
         self.state = last if isinstance(last, GatewayState) else None

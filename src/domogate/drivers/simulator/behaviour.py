@@ -16,6 +16,6 @@ class Behaviour(StrEnum):
 
 
 def behaviour_of(options: Mapping[str, Any]) -> Behaviour:
-    """Return the behaviour that the options name. An unknown word counts as NORMAL here; `find_option_problems` reports it."""
+    """Return the behaviour that the options name. An unknown word counts as NORMAL; `find_option_problems` reports it."""
     wanted = options.get("simulate", Behaviour.NORMAL)
     return Behaviour(wanted) if wanted in tuple(Behaviour) else Behaviour.NORMAL

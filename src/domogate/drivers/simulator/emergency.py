@@ -89,9 +89,10 @@ class Emergency(Device[EmergencyState]):
 
 
 def own_failure(broken: FailureType) -> Failure:
-    """Return a failure with an explicit flag.
+    """Return a failure that the simulator makes. It has an explicit flag.
 
-    Failures in estate files rarely have a flag. So the flag shows that the simulator itself made the failure.
+    Failures in estate files rarely have a flag. So after a restart, a failure of an estate file is rarely mistaken for a
+    failure that the simulator made.
     """
     return Failure(broken, FLAGS[broken])
 

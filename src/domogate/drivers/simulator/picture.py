@@ -1,4 +1,4 @@
-"""Pictures of a simulated entrance panel: a door in a wall, the sky of that hour and day, sometimes a visitor.
+"""Pictures of a simulated entrance panel: a door in a wall, the sky at the simulated time, sometimes a visitor.
 
 The scene is drawn once, in palette indexes. Only the palette, the sky and the visitor differ between pictures, so drawing
 a picture takes about a millisecond.

@@ -62,7 +62,7 @@ class FeedStore(Protocol):
         ...
 
     def knowledge_age(self) -> float:
-        """Return an age in seconds: this process knows all changes of other processes that are older than this.
+        """Return an age in seconds. Changes of other processes are known to this process if they are older than this age.
 
         This process may not know newer changes.
         """

@@ -93,7 +93,7 @@ class ShardMap(msgspec.Struct, frozen=True):
 class LeaseStore(Protocol):
     """Stores the leases of the members of a cluster. A member that renews its lease keeps all its shards.
 
-    These calls do not wait for other writes.
+    The methods of this port do not wait for other writes.
     """
 
     async def join(self, member: ClusterMember, seconds: float) -> None:

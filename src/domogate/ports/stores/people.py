@@ -33,8 +33,8 @@ class PeopleStore(Protocol):
     async def change_user(self, user_id: Id, change: Callable[[User], User]) -> User | None:
         """Replace the user by `change(user)`, atomically. Return None if the user does not exist.
 
-        An exception of `change` is raised here, and nothing is written. `change` runs on the store's thread and must not block.
-        Raise LastOperator if the last operator would lose that role.
+        If `change` raises an exception, this method raises it too, and nothing is written. `change` runs on the store's thread
+        and must not block. Raise LastOperator if the last operator would lose the role of operator.
         """
         ...
 

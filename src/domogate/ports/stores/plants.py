@@ -47,13 +47,13 @@ class PlantStore(Protocol):
 
     async def find_plant(self, plant_id: Id) -> StoredPlant | None: ...
     async def list_plants(self, after: Id | None, limit: int) -> Sequence[Plant]:
-        """Return plants after this id, also removed plants, ordered by id. Operators use this list."""
+        """Return plants after this id, including removed plants, ordered by id. Operators use this list."""
         ...
 
     async def list_plants_of(self, user_id: Id) -> tuple[tuple[Plant, ...], int]:
-        """Return the plants that the user owns or may use, also removed plants, ordered by name and then by id.
+        """Return the plants that the user owns or may use, including removed plants, ordered by name and then by id.
 
-        Also return a cursor: the list includes all changes up to this cursor.
+        The second value is a cursor: the list includes all changes up to this cursor.
         """
         ...
 

@@ -10,15 +10,15 @@ from domogate.domain.webhooks import PendingDelivery, Webhook
 class WebhookStore(Protocol):
     """Stores webhooks.
 
-    For each webhook: its position in the change feed, and the deliveries that its receiver did not accept.
+    With each webhook, it stores the position in the change feed, and the deliveries that the receiver did not accept.
     """
 
     async def add_webhook(self, webhook: Webhook, *, most: int | None = None) -> bool:
         """Add a webhook. It replaces an ended webhook of the same client, user, plant and URL.
 
-        Return False if the client already has an active webhook for the same user, plant and URL.
-        The thermostat format allows one webhook for each client, user and plant. Raise TooManyWebhooks if `most` webhooks of
-        the client for this user and plant are active.
+        Raise TooManyWebhooks if `most` webhooks of the client for this user and plant are active. Return False if one of the
+        active webhooks has the same URL. Also return False if the new webhook has the thermostat format, and one of the
+        active webhooks has this format.
         """
         ...
 
@@ -58,7 +58,7 @@ class WebhookStore(Protocol):
     # The progress of deliveries. The methods below raise Fenced if another gateway of the cluster holds the plant.
 
     async def move_webhook(self, webhook: Webhook, position: int, pending: Sequence[PendingDelivery] = ()) -> bool:
-        """Set the position, store `pending`, and forget earlier failures.
+        """Set the position of the webhook in the change feed, store `pending`, and forget earlier failures.
 
         Return False if the webhook has ended or was deleted.
         """

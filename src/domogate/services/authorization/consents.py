@@ -48,7 +48,7 @@ class Choice(msgspec.Struct, frozen=True):
 
     scopes: tuple[str, ...]
     plants: frozenset[Id] | None = None
-    """None means all plants of the person, also plants that the person gets later (Decision 0079)."""
+    """None means all plants of the person, including plants that the person gets later (Decision 0079)."""
 
 
 class Question(msgspec.Struct, frozen=True):

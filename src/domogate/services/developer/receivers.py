@@ -30,7 +30,7 @@ class ReceivedDelivery(msgspec.Struct, frozen=True):
 
 
 class Receiver:
-    """A URL of the gateway that keeps the last deliveries to it in memory, so that one person can test a webhook."""
+    """A URL of the gateway with which one person tests a webhook. The last deliveries to this URL are kept in memory."""
 
     def __init__(self, user_id: Id, base_url: str, expires_at: float) -> None:
         self.id = new_id()

@@ -37,7 +37,7 @@ class _Controller:
             (self.broken.add if breaks else self.broken.discard)(unit_id)
 
     def update_alert(self, at: float) -> bool:
-        """Compute the alert again. Return whether it changed. `at` is the time of the change."""
+        """Compute again whether the controller is in alert. Return whether this changed. `at` is the time of the change."""
         alert = is_in_alert(self.module, len(self.broken | self.absent))
         if alert is self.state.alert:
             return False
@@ -57,14 +57,14 @@ class _Controller:
 
 
 class Alerts:
-    """Knows the controllers of one plant, and adds the alert to their reports."""
+    """Computes which controllers of one plant are in alert, and writes the result into the reports of the controllers."""
 
     def __init__(self) -> None:
         self._controllers: dict[str, _Controller] = {}
         self._by_unit: dict[str, _Controller] = {}
 
     def start_from(self, stored: StoredPlant, now: float) -> list[Report]:
-        """Start from the stored states. Return reports of the alerts that are not stored yet."""
+        """Start from the stored states. Return one report for each controller whose stored alert is wrong."""
         modules = list(stored.topology.every_module())
         self._controllers = {
             module.id: _Controller(module, stored.states.get(module.id))
@@ -84,7 +84,10 @@ class Alerts:
         return [controller.report(stored.plant.id, now) for controller in changed]
 
     def complete(self, reports: Sequence[Report]) -> Sequence[Report]:
-        """Return the reports, with the alert in each report of a controller, and one more report for each changed alert."""
+        """Return the reports. Each state of a controller says whether the controller is in alert.
+
+        If a report of a unit changes the alert of its controller, a report of the controller is added.
+        """
         if not self._controllers:
             return reports
         completed = []

@@ -167,7 +167,7 @@ class Attachment:
         return [*((self.loading,) if self.loading is not None else ()), *self.pending.values()]
 
     def raise_problem(self) -> NoReturn:
-        """Raise the reason why the plant could not be loaded. Each caller gets its own copy."""
+        """Raise a copy of the exception that says why the plant could not be loaded."""
         assert self.problem is not None
         raise copy(self.problem)
 

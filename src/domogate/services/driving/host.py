@@ -238,7 +238,7 @@ class Driving:
                 self._begin(plant.stop(), f"drop plant {plant.id}")
 
     def _find_plants(self, shards: Collection[int]) -> dict[int, list[DrivenPlant]]:
-        """Return the driven plants of these shards, also plants that are stopping."""
+        """Return the driven plants of these shards, including plants that are stopping."""
         found: dict[int, list[DrivenPlant]] = {}
         for plant in (*self._plants.values(), *self._stopping.values()):
             shard = shard_of(plant.id)

@@ -138,7 +138,7 @@ class DrivenPlant:
     async def _load(self) -> StoredPlant:
         """Load the stored plant, and prepare its modules and faults. Raises DeviceOffline if the plant was removed.
 
-        If the plant waits for a slot and changes meanwhile, `refresh` loads it again afterwards.
+        If the plant changes while it waits for a slot, `refresh` loads the plant again.
         """
         if self._earlier is not None:
             await asyncio.wait((self._earlier,))
@@ -181,7 +181,7 @@ class DrivenPlant:
     # reports
 
     def accept(self, report: Report) -> Sequence[Report]:
-        """Apply injected faults to the report. Return it, and one report for each controller whose alert changes with it."""
+        """Apply injected faults to the report, and pass it to `Alerts.complete`. The result is empty if a fault hides it."""
         if self._overlay is None:
             return self._alerts.complete((report,))
         covered = self._overlay.cover(report, self._clock.now())

@@ -218,9 +218,10 @@ class Orders:
     async def begin(self, order: Order) -> OrderRecord | None:
         """Store the order with the state SENT. If the result is None, send the order now.
 
-        If the result is a record, the order was sent before.
+        If the result is a record, do not send the order: it was sent before, or its deadline has passed.
 
-        Raises OrderKeyTaken if the id belongs to another order, Internal.
+        Raises OrderKeyTaken if the id belongs to another order, DeviceOffline if another gateway drives the plant, and Internal
+        if the store fails.
         """
         try:
             known = (await self._store.add_orders((order,), self._clock.now(), sent=True))[0]

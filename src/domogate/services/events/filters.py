@@ -12,7 +12,10 @@ from domogate.services.rights.access import READ_SCOPE, SITE_SCOPES
 
 
 class EventFilter(msgspec.Struct, frozen=True):
-    """The plants and kinds of events that a client asks for. An empty set means all, also plants that the user gets later."""
+    """The plants and kinds of events that a client asks for. An empty set of kinds means all kinds.
+
+    An empty set of plants means all plants of the user, including plants that the user gets later.
+    """
 
     plants: frozenset[Id] = frozenset()
     kinds: frozenset[NoticeKind] = frozenset()

@@ -23,7 +23,7 @@ _NOT_OPERATOR = End(EndCode.PLANT, "The user is not an operator any more.")
 
 
 class OperatorRights(StreamRights):
-    """The rights of the stream of an operator, who sees every plant, also removed plants.
+    """The rights of the stream of an operator, who sees every plant, including removed plants.
 
     An empty filter means all plants, now and later.
     """

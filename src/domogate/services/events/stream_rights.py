@@ -91,7 +91,7 @@ class StreamRights:
 
     @property
     def all_plants(self) -> bool:
-        """Whether the stream is about all plants of the user, also plants that the user gets later."""
+        """Whether the stream is about all plants of the user, including plants that the user gets later."""
         return not self._event_filter.plants
 
     @property
@@ -181,7 +181,7 @@ class StreamRights:
         return self.find_access(plant_id, await self._context.get_plant(plant_id))
 
     async def list_changes(self, after: int, limit: int) -> Sequence[Change]:
-        """Return changes of the stream's plants, also changes that the stream may not show."""
+        """Return changes of the stream's plants, including changes that the stream may not show."""
         return await self._context.store.list_changes_of(self.plants, after, limit)
 
     async def may_see(self, notice: Notice) -> bool:

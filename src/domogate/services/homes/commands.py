@@ -144,7 +144,7 @@ def _check_doors(home: Home, module: Module) -> None:
 
 
 def _order_id(user_id: Id, key: str) -> str:
-    """Return an order id that depends on the person and the key. So nobody can use the key of another person's order."""
+    """Return an order id that depends on the person and the key. So the same key of two people gives two different orders."""
     if not (0 < len(key) <= LONGEST_KEY and key.isprintable()):
         raise ValueOutOfRange(f"an idempotency key is 1 to {LONGEST_KEY} printable characters")
     return f"home-{user_id}-{key}"

@@ -38,7 +38,7 @@ class Home(msgspec.Struct, frozen=True):
         return self.access.plant.plant
 
     def find_module(self, module_id: Id) -> ModuleView:
-        """Return the module. Raises NoSuchModule, also for a module outside the limits of a guest."""
+        """Return the module. Raises NoSuchModule if the home has no such module, or if a guest may not see it."""
         found = self.view.modules.get(module_id)
         if found is None:
             raise NoSuchModule(f"the home has no module {module_id}")

@@ -294,7 +294,7 @@ class Accounts:
         return revoked
 
     async def list_owned_plants(self, user_id: Id) -> list[str]:
-        """Return the names of the plants that the user owns, also of removed plants."""
+        """Return the names of the plants that the user owns, including removed plants."""
         plants, _ = await self._store.list_plants_of(user_id)
         return [plant.name for plant in plants if plant.owner.user_id == user_id]
 

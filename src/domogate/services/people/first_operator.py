@@ -70,7 +70,7 @@ class FirstOperator(Accounts):
     async def accept_offer(self, token: str, email: str, password: str, *, address: str = "") -> User:
         """Create the first operator with this password. If a value is refused, the link stays valid.
 
-        Raises NotFound if the link does not work, Conflict if there is an operator already, Invalid.
+        Raises NotFound if the link does not work, Conflict if there is an operator already, and Invalid if a value is refused.
         """
         if await self.check_offer(token) is not None:
             raise NotFound(LINK_IS_DEAD)

@@ -34,7 +34,7 @@ class OwnerChecks(Accounts):
     """Finds plants, and checks whether a person may invite people to a plant now."""
 
     async def get_plant(self, plant_id: Id) -> Plant:
-        """Return the plant, also if it is removed. Raises NotFound."""
+        """Return the plant, which may be a removed plant. Raises NotFound if there is no plant with this id."""
         return (await self._get_stored(plant_id)).plant
 
     async def _get_stored(self, plant_id: Id) -> StoredPlant:

@@ -55,7 +55,7 @@ class FaultInjector:
     ) -> Sequence[Injection]:
         """Inject a fault. Return one injection or, for a battery or failure of a whole plant, one for each suitable module.
 
-        Raises NoSuchPlant, NoSuchModule (also if no module of the plant can have the fault), ValueOutOfRange.
+        Raises NoSuchPlant or ValueOutOfRange. Raises NoSuchModule if there is no such module, or no module can have the fault.
         """
         _check_value(fault, value)
         if until is not None and not self._clock.now() < until:

@@ -85,7 +85,7 @@ class PlantView:
         self.topology: Topology = stored.topology
         self.cursor = stored.cursor
         self.injections: tuple[Injection, ...] = stored.injections
-        """Injected faults. Ended faults stay here until they are cleared, so check `Injection.holds`."""
+        """Injected faults. Ended faults stay in this tuple until they are cleared, so check `Injection.holds`."""
         overlay = overlay_of(stored.injections)
         self.members: dict[Id, Member] = {member.user_id: member for member in (plant.owner, *plant.allowed)}
         """The people with rights on the plant. Only `services/rights/` reads this attribute."""

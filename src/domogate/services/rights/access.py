@@ -190,7 +190,7 @@ def may_remove(user: User | None, plant: Plant) -> bool:
 def may_invite(user: User | None, plant: Plant) -> bool:
     """Whether the user may invite people to the plant and end their membership.
 
-    Only the owner may do this here; operators use other functions.
+    The result is True only for the owner of an active plant. Operators use other functions.
     """
     return user is not None and user.active and user.id == plant.owner.user_id and plant.status is PlantStatus.ACTIVE
 

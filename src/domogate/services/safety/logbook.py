@@ -64,7 +64,10 @@ class SafetyLogbook:
         return await self._store.list_logbook(plant_id, wanted, limit, after)
 
     async def make_report(self, plant_id: Id, since: float | None = None, until: float | None = None) -> SafetyReport:
-        """Make a report. The default period is the last month. Raises NotFound; Invalid if the period ends before it begins."""
+        """Make a report. The default period is the last month.
+
+        Raises NotFound if there is no such site, and Invalid if the period ends before it begins.
+        """
         now = self._clock.now()
         end = now if until is None else clamp(until)
         begin = add_months(end, -1) if since is None else clamp(since)

@@ -11,7 +11,7 @@ _CAPACITY = 10_000
 
 
 class TicketAudit:
-    """Records all attempts, also attempts without a valid permit."""
+    """Records all attempts to use a ticket or picture token, including attempts without a valid permit."""
 
     def __init__(self, audit: Audit) -> None:
         self._audit = audit

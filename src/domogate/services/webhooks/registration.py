@@ -129,7 +129,7 @@ class Webhooks:
         return [webhook for webhook in found if form is None or webhook.form is form]
 
     async def get_own(self, principal: Principal, webhook_id: Id) -> Webhook:
-        """Return the webhook. Raises NotFound, also for a webhook of another client or user."""
+        """Return the webhook. Raises NotFound if it does not exist, or belongs to another client or user."""
         found = await self._store.find_webhook(webhook_id)
         if found is None or (found.client_id, found.user_id) != (principal.client_id, principal.user_id):
             raise NotFound("There is no such webhook.")

@@ -68,8 +68,7 @@ class WebhookRights:
     ) -> None:
         """`is_current` returns whether the data of this gateway are recent enough.
 
-        The data are recent enough if this gateway has all changes that were committed before the last `knowledge_bound` seconds
-        (a setting).
+        The data are recent enough if this gateway has all changes that are older than `knowledge_bound` seconds (a setting).
         """
         self._identities = identities
         self._viewers = FeedCache(

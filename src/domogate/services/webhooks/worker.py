@@ -263,7 +263,7 @@ class WebhookWorker:
     def _is_too_old(self, delivery: Delivery) -> bool:
         """Whether the delivery becomes a dead letter at once if it is refused.
 
-        Old events become dead letters at once. So do replayed dead letters, because they are old.
+        This holds for old events. Replayed dead letters are old events too.
         """
         return self._context.clock.now() - delivery.change.at >= self._context.given_up
 

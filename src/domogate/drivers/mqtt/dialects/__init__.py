@@ -1,4 +1,7 @@
-"""The dialects: Zigbee2MQTT, Tasmota, generic and emergency. A new dialect is one file here and one class in `Options`."""
+"""The dialects: Zigbee2MQTT, Tasmota, generic and emergency.
+
+A new dialect is one file in this folder and one class in `Options`.
+"""
 
 from typing import get_args
 

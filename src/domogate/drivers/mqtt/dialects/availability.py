@@ -1,4 +1,4 @@
-"""Options of devices that topics describe: whether the device is online, and how it is asked."""
+"""Options of devices that topics describe: how the gateway learns that a device is online, and how it asks for the state."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,9 +25,9 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             yield ("online",), "online and offline must differ"
 
     def read(self, payload: bytes, *, alone: bool) -> Properties:
-        """Return the property `available`: whether the module is online. Raises Unreadable.
+        """Return the property `available`: whether the module is online.
 
-        If `alone` is true, the topic has no other use, so a message with any other content is an error.
+        `alone` is true if the topic has no other use. Then a message that says neither online nor offline raises Unreadable.
         """
         said = Source(topic=self.topic, path=self.path).read(payload) if self.path else read_text(payload)
         words = {self.online.lower(): True, self.offline.lower(): False}
