@@ -18,7 +18,7 @@ _MOST_MODULES = 10_000
 
 
 class _StoppedClock:
-    """Shows the same time to both databases, because some answers contain the time."""
+    """Always gives the same time. Some answers contain the time, and must not differ for this reason."""
 
     def __init__(self, now: float) -> None:
         self._now = now

@@ -110,6 +110,6 @@ class SmtpMail:
 def _one_line(text: str) -> str:
     """Return the text without line breaks.
 
-    It becomes a part of a header, and a line break in a name would start another header.
+    The text becomes a part of a header, and a line break in the text would start another header.
     """
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())

@@ -19,7 +19,7 @@ OpenText = Callable[[], AbstractContextManager[TextIO]]
 def open_input(file: Path) -> Iterator[OpenText]:
     """Yield a function that opens the text of the file, or of standard input if the file is `-`.
 
-    This function may be called twice, so standard input is copied to a temporary file.
+    The yielded function may be called twice, so standard input is copied to a temporary file.
     """
     if str(file) == "-":
         with tempfile.TemporaryFile("w+", encoding="utf-8") as copy:

@@ -22,7 +22,7 @@ ShowLink = Annotated[bool, flag("--show-link", "Print the link even if a mail se
 
 @asynccontextmanager
 async def with_address(settings: Settings) -> AsyncIterator[Tools]:
-    """Yield the tools of a command that prints a link or a token. If no gateway has started yet, print a note about the URL."""
+    """Yield the tools of a command that prints a link or a token. If no gateway has started yet, say which URL is assumed."""
     async with changing(settings) as tools:
         tell_assumed_address(tools)
         yield tools

@@ -77,7 +77,7 @@ def _sort_key(name: str) -> list[tuple[int, str]]:
 
 
 def run(target: Target, may_write: Callable[[list[str]], bool], *, tell: Callable[[str], None] = lambda _text: None) -> Outcome:
-    """Check the target. `may_write` gets the list of changes and decides whether the rules that change something run.
+    """Check the target. `may_write` gets the list of changes, and decides whether operations that change something are called.
 
     Raises Unreachable if there is no answer.
     """

@@ -73,9 +73,9 @@ class ReportQueues:
 
     @contextmanager
     def hold(self, module: Reportable) -> Iterator[None]:
-        """In this context, the module executes an order, and its changes wait.
+        """Inside the `with` block, the module executes an order, and its changes wait, but at most `HOLD` seconds.
 
-        They are reported once, with the answer to the order.
+        Changes that waited are reported together, with the answer to the order.
         """
         loop = asyncio.get_running_loop()
         until = self._held_until[module.id] = loop.time() + HOLD

@@ -119,8 +119,8 @@ def start_listening(listener: socket.socket) -> None:
 def hold_new_connections(listener: socket.socket) -> None:
     """Let no client begin a new connection on this port. Connections that clients have begun to open are not affected.
 
-    A client waits, and tries again after a second. Then the port is closed or belongs to another process. On systems other than
-    Linux, and if the system refuses, this function does nothing.
+    A client that wants to connect waits, and tries again after a second. At that time the port is closed or belongs to another
+    process. On systems other than Linux, and if the system refuses, this function does nothing.
     """
     if not sys.platform.startswith("linux"):
         return

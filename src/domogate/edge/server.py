@@ -283,7 +283,7 @@ async def _stop_when(stop: asyncio.Event, server: DrainingServer) -> None:
 
 @contextlib.contextmanager
 def _stopped_by_signals(server: DrainingServer) -> Iterator[None]:
-    """In this context, the first SIGTERM or SIGINT drains the server, and the second signal aborts it.
+    """Inside the `with` block, the first SIGTERM or SIGINT drains the server, and the second signal aborts it.
 
     Only the main thread receives signals.
     """

@@ -6,7 +6,7 @@ _CACHE_KIB = 16 * 1024
 
 
 class UsedIds:
-    """Ids and the place of each. They are in a temporary SQLite file, which is deleted at the end, also after a crash."""
+    """Ids and the place of each. They are in a temporary SQLite file, which is deleted at the end, even after a crash."""
 
     def __init__(self) -> None:
         self._table = sqlite3.connect("", isolation_level=None)

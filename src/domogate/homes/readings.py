@@ -56,7 +56,9 @@ class RoomEnergyOut(UsedOut, frozen=True):
 
 
 class HomeEnergyOut(UsedOut, frozen=True):
-    """The energy of a home. The total is the sum of its energy meters, or of its plugs if it has no energy meter.
+    """The energy of a home. The total is the sum of its energy meters.
+
+    If no energy meter of the home measured something, the total is the sum of the plugs.
 
     `simulated` is true if one of the measuring devices does not exist: the values of this device are invented.
     """

@@ -66,8 +66,8 @@ class TokenVerifier:
     ) -> None:
         """`leeway` is the number of seconds by which the clock of another gateway may be ahead.
 
-        The leeway does not make a token valid for longer. `others` are external issuers that are also accepted. If `own` is
-        false, only these issuers are accepted.
+        The leeway does not make a token valid for longer. `others` are external issuers whose tokens are accepted. If `own`
+        is false, tokens of this gateway are refused.
         """
         self._keyring = keyring
         self._knowledge = keyring.knowledge

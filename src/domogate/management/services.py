@@ -193,7 +193,7 @@ class LongTasks:
 
     @contextmanager
     def run(self, kind: str) -> Iterator[None]:
-        """Count a task of this kind as running until the context ends.
+        """Count a task of this kind as running until the `with` block ends.
 
         Raises Conflict if another task of this kind is running.
         """

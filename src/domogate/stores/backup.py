@@ -43,9 +43,10 @@ class Content(msgspec.Struct, frozen=True):
 def back_up(source: Path, path: Path, *, replace: bool = False, replace_larger: bool = False) -> str | None:
     """Write a consistent copy to `path` while the store is in use. The file appears only when it is complete and on disk.
 
-    Raises FileExistsError if the file exists and `replace` is false. Raises ValueError if the file is a backup with more
-    content than the new backup, and `replace_larger` is false, or if the database cannot be read. Returns the id of the secret
-    key that a restore needs.
+    Returns the id of the secret key that a restore needs. Raises ValueError if the database cannot be read.
+
+    Raises FileExistsError if the file exists and `replace` is false. If the file is a backup with more content than the new
+    backup, raises ValueError unless `replace_larger` is true.
     """
     replace = replace or replace_larger
     if path.exists() and not replace:

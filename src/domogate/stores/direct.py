@@ -95,7 +95,7 @@ class DirectStatement:
         return compiled
 
     def _prepare(self, connection: Connection, values: Mapping[str, Any]) -> tuple[str, Any]:
-        """Return the text of the statement, and the parameters in the form that the driver expects."""
+        """Return the text of the statement, and the parameters in the form that the database driver expects."""
         text, order, constants = self._compile(connection)
         if constants:
             values = {**constants, **values}

@@ -66,7 +66,10 @@ _limit = _Limit()
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """In this context, a statement of this thread fails after this number of seconds, if the database can stop it."""
+    """Limit the time of the statements that this thread executes inside the `with` block.
+
+    A statement fails if it runs when the block has lasted `seconds` seconds, and if the database can stop it.
+    """
     before = _limit.until
     _limit.until = time.monotonic() + seconds
     try:
@@ -277,7 +280,7 @@ class WriterConnection:
 
     @contextmanager
     def use(self) -> Iterator[Connection]:
-        """Yield the connection. If the block raises an error, close the connection."""
+        """Yield the connection. If the `with` block raises an error, close the connection."""
         try:
             yield self._get()
         except Exception:

@@ -172,7 +172,7 @@ class BrokerSession:
 
     @contextmanager
     def urgent(self, module: DrivenModule) -> Iterator[None]:
-        """In this context, read the messages of this module as soon as they arrive, because a caller waits for the module."""
+        """Inside the `with` block, read messages of this module as soon as they arrive, because a caller waits for them."""
         topics = [topic.encode() for topic in module.codec.topics]
         for topic in topics:
             self._urgent[topic] = self._urgent.get(topic, 0) + 1

@@ -196,7 +196,7 @@ class Bus:
     def _receive_group_command(self, command: Normal) -> None:
         """Handle a command to all devices, an area or a group.
 
-        Each module gets the new state, and one status request verifies it.
+        Each of these devices gets the new state. Then one status request asks all of them for their real states.
         """
         found = False
         for module in self._modules:

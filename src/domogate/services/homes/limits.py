@@ -38,7 +38,7 @@ class PersonLimits:
     def hold(self, user_id: Id) -> Iterator[None]:
         """Count a command, a scene, or a request for a picture or for readings.
 
-        The request counts as under way until the context ends.
+        The request counts as under way until the `with` block ends.
 
         Raises TooManyRequests if the person has sent too many requests of these kinds in this minute, or if too many of these
         requests are under way.

@@ -31,8 +31,9 @@ _LATEST = 1e11
 
 
 class FailureSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An option that says where all failures are read together: from a word, a list of words, or a number whose bits are
-    failures.
+    """An option that says where all failures are read from one value.
+
+    The value is a word, a list of words, or a number whose bits are failures.
     """
 
     topic: str
