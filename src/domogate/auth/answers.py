@@ -55,7 +55,7 @@ def serve(answer: Callable[[Request], Awaitable[Answer]]) -> Callable[[Starlette
 def public_json(body: Any) -> Response:
     """Return a JSON response that is the same for all callers. Clients may cache it for five minutes.
 
-    A client that gets a token with an unknown key id (`kid`) does not wait so long before it fetches the keys again.
+    A client that gets a token with an unknown key id (`kid`) fetches the keys again before this time has passed.
     """
     return to_response(json_answer(200, body, _CACHED))
 

@@ -64,7 +64,7 @@ class Removal(msgspec.Struct, frozen=True):
     """A removal of old records: all records up to the number `up_to` were removed. `hash` is the hash of the last removed
     record.
 
-    A removal is itself an entry of the chain, so the beginning of the log cannot be moved without breaking the chain.
+    A removal is itself an entry of the chain. So nobody can remove more records from the beginning without breaking the chain.
     """
 
     up_to: int

@@ -70,8 +70,7 @@ class SigningKeysChanged(_Event, tag="signing keys", frozen=True, gc=False):
 class WebhookChanged(_Event, tag="webhook", frozen=True, gc=False):
     """A webhook was registered, ended or removed, got a new secret, or its dead letters are tried again.
 
-    The change is not an event of the plant. The field `of_plant` is not named `plant_id`, so that streams do not read this
-    event.
+    Applications do not get this event. Its field is named `of_plant` and not `plant_id`, so that streams do not read the event.
     """
 
     webhook_id: Id

@@ -104,8 +104,8 @@ class ReportQueues:
 class ReportQueue:
     """The modules of one plant that have changes.
 
-    A change is reported immediately. After `BURST` changes in a short time, the module is reported only once in `pause`
-    seconds. If only measured values have changed, the report waits until `pause` seconds after the last report.
+    A change is reported immediately, with two exceptions. After `BURST` changes in a short time, the module is reported only
+    once in `pause` seconds. If only measured values have changed, the report waits until `pause` seconds after the last report.
     """
 
     def __init__(self, plant_id: Id, sink: ReportSink, clock: Clock, pause: float) -> None:

@@ -1,6 +1,6 @@
 """Stores authorization codes, and removes codes, tokens and grants that have ended. One write transaction consumes a code.
 
-Only one process writes at a time, so only one of several concurrent callers can consume a code.
+This transaction has the exclusive lock, so only one of several concurrent callers can consume a code.
 """
 
 from collections.abc import Sequence

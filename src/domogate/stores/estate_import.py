@@ -63,8 +63,9 @@ def import_part(
     The other parts have only plants; for them, `users` are the users of the first part. `rows` are the rows of the part, if
     they were made before the transaction.
 
-    `prune` removes people, applications, keys and spare parts that are not in the part. Plants and users are removed only if
-    `is_all` says that the part is the whole estate; after an import in parts, `estate_prune.py` removes plants and users.
+    With `prune`, each part removes the memberships and invitations that its plants do not list. The first part also removes the
+    applications, keys and spare parts that it does not list. Users, and plants with their content, are removed only if `is_all`
+    says that the part is the whole estate. After an import in parts, `estate_prune.py` removes them.
     """
     people_before = people_of(tx.connection, _known_plants(tx, estate, prune=prune and is_all))
     rows = rows or make_rows(estate)

@@ -1,6 +1,6 @@
 """Stores refresh tokens. A rotation replaces a token by its successor.
 
-Rotations are frequent, so concurrent callers share their statements. Only one process writes at a time, so only one of several
+Rotations are frequent, so concurrent callers share their statements. A rotation has the exclusive lock, so only one of several
 concurrent callers can replace a token.
 """
 

@@ -82,7 +82,8 @@ def read_limits(form: Form, places: Iterable[Place], now: float, zone: Zone, bef
     """Return the limits in the form. `before` are the limits that the form showed. Raises WrongLimits for a wrong
     place or period.
 
-    A chosen place that is not in `places` is refused: without this place, the limits could allow the whole home.
+    A chosen place that is not in `places` is refused. If it were ignored, no place might be left, and the limits would allow
+    the whole home.
     """
     ticked = {field for field in form.list_filled() if field.startswith(_PLACE_FIELDS)}
     chosen = [place for place in places if place.field in ticked]

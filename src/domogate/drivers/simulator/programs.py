@@ -1,7 +1,7 @@
 """The weekly programs of simulated thermostats, one for each program number (Spec 8). Each program has seven days of periods.
 
-A period lasts until the next period begins, even over midnight and over the end of the week. The names are only for our
-documentation (docs/simulator.md). An estate gives its own names to the numbers.
+A period lasts until the next period begins, even over midnight and over the end of the week. The names of the programs
+are only for our documentation (docs/simulator.md). An estate gives its own names to the numbers.
 """
 
 from bisect import bisect_right

@@ -9,10 +9,10 @@ _QUESTIONS = 5
 
 
 class ClusterClock:
-    """A clock that begins at the time of the database, and then follows the monotonic clock of this machine.
+    """A clock that is set to the time of the database, and then follows the monotonic clock of this machine.
 
-    Before the first answer of the database, it shows the time of this machine. Later changes of the machine's clock have no
-    effect. Implements SharedClock.
+    Before it is set for the first time, it shows the time of this machine. A change of the machine's clock has no effect on
+    this clock. Implements SharedClock.
     """
 
     def __init__(self, machine: Clock, monotonic: Callable[[], float] = time.monotonic) -> None:

@@ -296,7 +296,7 @@ class Orders:
 
 
 def answer_again(record: OrderRecord) -> Report:
-    """Return the answer to an order that was sent before. This report has no state.
+    """Return the answer to an order that was sent before. The answer is a report without a state.
 
     Raises a fault if the order was not confirmed.
     """

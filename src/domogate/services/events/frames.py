@@ -55,7 +55,7 @@ def print_reset(reset: Reset) -> bytes:
     """Print the event without an id.
 
     A client may lose its connection while it gets the present states. After it has connected again, it gets all present states
-    again, because these events gave it no new id.
+    again, because the event `reset` and the present states have no id.
     """
     return frame("reset", _encode(reset))
 

@@ -45,7 +45,7 @@ class WebhookAdministration:
     async def end(self, user_id: Id, reason: EndReason, *, webhook_id: Id | None = None, address: str = "") -> int:
         """End one webhook of this user, or all webhooks of the user if `webhook_id` is None.
 
-        Return the number of ended webhooks. Applications can read the reason.
+        Return the number of ended webhooks. Applications can read `reason`.
         """
         ended = 0
         for webhook in await self.list_active_of(user_id):
