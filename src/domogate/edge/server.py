@@ -259,7 +259,7 @@ class DrainingServer(uvicorn.Server):
 async def _serve_together(
     server: DrainingServer, listening: Listening, metrics_server: DrainingServer | None, stop: asyncio.Event | None
 ) -> None:
-    """Run both servers. The server for metrics runs until the main server has drained."""
+    """Run the main server and the server for metrics. The server for metrics runs until the main server has drained."""
     helpers = []
     if metrics_server is not None:
         helpers.append(asyncio.create_task(metrics_server.serve(list(listening.metrics_sockets))))

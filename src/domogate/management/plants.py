@@ -83,7 +83,7 @@ class MemberChange(InputModel, frozen=True):
 
 
 class LinkOut(OutputModel, frozen=True):
-    """A one-time link. `url` is null if the link was mailed: then only the receiver of the mail sees the link."""
+    """A one-time link. `url` is null if the link was mailed: then only the person who gets the mail sees the link."""
 
     url: str | None
     mailed: bool

@@ -55,7 +55,10 @@ class NamedDeadLetterOut(DeadLetterOut, frozen=True):
 
 
 def _administration(services: ManagementServices) -> WebhookAdministration:
-    """Return the service. It needs no dispatcher: the process that delivers the webhook notices a change within seconds."""
+    """Return the service that lists, ends and removes webhooks.
+
+    It needs no dispatcher: the process that delivers a webhook notices the change within seconds.
+    """
     return WebhookAdministration(services.store, services.clock, services.audit)
 
 

@@ -38,7 +38,7 @@ class Undelivered(Exception):
 
 
 class WebhookSender(Protocol):
-    """Posts to URLs that applications give. It does not call private networks and does not follow redirects."""
+    """Posts to URLs of applications. It calls a private network only if the operator allowed it. It follows no redirects."""
 
     async def check_url(self, url: str) -> None:
         """Raise Undelivered if the URL may not be called now. The message says what to change."""

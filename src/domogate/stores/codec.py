@@ -85,7 +85,7 @@ def from_columns(kind: type[S], columns: Mapping[Any, Any], /, **read: Any) -> S
 
 
 def storable(words: str) -> str:
-    """Return the text without the characters that PostgreSQL refuses; they are replaced.
+    """Replace the characters that PostgreSQL refuses, and return the new text.
 
     Texts of devices and receivers may contain any character.
     """

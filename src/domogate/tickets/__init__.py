@@ -1,4 +1,4 @@
-"""Surface: redeems tickets (/tickets). The ticket is the credential: the request needs no subscription key and no token."""
+"""Surface: redeems tickets (/tickets). The ticket or picture token is the only credential: no subscription key is needed."""
 
 from domogate.tickets.surface import SURFACE, PictureToken, TicketServices
 

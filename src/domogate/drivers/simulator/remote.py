@@ -46,7 +46,7 @@ class Remote(Device[RemoteState]):
 
 
 class Gateway(Device[GatewayState]):
-    """A gateway. Its firmware version never changes."""
+    """A simulated module of the kind gateway. Its firmware version never changes."""
 
     __slots__ = ()
     reports = GatewayState

@@ -21,7 +21,7 @@ _FORGET = 2.0
 
 
 class _Silence:
-    """A holder of a shard that does not answer: the times of the first and of the last question without an answer."""
+    """The holder of a shard, if it does not answer: the times of the first and of the last question without an answer."""
 
     __slots__ = ("first", "holder_id", "last")
 

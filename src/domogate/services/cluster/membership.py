@@ -63,7 +63,7 @@ class ShardDriver(Protocol):
 
 
 class ShardMessenger(Protocol):
-    """Carries requests to the holder of a shard. These calls return at once; messages may be lost."""
+    """Carries requests to the holder of a shard. All its methods return at once; messages may be lost."""
 
     @property
     def is_connected(self) -> bool:
