@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from domogate.domain.commands import SetLight, SetThermostat
+from domogate.domain.commands import Activate, SetLight, SetThermostat
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.states import LightState, ThermostatFunction, ThermostatMode, ThermostatState
@@ -102,6 +102,21 @@ class TestOrders:
             assert report.reachable
             assert report.state is None, "nobody knows what it is in"
             await bench.recorder.until(lambda: [payload for _, payload, _ in device.received] == [b"true"])
+        device.close()
+
+    async def test_a_device_without_topics_of_its_own_never_counts_as_silent(
+        self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(broker_session, "NEVER_SEEN_AFTER", 0.0)
+        device = DeviceClient(broker.port)
+        device.listen("bell/set")
+        options = {"dialect": "generic", "confirm": "broker", "command": {"active": {"topic": "bell/set"}}}
+        bell = attached_module("bell", DeviceKind.ACTIVATION, options)
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(bell)
+            for _ in range(2):
+                assert (await bench.driver.execute(bench.order(bell, Activate()))).reachable
+                bench.driver.sessions["main"].check_modules()
         device.close()
 
     async def test_parts_of_an_answer_in_one_breath_all_count(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,8 +134,8 @@ class DrivenModule:
 
     def check_silence(self, now: float, never_after: float) -> None:
         """Note an absence if the module never sent a message, or has been silent for too long."""
-        if self._silence_absence is not None or self.subscribed_since is None:
-            return
+        if self._silence_absence is not None or self.subscribed_since is None or not self.codec.topics:
+            return  # A module without topics cannot send a message.
         if not self._known and now - self.subscribed_since >= never_after:
             self._silence_absence = Absence.of(
                 AbsenceReason.NEVER_SEEN, self.subscribed_since, Evidence.TOPIC_NEVER_HEARD, topic=self._state_topic
