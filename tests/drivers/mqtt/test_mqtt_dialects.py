@@ -75,6 +75,22 @@ class TestGeneric:
         with pytest.raises(Unsupported, match="hue"):
             messages_of(lamp, Kind.LIGHT, SetLight(color=Color(1, 2, 3)))
 
+    def test_a_number_may_be_a_json_string(self) -> None:
+        codec = make_codec(Kind.ENERGYMETER, dialect="generic", state={"power": {"topic": "m", "path": "p", "scale": 10}})
+        assert codec.decode("m", b'{"p": "2.5"}') == {"power": 25.0}
+        assert codec.decode("m", b'{"p": "much"}') == {}
+
+    def test_a_color_in_one_message(self) -> None:
+        lamp = make_codec(
+            Kind.LIGHT,
+            dialect="generic",
+            state={"on": {"topic": "l"}, "hue": {"topic": "l", "path": "h"}, "saturation": {"topic": "l", "path": "s"}},
+            command={"color": {"topic": "l/set", "payload": '{"h": {hue}, "s": {saturation}, "both": "{value}"}'}},
+        )
+        assert lamp.settable == {"hue", "saturation"}
+        (told,) = lamp.encode(Properties(hue=12.34, saturation=50.0))
+        assert told.payload == b'{"h": 12.3, "s": 50, "both": "12.3,50"}'
+
     def test_a_thermostat_by_tables(self) -> None:
         codec = make_codec(
             Kind.CHRONOTHERMOSTAT,
@@ -243,6 +259,18 @@ class TestOptions:
                 {"dialect": "generic", "state": {"on": {"topic": "a"}}, "command": {"level": {"topic": "b"}}},
                 ("command", "level"),
                 "confirm: broker",
+            ),
+            (
+                Kind.LIGHT,
+                {"dialect": "generic", "state": {"on": {"topic": "a"}}, "command": {"color": {"topic": "b"}}},
+                ("command", "color"),
+                "nothing would confirm it",
+            ),
+            (
+                Kind.LIGHT,
+                {"dialect": "generic", "state": {"on": {"topic": "a"}}, "availability": [{"topic": "b"}, {"topic": "b"}]},
+                ("availability",),
+                "each topic once",
             ),
             (
                 Kind.LIGHT,

@@ -59,7 +59,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         found = self.find(payload)
         if self.map:
             return self.map.get(as_text(found)) if isinstance(found, Scalar) else None
-        number = as_number(found)
+        number = as_number(as_scalar(found) if isinstance(found, str) else found)  # some devices send numbers as JSON strings
         if number is not None:
             return number * self.scale + self.offset
         return found if isinstance(found, str | bool) else None
@@ -68,7 +68,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """Return the value at the path, of any JSON type. Raises Unreadable."""
         if not self.path:
             text = read_text(payload)
-            return text if self.map else _as_scalar(text)
+            return text if self.map else as_scalar(text)
         try:
             found = msgspec.json.decode(payload)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -120,7 +120,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return self.payload.replace(_VALUE, as_text(value)).encode()
 
 
-def _as_scalar(text: str) -> Scalar:
+def as_scalar(text: str) -> Scalar:
     """Return a number or a boolean if the text is a JSON number, true or false; otherwise return the text."""
     try:
         value = msgspec.json.decode(text)

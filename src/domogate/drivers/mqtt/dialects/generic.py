@@ -9,7 +9,7 @@ from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
 from domogate.drivers.declaration import OptionProblem, inside
 from domogate.drivers.mqtt.dialects.availability import Availability, ReadRequest, as_boolean
 from domogate.drivers.mqtt.dialects.options import DialectOptions, find_problem_of_topic
-from domogate.drivers.mqtt.payloads import as_number, battery_of, within
+from domogate.drivers.mqtt.payloads import as_number, as_text, battery_of, within
 from domogate.drivers.mqtt.pictures import read_picture
 from domogate.drivers.mqtt.properties import (
     THERMOSTAT_DEFAULTS,
@@ -20,9 +20,10 @@ from domogate.drivers.mqtt.properties import (
     Subscription,
     Unsupported,
 )
-from domogate.drivers.mqtt.template import Scalar, Source, Target
+from domogate.drivers.mqtt.template import Scalar, Source, Target, as_scalar
 
 _MOST_SOCKETS = 32
+_MOST_AVAILABILITIES = 8
 
 
 def _between(low: float, high: float, *, whole: bool = False) -> Callable[[Scalar], float | None]:
@@ -72,7 +73,10 @@ _DECIMALS: Mapping[str, int] = MappingProxyType({"setPoint": 1})
 """Decimal places of sent values. All other numbers are sent as whole numbers."""
 _SOCKETS = {f"socket{number}": number - 1 for number in range(1, _MOST_SOCKETS + 1)}
 
-_LIGHT = frozenset(("on", "level", "hue", "saturation"))
+_COLOR = "color"
+"""The name in the options for hue and saturation in one message. As a value, it is the text `hue,saturation`."""
+
+_LIGHT = frozenset(("on", "level", "hue", "saturation", _COLOR))
 _COMMANDS: Mapping[DeviceKind, frozenset[str]] = MappingProxyType(
     {
         DeviceKind.LIGHT: _LIGHT,
@@ -105,13 +109,21 @@ _NEEDED: Mapping[DeviceKind, tuple[str, ...]] = MappingProxyType(
 )
 
 
+def _read_color(value: Scalar) -> Properties:
+    """Return the colour in a text such as `120,50.5`, or nothing if the text is something else."""
+    parts = [as_number(as_scalar(part)) for part in as_text(value)[:50].split(",")]
+    hue, saturation = (within(parts[0], 0, 360), within(parts[1], 0, 100)) if len(parts) == 2 else (None, None)
+    return Properties() if hue is None or saturation is None else Properties(hue=hue, saturation=saturation)
+
+
 class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The options of the dialect generic. For each property they say how it is read, and how it is sent."""
 
     kinds: ClassVar[frozenset[DeviceKind]] = KINDS
     state: dict[str, Source] = {}
     command: dict[str, Target] = {}
-    availability: Availability | None = None
+    availability: Availability | tuple[Availability, ...] | None = None
+    """If there are several topics, the module is online if all of them say so."""
     ask: ReadRequest | None = None
     confirm: Literal["state", "broker"] = "state"
     """`state`: a new state of the device confirms an order.
@@ -125,13 +137,21 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
     def gives_pictures(self) -> bool:
         return self.picture is not None
 
+    @property
+    def availabilities(self) -> tuple[Availability, ...]:
+        if self.availability is None:
+            return ()
+        return (self.availability,) if isinstance(self.availability, Availability) else self.availability
+
     def find_problems(self, kind: DeviceKind) -> Iterator[OptionProblem]:
         yield from self._find_in_tables(kind)
         needed = _NEEDED.get(kind, ())
         if needed and not any(name in self.state for name in needed) and self.confirm == "state":
             yield ("state",), f"a {kind} needs {' or '.join(needed)} here, because its state is made from it"
-        if self.availability is not None:
-            yield from inside(self.availability.find_problems(), "availability")
+        for one in self.availabilities:
+            yield from inside(one.find_problems(), "availability")
+        if len({one.topic for one in self.availabilities[:_MOST_AVAILABILITIES]}) < len(self.availabilities):
+            yield ("availability",), f"at most {_MOST_AVAILABILITIES} topics, and each topic once"
         if self.ask is not None:
             yield from inside(self.ask.find_problems(), "ask")
         if self.picture is not None:
@@ -144,25 +164,32 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
             yield ("picture",), "add state.on: pictures are given only while the camera is on"
         elif problem := find_problem_of_topic(topic):
             yield ("picture",), problem
-        elif any(source.topic == topic for source in self.state.values()) or (
-            self.availability is not None and self.availability.topic == topic
-        ):
+        elif topic in (*(one.topic for one in self.state.values()), *(one.topic for one in self.availabilities)):
             yield ("picture",), "its topic must not be used for anything else"
 
     def _find_in_tables(self, kind: DeviceKind) -> Iterator[OptionProblem]:
         for name, source in self.state.items():
-            if name not in _PROPERTIES and name not in _SOCKETS:
-                yield ("state", name), f"there is no {name!r}; there are {', '.join(_PROPERTIES)} and socket1, socket2 …"
+            if name not in _PROPERTIES and name not in _SOCKETS and name != _COLOR:
+                yield (
+                    ("state", name),
+                    f"there is no {name!r}; there are {', '.join(_PROPERTIES)}, {_COLOR} and socket1, socket2 …",
+                )
             yield from inside(source.find_problems(), "state", name)
         for name, target in self.command.items():
             if name not in _COMMANDS[kind]:
                 yield ("command", name), f"a {kind} takes no command {name!r}"
-            elif self.confirm == "state" and name not in self.state:
+            elif self.confirm == "state" and name not in self._reported:
                 yield ("command", name), f"nothing would confirm it: add state.{name}, or set `confirm: broker`"
             yield from inside(target.find_problems(), "command", name)
         sockets = sorted(_SOCKETS[name] for name in self.state if name in _SOCKETS)
         if sockets != [*range(len(sockets))]:
             yield ("state",), "sockets are numbered from 1, without gaps"
+
+    @property
+    def _reported(self) -> frozenset[str]:
+        """The properties that the state has, where colours may be one property or two."""
+        names = frozenset(self.state)
+        return names | {_COLOR} if {"hue", "saturation"} <= names else names
 
     def codec_for(self, kind: DeviceKind) -> Codec:
         return Generic(self, kind)
@@ -174,7 +201,8 @@ class Generic(Codec):
     def __init__(self, options: GenericOptions, kind: DeviceKind) -> None:
         self._options = options
         self.confirmed_by_broker = options.confirm == "broker"
-        self.settable = frozenset(_PROPERTIES[name][0] for name in options.command if name in _PROPERTIES)
+        settable = frozenset(_PROPERTIES[name][0] for name in options.command if name in _PROPERTIES)
+        self.settable = settable | {"hue", "saturation"} if _COLOR in options.command else settable
         defaults = THERMOSTAT_DEFAULTS if kind is DeviceKind.CHRONOTHERMOSTAT else {}
         in_options = options.state.keys() | options.command.keys()
         self.always = cast(Properties, {what: value for what, value in defaults.items() if what not in in_options})
@@ -183,9 +211,8 @@ class Generic(Codec):
             self._sources.setdefault(source.topic, []).append((name, source))
         topics = {} if options.picture is None else {options.picture: Subscription(QueuePolicy.LATEST)}
         topics |= {topic: Subscription(QueuePolicy.LATEST) for topic in self._sources}
-        if options.availability is not None:
-            topics[options.availability.topic] = Subscription(QueuePolicy.LATEST, qos=1)
-        self.topics = topics
+        self._availabilities = {one.topic: one for one in options.availabilities}
+        self.topics = topics | {topic: Subscription(QueuePolicy.LATEST, qos=1) for topic in self._availabilities}
 
     def decode(self, topic: str, payload: bytes) -> Properties:
         if topic == self._options.picture:
@@ -198,12 +225,14 @@ class Generic(Codec):
             if name in _SOCKETS:
                 if (on := as_boolean(value)) is not None:
                     properties.setdefault("sockets", {})[_SOCKETS[name]] = on
+            elif name == _COLOR:
+                properties |= _read_color(value)
             else:
                 what, read = _PROPERTIES[name]
                 if (known := read(value)) is not None:
                     properties[what] = known
-        if self._options.availability is not None and topic == self._options.availability.topic and payload:
-            properties |= self._options.availability.read(payload, alone=topic not in self._sources)
+        if topic in self._availabilities and payload:
+            properties |= self._availabilities[topic].read(payload, alone=topic not in self._sources)
         return cast(Properties, properties)  # its keys are those of _PROPERTIES
 
     def encode(self, wanted: Properties) -> Sequence[Publication]:
@@ -211,12 +240,20 @@ class Generic(Codec):
         values = {name: by_property[what] for name, (what, _) in _PROPERTIES.items() if what in by_property}
         values |= {f"socket{socket + 1}": on for socket, on in wanted.get("sockets", {}).items()}
         publications: list[Publication] = []
+        if _COLOR in self._options.command and values.keys() & {"hue", "saturation"}:
+            publications.append(self._encode_color(values.pop("hue", None), values.pop("saturation", None)))
         for name, value in values.items():
             target = self._options.command.get(name)
             if target is None:
                 raise Unsupported(f"the module's options have no command {name}")
             publications.append(Publication(target.topic, target.fill(value, _DECIMALS.get(name, 0))))
         return publications
+
+    def _encode_color(self, hue: object, saturation: object) -> Publication:
+        target = self._options.command[_COLOR]
+        parts = [as_text(round(as_number(part) or 0.0, 1)) for part in (hue, saturation)]
+        payload = target.payload.replace("{hue}", parts[0]).replace("{saturation}", parts[1])
+        return Publication(target.topic, payload.replace("{value}", ",".join(parts)).encode())
 
     def encode_read(self) -> Sequence[Publication]:
         request = self._options.ask
