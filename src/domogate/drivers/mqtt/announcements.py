@@ -43,6 +43,13 @@ _RELAY_LAMP = {
 }
 
 
+def lamp_hardware(*, has_levels: bool, has_colors: bool) -> dict[str, Any]:
+    """Return the hardware of a lamp. It is empty for a lamp with colours, because this is the default."""
+    if has_colors:
+        return {}
+    return _DIMMER if has_levels else _RELAY_LAMP
+
+
 # Zigbee2MQTT
 
 
@@ -123,9 +130,8 @@ def _modules_of(exposes: list[dict[str, Any]]) -> Iterator[_Possible]:
 
 
 def _lamp(features: set[str]) -> dict[str, Any]:
-    if not features or features & {"color_xy", "color_hs"}:
-        return {}
-    return _DIMMER if "brightness" in features else _RELAY_LAMP
+    has_colors = not features or bool(features & {"color_xy", "color_hs"})
+    return lamp_hardware(has_levels="brightness" in features, has_colors=has_colors)
 
 
 def _climate(climate: dict[str, Any]) -> _Possible:

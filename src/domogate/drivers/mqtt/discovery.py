@@ -4,19 +4,25 @@ import asyncio
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 
+from domogate.common.log import get_logger
 from domogate.domain.discovery import Discovery, DiscoveryFailed, FoundModule, SkippedDevice
 from domogate.domain.ids import Id
 from domogate.drivers.mqtt.announcements import Candidate, from_tasmota, from_zigbee2mqtt
 from domogate.drivers.mqtt.broker import MqttBroker
 from domogate.drivers.mqtt.broker_connection import explain_error, open_connection
 from domogate.drivers.mqtt.connection import BrokerRefused, Connection, ConnectionLost
+from domogate.drivers.mqtt.home_assistant import FILTERS, PREFIX, find_candidates
 from domogate.drivers.mqtt.options import find_option_problems
 from domogate.drivers.mqtt.packets import FAILURE, V5, V311, words_for
 from domogate.drivers.mqtt.payloads import Unreadable, read_json
 
+_log = get_logger(__name__)
+
 _LARGEST_ANNOUNCEMENT = 32 * 1024 * 1024
 """In bytes. One message has the list of all devices, with some kilobytes for each device."""
 _MOST_TOPICS = 20_000
+_MOST_BYTES = 64 * 1024 * 1024
+"""Of all announcements together. Announcements that exceed this limit are ignored."""
 _NAMESPACE = uuid.UUID("5a3e6f0c-8d0b-4b53-9a0a-2f6c8b0d7f11")
 _DEVICES, _CONFIG = "/bridge/devices", "/config"
 _ANNOUNCED = (f"+{_DEVICES}", f"tasmota/discovery/+{_CONFIG}", "tasmota/discovery/+/sensors")
@@ -69,10 +75,16 @@ async def collect_announcements(broker: MqttBroker, seconds: float, base: str | 
     Raises the same errors as `open_connection`.
     """
     received: dict[str, bytes] = {}
+    size = 0
 
     def take(topic: bytes, payload: bytes) -> None:
-        if len(received) < _MOST_TOPICS:
-            received[topic.decode(errors="replace")] = payload
+        nonlocal size
+        name = topic.decode(errors="replace")
+        before = received.get(name)
+        growth = len(payload) - len(before) if before is not None else len(topic) + len(payload)
+        if (before is not None or len(received) < _MOST_TOPICS) and size + growth <= _MOST_BYTES:
+            received[name] = payload
+            size += growth
 
     async def connect(version: int) -> Connection:
         return await open_connection(
@@ -86,9 +98,11 @@ async def collect_announcements(broker: MqttBroker, seconds: float, base: str | 
             raise
         connection = await connect(V311)
     try:
-        filters = [(topic, 0) for topic in (*_ANNOUNCED, *((f"{base}{_DEVICES}",) if base else ()))]
+        filters = [(topic, 0) for topic in (*_ANNOUNCED, *((f"{base}{_DEVICES}",) if base else ()), *FILTERS)]
         for (topic, _), reason in zip(filters, await connection.subscribe(filters), strict=True):
-            if reason >= FAILURE:
+            if reason >= FAILURE and topic in FILTERS:
+                _log.warning("broker refused a topic of discovery", broker=broker.name, topic=topic, answer=words_for(reason))
+            elif reason >= FAILURE:
                 raise PermissionError(f"the broker does not let the gateway subscribe to {topic}: {words_for(reason)}")
         await asyncio.wait((connection.lost,), timeout=seconds)
     finally:
@@ -116,9 +130,11 @@ def find_modules(received: Mapping[str, bytes], broker: str | None = None) -> tu
 
 
 def _every_candidate(received: Mapping[str, bytes]) -> Iterator[Candidate]:
-    for topic, payload in sorted(received.items()):
-        if not payload:
-            continue  # an empty message deletes the announcement
+    announced = {topic: payload for topic, payload in sorted(received.items()) if payload}  # an empty message deletes
+    of_home_assistant = {topic: payload for topic, payload in announced.items() if topic.startswith(PREFIX)}
+    for topic, payload in announced.items():
+        if topic in of_home_assistant:
+            continue
         try:
             if topic.endswith(_DEVICES):
                 yield from list(from_zigbee2mqtt(topic.removesuffix(_DEVICES), read_json(payload)))
@@ -127,3 +143,5 @@ def _every_candidate(received: Mapping[str, bytes]) -> Iterator[Candidate]:
                 yield from list(from_tasmota(read_json(payload), read_json(sensors) if sensors else None))
         except Unreadable as unreadable:
             yield Candidate(topic, topic, why=f"the announcement cannot be read: {unreadable}")
+    bases = [topic.removesuffix(_DEVICES) for topic in announced if topic.endswith(_DEVICES)]
+    yield from find_candidates(of_home_assistant, bases)

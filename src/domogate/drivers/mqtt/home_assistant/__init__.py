@@ -1,0 +1,12 @@
+"""Devices that announce themselves as Home Assistant expects it (MQTT discovery). They become modules of the dialect generic.
+
+Source: the documentation of Home Assistant, page "MQTT", section "MQTT Discovery", and the pages of the single components.
+"""
+
+from domogate.drivers.mqtt.home_assistant.modules import find_candidates
+
+FILTERS = ("homeassistant/+/+/config", "homeassistant/+/+/+/config")
+"""The topics of the announcements: the component, a node id that may be missing, and the object id."""
+PREFIX = "homeassistant/"
+
+__all__ = ["FILTERS", "PREFIX", "find_candidates"]

@@ -1,0 +1,161 @@
+"""Reads announcements: full names instead of abbreviations, the base topic, and the parts of a device."""
+
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from domogate.drivers.mqtt.payloads import Unreadable, as_number, read_object
+
+_LARGEST_MESSAGE = 256 * 1024
+_MOST_PARTS = 500
+_LONGEST_NAME = 100
+_BASE = "~"
+
+_WORDS = MappingProxyType(
+    {
+        "act": "action",
+        "avty": "availability",
+        "bri": "brightness",
+        "cla": "class",
+        "clrm": "color_modes",
+        "cls": "close",
+        "clsd": "closed",
+        "cmd": "command",
+        "curr": "current",
+        "dev": "device",
+        "ent": "entity",
+        "cat": "category",
+        "hum": "humidity",
+        "meas": "measurement",
+        "pl": "payload",
+        "pos": "position",
+        "prs": "press",
+        "scl": "scale",
+        "stat": "state",
+        "sup": "supported",
+        "t": "topic",
+        "temp": "temperature",
+        "tpl": "template",
+        "uniq": "unique",
+        "unlk": "unlock",
+        "val": "value",
+        "avail": "available",
+    }
+)
+"""The abbreviated words. Almost every abbreviation is a sequence of them: `bri_cmd_t` is `brightness_command_topic`."""
+_NAMES = MappingProxyType(
+    {
+        "cmps": "components",
+        "p": "platform",
+        "en": "enabled_by_default",
+        "ids": "identifiers",
+        "cns": "connections",
+        "mf": "manufacturer",
+        "mdl": "model",
+    }
+)
+"""The abbreviations that are not such a sequence."""
+
+
+class Announcement(msgspec.Struct, frozen=True):
+    """One part of a device, such as a lamp. The keys of `config` are full names, and its topics are complete."""
+
+    component: str
+    key: str
+    name: str
+    config: Mapping[str, Any]
+    device: str
+    """The device of this part. Parts of the same device have the same text here."""
+    device_name: str
+    about: str
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return the value as text. A value that is not a scalar counts as missing."""
+        value = self.config.get(name)
+        return str(value) if isinstance(value, str | int | float) else default
+
+    def number(self, name: str, default: float) -> float:
+        number = as_number(self.config.get(name))
+        return default if number is None else number
+
+    def words(self, name: str, default: Collection[str] = ()) -> Collection[str]:
+        """Return the texts in a list."""
+        value = self.config.get(name)
+        return {one for one in value if isinstance(one, str)} if isinstance(value, list) else default
+
+
+def read_announcements(topic: str, payload: bytes) -> Iterator[Announcement]:
+    """Yield the parts in one announcement. Raises Unreadable."""
+    if len(payload) > _LARGEST_MESSAGE:
+        raise Unreadable(f"it has more than {_LARGEST_MESSAGE // 1024} KiB")
+    if topic.count("/") not in (3, 4):
+        raise Unreadable("its topic is not the topic of an announcement")
+    _, component, *ids, _ = topic.split("/")
+    config = _with_full_names(read_object(payload))
+    if component != "device":
+        yield _announcement(component, "/".join(ids), config)
+        return
+    parts = config.pop("components", None)
+    if not isinstance(parts, dict):
+        raise Unreadable("a device with components is expected")
+    if len(parts) > _MOST_PARTS:
+        raise Unreadable(f"it has more than {_MOST_PARTS} components")
+    for part, own in parts.items():
+        full = _with_full_names(own) if isinstance(own, dict) else {}
+        # A part with nothing but its platform was removed from the device.
+        if isinstance(full.get("platform"), str) and len(full) > 1:
+            yield _announcement(full["platform"], f"{'/'.join(ids)}/{part}", {**config, **full})
+
+
+def _announcement(component: str, identity: str, config: dict[str, Any]) -> Announcement:
+    device = _with_full_names(config["device"]) if isinstance(config.get("device"), dict) else {}
+    base = config.get(_BASE)
+    if isinstance(base, str):
+        config = _with_base(config, base)
+    config["availability"] = [
+        _with_base(_with_full_names(one), base if isinstance(base, str) else _BASE)
+        for one in _as_list(config.get("availability"))
+        if isinstance(one, dict)
+    ]
+    device_name, own_name = (_as_name(of.get("name")) for of in (device, config))
+    named = own_name if own_name.startswith(device_name) else f"{device_name} {own_name}".strip()
+    ids = sorted(str(one) for one in _as_list(device.get("identifiers") or device.get("connections")))
+    return Announcement(
+        component,
+        f"homeassistant:{component}:{config.get('unique_id') or identity}",
+        named or device_name or identity[:_LONGEST_NAME],
+        config,
+        str(ids or identity),
+        device_name or named or identity[:_LONGEST_NAME],
+        " ".join(filter(None, (_as_name(device.get("manufacturer")), _as_name(device.get("model"))))),
+    )
+
+
+def _with_full_names(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {_full_name(name): value for name, value in config.items()}
+
+
+def _full_name(name: str) -> str:
+    return _NAMES.get(name) or "_".join(_WORDS.get(word, word) for word in name.split("_"))
+
+
+def _with_base(config: Mapping[str, Any], base: str) -> dict[str, Any]:
+    """Return the config with the base topic instead of `~` at the beginning or the end of topics."""
+    whole = dict(config)
+    for name, value in config.items():
+        if name.endswith("topic") and isinstance(value, str):
+            if value.startswith(_BASE):
+                whole[name] = f"{base}{value.removeprefix(_BASE)}"
+            elif value.endswith(_BASE):
+                whole[name] = f"{value.removesuffix(_BASE)}{base}"
+    return whole
+
+
+def _as_name(value: object) -> str:
+    return " ".join(value.split())[:_LONGEST_NAME] if isinstance(value, str) else ""
+
+
+def _as_list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]

@@ -1,0 +1,139 @@
+"""Makes modules from the announcements of devices: one for each part that can be driven, and one meter for each device."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from domogate.domain.devices import DeviceKind
+from domogate.drivers.mqtt.announcements import Candidate
+from domogate.drivers.mqtt.home_assistant.components import TRANSLATIONS, Translation, read_source
+from domogate.drivers.mqtt.home_assistant.messages import Announcement, read_announcements
+from domogate.drivers.mqtt.home_assistant.templates import Untranslatable, read_value_template
+from domogate.drivers.mqtt.payloads import Unreadable
+
+_UNITS: Mapping[str, tuple[str, float]] = MappingProxyType(
+    {"W": ("power", 1), "kW": ("power", 1000), "Wh": ("energy", 1), "kWh": ("energy", 1000), "MWh": ("energy", 1_000_000)}
+)
+"""The measure of each unit, and its factor to watts or watt-hours."""
+_AVAILABILITY_WORDS = MappingProxyType({"payload_available": "online", "payload_not_available": "offline"})
+
+
+def find_candidates(received: Mapping[str, bytes], others: Iterable[str]) -> Iterator[Candidate]:
+    """Yield the modules in the announcements, and the devices that cannot become modules with the reasons.
+
+    `others` are base topics of devices that another dialect finds. Announcements of these devices are ignored.
+    """
+    bases = tuple(f"{base}/" for base in others)
+    devices: dict[str, dict[str, Announcement]] = {}
+    for topic, payload in received.items():
+        try:
+            for said in read_announcements(topic, payload):
+                if not _belongs_to(bases, said.config):
+                    devices.setdefault(said.device, {}).setdefault(said.key, said)
+        except Unreadable as unreadable:
+            yield Candidate(topic, topic, why=f"the announcement cannot be read: {unreadable}")
+    for parts in devices.values():
+        yield from _modules_of([*parts.values()])
+
+
+def _belongs_to(bases: tuple[str, ...], config: Mapping[str, Any]) -> bool:
+    topics = (value for name, value in config.items() if name in ("state_topic", "command_topic", "position_topic"))
+    return any(isinstance(topic, str) and topic.startswith(bases) for topic in topics)
+
+
+def _modules_of(parts: list[Announcement]) -> Iterator[Candidate]:
+    """Yield the modules of one device. If there are none, yield one reason."""
+    driven, meters, rest = _sort(parts)
+    candidates: list[Candidate] = []
+    for said in driven:
+        try:
+            candidates.append(_candidate(said, TRANSLATIONS[said.component](said)))
+        except Untranslatable as reason:
+            candidates.append(Candidate(said.key, said.name, why=str(reason)))
+    plugs = [number for number, one in enumerate(candidates) if one.kind is DeviceKind.PLUG and not one.why]
+    measured: list[tuple[Announcement, str, dict[str, Any]]] = []
+    for said in meters:
+        name, factor = _UNITS[said.text("unit_of_measurement")]
+        try:
+            measured.append((said, name, read_source(said, "state_topic", "value_template", scale=factor)))
+        except Untranslatable as reason:
+            candidates.append(Candidate(said.key, said.name, why=str(reason)))
+    state = {name: source for _, name, source in measured}
+    if len(state) < len(measured):  # for example one sensor for each phase
+        candidates += [_meter(said, {name: source}, said.name) for said, name, source in measured]
+    elif state and len(plugs) == 1 and candidates[plugs[0]].options.get("confirm") is None:
+        plug = candidates[plugs[0]]
+        options = {**plug.options, "state": {**plug.options["state"], **state}}
+        candidates[plugs[0]] = msgspec.structs.replace(plug, options=options)
+    elif state:
+        candidates.append(_meter(meters[0], state, meters[0].device_name))
+    if not candidates and rest:
+        names = sorted({said.text("device_class") or said.component for said in rest})
+        candidates.append(
+            Candidate(rest[0].key, rest[0].device_name, why=f"no kind of module has {', '.join(names[:6])}"[:300])
+        )
+    yield from candidates
+
+
+def _sort(parts: list[Announcement]) -> tuple[list[Announcement], list[Announcement], list[Announcement]]:
+    """Return the parts that can be driven, the sensors of power and energy, and all other parts."""
+    driven: list[Announcement] = []
+    meters: list[Announcement] = []
+    rest: list[Announcement] = []
+    for said in parts:
+        # A part with a category belongs to the settings or the diagnosis of the device, such as a button for a restart.
+        is_shown = not said.text("entity_category") and said.config.get("enabled_by_default") is not False
+        if is_shown and said.component in TRANSLATIONS:
+            driven.append(said)
+        elif is_shown and said.component == "sensor" and said.text("unit_of_measurement") in _UNITS:
+            meters.append(said)
+        else:
+            rest.append(said)
+    return driven, meters, rest
+
+
+def _meter(said: Announcement, state: dict[str, Any], name: str) -> Candidate:
+    return _candidate(msgspec.structs.replace(said, name=name), Translation(DeviceKind.ENERGYMETER, state, {}))
+
+
+def _candidate(said: Announcement, translation: Translation) -> Candidate:
+    if not translation.state and not translation.command:
+        return Candidate(said.key, said.name, why="it has neither a state topic nor a command topic")
+    options: dict[str, Any] = {"dialect": "generic"}
+    if translation.state:
+        options["state"] = translation.state
+    else:
+        options["confirm"] = "broker"
+    if translation.command:
+        options["command"] = translation.command
+    about = said.about
+    try:
+        availability = _availability(said)
+    except Untranslatable as reason:
+        availability, about = [], f"{about} (without its availability: {reason})".strip()
+    if availability:
+        options["availability"] = availability[0] if len(availability) == 1 else availability
+    return Candidate(said.key, said.name, translation.kind, options, about, hardware=translation.hardware)
+
+
+def _availability(said: Announcement) -> list[dict[str, str]]:
+    """Return the topics that say whether the device is online. Raises Untranslatable."""
+    listed = said.config["availability"]
+    if not listed and said.text("availability_topic"):
+        config = said.config
+        single = {"topic": config["availability_topic"], "value_template": config.get("availability_template")}
+        listed = [{**single, **{name: config[name] for name in _AVAILABILITY_WORDS if name in config}}]
+    if len(listed) > 1 and said.text("availability_mode") != "all":
+        raise Untranslatable("it has several topics for it, and not all of them must say that the device is online")
+    return [_one_availability(msgspec.structs.replace(said, config=one)) for one in listed]
+
+
+def _one_availability(said: Announcement) -> dict[str, str]:
+    value = read_value_template(said.text("value_template"))
+    if value.scale != 1:
+        raise Untranslatable("its template has a factor")
+    words = {option: said.text(name, option) for name, option in _AVAILABILITY_WORDS.items()}
+    unusual = {option: word for option, word in words.items() if word != option}
+    return {"topic": said.text("topic"), **({"path": value.path} if value.path else {}), **unusual}

@@ -1,0 +1,156 @@
+"""Modules from announcements for Home Assistant, as its page "MQTT" documents them."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domogate.domain.commands import SwitchPlug
+from domogate.domain.states import PlugState
+from domogate.drivers.mqtt import MqttBroker
+from domogate.drivers.mqtt import discovery as mqtt_discovery
+from domogate.drivers.mqtt.discovery import collect_announcements, discover, find_modules
+from domogate.drivers.mqtt.options import find_option_problems
+from support.mosquitto import DeviceClient, Mosquitto
+from support.mqtt_dialects import make_codec
+from support.mqtt_home_assistant import CLIMATE, COVER, DEVICE, LIGHT, SWITCH, announced, codec_of, found_in, reason_of
+from support.mqtt_setup import attached_module, running_driver
+
+WORDS = (
+    "~ dev cmps avty cmd_t stat_t val_tpl p ids name modes pos_t pos_open schema t bri_scl bri_cmd_t bri_stat_t temp_stat_t"
+    " unit_of_meas sup_clrm uniq_id pl_on avty_t"
+)
+NAMES = st.sampled_from(WORDS.split())
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats()
+ANY = st.recursive(
+    SCALARS | st.sampled_from(["x", "~/x", "light", "json", "{{ value }}", "W"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=8,
+)
+
+
+class TestAnnouncements:
+    def test_a_device_announces_all_its_parts_and_removes_one(self) -> None:
+        device = {
+            "dev": DEVICE,
+            "o": {"name": "bla2mqtt"},
+            "~": "d",
+            "avty_t": "~/alive",
+            "cmps": {
+                "relay": {"p": "switch", "cmd_t": "~/1/set", "stat_t": "~/1", "uniq_id": "r"},
+                "lamp": {"p": "light", "name": "Lamp", "cmd_t": "~/2/set", "stat_t": "2/~", "uniq_id": "l"},
+                "gone": {"p": "light"},
+            },
+        }
+        found, skipped = find_modules(announced("device", device))
+        assert not skipped
+        assert [(one.name, one.options["state"]["on"]["topic"]) for one in found] == [
+            ("Kitchen", "d/1"),
+            ("Kitchen Lamp", "2/d"),
+        ]
+        assert all(one.options["availability"] == {"topic": "d/alive"} for one in found)
+        assert len({one.id for one in found}) == 2
+
+    def test_an_empty_message_removes_the_announcement(self) -> None:
+        assert find_modules({"homeassistant/light/x/config": b"", "homeassistant/light/n/x/config": b""}) == ([], [])
+
+    def test_the_id_stays_the_same_when_the_topic_changes(self) -> None:
+        first, again = (found_in(announced("switch", SWITCH, name)) for name in ("one", "other"))
+        assert first.id == again.id
+
+    def test_two_announcements_of_the_same_part_are_one_module(self) -> None:
+        assert found_in(announced("switch", SWITCH) | announced("switch", SWITCH, "again")).name == "Kitchen"
+
+    def test_all_availability_topics_count(self) -> None:
+        listed = [
+            {"t": "~/alive", "val_tpl": "{{ value_json.state }}"},
+            {"t": "bridge", "pl_avail": "up", "pl_not_avail": "down"},
+        ]
+        codec = codec_of("switch", SWITCH | {"avty": listed, "avty_mode": "all"})
+        assert codec.decode("home/switch/alive", b'{"state": "offline"}') == {"available": False}
+        assert codec.decode("bridge", b"up") == {"available": True}
+
+    def test_an_availability_that_cannot_be_used_is_named(self) -> None:
+        for own in ({"avty_t": "a", "avty_tpl": "{{ x }}"}, {"avty": [{"t": "a"}, {"t": "b"}], "avty_mode": "any"}):
+            found = found_in(announced("switch", SWITCH | own))
+            assert "availability" not in found.options
+            assert "without its availability" in found.about
+
+    def test_devices_of_zigbee2mqtt_are_found_only_once(self) -> None:
+        received = announced("switch", SWITCH | {"~": "attic/lamp"})
+        assert find_modules({**received, "attic/bridge/devices": b"[]"}) == ([], [])
+        assert find_modules({**received, "cellar/bridge/devices": b"[]"})[0]
+
+    @pytest.mark.parametrize(
+        ("component", "config", "why"),
+        [
+            ("binary_sensor", {"dev_cla": "motion", "stat_t": "m"}, "no kind of module has motion"),
+            ("sensor", {"dev_cla": "temperature", "stat_t": "m", "unit_of_meas": "°C"}, "no kind of module has temperature"),
+            ("button", {"cmd_t": "restart", "ent_cat": "config"}, "no kind of module has button"),
+            ("switch", {}, "neither a state topic nor a command topic"),
+            ("switch", SWITCH | {"val_tpl": "{{ value_json.a and 1 }}"}, "Describe the device with the dialect generic"),
+            ("switch", SWITCH | {"~": "home/#"}, "not a single topic"),
+            ("light", LIGHT | {"schema": "template"}, "schema 'template'"),
+            ("light", LIGHT | {"on_command_type": "brightness"}, "switched on by its brightness"),
+            ("cover", {"command_topic": "c/set", "state_topic": "c"}, "does not report its position"),
+            ("cover", COVER | {"position_open": 0}, "position_open and position_closed"),
+            ("climate", {"temp_cmd_t": "t/set"}, "does not report its set point"),
+            ("climate", CLIMATE | {"modes": ["off", "cool"]}, "only cools"),
+            ("device", {"dev": DEVICE}, "a device with components is expected"),
+            ("device", {"cmps": {str(number): {} for number in range(501)}}, "more than 500 components"),
+            ("light", {"name": "x" * 300_000}, "more than 256 KiB"),
+        ],
+    )
+    def test_what_is_no_module_is_passed_over_with_the_reason(self, component: str, config: dict[str, Any], why: str) -> None:
+        assert why in reason_of(announced(component, config))
+
+    @given(
+        st.sampled_from(["light", "switch", "cover", "climate", "lock", "sensor", "button", "device", "x"]),
+        st.dictionaries(NAMES, ANY, max_size=8) | st.dictionaries(st.just("cmps"), st.dictionaries(NAMES, ANY, max_size=4)),
+    )
+    def test_any_announcement_gives_modules_without_problems(self, component: str, config: dict[str, Any]) -> None:
+        found, _ = find_modules(announced(component, config))
+        for one in found:
+            assert not list(find_option_problems(one.kind, one.options))
+            make_codec(one.kind, **one.options)
+
+    @given(st.binary(max_size=60), st.sampled_from(["a/b/config", "config", "device/a/b/config", "a/b/c/d/e/config"]))
+    def test_any_bytes(self, payload: bytes, topic: str) -> None:
+        find_modules({f"homeassistant/{topic}": payload})
+
+
+@pytest.mark.slow
+class TestWithABroker:
+    async def test_an_announced_switch_is_found_and_driven(self, broker: Mosquitto) -> None:
+        device = DeviceClient(broker.port)
+        device.listen("ha/switch/set")
+        device.answer = lambda topic, payload: device.publish("ha/switch/state", payload, retain=True, wait=False)
+        topic = "homeassistant/switch/ha/relay/config"
+        device.publish(topic, json.dumps(SWITCH | {"~": "ha/switch"}), retain=True)
+        device.publish("ha/switch/state", "OFF", retain=True)
+        discovery = await discover([MqttBroker(url=broker.url)], None, 0.5, None)
+        found = next(one for one in discovery.found if one.name == "Kitchen")
+        plug = attached_module("announced", found.kind, found.options)
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(plug)
+            report = await bench.driver.execute(bench.order(plug, SwitchPlug(on=True)))
+            assert isinstance(report.state, PlugState)
+            assert report.state.on
+        device.publish(topic, "", retain=True)
+        device.close()
+        assert topic not in await collect_announcements(MqttBroker(url=broker.url), 0.3)
+
+    async def test_announcements_above_the_limit_are_ignored(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(mqtt_discovery, "_MOST_BYTES", 1000)
+        device = DeviceClient(broker.port)
+        topics = [f"homeassistant/light/limit/{number}/config" for number in range(20)]
+        for topic in topics:
+            device.publish(topic, "x" * 100, retain=True)
+        received = await collect_announcements(MqttBroker(url=broker.url), 0.5)
+        for topic in topics:
+            device.publish(topic, "", retain=True)
+        device.close()
+        assert received
+        assert sum(len(topic) + len(payload) for topic, payload in received.items()) <= 1000
