@@ -87,7 +87,7 @@ class TestGeneric:
             state={"on": {"topic": "l"}, "hue": {"topic": "l", "path": "h"}, "saturation": {"topic": "l", "path": "s"}},
             command={"color": {"topic": "l/set", "payload": '{"h": {hue}, "s": {saturation}, "both": "{value}"}'}},
         )
-        assert lamp.settable == {"hue", "saturation"}
+        assert lamp.settable == frozenset(("hue", "saturation"))
         (told,) = lamp.encode(Properties(hue=12.34, saturation=50.0))
         assert told.payload == b'{"h": 12.3, "s": 50, "both": "12.3,50"}'
 

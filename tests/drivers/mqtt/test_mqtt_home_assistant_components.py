@@ -185,7 +185,7 @@ class TestComponents:
 
     def test_a_thermostat_in_fahrenheit(self) -> None:
         codec = codec_of("climate", CLIMATE | {"temp_unit": "F"})
-        assert codec.decode("t", b'{"target": 68}') == {"set_point": pytest.approx(20)}
+        assert codec.decode("t", b'{"target": 68}')["set_point"] == pytest.approx(20)
         assert messages_of(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(set_point=20)) == [("t/set", "68")]
 
     @pytest.mark.parametrize(("component", "payload"), [("button", "PRESS"), ("scene", "ON")])
