@@ -1,0 +1,99 @@
+"""Forwards requests to a real gateway, and keeps the redacted answers of the families."""
+
+import http.client
+import json
+import ssl
+import time
+from collections.abc import Callable, Collection
+from urllib.parse import SplitResult, urlsplit
+
+from domogate.recording.exchanges import Exchange, RecordingFile
+from domogate.recording.redaction import Redactor, redact_target
+from domogate.recording.server import Answer, Request, Responder
+
+_LARGEST_ANSWER = 16 * 2**20
+_NOT_FORWARDED = frozenset(
+    (
+        *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer", "transfer-encoding"),
+        *("upgrade", "host", "content-length", "accept-encoding", "expect"),
+    )
+)
+"""Headers of one connection (RFC 9110 §7.6.1), and headers that are made new for the other connection."""
+
+
+def parse_upstream(url: str) -> SplitResult:
+    """Return the parts of the URL. Raises ValueError if it is not a URL of HTTP, or if it contains a password."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+        raise ValueError(f"{url!r} is not a URL such as https://gateway.example.com")
+    return parts
+
+
+class Recorder(Responder):
+    """Stands before a gateway, and records its answers in a file."""
+
+    def __init__(
+        self,
+        upstream: str,
+        file: RecordingFile,
+        families: Collection[str],
+        *,
+        timeout: float = 30.0,
+        ca_file: str | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Raises ValueError if `upstream` is not a URL of HTTP."""
+        self._parts, self._timeout, self._tell = parse_upstream(upstream), timeout, tell
+        self._tls = ssl.create_default_context(cafile=ca_file) if self._parts.scheme == "https" else None
+        self._file, self._families = file, frozenset(families)
+        self._redactor = Redactor()
+
+    def answer(self, request: Request) -> Answer:
+        try:
+            answer = self._forward(request)
+        except (OSError, http.client.HTTPException, ValueError) as failed:
+            text = f"The gateway gave no answer: {str(failed) or type(failed).__name__}"
+            return Answer(502, [("Content-Type", "text/plain; charset=utf-8")], text.encode())
+        if not self._file.is_full and request.target.split("?")[0].split("/")[1] in self._families:
+            self._keep(request, answer)
+        return answer
+
+    def _forward(self, request: Request) -> Answer:
+        deadline = time.monotonic() + self._timeout
+        host, port = self._parts.hostname or "", self._parts.port
+        connection = (
+            http.client.HTTPConnection(host, port, timeout=self._timeout)
+            if self._tls is None
+            else http.client.HTTPSConnection(host, port, timeout=self._timeout, context=self._tls)
+        )
+        try:
+            headers = {name: value for name, value in request.headers.items() if name not in _NOT_FORWARDED}
+            headers["accept-encoding"] = "identity"
+            body = request.body if request.body or request.method not in ("GET", "HEAD") else None
+            connection.request(request.method, self._parts.path.rstrip("/") + request.target, body=body, headers=headers)
+            found = connection.getresponse()
+            content = bytearray()
+            while part := found.read1(65_536):
+                content += part
+                if len(content) > _LARGEST_ANSWER:
+                    raise ValueError(f"the answer has more than {_LARGEST_ANSWER} bytes")
+                if time.monotonic() > deadline:
+                    raise TimeoutError("the answer did not end in time")
+            kept = [(name, value) for name, value in found.getheaders() if name.lower() not in _NOT_FORWARDED]
+            return Answer(found.status, kept, bytes(content))
+        finally:
+            connection.close()
+
+    def _keep(self, request: Request, answer: Answer) -> None:
+        content_type = next((value for name, value in answer.headers if name.lower() == "content-type"), "")
+        body = None
+        if answer.body and "json" in content_type:
+            try:
+                body = self._redactor.redact(json.loads(answer.body))
+            except (ValueError, RecursionError):
+                body = None
+        exchange = Exchange(
+            request.method, redact_target(request.target), answer.status, content_type[:100], body, is_empty=not answer.body
+        )
+        if not self._file.add(exchange):
+            self._tell("The recording is full. Further answers are forwarded, but not kept.")
