@@ -43,8 +43,8 @@ PANELS = {
     },
     "Other": {
         "conformance": "Check any implementation of the nine families against the contract.",
-        "record": "Forward requests to a gateway of the families, and keep its redacted answers.",
-        "replay": "Serve the answers of a recording again.",
+        "record": "Forward requests to a gateway of the families, and keep its redacted answers until Ctrl-C.",
+        "replay": "Serve the answers of a recording until Ctrl-C.",
         "openapi": "Print one OpenAPI 3.1 document, or write all documents.",
         "version": "Print the version.",
     },

@@ -18,7 +18,9 @@ def replay(
     host: Annotated[str, option("ADDRESS", "Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, option("PORT", "Port to listen on. 0 chooses a free port.", min=0, max=65535)] = 8091,
 ) -> None:
-    """Serve the answers of a recording until Ctrl-C. Keys and tokens are not checked.
+    """Serve the answers of a recording until Ctrl-C.
+
+    Keys and tokens are not checked.
 
     Example: `domogate replay home.jsonl`
     """
