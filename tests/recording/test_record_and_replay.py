@@ -90,6 +90,16 @@ class TestRecorder:
             assert client.post("/auth/token", data={"code": "x"}).status_code == 200
         assert file.read_bytes() == b""
 
+    def test_an_odd_target_or_status_is_forwarded_and_not_kept(self, upstream: tuple[Upstream, str], file: Path) -> None:
+        many = "&".join(f"f{number}=1" for number in range(60))
+        with recording(upstream[1], file) as client:
+            assert client.get(f"/echo?{many}").status_code == 200
+            upstream[0].reply = lambda _: Answer(799, [], b"")
+            assert client.get("/echo").status_code == 799
+        assert file.read_bytes() == b""
+        with replaying(file) as client:
+            assert client.get(f"/echo?{many}").status_code == 404
+
     def test_a_gateway_without_an_answer_is_502(self, file: Path) -> None:
         with recording("http://127.0.0.1:1", file) as client:
             assert client.get("/homeauto/v1.0/plants").status_code == 502

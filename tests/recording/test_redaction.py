@@ -81,6 +81,7 @@ class TestTargets:
             ("/a?start=2026-01-02&end=2026-01-03T04:05:06Z", "/a?end=2026-01-03T04:05:06Z&start=2026-01-02"),
             ("/a?email=anna%40home.example&n=3", "/a?email=*&n=3"),
             ("/a?", "/a"),
+            ("//[x/b#c", "//*/b"),
         ],
     )
     def test_ids_and_times_are_kept(self, target: str, kept: str) -> None:

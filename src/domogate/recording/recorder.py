@@ -12,6 +12,7 @@ from domogate.recording.redaction import Redactor, redact_target
 from domogate.recording.server import Answer, Request, Responder
 
 _LARGEST_ANSWER = 16 * 2**20
+_KEPT_STATUSES = range(200, 600)
 _NOT_FORWARDED = frozenset(
     (
         *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer", "transfer-encoding"),
@@ -54,7 +55,8 @@ class Recorder(Responder):
         except (OSError, http.client.HTTPException, ValueError) as failed:
             text = f"The gateway gave no answer: {str(failed) or type(failed).__name__}"
             return Answer(502, [("Content-Type", "text/plain; charset=utf-8")], text.encode())
-        if not self._file.is_full and request.target.split("?")[0].split("/")[1] in self._families:
+        is_of_family = request.target.partition("?")[0].split("/")[1] in self._families
+        if is_of_family and answer.status in _KEPT_STATUSES and not self._file.is_full:
             self._keep(request, answer)
         return answer
 
@@ -85,6 +87,10 @@ class Recorder(Responder):
             connection.close()
 
     def _keep(self, request: Request, answer: Answer) -> None:
+        try:
+            target = redact_target(request.target)
+        except ValueError:
+            return  # The replayer could not find it either.
         content_type = next((value for name, value in answer.headers if name.lower() == "content-type"), "")
         body = None
         if answer.body and "json" in content_type:
@@ -92,8 +98,6 @@ class Recorder(Responder):
                 body = self._redactor.redact(json.loads(answer.body))
             except (ValueError, RecursionError):
                 body = None
-        exchange = Exchange(
-            request.method, redact_target(request.target), answer.status, content_type[:100], body, is_empty=not answer.body
-        )
+        exchange = Exchange(request.method, target, answer.status, content_type[:100], body, is_empty=not answer.body)
         if not self._file.add(exchange):
             self._tell("The recording is full. Further answers are forwarded, but not kept.")

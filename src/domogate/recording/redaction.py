@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from threading import Lock
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, quote
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _HARMLESS = re.compile(
@@ -55,6 +55,7 @@ _FORMS: Mapping[str, str] = MappingProxyType(
 """The form of the replacement for fields whose texts must have a form (Spec 2). Other texts become `Text 1`, `Text 2` …"""
 _PLACES = frozenset(("latitude", "longitude", "lat", "lng", "lon"))
 _PLACEHOLDER = "*"
+_MOST_FIELDS = 50
 
 
 class Redactor:
@@ -99,12 +100,13 @@ def _is_kept(text: str, field: str, of_people: bool) -> bool:
 def redact_target(target: str) -> str:
     """Return the path and the query in one form, with `*` for parts that may be personal.
 
-    The recorder and the replayer use this form, so they need not know the original.
+    The recorder and the replayer use this form, so they need not know the original. Raises ValueError if the query has too many
+    fields.
     """
-    parts = urlsplit(target)
-    path = "/".join(part if not part or _WORD.fullmatch(part) else _PLACEHOLDER for part in parts.path.split("/"))
+    whole_path, _, fields = target.partition("#")[0].partition("?")
+    path = "/".join(part if not part or _WORD.fullmatch(part) else _PLACEHOLDER for part in whole_path.split("/"))
     query = sorted(
         (name if _WORD.fullmatch(name) else _PLACEHOLDER, value if _HARMLESS.fullmatch(value) else _PLACEHOLDER)
-        for name, value in parse_qsl(parts.query, keep_blank_values=True, max_num_fields=50)
+        for name, value in parse_qsl(fields, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     )
     return path + ("?" + "&".join(f"{name}={quote(value, safe='*:+')}" for name, value in query) if query else "")

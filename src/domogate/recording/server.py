@@ -1,6 +1,7 @@
 """A small HTTP server for tools. Connections, sizes and times are bounded."""
 
 import re
+import sys
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -72,7 +73,9 @@ class ToolServer(ThreadingHTTPServer):
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Do nothing: a client that ends its connection is not an error of the tool."""
+        """Show an unexpected error. A client that ends its connection is not an error of the tool."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 def _abort(connection: socket) -> None:
