@@ -80,6 +80,7 @@ class TestAnnouncements:
 
     def test_devices_of_zigbee2mqtt_are_found_only_once(self) -> None:
         received = announced("switch", SWITCH | {"~": "attic/lamp"})
+        received |= announced("climate", {"temperature_state_topic": "attic/heater", "mode_state_topic": "attic/heater"})
         assert find_modules({**received, "attic/bridge/devices": b"[]"}) == ([], [])
         assert find_modules({**received, "cellar/bridge/devices": b"[]"})[0]
 

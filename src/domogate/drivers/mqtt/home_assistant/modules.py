@@ -39,7 +39,7 @@ def find_candidates(received: Mapping[str, bytes], others: Iterable[str]) -> Ite
 
 
 def _belongs_to(bases: tuple[str, ...], config: Mapping[str, Any]) -> bool:
-    topics = (value for name, value in config.items() if name in ("state_topic", "command_topic", "position_topic"))
+    topics = (value for name, value in config.items() if name.endswith("topic"))
     return any(isinstance(topic, str) and topic.startswith(bases) for topic in topics)
 
 
