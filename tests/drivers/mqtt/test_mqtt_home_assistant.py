@@ -1,6 +1,7 @@
 """Modules from announcements for Home Assistant, as its page "MQTT" documents them."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +12,9 @@ from domogate.domain.commands import SwitchPlug
 from domogate.domain.states import PlugState
 from domogate.drivers.mqtt import MqttBroker
 from domogate.drivers.mqtt import discovery as mqtt_discovery
+from domogate.drivers.mqtt.connection import Connection
 from domogate.drivers.mqtt.discovery import collect_announcements, discover, find_modules
+from domogate.drivers.mqtt.home_assistant import FILTERS
 from domogate.drivers.mqtt.options import find_option_problems
 from support.mosquitto import DeviceClient, Mosquitto
 from support.mqtt_dialects import make_codec
@@ -155,3 +158,19 @@ class TestWithABroker:
         device.close()
         assert received
         assert sum(len(topic) + len(payload) for topic, payload in received.items()) <= 1000
+
+    async def test_without_the_permission_the_other_devices_are_still_found(
+        self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        granted = Connection.subscribe
+
+        async def refuse_some(connection: Connection, filters: Sequence[tuple[str, int]]) -> Sequence[int]:
+            reasons = await granted(connection, filters)
+            return [0x87 if topic in FILTERS else one for (topic, _), one in zip(filters, reasons, strict=True)]
+
+        monkeypatch.setattr(Connection, "subscribe", refuse_some)
+        device = DeviceClient(broker.port)
+        device.publish("permitted/bridge/devices", "[]", retain=True)
+        assert "permitted/bridge/devices" in await collect_announcements(MqttBroker(url=broker.url), 0.3)
+        device.publish("permitted/bridge/devices", "", retain=True)
+        device.close()
