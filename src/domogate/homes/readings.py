@@ -56,9 +56,7 @@ class RoomEnergyOut(UsedOut, frozen=True):
 
 
 class HomeEnergyOut(UsedOut, frozen=True):
-    """The energy of a home. The total is the sum of its energy meters.
-
-    If no energy meter of the home measured something, the total is the sum of the plugs.
+    """The energy of a home. The total is the sum of its energy meters or, if no meter measured something, of its plugs.
 
     `simulated` is true if one of the measuring devices does not exist: the values of this device are invented.
     """

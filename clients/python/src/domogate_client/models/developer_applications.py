@@ -36,7 +36,7 @@ class Registration(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CreatedApplication(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A new application and its secret, which is shown only here. A public application has no secret."""
+    """A new application and its secret, which is shown only in this answer. A public application has no secret."""
 
     application: Registration
     secret: str | None

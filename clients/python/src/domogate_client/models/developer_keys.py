@@ -25,7 +25,7 @@ class OwnKey(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CreatedKey(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A new key, which is shown only here."""
+    """A new key, which is shown only in this answer."""
 
     subscription: OwnKey
     key: str

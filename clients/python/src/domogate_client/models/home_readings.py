@@ -29,7 +29,8 @@ class PeriodReading(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class HomeEnergy(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The energy of a home. The total is the sum of its energy meters, or of its plugs if it has no energy meter."""
+    """The energy of a home. The total is the sum of its energy meters or, if no meter measured something, of its
+    plugs."""
 
     used: float | None
     used_before: float | None

@@ -30,7 +30,7 @@ class Client(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CreatedClient(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A new client and its secret, which is shown only here. A public client has no secret."""
+    """A new client and its secret, which is shown only in this answer. A public client has no secret."""
 
     client: Client
     secret: str | None

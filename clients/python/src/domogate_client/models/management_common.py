@@ -52,7 +52,7 @@ class Connection(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Link(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A one-time link. `url` is null if the link was mailed: then only the receiver of the mail sees the link."""
+    """A one-time link. `url` is null if the link was mailed: then only the person who gets the mail sees the link."""
 
     url: str | None
     mailed: bool

@@ -13,7 +13,7 @@ from domogate_client.models.shared import WebhookFormat as WebhookFormat
 
 
 class CreatedWebhook(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A new webhook with the secret that signs its deliveries. The secret is shown only here."""
+    """A new webhook with the secret that signs its deliveries. The secret is shown only in this answer."""
 
     id: str
     client_id: str
