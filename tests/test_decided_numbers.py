@@ -43,7 +43,7 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("0040", "doubling pauses up to {:g} s", event_session.LONGEST_DELAY),
     ("0040", "After a refused password, it tries again after {:g} s", event_session.FIRST_DELAY_REFUSED),
     ("0044", "After every {} events", hub.AT_ONCE),
-    ("0045", "It is tried again after {:g} s", backoff.FIRST),
+    ("0045", "The gateway tries again after {:g} s", backoff.FIRST),
     ("0048", "after {} refusals", refusal_limiter.ALLOWANCE),
     ("0048", "refusals within {:g} s", refusal_limiter.SPAN),
     ("0048", "`iat` may be {:g} seconds in the future", permits.LEEWAY),

@@ -21,6 +21,10 @@ def post(body: bytes, more: bytes = b"") -> bytes:
     return POST + more + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
+def all_of_type(kind: type) -> list[Any]:
+    return [one for one in gc.get_objects() if type(one) is kind]
+
+
 async def not_called(_: Request) -> Answer:
     raise AssertionError("the app answers by itself")
 
@@ -170,10 +174,11 @@ class TestConnection:
 
     async def test_an_idle_connection_does_not_keep_the_body(self) -> None:
         app = BothWays()
+        # Connections of earlier tests may still be in memory.
+        earlier = all_of_type(GuardedProtocol)
         async with serving(app, direct=app) as bound, raw_connection(bound.port) as connection:
             for _ in range(2):
                 await connection.send(post(b"secret"))
                 await connection.read_answer()
-                # Connections of earlier tests may still be in memory.
-                kept = [one for one in gc.get_objects() if type(one) is GuardedProtocol and not one.transport.is_closing()]
+                kept = [one for one in all_of_type(GuardedProtocol) if not any(one is other for other in earlier)]
                 assert [(one.head, one.body) for one in kept] == [(b"", b"")]
