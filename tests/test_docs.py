@@ -21,8 +21,7 @@ ENTRANCES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", DOCS / "README.md", D
 
 
 def documents() -> list[Path]:
-    found = [*sorted(DOCS.rglob("*.md")), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
-    return [path for path in found if path.is_file()]
+    return [*sorted(DOCS.rglob("*.md")), *sorted(ROOT.glob("*.md"))]
 
 
 def relative_links(path: Path) -> Iterator[tuple[str, Path, str]]:

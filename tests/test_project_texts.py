@@ -45,13 +45,13 @@ NOT_OURS = {"__pycache__", "dist", "build", "node_modules", "htmlcov", "domogate
 
 
 def files_of_the_project(folder: Path = ROOT) -> Iterator[Path]:
-    """Every text file of the project, without hidden folders except .ci."""
+    """Every text file of the project, without hidden folders except .ci and .github."""
     for path in sorted(folder.iterdir()):
         if path.is_dir():
             if (
                 path.name not in NOT_OURS
                 and not path.name.endswith(".egg-info")
-                and (path.name == ".ci" or path.name[0] != ".")
+                and (path.name in {".ci", ".github"} or path.name[0] != ".")
             ):
                 yield from files_of_the_project(path)
         elif path.suffix in TEXT or path.name in {"dev", "run", ".gitignore"}:
