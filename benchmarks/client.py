@@ -32,7 +32,8 @@ async def client() -> AsyncIterator[Row]:
 def _row(name: str, pairs: list[tuple[float, float]]) -> Row:
     ours, plain = (statistics.median(figures) * _MICROSECONDS for figures in zip(*pairs, strict=True))
     added = statistics.median(one - other for one, other in pairs) * _MICROSECONDS
-    what = f"Python client: CPU time of a read with `{name}` minus with httpx ({ours:,.0f} µs / {plain:,.0f} µs)"
+    medians = f"medians: {ours:,.0f} µs with it, {plain:,.0f} µs without"
+    what = f"Python client: CPU time that `{name}` adds to a read with httpx ({medians})"
     return at_most(what, added, _MOST, " µs")
 
 
