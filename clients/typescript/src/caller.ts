@@ -1,0 +1,240 @@
+/** The logic of a call: credentials, deadlines, retries, the cache, errors. */
+
+import { baseUrlOf } from "./base_url.js";
+import { ETagCache } from "./cache.js";
+import { DeadlineExceeded, DomogateError, NoAnswer, UnexpectedAnswer } from "./errors.js";
+import { type Answer, type Fetch, Lost, send, untilDeadline } from "./http.js";
+import { type Operation, urlOf } from "./operation.js";
+import { isExpiredToken, refusalOf, retryAfterOf } from "./refusals.js";
+import { pause, pauseAfter, RETRIES, type Retries } from "./retries.js";
+import { EventStream, type StreamOptions } from "./stream.js";
+import { Session, type Tokens } from "./tokens.js";
+
+/** The settings of a client. All times are in milliseconds. */
+export interface Settings {
+  readonly subscriptionKey?: string;
+  /** Tokens that are refreshed. */
+  readonly session?: Session;
+  /** Tokens that are not refreshed. Give either `session` or `tokens`. */
+  readonly tokens?: Tokens;
+  /** The time that a call may take, with all its attempts. Default: 30 seconds. */
+  readonly deadline?: number;
+  readonly retries?: Partial<Retries>;
+  readonly cache?: ETagCache;
+  /** The time after which an event stream without a connection gives up. Default: it never gives up. */
+  readonly reconnectFor?: number;
+  /** The largest body of an answer in bytes. Default: 64 MB. */
+  readonly maxAnswer?: number;
+  /** Your own `fetch`, for example with certificates or for tests. */
+  readonly fetch?: Fetch;
+}
+
+/** The options of one call. */
+export interface CallOptions {
+  /** The milliseconds that this call may take, with all its attempts. */
+  readonly deadline?: number;
+  /** Stops the call. */
+  readonly signal?: AbortSignal;
+}
+
+/** The options of a command that can be repeated. */
+export interface CommandOptions extends CallOptions {
+  /** The client makes a key itself if you give none. */
+  readonly idempotencyKey?: string;
+}
+
+interface Sent extends CommandOptions {
+  readonly query?: object;
+  readonly body?: unknown;
+  readonly token?: string;
+}
+
+/** An answer that is not JSON: a picture, a report, a file. */
+export interface RawContent {
+  readonly data: Uint8Array;
+  readonly mediaType: string;
+}
+
+interface Page<T> {
+  readonly items: readonly T[];
+  readonly next?: string | null;
+}
+
+/** Sends operations to one gateway. `Client` has a method for each operation. */
+export class Caller {
+  readonly baseUrl: string;
+  readonly session: Session;
+  readonly reconnectFor: number;
+  readonly fetch: Fetch;
+  readonly #key: string | undefined;
+  readonly #deadline: number;
+  readonly #retries: Retries;
+  readonly #cache: ETagCache;
+  readonly #maxAnswer: number;
+
+  constructor(baseUrl: string, settings: Settings = {}) {
+    if (settings.session && settings.tokens) throw new DomogateError("give either `session` or `tokens`, not both");
+    this.baseUrl = baseUrlOf(baseUrl);
+    this.session = settings.session ?? new Session({ tokens: settings.tokens });
+    this.reconnectFor = settings.reconnectFor ?? Infinity;
+    // The fetch of a browser must be called as a method of the window.
+    this.fetch = settings.fetch ?? ((url, init) => globalThis.fetch(url, init));
+    this.#key = settings.subscriptionKey;
+    this.#deadline = settings.deadline ?? 30_000;
+    this.#retries = { ...RETRIES, ...settings.retries };
+    this.#cache = settings.cache ?? new ETagCache();
+    this.#maxAnswer = settings.maxAnswer ?? 64_000_000;
+  }
+
+  /** Send an operation until it has an answer, as often as the retries allow, and return the answer. */
+  async call<T>(operation: Operation, path: readonly string[], sent: Sent = {}): Promise<T> {
+    const url = this.baseUrl + urlOf(operation, path, sent.query);
+    const ends = performance.now() + (sent.deadline ?? this.#deadline);
+    const headers = this.headersFor(operation);
+    const request: RequestInit = { method: operation.method, headers };
+    if (sent.body !== undefined) {
+      headers.set("content-type", "application/json");
+      request.body = JSON.stringify(sent.body);
+    }
+    if (operation.repeatable) headers.set("idempotency-key", sent.idempotencyKey ?? randomKey());
+    const cached = operation.etag ? this.#cache.find(url) : undefined;
+    if (cached) headers.set("if-none-match", cached.etag);
+    const isRead = operation.method === "GET";
+    const mayRepeat = isRead || operation.repeatable === true;
+    const limits = { ends, maxBytes: this.#maxAnswer, signal: sent.signal };
+    let refused: Tokens | undefined;
+    for (let attempt = 1; ; attempt++) {
+      const tokens = await this.#authorize(operation, headers, sent, ends, refused);
+      let wait: number | undefined;
+      let problem: Error;
+      const answer = await send(this.fetch, url, request, limits).catch(takeLost);
+      if (answer instanceof Lost) {
+        const mayBeDone = answer.isSent && !isRead;
+        problem = noAnswer(operation, answer, mayBeDone);
+        if (mayRepeat || !answer.isSent) wait = pauseAfter(this.#retries, attempt, undefined);
+      } else if (answer.status < 400) {
+        return this.#read(operation, url, answer, cached?.body) as T;
+      } else if (tokens && !refused && this.session.canRefresh && isExpiredToken(answer.status, answer.headers)) {
+        // The gateway refused the token before it looked at the request, so the request can be sent again.
+        refused = tokens;
+        continue;
+      } else {
+        problem = refusalOf(answer.status, answer.headers, answer.body, operation.name);
+        if (mayRepeat && this.#retries.statuses.includes(answer.status)) {
+          wait = pauseAfter(this.#retries, attempt, retryAfterOf(answer.headers));
+        }
+      }
+      if (wait === undefined || performance.now() + wait >= ends) throw problem;
+      await pause(wait, sent.signal);
+    }
+  }
+
+  /** Read the items of all pages of a list. */
+  async *pages<T>(operation: Operation, path: readonly string[], sent: Sent = {}): AsyncGenerator<T, void, undefined> {
+    let after: string | null | undefined;
+    do {
+      const page: Page<T> = await this.call<Page<T>>(operation, path, { ...sent, query: { ...sent.query, after } });
+      yield* page.items;
+      after = page.next;
+    } while (after !== null && after !== undefined);
+  }
+
+  /** The event stream of an operation. It connects when the first event is read. */
+  listen(operation: Operation, path: readonly string[], query: object, options: StreamOptions = {}): EventStream {
+    return new EventStream(this, operation, this.baseUrl + urlOf(operation, path, query), options);
+  }
+
+  /** The headers of a request, without the token. */
+  headersFor(operation: Operation): Headers {
+    const headers = new Headers({ accept: operation.answer === "content" ? "*/*" : "application/json" });
+    if (operation.key && this.#key !== undefined) headers.set("ocp-apim-subscription-key", this.#key);
+    return headers;
+  }
+
+  /** Put a token that has not expired into the headers. Returns the tokens of the session, if one of them is used. */
+  async authorize(operation: Operation, headers: Headers, refused?: Tokens): Promise<Tokens | undefined> {
+    if (operation.token === "none") return undefined;
+    const found = refused && this.session.tokens === refused ? undefined : this.session.findFresh();
+    const tokens = found ?? (await this.session.refresh(this.baseUrl, this.fetch, refused));
+    const [first, second] =
+      operation.token === "id" ? [tokens.idToken, tokens.accessToken] : [tokens.accessToken, tokens.idToken];
+    headers.set("authorization", `Bearer ${first || second || ""}`);
+    return tokens;
+  }
+
+  async #authorize(
+    operation: Operation,
+    headers: Headers,
+    sent: Sent,
+    ends: number,
+    refused: Tokens | undefined,
+  ): Promise<Tokens | undefined> {
+    if (sent.token !== undefined) {
+      headers.set("authorization", `Bearer ${sent.token}`);
+      return undefined;
+    }
+    const name = operation.name;
+    return untilDeadline(ends, sent.signal, (signal) =>
+      Promise.race([this.authorize(operation, headers, refused), aborted(signal)]),
+    ).catch((error: unknown) => {
+      if (!(error instanceof Lost)) throw error;
+      throw new DeadlineExceeded(`${name}: the deadline passed before the request was sent`, false);
+    });
+  }
+
+  #read(operation: Operation, url: string, answer: Answer, cached: Uint8Array | undefined): unknown {
+    const { status, headers } = answer;
+    let text: string | undefined;
+    if (status === 304) {
+      if (!cached) throw new UnexpectedAnswer(`${operation.name}: 304 without an answer to compare with`);
+      text = new TextDecoder().decode(cached);
+    } else if (status >= 300) {
+      throw new UnexpectedAnswer(`${operation.name}: a redirect (status ${status}); check the base URL of the client`);
+    } else if (status === 204) {
+      text = operation.empty;
+    }
+    if (operation.answer === "nothing") return undefined;
+    if (operation.answer === "content") {
+      const [mediaType = ""] = (headers.get("content-type") ?? "").split(";");
+      return { data: answer.body, mediaType } satisfies RawContent;
+    }
+    const read = parse(operation, text ?? new TextDecoder().decode(answer.body));
+    const etag = headers.get("etag");
+    if (operation.etag && status === 200 && etag !== null) this.#cache.keep(url, etag, answer.body);
+    return read;
+  }
+
+  /** The text of this object contains no key and no token. */
+  toJSON(): object {
+    return { baseUrl: this.baseUrl };
+  }
+}
+
+function parse(operation: Operation, text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null) return value;
+  } catch {
+    // The error below says the same.
+  }
+  throw new UnexpectedAnswer(`${operation.name}: the answer has another form than expected`);
+}
+
+function takeLost(error: unknown): Lost {
+  if (error instanceof Lost) return error;
+  throw error;
+}
+
+function noAnswer(operation: Operation, lost: Lost, mayBeDone: boolean): NoAnswer {
+  if (lost.isLate) return new DeadlineExceeded(`${operation.name}: no answer before the deadline`, mayBeDone);
+  return new NoAnswer(`${operation.name}: ${lost.message}`, mayBeDone);
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
+}
+
+/** `crypto.randomUUID` exists only in pages with https:// or from localhost. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

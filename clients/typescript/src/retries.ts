@@ -1,0 +1,42 @@
+/** Which requests are sent again, and after which pause. */
+
+/**
+ * The rules for repeating a request. All times are in milliseconds.
+ *
+ * A request that only reads is repeated, and a command with an idempotency key. Every other request is sent once.
+ */
+export interface Retries {
+  readonly attempts: number;
+  readonly firstPause: number;
+  readonly longestPause: number;
+  readonly statuses: readonly number[];
+}
+
+export const RETRIES: Retries = { attempts: 3, firstPause: 200, longestPause: 10_000, statuses: [429, 502, 503, 504] };
+
+/** A pause that doubles with each attempt. The pauses of many clients differ, so that they do not all come back together. */
+export function growingPause(first: number, longest: number, doublings: number): number {
+  return Math.min(longest, first * 2 ** Math.min(doublings, 20)) * (0.5 + Math.random() / 2);
+}
+
+/** The time to wait after this attempt (the first is 1). `undefined`: do not try again. */
+export function pauseAfter(retries: Retries, attempt: number, retryAfter: number | undefined): number | undefined {
+  if (attempt >= retries.attempts) return undefined;
+  return retryAfter ?? growingPause(retries.firstPause, retries.longestPause, attempt - 1);
+}
+
+/** Wait. Rejects with the reason of the signal if it is aborted. */
+export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, milliseconds);
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+  });
+}
