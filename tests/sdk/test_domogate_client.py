@@ -8,7 +8,8 @@ import pytest
 
 from client_generator.__main__ import PACKAGE, find_generated, generate
 from support.client_calls import call_all_awaiting, call_all_blocking
-from support.client_matrix import AWAITING, BLOCKING, PAGE, called_in, every_operation, row_of, shown
+from support.client_matrix import AWAITING, BLOCKING, PAGE, called_in, row_of, shown
+from support.client_operations import every_operation
 from support.sdk_demo import SdkDemo
 
 

@@ -2,27 +2,25 @@
 
     cd tests && PYTHONPATH=../clients:../clients/python/src ../.dev/venv/bin/python -m support.client_matrix
 
-calls every operation and writes the columns of the Python client again.
+calls every operation with every client and writes the table again.
 """
 
 import asyncio
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-from client_generator.documents import Described, Documents
+from client_generator.documents import Described
 from support.client_calls import call_all_awaiting, call_all_blocking
+from support.client_operations import every_operation
 from support.markdown import section, tables
-from support.sdk_demo import open_sdk_demo
+from support.sdk_demo import SdkDemo, open_sdk_demo
+from support.typescript_client import build_package, call_all_in_chromium, call_all_in_node
 
 PAGE = Path(__file__).parents[2] / "docs" / "clients.md"
 HEADING = "Which operations the tests call"
-BLOCKING, AWAITING, TYPESCRIPT = "Python, `Client`", "Python, `AsyncClient`", "TypeScript"
+BLOCKING, AWAITING, NODE, CHROMIUM = "Python, `Client`", "Python, `AsyncClient`", "TypeScript, Node", "TypeScript, Chromium"
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
-
-
-def every_operation() -> dict[str, Described]:
-    documents = Documents()
-    return {one.name: one for document in documents.by_name for one in documents.operations(document)}
 
 
 def shown() -> dict[str, dict[str, str]]:
@@ -41,23 +39,31 @@ def row_of(operation: Described) -> str:
     return f"| `{operation.name}`{f' ({mark})' if mark else ''} | `{operation.method} {operation.path}` |"
 
 
-def print_table(blocking: set[str], awaiting: set[str], typescript: set[str]) -> str:
-    lines = [f"| operation | request | {BLOCKING} | {AWAITING} | {TYPESCRIPT} |", "|---|---|---|---|---|"]
+def print_table(called: dict[str, set[str]]) -> str:
+    """The table. `called` has the names of the called operations by column."""
+    lines = [f"| operation | request | {' | '.join(called)} |", "|---" * (len(called) + 2) + "|"]
     for name, operation in every_operation().items():
-        marks = ["yes" if name in called else "-" for called in (blocking, awaiting, typescript)]
+        marks = ["yes" if name in column else "-" for column in called.values()]
         lines.append(f"{row_of(operation)} {' | '.join(marks)} |")
     return "\n".join(lines)
 
 
+def call_all(act: Callable[[SdkDemo, Path], set[str]]) -> set[str]:
+    """Call every operation of a new gateway."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as package, open_sdk_demo(Path(folder)) as demo:
+        return act(demo, Path(package))
+
+
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder, open_sdk_demo(Path(folder)) as demo:
-        blocking = call_all_blocking(demo)
-    with tempfile.TemporaryDirectory() as folder, open_sdk_demo(Path(folder)) as demo:
-        awaiting = asyncio.run(call_all_awaiting(demo))
+    called = {
+        BLOCKING: call_all(lambda demo, _: call_all_blocking(demo)),
+        AWAITING: call_all(lambda demo, _: asyncio.run(call_all_awaiting(demo))),
+        NODE: call_all(lambda demo, folder: call_all_in_node(demo, build_package(folder))),
+        CHROMIUM: call_all(lambda demo, folder: call_all_in_chromium(demo, build_package(folder))),
+    }
     page = PAGE.read_text()
     before, after = page.split(_BEGIN)[0], page.split(_END)[1]
-    table = print_table(blocking, awaiting, called_in(TYPESCRIPT))
-    PAGE.write_text(f"{before}{_BEGIN}\n{table}\n{_END}{after}")
+    PAGE.write_text(f"{before}{_BEGIN}\n{print_table(called)}\n{_END}{after}")
 
 
 if __name__ == "__main__":
