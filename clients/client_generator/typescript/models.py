@@ -53,7 +53,7 @@ def _write(name: str, schema: Schema) -> str:
         return f"{about}export type {name} = {type_of(schema)};"
     required = schema.get("required", ())
     fields = [
-        f"  {member(field)}{'' if field in required else '?'}: {type_of(inner)};"
+        f"  readonly {member(field)}{'' if field in required else '?'}: {type_of(inner)};"
         for field, inner in schema.get("properties", {}).items()
     ]
     return "\n".join([f"{about}export interface {name} {{", *fields, "}"])

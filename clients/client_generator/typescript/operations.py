@@ -106,12 +106,10 @@ def _print(about: str, name: str, arguments: list[str], result: str, action: str
 
 
 def _write_query(operation: Described) -> str:
-    fields = []
-    for one in operation.query:
-        kind = type_of(one["schema"])
-        if one["schema"].get("type") == "array":
-            kind = f"readonly {kind}"
-        fields.append(f"  {member(one['name'])}{'' if one.get('required') else '?'}: {kind};")
+    fields = [
+        f"  readonly {member(one['name'])}{'' if one.get('required') else '?'}: {type_of(one['schema'])};"
+        for one in operation.query
+    ]
     return "\n".join([f"export interface {_query_name(operation)} {{", *fields, "}"])
 
 

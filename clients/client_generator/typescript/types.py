@@ -23,7 +23,7 @@ def type_of(schema: Schema) -> str:
     match schema.get("type"):
         case "array":
             inner = type_of(schema["items"])
-            return f"({inner})[]" if "|" in inner else f"{inner}[]"
+            return f"readonly ({inner})[]" if " " in inner else f"readonly {inner}[]"
         case "object":
             values = schema.get("additionalProperties", True)
             return f"Record<string, {type_of(values) if isinstance(values, dict) else 'unknown'}>"

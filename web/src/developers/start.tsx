@@ -105,7 +105,7 @@ function CallStep() {
   );
 }
 
-const EMPTY: Home = { id: "", name: "", type: "", role: "owner", site: false, until: null, timeZone: null, floors: [], rooms: [], modules: [] };
+const EMPTY: Home = { id: "", name: "", type: "house", role: "owner", site: false, until: null, timeZone: null, floors: [], rooms: [], modules: [] };
 
 function Calls({ home }: { home: Home }) {
   const first = home.modules.find(({ kind }) => kind === "light") ?? home.modules[0];

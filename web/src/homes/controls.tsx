@@ -126,7 +126,7 @@ function Shutter({ device, position, fixed }: { device: Device; position: number
 
 export function setTemperature(device: Device, state: ThermostatState, setPoint: number): void {
   // A command with a mode would begin the boost again, and replace the end that the person chose.
-  const wanted = state.mode === "boost" ? { setPoint } : { setPoint, mode: "manual" };
+  const wanted = state.mode === "boost" ? { setPoint } : { setPoint, mode: "manual" as const };
   void device.send({ do: "set thermostat", ...wanted }, wanted as Partial<State>);
 }
 

@@ -44,10 +44,10 @@ function Status({ safety }: { safety: Safety }) {
   );
 }
 
-const LOOKS = { working: "tag", "in failure": "tag alarm", "no communication": "tag warn" } as const;
+const LOOKS: Readonly<Record<string, string>> = { working: "tag", "in failure": "tag alarm", "no communication": "tag warn" };
 
 function Tag({ device }: { device: EmergencyDevice }) {
-  return <span class={LOOKS[device.status]}>{t(`homes.safety.status.${device.status.replace(" ", "_")}`)}</span>;
+  return <span class={LOOKS[device.status] ?? "tag"}>{t(`homes.safety.status.${device.status.replace(" ", "_")}`)}</span>;
 }
 
 function deviceWords({ failures, heardAt }: EmergencyDevice): string {

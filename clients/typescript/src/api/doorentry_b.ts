@@ -24,7 +24,7 @@ const OPEN_LOCK: Operation = {
 /** The operations of doorentry-b. */
 export const doorentryB = (caller: Caller) => ({
   /** Get plants of the user (E10). */
-  listPlants: (options?: CallOptions): Promise<Plant[]> =>
+  listPlants: (options?: CallOptions): Promise<readonly Plant[]> =>
     caller.call(LIST_PLANTS, [], options),
   /** Open lock (E11). */
   openLock: (plantId: string, deviceId: string, options?: CallOptions): Promise<LockTicket> =>

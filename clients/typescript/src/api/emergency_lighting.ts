@@ -32,12 +32,12 @@ const LIST_SPARE_PARTS: Operation = {
 /** The operations of emergency-lighting. */
 export const emergencyLighting = (caller: Caller) => ({
   /** Get connected sites (E17). */
-  listSites: (options?: CallOptions): Promise<Site[]> =>
+  listSites: (options?: CallOptions): Promise<readonly Site[]> =>
     caller.call(LIST_SITES, [], options),
   /** Get all modules of a site (E18). */
-  listModules: (siteId: string, options?: CallOptions): Promise<Controller[]> =>
+  listModules: (siteId: string, options?: CallOptions): Promise<readonly Controller[]> =>
     caller.call(LIST_MODULES, [siteId], options),
   /** Get spare parts for a unit reference (E19). */
-  listSpareParts: (reference: string, options?: CallOptions): Promise<Part[]> =>
+  listSpareParts: (reference: string, options?: CallOptions): Promise<readonly Part[]> =>
     caller.call(LIST_SPARE_PARTS, [reference], options),
 });

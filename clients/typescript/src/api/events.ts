@@ -14,9 +14,9 @@ const LISTEN: Operation = {
 };
 
 export interface ListenQuery {
-  plant?: readonly string[];
-  kind?: readonly ("people" | "plant" | "reachability" | "safety" | "state")[];
-  present?: boolean;
+  readonly plant?: readonly string[];
+  readonly kind?: readonly ("people" | "plant" | "reachability" | "safety" | "state")[];
+  readonly present?: boolean;
 }
 
 /** The operations of events. */

@@ -13,7 +13,7 @@ const LIST_RECENT_EVENTS: Operation = {
 };
 
 export interface ListRecentEventsQuery {
-  limit?: number;
+  readonly limit?: number;
 }
 
 /** The operations of home: events. */

@@ -21,8 +21,8 @@ const GET_HOME: Operation = {
 };
 
 export interface ListHomesQuery {
-  limit?: number;
-  after?: string;
+  readonly limit?: number;
+  readonly after?: string;
 }
 
 /** The operations of home: homes. */

@@ -20,15 +20,15 @@ const GET_ENERGY: Operation = {
 };
 
 export interface ListModuleReadingsQuery {
-  since?: string;
-  until?: string;
-  per?: "day" | "hour" | "month";
-  timezone?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly per?: "day" | "hour" | "month";
+  readonly timezone?: string;
 }
 
 export interface GetEnergyQuery {
-  since?: string;
-  until?: string;
+  readonly since?: string;
+  readonly until?: string;
 }
 
 /** The operations of home: readings. */

@@ -28,21 +28,21 @@ const EXPORT_AUDIT: Operation = {
 };
 
 export interface ListAuditQuery {
-  limit?: number;
-  after?: string;
-  action?: string;
-  successful?: boolean;
-  userId?: string;
-  email?: string;
-  since?: string;
-  until?: string;
-  order?: "newest" | "oldest";
-  people?: boolean;
-  names?: boolean;
+  readonly limit?: number;
+  readonly after?: string;
+  readonly action?: string;
+  readonly successful?: boolean;
+  readonly userId?: string;
+  readonly email?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly order?: "newest" | "oldest";
+  readonly people?: boolean;
+  readonly names?: boolean;
 }
 
 export interface ExportAuditQuery {
-  after?: number;
+  readonly after?: number;
 }
 
 /** The operations of management: audit. */

@@ -56,13 +56,13 @@ const LIST_GRANTS_OF_CLIENT: Operation = {
 };
 
 export interface ListClientsQuery {
-  limit?: number;
-  after?: string;
+  readonly limit?: number;
+  readonly after?: string;
 }
 
 export interface ListGrantsOfClientQuery {
-  limit?: number;
-  after?: string;
+  readonly limit?: number;
+  readonly after?: string;
 }
 
 /** The operations of management: clients. */

@@ -44,7 +44,7 @@ const GET_OPTIONS_SCHEMA: Operation = {
 };
 
 export interface GetOptionsSchemaQuery {
-  kind: DeviceKind;
+  readonly kind: DeviceKind;
 }
 
 /** The operations of management: drivers. */

@@ -58,8 +58,8 @@ const GET_ESTATE_IMPORT: Operation = {
 };
 
 export interface ListEstateImportsQuery {
-  limit?: number;
-  after?: string;
+  readonly limit?: number;
+  readonly after?: string;
 }
 
 /** The operations of management: estate. */

@@ -15,8 +15,8 @@ const LISTEN: Operation = {
 };
 
 export interface ListenQuery {
-  plantId?: string;
-  kind?: readonly NoticeKind[];
+  readonly plantId?: string;
+  readonly kind?: readonly NoticeKind[];
 }
 
 /** The operations of management: events. */

@@ -42,25 +42,25 @@ const CLEAR_FAULTS_OF_PLANT: Operation = {
 };
 
 export interface ListFaultsQuery {
-  limit?: number;
-  after?: string;
-  names?: boolean;
+  readonly limit?: number;
+  readonly after?: string;
+  readonly names?: boolean;
 }
 
 export interface ClearFaultsQuery {
-  moduleId?: string;
-  fault?: InjectedFault;
+  readonly moduleId?: string;
+  readonly fault?: InjectedFault;
 }
 
 export interface ListFaultsOfPlantQuery {
-  limit?: number;
-  after?: string;
-  names?: boolean;
+  readonly limit?: number;
+  readonly after?: string;
+  readonly names?: boolean;
 }
 
 export interface ClearFaultsOfPlantQuery {
-  moduleId?: string;
-  fault?: InjectedFault;
+  readonly moduleId?: string;
+  readonly fault?: InjectedFault;
 }
 
 /** The operations of management: faults. */

@@ -13,7 +13,7 @@ const LIST_LOGS: Operation = {
 };
 
 export interface ListLogsQuery {
-  level?: "critical" | "debug" | "error" | "info" | "warning";
+  readonly level?: "critical" | "debug" | "error" | "info" | "warning";
 }
 
 /** The operations of management: logs. */

@@ -68,22 +68,22 @@ const RUN_SCENE: Operation = {
 };
 
 export interface ListModulesQuery {
-  limit?: number;
-  after?: string;
-  kind?: DeviceKind;
-  reachable?: boolean;
+  readonly limit?: number;
+  readonly after?: string;
+  readonly kind?: DeviceKind;
+  readonly reachable?: boolean;
 }
 
 export interface ListAllModulesQuery {
-  limit?: number;
-  after?: string;
-  text?: string;
-  plantId?: string;
-  ambientId?: string;
-  kind?: DeviceKind;
-  driver?: string;
-  reachable?: boolean;
-  reason?: AbsenceReason;
+  readonly limit?: number;
+  readonly after?: string;
+  readonly text?: string;
+  readonly plantId?: string;
+  readonly ambientId?: string;
+  readonly kind?: DeviceKind;
+  readonly driver?: string;
+  readonly reachable?: boolean;
+  readonly reason?: AbsenceReason;
 }
 
 /** The operations of management: modules. */

@@ -21,13 +21,13 @@ const GET_ORDER: Operation = {
 };
 
 export interface ListOrdersQuery {
-  limit?: number;
-  after?: string;
-  names?: boolean;
-  plantId?: string;
-  moduleId?: string;
-  state?: OrderState;
-  open?: boolean;
+  readonly limit?: number;
+  readonly after?: string;
+  readonly names?: boolean;
+  readonly plantId?: string;
+  readonly moduleId?: string;
+  readonly state?: OrderState;
+  readonly open?: boolean;
 }
 
 /** The operations of management: orders. */

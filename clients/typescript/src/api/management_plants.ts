@@ -95,8 +95,8 @@ const WITHDRAW_USER: Operation = {
 };
 
 export interface ListPlantsQuery {
-  limit?: number;
-  after?: string;
+  readonly limit?: number;
+  readonly after?: string;
 }
 
 /** The operations of management: plants. */

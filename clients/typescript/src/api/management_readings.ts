@@ -13,12 +13,12 @@ const LIST_READINGS: Operation = {
 };
 
 export interface ListReadingsQuery {
-  limit?: number;
-  after?: string;
-  since?: string;
-  until?: string;
-  resolution?: string;
-  measure?: string;
+  readonly limit?: number;
+  readonly after?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly resolution?: string;
+  readonly measure?: string;
 }
 
 /** The operations of management: readings. */

@@ -42,19 +42,19 @@ const WRITE_LOGBOOK: Operation = {
 };
 
 export interface GetSafetyReportQuery {
-  since?: string;
-  until?: string;
-  timezone?: string;
-  responsible?: string;
-  table?: "logbook" | "order-list" | "summary" | "units";
+  readonly since?: string;
+  readonly until?: string;
+  readonly timezone?: string;
+  readonly responsible?: string;
+  readonly table?: "logbook" | "order-list" | "summary" | "units";
 }
 
 export interface ListLogbookQuery {
-  limit?: number;
-  after?: string;
-  since?: string;
-  until?: string;
-  kind?: LogbookKind;
+  readonly limit?: number;
+  readonly after?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly kind?: LogbookKind;
 }
 
 /** The operations of management: safety. */

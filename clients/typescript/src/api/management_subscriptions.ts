@@ -28,8 +28,8 @@ const REVOKE_SUBSCRIPTION: Operation = {
 };
 
 export interface ListSubscriptionsQuery {
-  limit?: number;
-  after?: string;
+  readonly limit?: number;
+  readonly after?: string;
 }
 
 /** The operations of management: subscriptions. */

@@ -133,9 +133,9 @@ const LIST_PLANTS_OF_USER: Operation = {
 };
 
 export interface ListUsersQuery {
-  limit?: number;
-  after?: string;
-  email?: string;
+  readonly limit?: number;
+  readonly after?: string;
+  readonly email?: string;
 }
 
 /** The operations of management: users. */

@@ -57,16 +57,16 @@ const REPLAY_DEAD_LETTERS: Operation = {
 };
 
 export interface ListWebhooksQuery {
-  limit?: number;
-  after?: string;
-  plantId?: string;
-  deadLetters?: boolean;
+  readonly limit?: number;
+  readonly after?: string;
+  readonly plantId?: string;
+  readonly deadLetters?: boolean;
 }
 
 export interface ListDeadLettersQuery {
-  limit?: number;
-  after?: string;
-  names?: boolean;
+  readonly limit?: number;
+  readonly after?: string;
+  readonly names?: boolean;
 }
 
 /** The operations of management: webhooks. */

@@ -101,7 +101,7 @@ export const thermostat = (caller: Caller) => ({
   subscribe: (plantId: string, body: SubscriptionOrder, options?: CallOptions): Promise<NewSubscription> =>
     caller.call(SUBSCRIBE, [plantId], { ...options, body }),
   /** Get subscriptions (X7). */
-  listSubscriptions: (options?: CallOptions): Promise<Subscription[]> =>
+  listSubscriptions: (options?: CallOptions): Promise<readonly Subscription[]> =>
     caller.call(LIST_SUBSCRIPTIONS, [], options),
   /** Unsubscribe from a plant (X8). */
   unsubscribe: (plantId: string, subscriptionId: string, options?: CallOptions): Promise<void> =>

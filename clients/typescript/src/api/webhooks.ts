@@ -64,8 +64,8 @@ const REPLAY_DEAD_LETTERS: Operation = {
 };
 
 export interface ListDeadLettersQuery {
-  limit?: number;
-  after?: number;
+  readonly limit?: number;
+  readonly after?: number;
 }
 
 /** The operations of webhooks. */

@@ -3,63 +3,63 @@
 import type { ThermostatFunction, ThermostatMode } from "./states.js";
 
 export interface SwitchPlug {
-  do: "switch plug";
-  on: boolean;
+  readonly do: "switch plug";
+  readonly on: boolean;
 }
 
 /** Switch one socket of a multisocket. The first socket is 0. */
 export interface SwitchSocket {
-  do: "switch socket";
-  socket: number;
-  on: boolean;
+  readonly do: "switch socket";
+  readonly socket: number;
+  readonly on: boolean;
 }
 
 export interface SwitchHeater {
-  do: "switch heater";
-  on: boolean;
+  readonly do: "switch heater";
+  readonly on: boolean;
 }
 
 /** Set a light. Missing values stay as they are. At least one value must be given. */
 export interface SetLight {
-  do: "set light";
-  on?: boolean | null;
-  level?: number | null;
-  color?: HsvColor | null;
+  readonly do: "set light";
+  readonly on?: boolean | null;
+  readonly level?: number | null;
+  readonly color?: HsvColor | null;
 }
 
 export interface HsvColor {
-  hue: number;
-  saturation: number;
-  value: number;
+  readonly hue: number;
+  readonly saturation: number;
+  readonly value: number;
 }
 
 /** Move a shutter or blind to a position: 0 is closed, 100 is open. */
 export interface MoveShutter {
-  do: "move shutter";
-  position: number;
+  readonly do: "move shutter";
+  readonly position: number;
 }
 
 /** Set a chronothermostat. Missing values stay as they are. */
 export interface SetThermostat {
-  do: "set thermostat";
-  function?: ThermostatFunction | null;
-  mode?: ThermostatMode | null;
-  setPoint?: number | null;
-  program?: number | null;
-  activationTime?: string | null;
+  readonly do: "set thermostat";
+  readonly function?: ThermostatFunction | null;
+  readonly mode?: ThermostatMode | null;
+  readonly setPoint?: number | null;
+  readonly program?: number | null;
+  readonly activationTime?: string | null;
 }
 
 export interface OpenLock {
-  do: "open lock";
+  readonly do: "open lock";
 }
 
 export interface Activate {
-  do: "activate";
+  readonly do: "activate";
 }
 
 export interface SwitchCamera {
-  do: "switch camera";
-  on: boolean;
+  readonly do: "switch camera";
+  readonly on: boolean;
 }
 
 export type Command = SwitchPlug | SwitchSocket | SwitchHeater | SetLight | MoveShutter | SetThermostat | OpenLock | Activate | SwitchCamera;

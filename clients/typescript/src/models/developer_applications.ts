@@ -2,57 +2,57 @@
 
 /** What the operator allows. `enabled`: whether people may register applications and keys for themselves. */
 export interface SelfService {
-  enabled: boolean;
-  scopes: string[];
-  mostApplications: number;
-  mostKeys: number;
-  rate: string;
-  dailyQuota: number;
+  readonly enabled: boolean;
+  readonly scopes: readonly string[];
+  readonly mostApplications: number;
+  readonly mostKeys: number;
+  readonly rate: string;
+  readonly dailyQuota: number;
 }
 
 /** One page of a list. `next` is null on the last page. */
 export interface RegistrationList {
-  items: Registration[];
-  next?: string | null;
+  readonly items: readonly Registration[];
+  readonly next?: string | null;
 }
 
 /** An application as it is registered, without its secret. */
 export interface Registration {
-  id: string;
-  name: string;
-  confidential: boolean;
-  redirectUris: string[];
-  postLogoutRedirectUris: string[];
-  origins: string[];
-  scopes: string[];
+  readonly id: string;
+  readonly name: string;
+  readonly confidential: boolean;
+  readonly redirectUris: readonly string[];
+  readonly postLogoutRedirectUris: readonly string[];
+  readonly origins: readonly string[];
+  readonly scopes: readonly string[];
 }
 
 /** A new application and its secret, which is shown only here. A public application has no secret. */
 export interface CreatedApplication {
-  application: Registration;
-  secret: string | null;
+  readonly application: Registration;
+  readonly secret: string | null;
 }
 
 /**
  * An application to register. `confidential` says whether it can keep a secret: in a browser or on a phone it cannot.
  */
 export interface NewApplication {
-  name: string;
-  confidential: boolean;
-  redirectUris: string[];
-  postLogoutRedirectUris?: string[];
-  origins?: string[];
-  scopes?: string[];
+  readonly name: string;
+  readonly confidential: boolean;
+  readonly redirectUris: readonly string[];
+  readonly postLogoutRedirectUris?: readonly string[];
+  readonly origins?: readonly string[];
+  readonly scopes?: readonly string[];
 }
 
 export interface ApplicationChange {
-  name?: string;
-  redirectUris?: string[];
-  postLogoutRedirectUris?: string[];
-  origins?: string[];
-  scopes?: string[];
+  readonly name?: string;
+  readonly redirectUris?: readonly string[];
+  readonly postLogoutRedirectUris?: readonly string[];
+  readonly origins?: readonly string[];
+  readonly scopes?: readonly string[];
 }
 
 export interface ApplicationSecret {
-  secret: string;
+  readonly secret: string;
 }

@@ -3,12 +3,12 @@
 import type { InjectedFault } from "./shared.js";
 
 export interface OwnFault {
-  fault: InjectedFault;
-  until: string;
+  readonly fault: InjectedFault;
+  readonly until: string;
 }
 
 /** A fault to inject, and for how long. `battery` and `failure` are refused: they need the management API. */
 export interface NewOwnFault {
-  fault: InjectedFault;
-  seconds?: number;
+  readonly fault: InjectedFault;
+  readonly seconds?: number;
 }

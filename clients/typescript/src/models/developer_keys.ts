@@ -2,27 +2,27 @@
 
 /** One page of a list. `next` is null on the last page. */
 export interface OwnKeyList {
-  items: OwnKey[];
-  next?: string | null;
+  readonly items: readonly OwnKey[];
+  readonly next?: string | null;
 }
 
 /** A key without its text. `hint` is the beginning of the key. `usedToday` is the number of requests today (UTC). */
 export interface OwnKey {
-  id: string;
-  name: string;
-  hint: string;
-  rate: string | null;
-  dailyQuota: number | null;
-  usedToday: number;
-  createdAt: string;
+  readonly id: string;
+  readonly name: string;
+  readonly hint: string;
+  readonly rate: string | null;
+  readonly dailyQuota: number | null;
+  readonly usedToday: number;
+  readonly createdAt: string;
 }
 
 /** A new key, which is shown only here. */
 export interface CreatedKey {
-  subscription: OwnKey;
-  key: string;
+  readonly subscription: OwnKey;
+  readonly key: string;
 }
 
 export interface NewKey {
-  name: string;
+  readonly name: string;
 }

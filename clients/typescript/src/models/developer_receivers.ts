@@ -4,16 +4,16 @@
  * A receiver with which a person tests webhooks. Register a webhook with its `url`. The newest delivery is first.
  */
 export interface Receiver {
-  id: string;
-  url: string;
-  expiresAt: string;
-  deliveries: ReceivedDelivery[];
+  readonly id: string;
+  readonly url: string;
+  readonly expiresAt: string;
+  readonly deliveries: readonly ReceivedDelivery[];
 }
 
 /** A delivery as the receiver got it. `whole` is false if only the beginning of the body was stored. */
 export interface ReceivedDelivery {
-  at: string;
-  headers: Record<string, string>;
-  body: string;
-  whole: boolean;
+  readonly at: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+  readonly whole: boolean;
 }

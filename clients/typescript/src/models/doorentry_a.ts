@@ -2,33 +2,33 @@
 
 /** The body of the answer to E9: the topology of a plant. */
 export interface PlantTopology {
-  plant: Plant;
+  readonly plant: Plant;
 }
 
 export interface Plant {
-  id: string;
-  name: string;
-  modules: Module[];
+  readonly id: string;
+  readonly name: string;
+  readonly modules: readonly Module[];
 }
 
 export interface Module {
-  device: "activation" | "audiovideo unit" | "gateway" | "light" | "lock";
-  id: string;
-  name: string;
-  capabilities: Capability[];
+  readonly device: "activation" | "audiovideo unit" | "gateway" | "light" | "lock";
+  readonly id: string;
+  readonly name: string;
+  readonly capabilities: readonly Capability[];
 }
 
 export interface Capability {
-  capability: string;
-  canDo: CanDo;
+  readonly capability: string;
+  readonly canDo: CanDo;
 }
 
 export interface CanDo {
-  command: Doable;
-  request: Doable;
-  notification: Doable;
+  readonly command: Doable;
+  readonly request: Doable;
+  readonly notification: Doable;
 }
 
 export interface Doable {
-  do: boolean;
+  readonly do: boolean;
 }

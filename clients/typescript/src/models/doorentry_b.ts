@@ -4,33 +4,33 @@ import type { AllowedUser, InvitedUser, SenderPlant } from "./shared.js";
 
 /** A plant in the list (Spec 2.1). */
 export interface Plant {
-  id: string;
-  ownerId: string;
-  ownerEmail: string;
-  name: string;
-  type: "hospital" | "hotel" | "house" | "office";
-  status: "active";
-  allowedUsers: AllowedUser[];
-  invitedUsers: InvitedUser[];
-  country?: string;
-  zipCode?: string;
-  address?: string;
+  readonly id: string;
+  readonly ownerId: string;
+  readonly ownerEmail: string;
+  readonly name: string;
+  readonly type: "hospital" | "hotel" | "house" | "office";
+  readonly status: "active";
+  readonly allowedUsers: readonly AllowedUser[];
+  readonly invitedUsers: readonly InvitedUser[];
+  readonly country?: string;
+  readonly zipCode?: string;
+  readonly address?: string;
 }
 
 /** The body of the answer to E11: a ticket that opens a lock. */
 export interface LockTicket {
-  locks: Lock[];
+  readonly locks: readonly Lock[];
 }
 
 export interface Lock {
-  ticket: string;
-  sender: LockSender;
+  readonly ticket: string;
+  readonly sender: LockSender;
 }
 
 export interface LockSender {
-  addressType: "addressLocation";
-  system: "automation";
-  plant: SenderPlant;
+  readonly addressType: "addressLocation";
+  readonly system: "automation";
+  readonly plant: SenderPlant;
 }
 
 export type { AllowedUser, InvitedUser, SenderPlant } from "./shared.js";

@@ -2,8 +2,8 @@
 
 /** The body of a request E20: any JSON object. The types of these four members are checked. */
 export interface Resource {
-  vehicleType?: string;
-  maxSpeed?: number;
-  avgSpeed?: number;
-  speedUnit?: string;
+  readonly vehicleType?: string;
+  readonly maxSpeed?: number;
+  readonly avgSpeed?: number;
+  readonly speedUnit?: string;
 }

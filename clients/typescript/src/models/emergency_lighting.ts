@@ -3,44 +3,44 @@
 import type { FailureType } from "./states.js";
 
 export interface Site {
-  id: string;
-  name: string;
-  country?: string;
-  address?: string;
-  zipCode?: string;
+  readonly id: string;
+  readonly name: string;
+  readonly country?: string;
+  readonly address?: string;
+  readonly zipCode?: string;
 }
 
 export interface Controller {
-  id: string;
-  name: string;
-  reference: string;
-  serialNumber: string;
-  status: number;
-  failures: Failure[];
-  alert: boolean;
-  alertLevel: number;
-  children: Unit[];
-  lastStatusUpdate?: string;
-  lastAlertUpdate?: string;
+  readonly id: string;
+  readonly name: string;
+  readonly reference: string;
+  readonly serialNumber: string;
+  readonly status: number;
+  readonly failures: readonly Failure[];
+  readonly alert: boolean;
+  readonly alertLevel: number;
+  readonly children: readonly Unit[];
+  readonly lastStatusUpdate?: string;
+  readonly lastAlertUpdate?: string;
 }
 
 export interface Failure {
-  flag: string;
-  failureType: FailureType;
+  readonly flag: string;
+  readonly failureType: FailureType;
 }
 
 export interface Unit {
-  id: string;
-  reference: string;
-  status: number;
-  failures: Failure[];
-  lastStatusUpdate?: string;
+  readonly id: string;
+  readonly reference: string;
+  readonly status: number;
+  readonly failures: readonly Failure[];
+  readonly lastStatusUpdate?: string;
 }
 
 export interface Part {
-  reference: string;
-  type: "Battery" | "Emergency lamp";
-  quantity: string;
+  readonly reference: string;
+  readonly type: "Battery" | "Emergency lamp";
+  readonly quantity: string;
 }
 
 export type { FailureType } from "./states.js";

@@ -8,35 +8,35 @@ import type { State } from "./states.js";
  * The state of a module. `state` is null if the module never reported a state. `simulated`: the device does not exist.
  */
 export interface ModuleData {
-  plantId: string;
-  moduleId: string;
-  kind: DeviceKind;
-  name: string;
-  simulated: boolean;
-  reachable: boolean;
-  absentSince: string | null;
-  state: State | null;
+  readonly plantId: string;
+  readonly moduleId: string;
+  readonly kind: DeviceKind;
+  readonly name: string;
+  readonly simulated: boolean;
+  readonly reachable: boolean;
+  readonly absentSince: string | null;
+  readonly state: State | null;
 }
 
 export interface PlantData {
-  plantId: string;
+  readonly plantId: string;
 }
 
 /** The content of the event `ready`: all later events are new. `cursor` is also the id of this event. */
 export interface Ready {
-  cursor: number;
+  readonly cursor: number;
 }
 
 /** The content of the event `reset`: the missed events are not available, and the present states follow. */
 export interface Reset {
-  code: string;
-  detail: string;
+  readonly code: string;
+  readonly detail: string;
 }
 
 /** The last event of a stream. `detail` explains the reason to a person. */
 export interface End {
-  code: EndCode;
-  detail: string;
+  readonly code: EndCode;
+  readonly detail: string;
 }
 
 /** The reason why a stream ended, as a code for programs. */

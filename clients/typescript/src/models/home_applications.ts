@@ -4,27 +4,27 @@ import type { NoticeKind } from "./shared.js";
 
 /** One page of a list. `next` is null on the last page. */
 export interface ApplicationList {
-  items: Application[];
-  next?: string | null;
+  readonly items: readonly Application[];
+  readonly next?: string | null;
 }
 
 /** An application and the scopes that the person granted to it. */
 export interface Application {
-  clientId: string;
-  name: string;
-  scopes: string[];
-  homes: string[] | null;
-  since: string;
-  current: boolean;
-  webhooks: OwnWebhook[];
+  readonly clientId: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly homes: readonly string[] | null;
+  readonly since: string;
+  readonly current: boolean;
+  readonly webhooks: readonly OwnWebhook[];
 }
 
 /** A URL to which the gateway sends the events of a home for an application. */
 export interface OwnWebhook {
-  id: string;
-  homeId: string;
-  host: string;
-  kinds: NoticeKind[];
-  createdAt: string;
-  failingSince: string | null;
+  readonly id: string;
+  readonly homeId: string;
+  readonly host: string;
+  readonly kinds: readonly NoticeKind[];
+  readonly createdAt: string;
+  readonly failingSince: string | null;
 }

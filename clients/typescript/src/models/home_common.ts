@@ -6,17 +6,17 @@ import type { State } from "./states.js";
 
 /** A module and its last known state. */
 export interface Module {
-  id: string;
-  name: string;
-  kind: DeviceKind;
-  roomId: string | null;
-  command: string | null;
-  state: State | null;
-  reachable: boolean;
-  unreachable: Unreachable | null;
-  lastHeardAt: string | null;
-  simulated: boolean;
-  programs: Program[];
+  readonly id: string;
+  readonly name: string;
+  readonly kind: DeviceKind;
+  readonly roomId: string | null;
+  readonly command: string | null;
+  readonly state: State | null;
+  readonly reachable: boolean;
+  readonly unreachable: Unreachable | null;
+  readonly lastHeardAt: string | null;
+  readonly simulated: boolean;
+  readonly programs: readonly Program[];
 }
 
 /**
@@ -24,13 +24,13 @@ export interface Module {
  * network.
  */
 export interface Unreachable {
-  why: AbsenceReason;
-  since: string;
+  readonly why: AbsenceReason;
+  readonly since: string;
 }
 
 export interface Program {
-  number: number;
-  name: string;
+  readonly number: number;
+  readonly name: string;
 }
 
 /** How a command ended, in words that a resident understands. */

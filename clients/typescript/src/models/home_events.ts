@@ -8,28 +8,28 @@ import type { State } from "./states.js";
 
 /** One page of a list. `next` is null on the last page. */
 export interface RecentEventList {
-  items: RecentEvent[];
-  next?: string | null;
+  readonly items: readonly RecentEvent[];
+  readonly next?: string | null;
 }
 
 /** Something that happened in the home. */
 export interface RecentEvent {
-  at: string;
-  kind: RecentKind;
-  moduleId: string | null;
-  module: string | null;
-  by: NamedPerson | null;
-  command: Command | null;
-  outcome: Outcome | null;
-  state: State | null;
-  reachable: boolean | null;
-  people: NamedPerson[];
+  readonly at: string;
+  readonly kind: RecentKind;
+  readonly moduleId: string | null;
+  readonly module: string | null;
+  readonly by: NamedPerson | null;
+  readonly command: Command | null;
+  readonly outcome: Outcome | null;
+  readonly state: State | null;
+  readonly reachable: boolean | null;
+  readonly people: readonly NamedPerson[];
 }
 
 export type RecentKind = "command" | "home" | "people" | "reachability" | "safety" | "state";
 
 /** The name of a person. `isMe` is true for the person who asks. A guest gets only the guest's own name. */
 export interface NamedPerson {
-  name: string;
-  isMe: boolean;
+  readonly name: string;
+  readonly isMe: boolean;
 }

@@ -2,9 +2,9 @@
 
 /** The ids of the favourite modules, in the sequence that the person chose. */
 export interface Favourites {
-  modules: string[];
+  readonly modules: readonly string[];
 }
 
 export interface NewFavourites {
-  modules: string[];
+  readonly modules: readonly string[];
 }

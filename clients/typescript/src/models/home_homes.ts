@@ -6,21 +6,21 @@ import type { PlantType } from "./shared.js";
 
 /** One page of a list. `next` is null on the last page. */
 export interface HomeList {
-  items: Home[];
-  next?: string | null;
+  readonly items: readonly Home[];
+  readonly next?: string | null;
 }
 
 /** A home of the person. `site` is true if the home has emergency lighting. */
 export interface Home {
-  id: string;
-  name: string;
-  type: PlantType;
-  role: Role;
-  site: boolean;
-  floors: number;
-  rooms: number;
-  modules: number;
-  unreachable: number;
+  readonly id: string;
+  readonly name: string;
+  readonly type: PlantType;
+  readonly role: Role;
+  readonly site: boolean;
+  readonly floors: number;
+  readonly rooms: number;
+  readonly modules: number;
+  readonly unreachable: number;
 }
 
 /** The role of a person in a plant. */
@@ -28,26 +28,26 @@ export type Role = "guest" | "member" | "owner";
 
 /** A home with everything in it that the person may see. */
 export interface WholeHome {
-  id: string;
-  name: string;
-  type: PlantType;
-  role: Role;
-  site: boolean;
-  until: string | null;
-  timeZone: string | null;
-  floors: Floor[];
-  rooms: Room[];
-  modules: Module[];
+  readonly id: string;
+  readonly name: string;
+  readonly type: PlantType;
+  readonly role: Role;
+  readonly site: boolean;
+  readonly until: string | null;
+  readonly timeZone: string | null;
+  readonly floors: readonly Floor[];
+  readonly rooms: readonly Room[];
+  readonly modules: readonly Module[];
 }
 
 export interface Floor {
-  id: string;
-  name: string;
-  rooms: Room[];
+  readonly id: string;
+  readonly name: string;
+  readonly rooms: readonly Room[];
 }
 
 export interface Room {
-  id: string;
-  name: string;
-  type: string;
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
 }

@@ -4,11 +4,11 @@ import type { Standing } from "./shared.js";
 
 /** The person of the token. */
 export interface Me {
-  id: string;
-  email: string;
-  name: string;
-  language: string | null;
-  operator: boolean;
-  standing: Standing;
-  mayUseDoors: boolean;
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly language: string | null;
+  readonly operator: boolean;
+  readonly standing: Standing;
+  readonly mayUseDoors: boolean;
 }

@@ -6,11 +6,11 @@ import type { Module, Outcome } from "./home_common.js";
 
 /** How a command ended. */
 export interface CommandResult {
-  orderId: string;
-  command: Command;
-  outcome: Outcome;
-  detail: string;
-  beganAt: string;
-  endedAt: string | null;
-  module: Module;
+  readonly orderId: string;
+  readonly command: Command;
+  readonly outcome: Outcome;
+  readonly detail: string;
+  readonly beganAt: string;
+  readonly endedAt: string | null;
+  readonly module: Module;
 }

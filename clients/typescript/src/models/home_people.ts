@@ -3,16 +3,16 @@
 import type { InvitedAs, InvitedPerson, Limits, NewLimits } from "./shared.js";
 
 export interface HomePeople {
-  owner: Person;
-  members: Person[];
-  invited: InvitedPerson[];
+  readonly owner: Person;
+  readonly members: readonly Person[];
+  readonly invited: readonly InvitedPerson[];
 }
 
 /** A person of the home. `limits` is null for a person who may use all of the home at any time. */
 export interface Person {
-  email: string;
-  name: string;
-  limits: Limits | null;
+  readonly email: string;
+  readonly name: string;
+  readonly limits: Limits | null;
 }
 
 /**
@@ -20,41 +20,41 @@ export interface Person {
  * password.
  */
 export interface InvitationResult {
-  outcome: InvitedAs;
-  mailed: boolean;
+  readonly outcome: InvitedAs;
+  readonly mailed: boolean;
 }
 
 /** A new invitation: an e-mail address, and the limits of the guest. */
 export interface NewHomeInvitation {
-  email: string;
-  limits?: NewLimits | null;
+  readonly email: string;
+  readonly limits?: NewLimits | null;
 }
 
 export interface PersonChange {
-  limits: NewLimits | null;
+  readonly limits: NewLimits | null;
 }
 
 export interface InvitationLinks {
-  items: InvitationLink[];
+  readonly items: readonly InvitationLink[];
 }
 
 /** An invitation link that works. `note` is the owner's text about the invited person. */
 export interface InvitationLink {
-  id: string;
-  note: string;
-  limits: Limits | null;
-  createdAt: string;
-  expiresAt: string;
+  readonly id: string;
+  readonly note: string;
+  readonly limits: Limits | null;
+  readonly createdAt: string;
+  readonly expiresAt: string;
 }
 
 /** The new link. The gateway does not show `url` again. */
 export interface MadeInvitationLink {
-  link: InvitationLink;
-  url: string;
+  readonly link: InvitationLink;
+  readonly url: string;
 }
 
 /** A new invitation link: a note about the invited person, and the limits of the guest. */
 export interface NewInvitationLink {
-  note?: string;
-  limits?: NewLimits | null;
+  readonly note?: string;
+  readonly limits?: NewLimits | null;
 }

@@ -4,50 +4,50 @@ import type { Unit } from "./states.js";
 
 /** One page of a list. `next` is null on the last page. */
 export interface PeriodReadingList {
-  items: PeriodReading[];
-  next?: string | null;
+  readonly items: readonly PeriodReading[];
+  readonly next?: string | null;
 }
 
 /** Readings of one measure in the hour, day or month that begins at `at`. */
 export interface PeriodReading {
-  at: string;
-  measure: string;
-  unit: Unit;
-  count: number;
-  mean: number;
-  low: number;
-  high: number;
-  last: number;
-  used: number | null;
+  readonly at: string;
+  readonly measure: string;
+  readonly unit: Unit;
+  readonly count: number;
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+  readonly last: number;
+  readonly used: number | null;
 }
 
 /** The energy of a home. The total is the sum of its energy meters, or of its plugs if it has no energy meter. */
 export interface HomeEnergy {
-  used: number | null;
-  usedBefore: number | null;
-  cost: number | null;
-  costBefore: number | null;
-  since: string;
-  until: string;
-  price: number | null;
-  currency: string | null;
-  rooms: RoomEnergy[];
-  modules: ModuleEnergy[];
-  simulated: boolean;
+  readonly used: number | null;
+  readonly usedBefore: number | null;
+  readonly cost: number | null;
+  readonly costBefore: number | null;
+  readonly since: string;
+  readonly until: string;
+  readonly price: number | null;
+  readonly currency: string | null;
+  readonly rooms: readonly RoomEnergy[];
+  readonly modules: readonly ModuleEnergy[];
+  readonly simulated: boolean;
 }
 
 export interface RoomEnergy {
-  used: number | null;
-  usedBefore: number | null;
-  cost: number | null;
-  costBefore: number | null;
-  roomId: string;
+  readonly used: number | null;
+  readonly usedBefore: number | null;
+  readonly cost: number | null;
+  readonly costBefore: number | null;
+  readonly roomId: string;
 }
 
 export interface ModuleEnergy {
-  used: number | null;
-  usedBefore: number | null;
-  cost: number | null;
-  costBefore: number | null;
-  moduleId: string;
+  readonly used: number | null;
+  readonly usedBefore: number | null;
+  readonly cost: number | null;
+  readonly costBefore: number | null;
+  readonly moduleId: string;
 }

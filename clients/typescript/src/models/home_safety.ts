@@ -4,27 +4,27 @@ import type { FailureType } from "./states.js";
 
 /** The emergency lighting of a home. */
 export interface HomeSafety {
-  working: boolean;
-  inAlert: number;
-  controllers: EmergencyController[];
+  readonly working: boolean;
+  readonly inAlert: number;
+  readonly controllers: readonly EmergencyController[];
 }
 
 export interface EmergencyController {
-  id: string;
-  name: string;
-  status: string;
-  failures: FailureType[];
-  heardAt: string | null;
-  alert: boolean;
-  alertChangedAt: string | null;
-  units: EmergencyUnit[];
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly failures: readonly FailureType[];
+  readonly heardAt: string | null;
+  readonly alert: boolean;
+  readonly alertChangedAt: string | null;
+  readonly units: readonly EmergencyUnit[];
 }
 
 /** An emergency lamp. `status` is `working`, `in failure` or `no communication`. */
 export interface EmergencyUnit {
-  id: string;
-  name: string;
-  status: string;
-  failures: FailureType[];
-  heardAt: string | null;
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly failures: readonly FailureType[];
+  readonly heardAt: string | null;
 }

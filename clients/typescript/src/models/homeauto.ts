@@ -4,122 +4,122 @@ import type { AllowedUser, InvitedUser } from "./shared.js";
 
 /** The body of a request E5, which starts a scene. */
 export interface SceneOrder {
-  status: "run";
+  readonly status: "run";
 }
 
 /** The body of the answer to E6: the plants of the user. */
 export interface Plants {
-  plants: Plant[];
+  readonly plants: readonly Plant[];
 }
 
 /** A plant in the list (Spec 2.2). */
 export interface Plant {
-  id: string;
-  ownerId: string;
-  name: string;
-  type: "Hospital" | "Hotel" | "House" | "Office";
-  status: "Active" | "Removed";
-  allowedUsers: AllowedUser[];
-  invitedUsers: InvitedUser[];
-  country?: string;
-  zipCode?: string;
-  address?: string;
+  readonly id: string;
+  readonly ownerId: string;
+  readonly name: string;
+  readonly type: "Hospital" | "Hotel" | "House" | "Office";
+  readonly status: "Active" | "Removed";
+  readonly allowedUsers: readonly AllowedUser[];
+  readonly invitedUsers: readonly InvitedUser[];
+  readonly country?: string;
+  readonly zipCode?: string;
+  readonly address?: string;
 }
 
 /** The body of the answer to E7: the topology of a plant. */
 export interface PlantTopology {
-  plant: PlantInside;
+  readonly plant: PlantInside;
 }
 
 /** A plant with its contents (Spec 2.4). */
 export interface PlantInside {
-  id: string;
-  internalId: string;
-  name: string;
-  type: "Hospital" | "Hotel" | "House" | "Office";
-  floors: Floor[];
-  ambients: Ambient[];
-  modules: Module[];
+  readonly id: string;
+  readonly internalId: string;
+  readonly name: string;
+  readonly type: "Hospital" | "Hotel" | "House" | "Office";
+  readonly floors: readonly Floor[];
+  readonly ambients: readonly Ambient[];
+  readonly modules: readonly Module[];
 }
 
 export interface Floor {
-  id: string;
-  internalId: string;
-  name: string;
-  ambients: Ambient[];
+  readonly id: string;
+  readonly internalId: string;
+  readonly name: string;
+  readonly ambients: readonly Ambient[];
 }
 
 export interface Ambient {
-  id: string;
-  internalId: string;
-  name: string;
-  modules: Module[];
+  readonly id: string;
+  readonly internalId: string;
+  readonly name: string;
+  readonly modules: readonly Module[];
 }
 
 export interface Module {
-  device: "Automation" | "Light" | "Scene";
-  system: "Automation" | "Lighting" | "Scene";
-  id: string;
-  internalId: string;
-  name: string;
-  deviceType: string;
-  metrics: Metric[];
+  readonly device: "Automation" | "Light" | "Scene";
+  readonly system: "Automation" | "Lighting" | "Scene";
+  readonly id: string;
+  readonly internalId: string;
+  readonly name: string;
+  readonly deviceType: string;
+  readonly metrics: readonly Metric[];
 }
 
 export interface Metric {
-  label: string;
-  metricType: "Number" | "Object" | "Text";
+  readonly label: string;
+  readonly metricType: "Number" | "Object" | "Text";
 }
 
 /** The body of the answer to E8: the status of one light. */
 export interface Lights {
-  lights: Light[];
+  readonly lights: readonly Light[];
 }
 
 /** A light in an answer (Spec 2.7). */
 export interface Light {
-  status: "off" | "on";
-  sender: LightSender;
-  level?: number;
-  colorHSV?: ColorHSV;
+  readonly status: "off" | "on";
+  readonly sender: LightSender;
+  readonly level?: number;
+  readonly colorHSV?: ColorHSV;
 }
 
 export interface LightSender {
-  addressType: string;
-  system: string;
-  plant: SenderPlant;
+  readonly addressType: string;
+  readonly system: string;
+  readonly plant: SenderPlant;
 }
 
 export interface SenderPlant {
-  id: string;
-  name: string;
-  type: "Hospital" | "Hotel" | "House" | "Office";
-  module: SenderModule;
+  readonly id: string;
+  readonly name: string;
+  readonly type: "Hospital" | "Hotel" | "House" | "Office";
+  readonly module: SenderModule;
 }
 
 export interface SenderModule {
-  id: string;
-  name: string;
-  deviceType: string;
+  readonly id: string;
+  readonly name: string;
+  readonly deviceType: string;
 }
 
 export interface ColorHSV {
-  H: number;
-  S: number;
-  V: number;
+  readonly H: number;
+  readonly S: number;
+  readonly V: number;
 }
 
 /** The body of a request X2, with the names of Spec 2.7. */
 export interface LightOrder {
-  status?: "on" | "off";
-  level?: number;
-  colorHSV?: ColorOrder;
+  readonly status?: "on" | "off";
+  readonly level?: number;
+  readonly colorHSV?: ColorOrder;
 }
 
 export interface ColorOrder {
-  H: number;
-  S: number;
-  V: number;
+  readonly H: number;
+  readonly S: number;
+  readonly V: number;
 }
 
 export type { AllowedUser, InvitedUser } from "./shared.js";

@@ -2,81 +2,81 @@
 
 /** The body of a request E1: whether the plugs are switched on or off. */
 export interface PlugOrder {
-  status: "on" | "off";
+  readonly status: "on" | "off";
 }
 
 /** The body of the answer to E2: the status of one remote (Spec 2.12). */
 export interface RemoteStatus {
-  remotes: Remote[];
+  readonly remotes: readonly Remote[];
 }
 
 export interface Remote {
-  battery: "full" | "high" | "low" | "medium" | "unknown" | "very_low";
-  reachable?: boolean;
-  sender?: RemoteSender;
-  fw?: number;
+  readonly battery: "full" | "high" | "low" | "medium" | "unknown" | "very_low";
+  readonly reachable?: boolean;
+  readonly sender?: RemoteSender;
+  readonly fw?: number;
 }
 
 export interface RemoteSender {
-  plant: PlantRef;
+  readonly plant: PlantRef;
 }
 
 export interface PlantRef {
-  module: ModuleRef;
+  readonly module: ModuleRef;
 }
 
 export interface ModuleRef {
-  id: string;
+  readonly id: string;
 }
 
 /** The body of the answer to E3: the topology of a plant. `plant` has the form of Spec 2.6. */
 export interface PlantTopology {
-  plant: Plant;
+  readonly plant: Plant;
 }
 
 export interface Plant {
-  id: string;
-  ambients: Ambient[];
-  modules: Module[];
+  readonly id: string;
+  readonly ambients: readonly Ambient[];
+  readonly modules: readonly Module[];
 }
 
 export interface Ambient {
-  id: string;
-  name: string;
-  type: string;
-  modules: Module[];
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly modules: readonly Module[];
 }
 
 export interface Module {
-  id: string;
-  name: string;
-  hw_type: string;
-  device: "automation" | "energymeter" | "heater" | "light" | "plug" | "remote";
-  type?: string;
+  readonly id: string;
+  readonly name: string;
+  readonly hw_type: string;
+  readonly device: "automation" | "energymeter" | "heater" | "light" | "plug" | "remote";
+  readonly type?: string;
 }
 
 /** The body of the answer to E4: the consumption of one plug (Spec 2.13). */
 export interface Consumptions {
-  consumptions: Consumption[];
+  readonly consumptions: readonly Consumption[];
 }
 
 export interface Consumption {
-  unit: "watt" | "watt_hour";
-  value: number;
-  timestamp?: string;
+  readonly unit: "watt" | "watt_hour";
+  readonly value: number;
+  readonly timestamp?: string;
 }
 
 /** The body of the answer to X5: the plants of the user. */
 export interface Plants {
-  plants: PlantSummary[];
+  readonly plants: readonly PlantSummary[];
 }
 
 /**
  * A plant in the short list (Spec 2.3), with ids in this family's spelling. Existing applications need `country`.
  */
 export interface PlantSummary {
-  id: string;
-  name: string;
-  type: string;
-  country: string;
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly country: string;
 }

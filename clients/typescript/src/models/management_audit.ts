@@ -2,59 +2,59 @@
 
 /** One page of a list. `next` is null on the last page. */
 export interface AuditRecordList {
-  items: AuditRecord[];
-  next?: string | null;
+  readonly items: readonly AuditRecord[];
+  readonly next?: string | null;
 }
 
 /**
  * A record of the audit log. `who` is a pseudonym, a client, a subscription, the command line, the gateway, or nobody.
  */
 export interface AuditRecord {
-  number: number;
-  at: string;
-  action: string;
-  who: string;
-  what: string;
-  result: string;
-  address: string;
-  detail: Record<string, string>;
-  hash: string;
-  people: AuditPerson[];
-  names: AuditName[];
+  readonly number: number;
+  readonly at: string;
+  readonly action: string;
+  readonly who: string;
+  readonly what: string;
+  readonly result: string;
+  readonly address: string;
+  readonly detail: Record<string, string>;
+  readonly hash: string;
+  readonly people: readonly AuditPerson[];
+  readonly names: readonly AuditName[];
 }
 
 /** The person whom a pseudonym of a record stands for. */
 export interface AuditPerson {
-  pseudonym: string;
-  userId: string;
-  email: string;
+  readonly pseudonym: string;
+  readonly userId: string;
+  readonly email: string;
 }
 
 /**
  * The name of a plant, module, client or subscription whose id is in a record. `plantId` is the plant of a module.
  */
 export interface AuditName {
-  id: string;
-  kind: "client" | "module" | "plant" | "subscription";
-  name: string;
-  plantId: string | null;
+  readonly id: string;
+  readonly kind: "client" | "module" | "plant" | "subscription";
+  readonly name: string;
+  readonly plantId: string | null;
 }
 
 /** The result of a check. */
 export interface Verification {
-  records: number;
-  removed: number;
-  lastHash: string;
-  broken: Broken | null;
+  readonly records: number;
+  readonly removed: number;
+  readonly lastHash: string;
+  readonly broken: Broken | null;
 }
 
 /** The first record that was changed or is missing. */
 export interface Broken {
-  number: number;
-  problem: string;
+  readonly number: number;
+  readonly problem: string;
 }
 
 /** A request to check the audit log. `lastHash` is the last hash of an earlier check. */
 export interface AuditVerification {
-  lastHash?: string | null;
+  readonly lastHash?: string | null;
 }

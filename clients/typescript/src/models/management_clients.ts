@@ -4,75 +4,75 @@ import type { GrantType } from "./management_common.js";
 
 /** One page of a list. `next` is null on the last page. */
 export interface ClientList {
-  items: Client[];
-  next?: string | null;
+  readonly items: readonly Client[];
+  readonly next?: string | null;
 }
 
 export interface Client {
-  id: string;
-  name: string;
-  confidential: boolean;
-  redirectUris: string[];
-  postLogoutRedirectUris: string[];
-  origins: string[];
-  scopes: string[];
-  grants: GrantType[];
-  accessTokenEverywhere: boolean;
-  pkceExempt: boolean;
+  readonly id: string;
+  readonly name: string;
+  readonly confidential: boolean;
+  readonly redirectUris: readonly string[];
+  readonly postLogoutRedirectUris: readonly string[];
+  readonly origins: readonly string[];
+  readonly scopes: readonly string[];
+  readonly grants: readonly GrantType[];
+  readonly accessTokenEverywhere: boolean;
+  readonly pkceExempt: boolean;
 }
 
 /** A new client and its secret, which is shown only here. A public client has no secret. */
 export interface CreatedClient {
-  client: Client;
-  secret: string | null;
+  readonly client: Client;
+  readonly secret: string | null;
 }
 
 /**
  * An application to register. `confidential` says whether it can keep a secret: in a browser or on a phone it cannot.
  */
 export interface NewClient {
-  id: string;
-  name: string;
-  confidential: boolean;
-  redirectUris?: string[];
-  postLogoutRedirectUris?: string[];
-  origins?: string[];
-  grants?: GrantType[];
-  scopes?: string[];
-  accessTokenEverywhere?: boolean;
-  pkceExempt?: boolean;
+  readonly id: string;
+  readonly name: string;
+  readonly confidential: boolean;
+  readonly redirectUris?: readonly string[];
+  readonly postLogoutRedirectUris?: readonly string[];
+  readonly origins?: readonly string[];
+  readonly grants?: readonly GrantType[];
+  readonly scopes?: readonly string[];
+  readonly accessTokenEverywhere?: boolean;
+  readonly pkceExempt?: boolean;
 }
 
 export interface ClientChange {
-  name?: string;
-  redirectUris?: string[];
-  postLogoutRedirectUris?: string[];
-  origins?: string[];
-  grants?: GrantType[];
-  scopes?: string[];
-  accessTokenEverywhere?: boolean;
-  pkceExempt?: boolean;
+  readonly name?: string;
+  readonly redirectUris?: readonly string[];
+  readonly postLogoutRedirectUris?: readonly string[];
+  readonly origins?: readonly string[];
+  readonly grants?: readonly GrantType[];
+  readonly scopes?: readonly string[];
+  readonly accessTokenEverywhere?: boolean;
+  readonly pkceExempt?: boolean;
 }
 
 export interface ClientSecret {
-  secret: string;
+  readonly secret: string;
 }
 
 /** One page of a list. `next` is null on the last page. */
 export interface ClientGrantList {
-  items: ClientGrant[];
-  next?: string | null;
+  readonly items: readonly ClientGrant[];
+  readonly next?: string | null;
 }
 
 /**
  * The consent of a person to an application. `plants` are the plants that the person chose; null means all plants.
  */
 export interface ClientGrant {
-  id: string;
-  userId: string;
-  email: string;
-  scopes: string[];
-  flow: GrantType;
-  createdAt: string;
-  plants: string[] | null;
+  readonly id: string;
+  readonly userId: string;
+  readonly email: string;
+  readonly scopes: readonly string[];
+  readonly flow: GrantType;
+  readonly createdAt: string;
+  readonly plants: readonly string[] | null;
 }

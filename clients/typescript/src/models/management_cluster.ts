@@ -4,27 +4,27 @@
  * The gateways, as known to the gateway that answers. `name` is null if this gateway is not a member of a cluster.
  */
 export interface Cluster {
-  at: string;
-  name: string | null;
-  gateways: Gateway[];
-  knowledgeAge: number | null;
-  knowledgeBound: number | null;
-  natsServer: string | null;
-  natsProblem: string | null;
+  readonly at: string;
+  readonly name: string | null;
+  readonly gateways: readonly Gateway[];
+  readonly knowledgeAge: number | null;
+  readonly knowledgeBound: number | null;
+  readonly natsServer: string | null;
+  readonly natsProblem: string | null;
 }
 
 /** A gateway of the cluster. `answering` is true for the gateway that sent this answer. */
 export interface Gateway {
-  id: string;
-  name: string;
-  url: string;
-  version: string;
-  startedAt: string;
-  leaseLeft: number;
-  shards: number;
-  leaving: boolean;
-  messages: MessageLink;
-  answering: boolean;
+  readonly id: string;
+  readonly name: string;
+  readonly url: string;
+  readonly version: string;
+  readonly startedAt: string;
+  readonly leaseLeft: number;
+  readonly shards: number;
+  readonly leaving: boolean;
+  readonly messages: MessageLink;
+  readonly answering: boolean;
 }
 
 /** The state of a member's connection to the servers that carry messages between gateways. */

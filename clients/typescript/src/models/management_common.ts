@@ -6,123 +6,123 @@ import type { DeviceKind, InvitedPerson, Limits, PlantType } from "./shared.js";
 
 /** The health of a driver in the gateway that answers. `plants` is the number of driven plants. */
 export interface Driver {
-  name: string;
-  condition: DriverCondition;
-  since: string;
-  restarts: number;
-  lastError: string;
-  lastErrorAt: string | null;
-  nextStartAt: string | null;
-  plants: number;
-  waitingReports: number;
-  leftBehind: number;
-  connections: Connection[];
+  readonly name: string;
+  readonly condition: DriverCondition;
+  readonly since: string;
+  readonly restarts: number;
+  readonly lastError: string;
+  readonly lastErrorAt: string | null;
+  readonly nextStartAt: string | null;
+  readonly plants: number;
+  readonly waitingReports: number;
+  readonly leftBehind: number;
+  readonly connections: readonly Connection[];
 }
 
 export type DriverCondition = "down" | "running" | "starting" | "stopped";
 
 /** The connection of a driver to a broker or a bus gateway. */
 export interface Connection {
-  name: string;
-  address: string;
-  state: "connected" | "connecting" | "lost" | "unused";
-  since: string | null;
-  problem: string;
+  readonly name: string;
+  readonly address: string;
+  readonly state: "connected" | "connecting" | "lost" | "unused";
+  readonly since: string | null;
+  readonly problem: string;
 }
 
 /** A one-time link. `url` is null if the link was mailed: then only the receiver of the mail sees the link. */
 export interface Link {
-  url: string | null;
-  mailed: boolean;
-  expiresAt: string;
+  readonly url: string | null;
+  readonly mailed: boolean;
+  readonly expiresAt: string;
 }
 
 export type GrantType = "authorization_code" | "implicit" | "refresh_token";
 
 /** One page of a list. `next` is null on the last page. */
 export interface PlantList {
-  items: Plant[];
-  next?: string | null;
+  readonly items: readonly Plant[];
+  readonly next?: string | null;
 }
 
 export interface Plant {
-  id: string;
-  name: string;
-  type: PlantType;
-  status: PlantStatus;
-  removedAt: string | null;
-  country: string | null;
-  zipCode: string | null;
-  address: string | null;
-  timeZone: string | null;
-  emergencyLighting: boolean;
-  owner: Member;
-  allowed: Member[];
-  invited: string[];
-  invitations: InvitedPerson[];
+  readonly id: string;
+  readonly name: string;
+  readonly type: PlantType;
+  readonly status: PlantStatus;
+  readonly removedAt: string | null;
+  readonly country: string | null;
+  readonly zipCode: string | null;
+  readonly address: string | null;
+  readonly timeZone: string | null;
+  readonly emergencyLighting: boolean;
+  readonly owner: Member;
+  readonly allowed: readonly Member[];
+  readonly invited: readonly string[];
+  readonly invitations: readonly InvitedPerson[];
 }
 
 export type PlantStatus = "active" | "removed";
 
 /** A member of a plant. `limits` is null for a member who may use all of the plant at any time. */
 export interface Member {
-  userId: string;
-  email: string;
-  limits: Limits | null;
+  readonly userId: string;
+  readonly email: string;
+  readonly limits: Limits | null;
 }
 
 /**
  * A command for a module and its result. `problem` is the message of the device or driver, if the command failed.
  */
 export interface Order {
-  id: string;
-  plantId: string;
-  moduleId: string;
-  command: Command;
-  userId: string | null;
-  state: OrderState;
-  problem: string;
-  deadline: string;
-  queuedAt: string;
-  sentAt: string | null;
-  endedAt: string | null;
-  plantName?: string;
-  moduleName?: string;
+  readonly id: string;
+  readonly plantId: string;
+  readonly moduleId: string;
+  readonly command: Command;
+  readonly userId: string | null;
+  readonly state: OrderState;
+  readonly problem: string;
+  readonly deadline: string;
+  readonly queuedAt: string;
+  readonly sentAt: string | null;
+  readonly endedAt: string | null;
+  readonly plantName?: string;
+  readonly moduleName?: string;
 }
 
 /** The state of an order. CONFIRMED and all states that are listed after it are final. */
 export type OrderState = "confirmed" | "expired" | "failed" | "queued" | "sent" | "unknown";
 
 export interface NewModule {
-  name: string;
-  kind: DeviceKind;
-  driver: string;
-  options?: Record<string, unknown>;
-  ambientId?: string | null;
-  id?: string | null;
-  hardware?: NewHardware;
+  readonly name: string;
+  readonly kind: DeviceKind;
+  readonly driver: string;
+  readonly options?: Record<string, unknown>;
+  readonly ambientId?: string | null;
+  readonly id?: string | null;
+  readonly hardware?: NewHardware;
 }
 
 /** Values of the hardware that differ from the usual values of the module's kind, as in the estate file. */
 export interface NewHardware {
-  hwType?: string | null;
-  deviceType?: string | null;
-  metrics?: Metric[] | null;
-  capabilities?: Capability[] | null;
+  readonly hwType?: string | null;
+  readonly deviceType?: string | null;
+  readonly metrics?: readonly Metric[] | null;
+  readonly capabilities?: readonly Capability[] | null;
 }
 
 /** A value that a module can report (Spec 2.4). */
 export interface Metric {
-  label: string;
-  type: MetricType;
+  readonly label: string;
+  readonly type: MetricType;
 }
 
 export type MetricType = "Number" | "Object" | "Text";
 
 /** A command that a module executes, a value that it can be asked for, or a value that it reports (Spec 2.5). */
 export interface Capability {
-  name: string;
-  command: boolean;
-  request: boolean;
-  notification: boolean;
+  readonly name: string;
+  readonly command: boolean;
+  readonly request: boolean;
+  readonly notification: boolean;
 }

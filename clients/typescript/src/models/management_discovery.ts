@@ -6,66 +6,66 @@ import type { DeviceKind } from "./shared.js";
 
 /** The result of a search. */
 export interface Discovery {
-  found: FoundModule[];
-  skipped: SkippedDevice[];
-  total: number;
+  readonly found: readonly FoundModule[];
+  readonly skipped: readonly SkippedDevice[];
+  readonly total: number;
 }
 
 /** A device that was found. */
 export interface FoundModule {
-  id: string;
-  name: string;
-  kind: DeviceKind;
-  driver: string;
-  options: Record<string, unknown>;
-  hardware: Record<string, unknown>;
-  about: string;
-  place: ModulePlace | null;
+  readonly id: string;
+  readonly name: string;
+  readonly kind: DeviceKind;
+  readonly driver: string;
+  readonly options: Record<string, unknown>;
+  readonly hardware: Record<string, unknown>;
+  readonly about: string;
+  readonly place: ModulePlace | null;
 }
 
 export interface ModulePlace {
-  plantId: string;
-  plant: string;
-  ambientId: string | null;
-  ambient: string | null;
+  readonly plantId: string;
+  readonly plant: string;
+  readonly ambientId: string | null;
+  readonly ambient: string | null;
 }
 
 export interface SkippedDevice {
-  name: string;
-  why: string;
+  readonly name: string;
+  readonly why: string;
 }
 
 export interface DiscoveryRequest {
-  driver?: string;
-  connection?: string | null;
-  seconds?: number;
-  base?: string | null;
+  readonly driver?: string;
+  readonly connection?: string | null;
+  readonly seconds?: number;
+  readonly base?: string | null;
 }
 
 /** The result of a placement. */
 export interface Placement {
-  placed: ModuleInRoom[];
-  known: string[];
-  left: UnplacedModule[];
+  readonly placed: readonly ModuleInRoom[];
+  readonly known: readonly string[];
+  readonly left: readonly UnplacedModule[];
 }
 
 export interface ModuleInRoom {
-  id: string;
-  name: string;
-  ambientId: string | null;
+  readonly id: string;
+  readonly name: string;
+  readonly ambientId: string | null;
 }
 
 export interface UnplacedModule {
-  id: string;
-  name: string;
-  why: string;
+  readonly id: string;
+  readonly name: string;
+  readonly why: string;
 }
 
 export interface NewPlacement {
-  modules: NewModule[];
-  pattern?: string | null;
+  readonly modules: readonly NewModule[];
+  readonly pattern?: string | null;
 }
 
 export interface ModuleDeletion {
-  ids: string[];
+  readonly ids: readonly string[];
 }

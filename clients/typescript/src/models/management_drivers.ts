@@ -6,33 +6,33 @@ import type { DeviceKind } from "./shared.js";
 
 /** A list of things that only the gateway that answers knows. `gateway` is its name in the cluster, or null. */
 export interface DriverList {
-  items: Driver[];
-  next?: string | null;
-  gateway?: string | null;
+  readonly items: readonly Driver[];
+  readonly next?: string | null;
+  readonly gateway?: string | null;
 }
 
 /** A driver that modules can name. */
 export interface DriverFacts {
-  name: string;
-  simulated: boolean;
-  kinds: DeviceKind[];
-  connectionOption: string | null;
-  connections: string[];
-  canDiscover: boolean;
-  canSetConnection: boolean;
-  connection: DriverConnection | null;
+  readonly name: string;
+  readonly simulated: boolean;
+  readonly kinds: readonly DeviceKind[];
+  readonly connectionOption: string | null;
+  readonly connections: readonly string[];
+  readonly canDiscover: boolean;
+  readonly canSetConnection: boolean;
+  readonly connection: DriverConnection | null;
 }
 
 /** A connection of a driver that was set through this API. Its password is never shown. */
 export interface DriverConnection {
-  url: string;
-  username: string | null;
-  hasPassword: boolean;
+  readonly url: string;
+  readonly username: string | null;
+  readonly hasPassword: boolean;
 }
 
 /** All values of the connection. If the password is left out, the stored password is deleted. */
 export interface ConnectionSetting {
-  url: string;
-  username?: string | null;
-  password?: string | null;
+  readonly url: string;
+  readonly username?: string | null;
+  readonly password?: string | null;
 }

@@ -2,68 +2,68 @@
 
 /** The first mistakes of a document, in the order of the document, and the number of all mistakes. */
 export interface EstateCheck {
-  problems: EstateProblem[];
-  total: number;
+  readonly problems: readonly EstateProblem[];
+  readonly total: number;
 }
 
 /** A mistake in a document. `line` and `column` begin with 1. `path` is the place, for example `plants[0].type`. */
 export interface EstateProblem {
-  line: number;
-  column: number;
-  path: string;
-  problem: string;
-  allowed: string;
-  hint: string;
+  readonly line: number;
+  readonly column: number;
+  readonly path: string;
+  readonly problem: string;
+  readonly allowed: string;
+  readonly hint: string;
 }
 
 export interface EstateDocument {
-  document: string;
+  readonly document: string;
 }
 
 /** What an import would change: numbers by kind of record, and the first changes of each kind. */
 export interface EstateDifference {
-  added: Record<string, number>;
-  updated: Record<string, number>;
-  removed: Record<string, number>;
-  changes: RecordChange[];
+  readonly added: Record<string, number>;
+  readonly updated: Record<string, number>;
+  readonly removed: Record<string, number>;
+  readonly changes: readonly RecordChange[];
 }
 
 /** A record that the import would change. `fields` names the changed values of an updated record. */
 export interface RecordChange {
-  noun: string;
-  change: string;
-  id: string;
-  name: string;
-  fields: string[];
+  readonly noun: string;
+  readonly change: string;
+  readonly id: string;
+  readonly name: string;
+  readonly fields: readonly string[];
 }
 
 export interface NewEstateImport {
-  document: string;
-  prune?: boolean;
+  readonly document: string;
+  readonly prune?: boolean;
 }
 
 /** The numbers of added, updated and removed records, by kind of record. */
 export interface ImportSummary {
-  added: Record<string, number>;
-  updated: Record<string, number>;
-  removed: Record<string, number>;
+  readonly added: Record<string, number>;
+  readonly updated: Record<string, number>;
+  readonly removed: Record<string, number>;
 }
 
 /** One page of a list. `next` is null on the last page. */
 export interface EstateImportList {
-  items: EstateImport[];
-  next?: string | null;
+  readonly items: readonly EstateImport[];
+  readonly next?: string | null;
 }
 
 /** An import. `userId` is null for the command line. `hasDocument` is true while the imported document is kept. */
 export interface EstateImport {
-  added: Record<string, number>;
-  updated: Record<string, number>;
-  removed: Record<string, number>;
-  number: number;
-  at: string;
-  userId: string | null;
-  email: string | null;
-  prune: boolean;
-  hasDocument: boolean;
+  readonly added: Record<string, number>;
+  readonly updated: Record<string, number>;
+  readonly removed: Record<string, number>;
+  readonly number: number;
+  readonly at: string;
+  readonly userId: string | null;
+  readonly email: string | null;
+  readonly prune: boolean;
+  readonly hasDocument: boolean;
 }

@@ -4,30 +4,30 @@ import type { InjectedFault } from "./shared.js";
 
 /** One page of a list. `next` is null on the last page. */
 export interface FaultList {
-  items: Fault[];
-  next?: string | null;
+  readonly items: readonly Fault[];
+  readonly next?: string | null;
 }
 
 /** An active fault of a module, or of the whole plant if `moduleId` is null. */
 export interface Fault {
-  plantId: string;
-  moduleId: string | null;
-  fault: InjectedFault;
-  value: string;
-  until: string | null;
-  plantName?: string;
-  moduleName?: string;
+  readonly plantId: string;
+  readonly moduleId: string | null;
+  readonly fault: InjectedFault;
+  readonly value: string;
+  readonly until: string | null;
+  readonly plantName?: string;
+  readonly moduleName?: string;
 }
 
 export interface Cleared {
-  cleared: number;
+  readonly cleared: number;
 }
 
 /** A fault to inject. Only battery and failure have a `value`. */
 export interface NewFault {
-  fault: InjectedFault;
-  moduleId?: string | null;
-  value?: string;
-  seconds?: number | null;
-  until?: string | null;
+  readonly fault: InjectedFault;
+  readonly moduleId?: string | null;
+  readonly value?: string;
+  readonly seconds?: number | null;
+  readonly until?: string | null;
 }

@@ -2,14 +2,14 @@
 
 /** A list of things that only the gateway that answers knows. `gateway` is its name in the cluster, or null. */
 export interface LogLineList {
-  items: LogLine[];
-  next?: string | null;
-  gateway?: string | null;
+  readonly items: readonly LogLine[];
+  readonly next?: string | null;
+  readonly gateway?: string | null;
 }
 
 /** A line of the log without secrets. A line about an error may have several lines of text. */
 export interface LogLine {
-  at: string;
-  level: string;
-  text: string;
+  readonly at: string;
+  readonly level: string;
+  readonly text: string;
 }

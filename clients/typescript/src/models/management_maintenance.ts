@@ -2,13 +2,13 @@
 
 /** The time of this machine's clock, and the last clock time that a gateway stored (`lastSeen`). */
 export interface Clock {
-  now: string;
-  lastSeen: string | null;
-  pruning: boolean;
-  problem: string | null;
+  readonly now: string;
+  readonly lastSeen: string | null;
+  readonly pruning: boolean;
+  readonly problem: string | null;
 }
 
 /** The id of the key that encrypts the secrets in the database. The id is null if the secrets are not encrypted. */
 export interface SecretKey {
-  id: string | null;
+  readonly id: string | null;
 }

@@ -6,77 +6,77 @@ import type { State } from "./states.js";
 
 /** One page of a list. `next` is null on the last page. */
 export interface ModuleList {
-  items: Module[];
-  next?: string | null;
+  readonly items: readonly Module[];
+  readonly next?: string | null;
 }
 
 /** A module and its last known state. */
 export interface Module {
-  id: string;
-  name: string;
-  kind: DeviceKind;
-  driver: string;
-  options: Record<string, unknown>;
-  simulated: boolean;
-  ambientId: string | null;
-  ambient: string | null;
-  state: State | null;
-  reachable: boolean;
-  absence: Absence | null;
-  reportedAt: string | null;
+  readonly id: string;
+  readonly name: string;
+  readonly kind: DeviceKind;
+  readonly driver: string;
+  readonly options: Record<string, unknown>;
+  readonly simulated: boolean;
+  readonly ambientId: string | null;
+  readonly ambient: string | null;
+  readonly state: State | null;
+  readonly reachable: boolean;
+  readonly absence: Absence | null;
+  readonly reportedAt: string | null;
 }
 
 /** The absence of a module that cannot be reached. It began at `since`. `evidence` is what the driver observed. */
 export interface Absence {
-  why: AbsenceReason;
-  since: string;
-  evidence: string;
-  code: string;
-  values: Record<string, string>;
+  readonly why: AbsenceReason;
+  readonly since: string;
+  readonly evidence: string;
+  readonly code: string;
+  readonly values: Record<string, string>;
 }
 
 /** One page of a list. `next` is null on the last page. */
 export interface ModuleInPlantList {
-  items: ModuleInPlant[];
-  next?: string | null;
+  readonly items: readonly ModuleInPlant[];
+  readonly next?: string | null;
 }
 
 /** A module of any plant, with the id and the name of the plant. */
 export interface ModuleInPlant {
-  id: string;
-  name: string;
-  kind: DeviceKind;
-  driver: string;
-  options: Record<string, unknown>;
-  simulated: boolean;
-  ambientId: string | null;
-  ambient: string | null;
-  state: State | null;
-  reachable: boolean;
-  absence: Absence | null;
-  reportedAt: string | null;
-  plantId: string;
-  plant: string;
+  readonly id: string;
+  readonly name: string;
+  readonly kind: DeviceKind;
+  readonly driver: string;
+  readonly options: Record<string, unknown>;
+  readonly simulated: boolean;
+  readonly ambientId: string | null;
+  readonly ambient: string | null;
+  readonly state: State | null;
+  readonly reachable: boolean;
+  readonly absence: Absence | null;
+  readonly reportedAt: string | null;
+  readonly plantId: string;
+  readonly plant: string;
 }
 
 export interface ChangedModule {
-  module: Module;
-  former: FormerModule;
+  readonly module: Module;
+  readonly former: FormerModule;
 }
 
 /**
  * The values before the change. A client undoes the change by sending these values as the body of another change.
  */
 export interface FormerModule {
-  name: string;
-  ambientId: string | null;
-  driver: string;
-  options: Record<string, unknown>;
+  readonly name: string;
+  readonly ambientId: string | null;
+  readonly driver: string;
+  readonly options: Record<string, unknown>;
 }
 
 export interface ModuleChange {
-  name?: string;
-  ambientId?: string | null;
-  driver?: string;
-  options?: Record<string, unknown>;
+  readonly name?: string;
+  readonly ambientId?: string | null;
+  readonly driver?: string;
+  readonly options?: Record<string, unknown>;
 }

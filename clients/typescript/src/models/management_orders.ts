@@ -4,6 +4,6 @@ import type { Order } from "./management_common.js";
 
 /** One page of a list. `next` is null on the last page. */
 export interface OrderList {
-  items: Order[];
-  next?: string | null;
+  readonly items: readonly Order[];
+  readonly next?: string | null;
 }

@@ -4,49 +4,49 @@ import type { Driver } from "./management_common.js";
 
 /** The state of the gateway that answers. `problems` is empty if all is well. */
 export interface Overview {
-  at: string;
-  version: string;
-  gateway: string | null;
-  problems: Problem[];
-  drivers: Driver[];
-  database: Database;
-  plants: PlantCounts;
-  modules: ModuleCounts;
-  webhooks: WebhookCounts;
-  openStreams: number;
-  openOrders: number;
-  lastHour: LastHour;
-  now: Activity;
-  minutes: Activity[];
+  readonly at: string;
+  readonly version: string;
+  readonly gateway: string | null;
+  readonly problems: readonly Problem[];
+  readonly drivers: readonly Driver[];
+  readonly database: Database;
+  readonly plants: PlantCounts;
+  readonly modules: ModuleCounts;
+  readonly webhooks: WebhookCounts;
+  readonly openStreams: number;
+  readonly openOrders: number;
+  readonly lastHour: LastHour;
+  readonly now: Activity;
+  readonly minutes: readonly Activity[];
 }
 
 /** Something that needs attention. `name` is a driver, a connection or a gateway. */
 export interface Problem {
-  kind: "clock" | "cluster" | "connection" | "database" | "dead letters" | "driver" | "modules" | "server errors" | "webhooks";
-  detail: string;
-  name: string | null;
-  count: number | null;
+  readonly kind: "clock" | "cluster" | "connection" | "database" | "dead letters" | "driver" | "modules" | "server errors" | "webhooks";
+  readonly detail: string;
+  readonly name: string | null;
+  readonly count: number | null;
 }
 
 /**
  * The database: `sqlite` or `postgresql`, and its size. `reachable` says whether it answered when it was last asked.
  */
 export interface Database {
-  kind: string;
-  bytes: number;
-  reachable: boolean;
+  readonly kind: string;
+  readonly bytes: number;
+  readonly reachable: boolean;
 }
 
 /** Plants that are in use, and plants that were removed and can be brought back. */
 export interface PlantCounts {
-  active: number;
-  removed: number;
+  readonly active: number;
+  readonly removed: number;
 }
 
 /** Modules of active plants. `absent` has the number of offline modules by reason. */
 export interface ModuleCounts {
-  total: number;
-  absent: Record<string, number>;
+  readonly total: number;
+  readonly absent: Record<string, number>;
 }
 
 /**
@@ -54,20 +54,20 @@ export interface ModuleCounts {
  * pending.
  */
 export interface WebhookCounts {
-  active: number;
-  failing: number;
-  pending: number;
-  oldestPendingAt: string | null;
-  deadLetters: number;
+  readonly active: number;
+  readonly failing: number;
+  readonly pending: number;
+  readonly oldestPendingAt: string | null;
+  readonly deadLetters: number;
 }
 
 /** Sums of the last hour. If the gateway started less than an hour ago, sums of the time since its start. */
 export interface LastHour {
-  requests: Record<string, Requests>;
-  events: number;
-  deliveries: Record<string, number>;
-  orders: Record<string, number>;
-  refusedLogins: number;
+  readonly requests: Record<string, Requests>;
+  readonly events: number;
+  readonly deliveries: Record<string, number>;
+  readonly orders: Record<string, number>;
+  readonly refusedLogins: number;
 }
 
 /**
@@ -75,22 +75,22 @@ export interface LastHour {
  * not exceed.
  */
 export interface Requests {
-  statuses: Record<string, number>;
-  p50Ms: number | null;
-  p99Ms: number | null;
+  readonly statuses: Record<string, number>;
+  readonly p50Ms: number | null;
+  readonly p99Ms: number | null;
 }
 
 /** What happened from `since` to `until`, and some counts at the time `until`. */
 export interface Activity {
-  requests: Record<string, Requests>;
-  events: number;
-  deliveries: Record<string, number>;
-  orders: Record<string, number>;
-  refusedLogins: number;
-  since: string;
-  until: string;
-  streams: number;
-  absentModules: number | null;
-  pendingDeliveries: number | null;
-  deadLetters: number | null;
+  readonly requests: Record<string, Requests>;
+  readonly events: number;
+  readonly deliveries: Record<string, number>;
+  readonly orders: Record<string, number>;
+  readonly refusedLogins: number;
+  readonly since: string;
+  readonly until: string;
+  readonly streams: number;
+  readonly absentModules: number | null;
+  readonly pendingDeliveries: number | null;
+  readonly deadLetters: number | null;
 }

@@ -5,55 +5,55 @@ import type { Link, PlantStatus } from "./management_common.js";
 import type { InvitedAs, Limits, NewLimits, PlantType } from "./shared.js";
 
 export interface NewPlant {
-  name: string;
-  type: PlantType;
-  owner: string;
-  country?: string | null;
-  zipCode?: string | null;
-  address?: string | null;
-  timeZone?: string | null;
+  readonly name: string;
+  readonly type: PlantType;
+  readonly owner: string;
+  readonly country?: string | null;
+  readonly zipCode?: string | null;
+  readonly address?: string | null;
+  readonly timeZone?: string | null;
 }
 
 export interface PlantChange {
-  status?: PlantStatus;
-  name?: string;
-  type?: PlantType;
-  owner?: string;
-  country?: string | null;
-  zipCode?: string | null;
-  address?: string | null;
-  timeZone?: string | null;
+  readonly status?: PlantStatus;
+  readonly name?: string;
+  readonly type?: PlantType;
+  readonly owner?: string;
+  readonly country?: string | null;
+  readonly zipCode?: string | null;
+  readonly address?: string | null;
+  readonly timeZone?: string | null;
 }
 
 /** The result of an invitation. An active user becomes a member at once. */
 export interface Invitation {
-  outcome: InvitedAs;
-  link: Link | null;
+  readonly outcome: InvitedAs;
+  readonly link: Link | null;
 }
 
 export interface NewInvitation {
-  email: string;
-  showLink?: boolean;
-  limits?: NewLimits | null;
+  readonly email: string;
+  readonly showLink?: boolean;
+  readonly limits?: NewLimits | null;
 }
 
 export interface MemberChange {
-  limits: NewLimits | null;
+  readonly limits: NewLimits | null;
 }
 
 /** One page of a list. `next` is null on the last page. */
 export interface OwnersLinkList {
-  items: OwnersLink[];
-  next?: string | null;
+  readonly items: readonly OwnersLink[];
+  readonly next?: string | null;
 }
 
 /** An invitation link that works, and the owner who made it. */
 export interface OwnersLink {
-  id: string;
-  note: string;
-  limits: Limits | null;
-  createdAt: string;
-  expiresAt: string;
-  userId: string;
-  email: string;
+  readonly id: string;
+  readonly note: string;
+  readonly limits: Limits | null;
+  readonly createdAt: string;
+  readonly expiresAt: string;
+  readonly userId: string;
+  readonly email: string;
 }

@@ -4,8 +4,8 @@ import type { Unit } from "./states.js";
 
 /** One page of a list. `next` is null on the last page. */
 export interface MeasurementList {
-  items: Measurement[];
-  next?: string | null;
+  readonly items: readonly Measurement[];
+  readonly next?: string | null;
 }
 
 /**
@@ -13,14 +13,14 @@ export interface MeasurementList {
  * `at`.
  */
 export interface Measurement {
-  measure: string;
-  unit: Unit;
-  at: string;
-  simulated: boolean;
-  value?: number;
-  count?: number;
-  mean?: number;
-  low?: number;
-  high?: number;
-  last?: number;
+  readonly measure: string;
+  readonly unit: Unit;
+  readonly at: string;
+  readonly simulated: boolean;
+  readonly value?: number;
+  readonly count?: number;
+  readonly mean?: number;
+  readonly low?: number;
+  readonly high?: number;
+  readonly last?: number;
 }

@@ -2,58 +2,58 @@
 
 /** The floors of a plant with their ambients, the ambients on no floor, and the number of modules in no ambient. */
 export interface Content {
-  floors: Floor[];
-  ambients: Ambient[];
-  modules: number;
+  readonly floors: readonly Floor[];
+  readonly ambients: readonly Ambient[];
+  readonly modules: number;
 }
 
 export interface Floor {
-  id: string;
-  name: string;
-  ambients: Ambient[];
+  readonly id: string;
+  readonly name: string;
+  readonly ambients: readonly Ambient[];
 }
 
 /** A room. `modules` is the number of its modules. */
 export interface Ambient {
-  id: string;
-  name: string;
-  type: string;
-  floorId: string | null;
-  modules: number;
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly floorId: string | null;
+  readonly modules: number;
 }
 
 export interface NewFloor {
-  name: string;
+  readonly name: string;
 }
 
 export interface ChangedFloor {
-  floor: Floor;
-  former: FormerFloor;
+  readonly floor: Floor;
+  readonly former: FormerFloor;
 }
 
 export interface FormerFloor {
-  name: string;
+  readonly name: string;
 }
 
 export interface NewAmbient {
-  name: string;
-  type?: string;
-  floorId?: string | null;
+  readonly name: string;
+  readonly type?: string;
+  readonly floorId?: string | null;
 }
 
 export interface ChangedAmbient {
-  ambient: Ambient;
-  former: FormerAmbient;
+  readonly ambient: Ambient;
+  readonly former: FormerAmbient;
 }
 
 export interface FormerAmbient {
-  name: string;
-  type: string;
-  floorId: string | null;
+  readonly name: string;
+  readonly type: string;
+  readonly floorId: string | null;
 }
 
 export interface AmbientChange {
-  name?: string;
-  type?: string;
-  floorId?: string | null;
+  readonly name?: string;
+  readonly type?: string;
+  readonly floorId?: string | null;
 }

@@ -3,11 +3,11 @@
 import type { EmergencyTest, EmergencyTestKind, Failure, FailureType } from "./states.js";
 
 export interface SafetySite {
-  plantId: string;
-  name: string;
-  seenAt: string;
-  summary: SafetySummary;
-  controllers: SafetyController[];
+  readonly plantId: string;
+  readonly name: string;
+  readonly seenAt: string;
+  readonly summary: SafetySummary;
+  readonly controllers: readonly SafetyController[];
 }
 
 /**
@@ -15,71 +15,71 @@ export interface SafetySite {
  * time.
  */
 export interface SafetySummary {
-  complies: boolean;
-  controllers: StatusCounts;
-  inAlert: number;
-  units: StatusCounts;
-  charging: number;
-  functionTests: TestCounts;
-  durationTests: TestCounts;
-  simulated: number;
+  readonly complies: boolean;
+  readonly controllers: StatusCounts;
+  readonly inAlert: number;
+  readonly units: StatusCounts;
+  readonly charging: number;
+  readonly functionTests: TestCounts;
+  readonly durationTests: TestCounts;
+  readonly simulated: number;
 }
 
 export interface StatusCounts {
-  total: number;
-  working: number;
-  inFailure: number;
-  noCommunication: number;
+  readonly total: number;
+  readonly working: number;
+  readonly inFailure: number;
+  readonly noCommunication: number;
 }
 
 /** Counts units by their last test (passed, failed, never recorded) and by the state of their next test. */
 export interface TestCounts {
-  passed: number;
-  failed: number;
-  never: number;
-  dueSoon: number;
-  overdue: number;
-  underWay: number;
+  readonly passed: number;
+  readonly failed: number;
+  readonly never: number;
+  readonly dueSoon: number;
+  readonly overdue: number;
+  readonly underWay: number;
 }
 
 export interface SafetyController {
-  id: string;
-  name: string;
-  place: string;
-  reference: string;
-  serialNumber: string;
-  status: string;
-  failures: Failure[];
-  heardAt: string | null;
-  alert: boolean;
-  alertChangedAt: string | null;
-  alertLevel: number;
-  simulated: boolean;
-  units: SafetyUnit[];
+  readonly id: string;
+  readonly name: string;
+  readonly place: string;
+  readonly reference: string;
+  readonly serialNumber: string;
+  readonly status: string;
+  readonly failures: readonly Failure[];
+  readonly heardAt: string | null;
+  readonly alert: boolean;
+  readonly alertChangedAt: string | null;
+  readonly alertLevel: number;
+  readonly simulated: boolean;
+  readonly units: readonly SafetyUnit[];
 }
 
 export interface SafetyUnit {
-  id: string;
-  name: string;
-  place: string;
-  reference: string;
-  status: string;
-  failures: Failure[];
-  heardAt: string | null;
-  charge: number | null;
-  chargingSince: string | null;
-  simulated: boolean;
-  functionTest: PlannedTest;
-  durationTest: PlannedTest;
+  readonly id: string;
+  readonly name: string;
+  readonly place: string;
+  readonly reference: string;
+  readonly status: string;
+  readonly failures: readonly Failure[];
+  readonly heardAt: string | null;
+  readonly charge: number | null;
+  readonly chargingSince: string | null;
+  readonly simulated: boolean;
+  readonly functionTest: PlannedTest;
+  readonly durationTest: PlannedTest;
 }
 
 /** The schedule of one kind of test of one unit. `last` is null if no test is recorded. */
 export interface PlannedTest {
-  kind: EmergencyTestKind;
-  last: EmergencyTest | null;
-  dueAt: string | null;
-  standing: TestStanding;
-  underWay: boolean;
+  readonly kind: EmergencyTestKind;
+  readonly last: EmergencyTest | null;
+  readonly dueAt: string | null;
+  readonly standing: TestStanding;
+  readonly underWay: boolean;
 }
 
 /**
@@ -92,47 +92,47 @@ export type TestStanding = "due soon" | "in time" | "never tested" | "overdue";
  * known.
  */
 export interface SparePartsOrder {
-  lines: OrderLine[];
-  withoutParts: Need[];
+  readonly lines: readonly OrderLine[];
+  readonly withoutParts: readonly Need[];
 }
 
 export interface OrderLine {
-  reference: string;
-  type: SparePartType;
-  quantity: string;
-  needs: Need[];
+  readonly reference: string;
+  readonly type: SparePartType;
+  readonly quantity: string;
+  readonly needs: readonly Need[];
 }
 
 export type SparePartType = "Battery" | "Emergency lamp";
 
 /** A unit or controller that needs a part, and the failures that this part repairs. */
 export interface Need {
-  moduleId: string;
-  name: string;
-  place: string;
-  reference: string;
-  part: SparePartType;
-  failures: FailureType[];
+  readonly moduleId: string;
+  readonly name: string;
+  readonly place: string;
+  readonly reference: string;
+  readonly part: SparePartType;
+  readonly failures: readonly FailureType[];
 }
 
 /** One page of a list. `next` is null on the last page. */
 export interface LogbookEntryList {
-  items: LogbookEntry[];
-  next?: string | null;
+  readonly items: readonly LogbookEntry[];
+  readonly next?: string | null;
 }
 
 /** An entry of the logbook. `by` is empty if the gateway wrote it. */
 export interface LogbookEntry {
-  number: number;
-  at: string;
-  kind: LogbookKind;
-  moduleId: string | null;
-  module: string;
-  test: EmergencyTest | null;
-  failure: FailureType | null;
-  words: string;
-  by: string;
-  simulated: boolean;
+  readonly number: number;
+  readonly at: string;
+  readonly kind: LogbookKind;
+  readonly moduleId: string | null;
+  readonly module: string;
+  readonly test: EmergencyTest | null;
+  readonly failure: FailureType | null;
+  readonly words: string;
+  readonly by: string;
+  readonly simulated: boolean;
 }
 
 /** The kind of an entry. */
@@ -140,9 +140,9 @@ export type LogbookKind = "alert" | "alert ended" | "alteration" | "commissionin
 
 /** An entry about the work of people. `at` is the time of the work, if it was earlier than now. */
 export interface NewLogbookEntry {
-  kind: LogbookKind;
-  by: string;
-  words: string;
-  moduleId?: string | null;
-  at?: string | null;
+  readonly kind: LogbookKind;
+  readonly by: string;
+  readonly words: string;
+  readonly moduleId?: string | null;
+  readonly at?: string | null;
 }

@@ -2,20 +2,20 @@
 
 /** One page of a list. `next` is null on the last page. */
 export interface SettingList {
-  items: Setting[];
-  next?: string | null;
+  readonly items: readonly Setting[];
+  readonly next?: string | null;
 }
 
 /**
  * A setting in force. `value` is null for a secret. `place` names the flag, the variable, or the file with its line.
  */
 export interface Setting {
-  name: string;
-  panel: string;
-  help: string;
-  secret: boolean;
-  value: string | null;
-  default: string;
-  source: "command line" | "default" | "environment" | "file" | "gateway";
-  place: string;
+  readonly name: string;
+  readonly panel: string;
+  readonly help: string;
+  readonly secret: boolean;
+  readonly value: string | null;
+  readonly default: string;
+  readonly source: "command line" | "default" | "environment" | "file" | "gateway";
+  readonly place: string;
 }

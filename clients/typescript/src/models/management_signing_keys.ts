@@ -2,25 +2,25 @@
 
 /** One page of a list. `next` is null on the last page. */
 export interface SigningKeyList {
-  items: SigningKey[];
-  next?: string | null;
+  readonly items: readonly SigningKey[];
+  readonly next?: string | null;
 }
 
 /** A signing key without its private part. The public part is in the key set of the identity endpoints. */
 export interface SigningKey {
-  kid: string;
-  algorithm: string;
-  state: string;
-  signsFrom: string;
-  retiredAt: string | null;
+  readonly kid: string;
+  readonly algorithm: string;
+  readonly state: string;
+  readonly signsFrom: string;
+  readonly retiredAt: string | null;
 }
 
 export interface RotatedKeys {
-  kid: string;
-  keys: SigningKey[];
+  readonly kid: string;
+  readonly keys: readonly SigningKey[];
 }
 
 /** A request to rotate the signing key. */
 export interface KeyRotation {
-  emergency?: boolean;
+  readonly emergency?: boolean;
 }

@@ -2,32 +2,32 @@
 
 /** One page of a list. `next` is null on the last page. */
 export interface SubscriptionList {
-  items: Subscription[];
-  next?: string | null;
+  readonly items: readonly Subscription[];
+  readonly next?: string | null;
 }
 
 /** A subscription without its key. */
 export interface Subscription {
-  id: string;
-  name: string;
-  hint: string;
-  rate: string | null;
-  dailyQuota: number | null;
-  usedToday: number;
-  createdAt: string;
-  expiresAt: string | null;
-  revokedAt: string | null;
+  readonly id: string;
+  readonly name: string;
+  readonly hint: string;
+  readonly rate: string | null;
+  readonly dailyQuota: number | null;
+  readonly usedToday: number;
+  readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
 }
 
 /** A new subscription and its key, which is shown only in this response. */
 export interface CreatedSubscription {
-  subscription: Subscription;
-  key: string;
+  readonly subscription: Subscription;
+  readonly key: string;
 }
 
 export interface NewSubscription {
-  name: string;
-  rate?: string | null;
-  dailyQuota?: number | null;
-  expiresAt?: string | null;
+  readonly name: string;
+  readonly rate?: string | null;
+  readonly dailyQuota?: number | null;
+  readonly expiresAt?: string | null;
 }

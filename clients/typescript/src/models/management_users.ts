@@ -6,101 +6,101 @@ import type { Standing } from "./shared.js";
 
 /** One page of a list. `next` is null on the last page. */
 export interface UserList {
-  items: User[];
-  next?: string | null;
+  readonly items: readonly User[];
+  readonly next?: string | null;
 }
 
 export interface User {
-  id: string;
-  email: string;
-  name: string;
-  active: boolean;
-  standing: Standing;
-  operator: boolean;
-  secondFactor: boolean;
-  language: string | null;
-  termsVersion: string | null;
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly active: boolean;
+  readonly standing: Standing;
+  readonly operator: boolean;
+  readonly secondFactor: boolean;
+  readonly language: string | null;
+  readonly termsVersion: string | null;
 }
 
 export interface CreatedUser {
-  user: User;
-  link: Link;
+  readonly user: User;
+  readonly link: Link;
 }
 
 export interface NewUser {
-  email: string;
-  name?: string;
-  operator?: boolean;
-  showLink?: boolean;
+  readonly email: string;
+  readonly name?: string;
+  readonly operator?: boolean;
+  readonly showLink?: boolean;
 }
 
 export interface UserChange {
-  email?: string;
-  name?: string;
-  standing?: Standing;
-  operator?: boolean;
-  language?: string | null;
+  readonly email?: string;
+  readonly name?: string;
+  readonly standing?: Standing;
+  readonly operator?: boolean;
+  readonly language?: string | null;
 }
 
 export interface PasswordLinkRequest {
-  showLink?: boolean;
+  readonly showLink?: boolean;
 }
 
 /** One page of a list. `next` is null on the last page. */
 export interface PasskeyList {
-  items: Passkey[];
-  next?: string | null;
+  readonly items: readonly Passkey[];
+  readonly next?: string | null;
 }
 
 export interface Passkey {
-  id: string;
-  name: string;
-  createdAt: string;
-  usedAt: string | null;
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: string;
+  readonly usedAt: string | null;
 }
 
 /** One page of a list. `next` is null on the last page. */
 export interface ExternalAccountList {
-  items: ExternalAccount[];
-  next?: string | null;
+  readonly items: readonly ExternalAccount[];
+  readonly next?: string | null;
 }
 
 export interface ExternalAccount {
-  issuer: string;
-  subject: string;
-  boundAt: string;
+  readonly issuer: string;
+  readonly subject: string;
+  readonly boundAt: string;
 }
 
 /** One page of a list. `next` is null on the last page. */
 export interface SessionList {
-  items: Session[];
-  next?: string | null;
+  readonly items: readonly Session[];
+  readonly next?: string | null;
 }
 
 export interface Session {
-  id: string;
-  createdAt: string;
-  seenAt: string;
-  expiresAt: string;
-  address: string;
-  agent: string;
-  browser: string;
-  system: string;
-  factors: string[];
+  readonly id: string;
+  readonly createdAt: string;
+  readonly seenAt: string;
+  readonly expiresAt: string;
+  readonly address: string;
+  readonly agent: string;
+  readonly browser: string;
+  readonly system: string;
+  readonly factors: readonly string[];
 }
 
 /** One page of a list. `next` is null on the last page. */
 export interface GrantList {
-  items: Grant[];
-  next?: string | null;
+  readonly items: readonly Grant[];
+  readonly next?: string | null;
 }
 
 /** The user's consent to an application: its scopes, and the plants for which it is valid. */
 export interface Grant {
-  id: string;
-  clientId: string;
-  scopes: string[];
-  flow: GrantType;
-  createdAt: string;
-  plants: string[] | null;
+  readonly id: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  readonly flow: GrantType;
+  readonly createdAt: string;
+  readonly plants: readonly string[] | null;
 }

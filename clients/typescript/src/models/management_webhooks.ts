@@ -4,41 +4,41 @@ import type { Webhook } from "./shared.js";
 
 /** One page of a list. `next` is null on the last page. */
 export interface WebhookList {
-  items: Webhook[];
-  next?: string | null;
+  readonly items: readonly Webhook[];
+  readonly next?: string | null;
 }
 
 /** A list of things that only the gateway that answers knows. `gateway` is its name in the cluster, or null. */
 export interface DeliveryList {
-  items: Delivery[];
-  next?: string | null;
-  gateway?: string | null;
+  readonly items: readonly Delivery[];
+  readonly next?: string | null;
+  readonly gateway?: string | null;
 }
 
 /** An attempt to deliver. `status` is null if the receiver did not answer; then `problem` says why. */
 export interface Delivery {
-  at: string;
-  eventId: string;
-  attempt: number;
-  milliseconds: number;
-  status: number | null;
-  problem: string;
+  readonly at: string;
+  readonly eventId: string;
+  readonly attempt: number;
+  readonly milliseconds: number;
+  readonly status: number | null;
+  readonly problem: string;
 }
 
 /** One page of a list. `next` is null on the last page. */
 export interface NamedDeadLetterList {
-  items: NamedDeadLetter[];
-  next?: string | null;
+  readonly items: readonly NamedDeadLetter[];
+  readonly next?: string | null;
 }
 
 /** An event whose delivery was given up. `id` is the event's id. */
 export interface NamedDeadLetter {
-  id: string;
-  time: string;
-  moduleId: string | null;
-  what: string;
-  attempts: number;
-  problem: string;
-  deadAt: string | null;
-  moduleName?: string;
+  readonly id: string;
+  readonly time: string;
+  readonly moduleId: string | null;
+  readonly what: string;
+  readonly attempts: number;
+  readonly problem: string;
+  readonly deadAt: string | null;
+  readonly moduleName?: string;
 }

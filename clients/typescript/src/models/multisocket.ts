@@ -2,12 +2,12 @@
 
 /** The body of the answer to E16: the status of the plugs of a plant. */
 export interface Plugs {
-  plugs: Plug[];
+  readonly plugs: readonly Plug[];
 }
 
 /** A plug or a multisocket. */
 export interface Plug {
-  id: string;
-  name: string;
-  status: boolean[];
+  readonly id: string;
+  readonly name: string;
+  readonly status: readonly boolean[];
 }

@@ -3,77 +3,77 @@
 export type FailureType = "BLOCK.ALARM_STATE" | "BLOCK.DISCONNECTED_BATTERY" | "BLOCK.DLD" | "BLOCK.FAULTY_BATTERY" | "BLOCK.FAULTY_COMMUNICATION" | "BLOCK.FAULTY_ELECTRONICAL" | "BLOCK.FAULTY_EMERGENCY_LIGHT" | "BLOCK.FAULTY_POWER_SUPPLY" | "BLOCK.OK" | "BLOCK.OTHER_FAULTY" | "REMOTE.STATUS.BATTERY_FAULT" | "REMOTE.STATUS.BLOCK_ENROLLMENT_FAULT" | "REMOTE.STATUS.BUS_SHORT_CIRCUIT" | "REMOTE.STATUS.CAPACITY_OVERFLOW" | "REMOTE.STATUS.ELECTRONIC_FAULT" | "REMOTE.STATUS.NFC_COMM_FAULT" | "REMOTE.STATUS.NO_BLOCK_RESPONSE" | "REMOTE.STATUS.OK" | "REMOTE.STATUS.OUT_SUPERVISION" | "REMOTE.STATUS.QUARTZ_FAULT" | "REMOTE.STATUS.SECTOR_ON_BUS";
 
 export interface LightState {
-  of: "light";
-  on: boolean;
-  level: number | null;
-  color: Color | null;
+  readonly of: "light";
+  readonly on: boolean;
+  readonly level: number | null;
+  readonly color: Color | null;
 }
 
 export interface Color {
-  hue: number;
-  saturation: number;
-  value: number;
+  readonly hue: number;
+  readonly saturation: number;
+  readonly value: number;
 }
 
 /** The state of a shutter or blind: position 0 is closed, position 100 is open. */
 export interface AutomationState {
-  of: "automation";
-  position: number;
+  readonly of: "automation";
+  readonly position: number;
 }
 
 export interface PlugState {
-  of: "plug";
-  on: boolean;
-  power: Reading | null;
-  energy: Reading | null;
+  readonly of: "plug";
+  readonly on: boolean;
+  readonly power: Reading | null;
+  readonly energy: Reading | null;
 }
 
 export interface Reading {
-  value: number;
-  unit: Unit;
-  at: string;
+  readonly value: number;
+  readonly unit: Unit;
+  readonly at: string;
 }
 
 /** The unit of a measured value. */
 export type Unit = "%" | "C" | "F" | "watt" | "watt_hour";
 
 export interface HeaterState {
-  of: "heater";
-  on: boolean;
+  readonly of: "heater";
+  readonly on: boolean;
 }
 
 export interface EnergyMeterState {
-  of: "energymeter";
-  power: Reading | null;
-  energy: Reading | null;
+  readonly of: "energymeter";
+  readonly power: Reading | null;
+  readonly energy: Reading | null;
 }
 
 export interface RemoteState {
-  of: "remote";
-  battery: Battery;
-  firmware: number | null;
+  readonly of: "remote";
+  readonly battery: Battery;
+  readonly firmware: number | null;
 }
 
 export type Battery = "full" | "high" | "low" | "medium" | "unknown" | "very_low";
 
 export interface GatewayState {
-  of: "gateway";
-  firmware: number | null;
+  readonly of: "gateway";
+  readonly firmware: number | null;
 }
 
 export interface LockState {
-  of: "lock";
-  locked: boolean;
+  readonly of: "lock";
+  readonly locked: boolean;
 }
 
 export interface ActivationState {
-  of: "activation";
-  active: boolean;
+  readonly of: "activation";
+  readonly active: boolean;
 }
 
 export interface CameraState {
-  of: "camera";
-  on: boolean;
+  readonly of: "camera";
+  readonly on: boolean;
 }
 
 /**
@@ -81,18 +81,18 @@ export interface CameraState {
  * readings.
  */
 export interface ThermostatState {
-  of: "chronothermostat";
-  function: ThermostatFunction;
-  mode: ThermostatMode;
-  setPoint: number;
-  scale: Unit;
-  program: number | null;
-  activationTime: string | null;
-  formerMode: ThermostatMode | null;
-  loadActive: boolean;
-  utcOffsetMinutes: number;
-  temperature: Reading | null;
-  humidity: Reading | null;
+  readonly of: "chronothermostat";
+  readonly function: ThermostatFunction;
+  readonly mode: ThermostatMode;
+  readonly setPoint: number;
+  readonly scale: Unit;
+  readonly program: number | null;
+  readonly activationTime: string | null;
+  readonly formerMode: ThermostatMode | null;
+  readonly loadActive: boolean;
+  readonly utcOffsetMinutes: number;
+  readonly temperature: Reading | null;
+  readonly humidity: Reading | null;
 }
 
 export type ThermostatFunction = "cooling" | "heating";
@@ -100,25 +100,25 @@ export type ThermostatFunction = "cooling" | "heating";
 export type ThermostatMode = "automatic" | "boost" | "manual" | "off" | "protection";
 
 export interface MultisocketState {
-  of: "multisocket";
-  sockets: boolean[];
+  readonly of: "multisocket";
+  readonly sockets: readonly boolean[];
 }
 
 export interface EmergencyState {
-  of: "emergency";
-  failures: Failure[];
-  alert: boolean | null;
-  alertChangedAt: string | null;
-  charge: number | null;
-  chargingSince: string | null;
-  testing: EmergencyTestKind | null;
-  functionTest: EmergencyTest | null;
-  durationTest: EmergencyTest | null;
+  readonly of: "emergency";
+  readonly failures: readonly Failure[];
+  readonly alert: boolean | null;
+  readonly alertChangedAt: string | null;
+  readonly charge: number | null;
+  readonly chargingSince: string | null;
+  readonly testing: EmergencyTestKind | null;
+  readonly functionTest: EmergencyTest | null;
+  readonly durationTest: EmergencyTest | null;
 }
 
 export interface Failure {
-  type: FailureType;
-  flag: string | null;
+  readonly type: FailureType;
+  readonly flag: string | null;
 }
 
 /** The self-tests of a unit (EN 62034). */
@@ -126,12 +126,12 @@ export type EmergencyTestKind = "duration" | "function";
 
 /** A finished test of an emergency unit. `lit` is the number of seconds for which its lamp was on. */
 export interface EmergencyTest {
-  kind: EmergencyTestKind;
-  beganAt: string;
-  endedAt: string;
-  lit: number;
-  passed: boolean;
-  failure: FailureType | null;
+  readonly kind: EmergencyTestKind;
+  readonly beganAt: string;
+  readonly endedAt: string;
+  readonly lit: number;
+  readonly passed: boolean;
+  readonly failure: FailureType | null;
 }
 
 export type State = LightState | AutomationState | PlugState | HeaterState | EnergyMeterState | RemoteState | GatewayState | LockState | ActivationState | CameraState | ThermostatState | MultisocketState | EmergencyState;

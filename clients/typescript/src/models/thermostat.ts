@@ -2,142 +2,142 @@
 
 /** The body of the answer to E12: the status of one chronothermostat. */
 export interface ChronothermostatStatus {
-  chronothermostats: Chronothermostat[];
+  readonly chronothermostats: readonly Chronothermostat[];
 }
 
 /** A chronothermostat in an answer (Spec 2.8). */
 export interface Chronothermostat {
-  function: "cooling" | "heating";
-  mode: "automatic" | "boost" | "manual" | "off" | "protection";
-  temperatureFormat: "C" | "F";
-  loadState: "active" | "inactive";
-  time: string;
-  sender: Sender;
-  setPoint?: SetPoint;
-  programs?: ActiveProgram[];
-  activationTime?: string;
-  thermometer?: Thermometer;
-  hygrometer?: Hygrometer;
+  readonly function: "cooling" | "heating";
+  readonly mode: "automatic" | "boost" | "manual" | "off" | "protection";
+  readonly temperatureFormat: "C" | "F";
+  readonly loadState: "active" | "inactive";
+  readonly time: string;
+  readonly sender: Sender;
+  readonly setPoint?: SetPoint;
+  readonly programs?: readonly ActiveProgram[];
+  readonly activationTime?: string;
+  readonly thermometer?: Thermometer;
+  readonly hygrometer?: Hygrometer;
 }
 
 export interface Sender {
-  addressType: string;
-  system: string;
-  plant: SenderPlant;
+  readonly addressType: string;
+  readonly system: string;
+  readonly plant: SenderPlant;
 }
 
 export interface SenderPlant {
-  id: string;
-  module: SenderModule;
+  readonly id: string;
+  readonly module: SenderModule;
 }
 
 export interface SenderModule {
-  id: string;
+  readonly id: string;
 }
 
 export interface SetPoint {
-  value: string;
-  unit: "C" | "F";
+  readonly value: string;
+  readonly unit: "C" | "F";
 }
 
 export interface ActiveProgram {
-  number: number;
+  readonly number: number;
 }
 
 export interface Thermometer {
-  measures: Temperature[];
+  readonly measures: readonly Temperature[];
 }
 
 export interface Temperature {
-  timeStamp: string;
-  value: string;
-  unit: "C" | "F";
+  readonly timeStamp: string;
+  readonly value: string;
+  readonly unit: "C" | "F";
 }
 
 export interface Hygrometer {
-  measures: Humidity[];
+  readonly measures: readonly Humidity[];
 }
 
 export interface Humidity {
-  timeStamp: string;
-  value: string;
-  unit: "%";
+  readonly timeStamp: string;
+  readonly value: string;
+  readonly unit: "%";
 }
 
 /** The body of the answer to E13: the programs of one chronothermostat (Spec 2.9). */
 export interface ProgramList {
-  chronothermostats: ProgramsOfOne[];
+  readonly chronothermostats: readonly ProgramsOfOne[];
 }
 
 export interface ProgramsOfOne {
-  programs: Program[];
-  sender: Sender;
+  readonly programs: readonly Program[];
+  readonly sender: Sender;
 }
 
 export interface Program {
-  number: number;
-  name: string;
+  readonly number: number;
+  readonly name: string;
 }
 
 /** The body of a request X1, with the names of Spec 2.8. */
 export interface ThermostatOrder {
-  function?: "heating" | "cooling";
-  mode?: "automatic" | "manual" | "boost" | "off" | "protection";
-  setPoint?: SetPointOrder;
-  programs?: ProgramOrder[];
-  activationTime?: string;
+  readonly function?: "heating" | "cooling";
+  readonly mode?: "automatic" | "manual" | "boost" | "off" | "protection";
+  readonly setPoint?: SetPointOrder;
+  readonly programs?: readonly ProgramOrder[];
+  readonly activationTime?: string;
 }
 
 /**
  * The set point in the body of a request X1. E12 prints degrees as a string; clients may send a string or a number.
  */
 export interface SetPointOrder {
-  value: string | number;
-  unit: string;
+  readonly value: string | number;
+  readonly unit: string;
 }
 
 export interface ProgramOrder {
-  number: number;
+  readonly number: number;
 }
 
 /** The body of the answer to X4. It has the form of other topologies and lists only chronothermostats. */
 export interface PlantTopology {
-  plant: Plant;
+  readonly plant: Plant;
 }
 
 export interface Plant {
-  id: string;
-  name: string;
-  modules: Module[];
+  readonly id: string;
+  readonly name: string;
+  readonly modules: readonly Module[];
 }
 
 export interface Module {
-  device: "chronothermostat";
-  id: string;
-  name: string;
+  readonly device: "chronothermostat";
+  readonly id: string;
+  readonly name: string;
 }
 
 /** The body of the answer to X6: the id of the new subscription. */
 export interface NewSubscription {
-  subscriptionId: string;
+  readonly subscriptionId: string;
 }
 
 /** The body of a request X6, with the field name that existing applications send. */
 export interface SubscriptionOrder {
-  EndPointUrl: string;
+  readonly EndPointUrl: string;
 }
 
 /** A subscription in the answer to X7. */
 export interface Subscription {
-  plantId: string;
-  subscriptionId: string;
-  EndPointUrl: string;
+  readonly plantId: string;
+  readonly subscriptionId: string;
+  readonly EndPointUrl: string;
 }
 
 /** The body of the answer to X9: the measured values of a chronothermostat, without its settings. */
 export interface Measures {
-  thermometer?: Thermometer;
-  hygrometer?: Hygrometer;
+  readonly thermometer?: Thermometer;
+  readonly hygrometer?: Hygrometer;
 }
 
 export type { PlantSummary, Plants } from "./shared.js";

@@ -4,13 +4,13 @@ import type { CameraState, LockState } from "./states.js";
 
 /** The effect of the ticket. `state` is the state that the device confirmed; only cameras have `picture`. */
 export interface Redemption {
-  plantId: string;
-  moduleId: string;
-  action: TicketAction;
-  outcome: "confirmed";
-  at: string;
-  state: LockState | CameraState | null;
-  picture?: Picture;
+  readonly plantId: string;
+  readonly moduleId: string;
+  readonly action: TicketAction;
+  readonly outcome: "confirmed";
+  readonly at: string;
+  readonly state: LockState | CameraState | null;
+  readonly picture?: Picture;
 }
 
 /** The action that a ticket permits, in the words of the contract. */
@@ -18,13 +18,13 @@ export type TicketAction = "open" | "videoOut";
 
 /** The URL of the camera's pictures and the bearer token for it. */
 export interface Picture {
-  url: string;
-  token: string;
-  expiresAt: string;
+  readonly url: string;
+  readonly token: string;
+  readonly expiresAt: string;
 }
 
 export interface RedemptionRequest {
-  ticket: string;
+  readonly ticket: string;
 }
 
 export type { CameraState, LockState } from "./states.js";

@@ -4,18 +4,18 @@ import type { SenderPlant } from "./shared.js";
 
 /** The body of the answer to E15: a ticket that switches on a camera. */
 export interface CameraTicket {
-  audiovideounits: AudiovideoUnit[];
+  readonly audiovideounits: readonly AudiovideoUnit[];
 }
 
 export interface AudiovideoUnit {
-  ticket: string;
-  sender: CameraSender;
+  readonly ticket: string;
+  readonly sender: CameraSender;
 }
 
 export interface CameraSender {
-  addressType: "addressLocation";
-  system: "videodoorentry";
-  plant: SenderPlant;
+  readonly addressType: "addressLocation";
+  readonly system: "videodoorentry";
+  readonly plant: SenderPlant;
 }
 
 export type { PlantSummary, Plants, SenderPlant } from "./shared.js";

@@ -4,56 +4,56 @@ import type { NoticeKind, Webhook, WebhookFormat } from "./shared.js";
 
 /** A new webhook with the secret that signs its deliveries. The secret is shown only here. */
 export interface CreatedWebhook {
-  id: string;
-  clientId: string;
-  userId: string;
-  plantId: string;
-  url: string;
-  kinds: NoticeKind[];
-  scopes: string[];
-  form: WebhookFormat;
-  createdAt: string;
-  lastCursor: string;
-  failingSince: string | null;
-  failures: number;
-  nextAttemptAt: string | null;
-  problem: string;
-  endedAt: string | null;
-  endedWhy: string;
-  endedReason: string;
-  secret: string;
+  readonly id: string;
+  readonly clientId: string;
+  readonly userId: string;
+  readonly plantId: string;
+  readonly url: string;
+  readonly kinds: readonly NoticeKind[];
+  readonly scopes: readonly string[];
+  readonly form: WebhookFormat;
+  readonly createdAt: string;
+  readonly lastCursor: string;
+  readonly failingSince: string | null;
+  readonly failures: number;
+  readonly nextAttemptAt: string | null;
+  readonly problem: string;
+  readonly endedAt: string | null;
+  readonly endedWhy: string;
+  readonly endedReason: string;
+  readonly secret: string;
 }
 
 /** A webhook to register. `kinds` are the kinds of events to send. Without `kinds`, all kinds are sent. */
 export interface NewWebhook {
-  plantId: string;
-  url: string;
-  kinds?: NoticeKind[];
+  readonly plantId: string;
+  readonly url: string;
+  readonly kinds?: readonly NoticeKind[];
 }
 
 export interface Webhooks {
-  items: Webhook[];
+  readonly items: readonly Webhook[];
 }
 
 export interface WebhookSecret {
-  secret: string;
+  readonly secret: string;
 }
 
 /** One page of a list. `next` is null on the last page. */
 export interface DeadLetterList {
-  items: DeadLetter[];
-  next?: string | null;
+  readonly items: readonly DeadLetter[];
+  readonly next?: string | null;
 }
 
 /** An event whose delivery was given up. */
 export interface DeadLetter {
-  id: string;
-  time: string;
-  moduleId: string | null;
-  what: string;
-  attempts: number;
-  problem: string;
-  deadAt: string | null;
+  readonly id: string;
+  readonly time: string;
+  readonly moduleId: string | null;
+  readonly what: string;
+  readonly attempts: number;
+  readonly problem: string;
+  readonly deadAt: string | null;
 }
 
 export type { NoticeKind, Ping, ReplayRequest, Replayed, Webhook, WebhookFormat } from "./shared.js";
