@@ -58,6 +58,13 @@ test("an event in several chunks, with comments and other line ends", async (t) 
   assert.equal(item.data.name, "Lampe ü");
 });
 
+test("the data of an event may have several lines", async (t) => {
+  const text = event(1).replace('"source"', '\ndata:"source"').replace("data: {", "data:{");
+  assert.equal(text.match(/^data:/gm).length, 2);
+  const server = await scripted(t, stream(text));
+  assert.equal((await take(clientOf(server).events.listen(), 1))[0].source, "s");
+});
+
 test("a reason that needs a change ends the stream", async (t) => {
   const server = await scripted(t, stream(READY, end("key")));
   const error = await errorOf(take(clientOf(server).events.listen(), 9));

@@ -1,5 +1,6 @@
 /** The event stream of the gateway (server-sent events). `EventSource` cannot send a token, so the stream is read here. */
 
+import { EventParser, type Message } from "@domogate/client/sse";
 import { signal, type Signal } from "@preact/signals";
 import { accessToken, renew } from "./session";
 
@@ -83,13 +84,7 @@ async function run(
   }
 }
 
-interface Block {
-  readonly id: string;
-  readonly event: string;
-  readonly data: string;
-}
-
-async function* read(url: string, lastId: string, connection: AbortController, onPiece: () => void): AsyncGenerator<Block> {
+async function* read(url: string, lastId: string, connection: AbortController, onPiece: () => void): AsyncGenerator<Message> {
   const headers: Record<string, string> = { authorization: `Bearer ${await accessToken()}`, accept: "text/event-stream" };
   if (lastId) headers["last-event-id"] = lastId;
   let watch = setTimeout(() => connection.abort(), SILENCE);
@@ -98,34 +93,19 @@ async function* read(url: string, lastId: string, connection: AbortController, o
     if (response.status === 401) await renew();
     if (!response.ok || !response.body) return;
     // Not `for await`: not every browser can iterate a stream.
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    let rest = "";
+    const reader = response.body.getReader();
+    const parser = new EventParser();
     for (;;) {
-      const { done, value: piece = "" } = await reader.read();
+      const { done, value } = await reader.read();
       if (done) return;
       onPiece();
       clearTimeout(watch);
       watch = setTimeout(() => connection.abort(), SILENCE);
-      const blocks = (rest + piece).split(/\r?\n\r?\n/);
-      rest = blocks.pop() ?? "";
-      for (const block of blocks) {
-        const parsed = parseBlock(block);
-        if (parsed.data) yield parsed;
-      }
+      yield* parser.feed(value);
     }
   } finally {
     clearTimeout(watch);
   }
-}
-
-export function parseBlock(block: string): Block {
-  const found = { id: "", event: "message", data: "" };
-  for (const line of block.split(/\r?\n/)) {
-    const [, name = "", value = ""] = /^([^:]+): ?(.*)$/.exec(line) ?? [];
-    if (name === "data") found.data += (found.data ? "\n" : "") + value;
-    else if (name === "id" || name === "event") found[name] = value;
-  }
-  return found;
 }
 
 /** Wait, but not longer than until the network is back or the page is shown again. */
