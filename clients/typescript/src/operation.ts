@@ -48,5 +48,6 @@ export function urlOf(operation: Operation, path: readonly string[], query: obje
       if (one !== undefined && one !== null) pairs.append(name, String(one));
     }
   }
-  return pairs.size ? `${url}?${pairs}` : url;
+  const text = pairs.toString();
+  return text ? `${url}?${text}` : url;
 }

@@ -18,15 +18,16 @@ const BY_STATUS: Readonly<Record<number, RefusedClass>> = {
   469: faults.PasswordToRenew,
   470: faults.TermsToAccept,
 };
-const BY_REASON: Readonly<Record<string, RefusedClass>> = {
-  device_offline: faults.DeviceOffline,
-  "device-offline": faults.DeviceOffline,
-  device_timeout: faults.DeviceTimeout,
-  "device-timeout": faults.DeviceTimeout,
-  device_refused: faults.DeviceRefused,
-  "device-refused": faults.DeviceRefused,
-  "no-such-device": faults.NoSuchModule,
-};
+/** A map, because the reason is a text of the answer, and every object has names such as `constructor`. */
+const BY_REASON = new Map<string, RefusedClass>([
+  ["device_offline", faults.DeviceOffline],
+  ["device-offline", faults.DeviceOffline],
+  ["device_timeout", faults.DeviceTimeout],
+  ["device-timeout", faults.DeviceTimeout],
+  ["device_refused", faults.DeviceRefused],
+  ["device-refused", faults.DeviceRefused],
+  ["no-such-device", faults.NoSuchModule],
+]);
 const LONGEST_TEXT = 500;
 
 type Json = Record<string, unknown>;
@@ -62,7 +63,7 @@ export function refusalOf(status: number, headers: Headers, body: Uint8Array, op
     reason = textOf(document["reason"]) || (type === "about:blank" ? "" : type.slice(type.lastIndexOf(":ticket:") + 1));
     reason = reason.replace(/^ticket:/, "");
   }
-  const kind = faults.BY_CODE[code] ?? BY_REASON[reason] ?? classOf(status, headers.get("www-authenticate") ?? "");
+  const kind = faults.BY_CODE[code] ?? BY_REASON.get(reason) ?? classOf(status, headers.get("www-authenticate") ?? "");
   return new kind({
     text: (text || `the gateway answered with the status ${status}`).slice(0, LONGEST_TEXT),
     status,

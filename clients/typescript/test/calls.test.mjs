@@ -144,6 +144,7 @@ const REFUSALS = [
     "device_offline",
   ],
   [{ status: 404, body: "not JSON" }, "NotFound"],
+  [{ status: 404, body: '{"detail":"No.","reason":"constructor"}' }, "NotFound", "constructor"],
 ];
 for (const [step, name, reason = ""] of REFUSALS) {
   test(`each error has its class: ${step.status} ${name} ${reason}`, async (t) => {
