@@ -27,7 +27,7 @@ export interface Registration {
   readonly scopes: readonly string[];
 }
 
-/** A new application and its secret, which is shown only here. A public application has no secret. */
+/** A new application and its secret, which is shown only in this answer. A public application has no secret. */
 export interface CreatedApplication {
   readonly application: Registration;
   readonly secret: string | null;

@@ -17,7 +17,7 @@ export interface OwnKey {
   readonly createdAt: string;
 }
 
-/** A new key, which is shown only here. */
+/** A new key, which is shown only in this answer. */
 export interface CreatedKey {
   readonly subscription: OwnKey;
   readonly key: string;

@@ -21,7 +21,9 @@ export interface PeriodReading {
   readonly used: number | null;
 }
 
-/** The energy of a home. The total is the sum of its energy meters, or of its plugs if it has no energy meter. */
+/**
+ * The energy of a home. The total is the sum of its energy meters or, if no meter measured something, of its plugs.
+ */
 export interface HomeEnergy {
   readonly used: number | null;
   readonly usedBefore: number | null;

@@ -21,7 +21,7 @@ export interface Client {
   readonly pkceExempt: boolean;
 }
 
-/** A new client and its secret, which is shown only here. A public client has no secret. */
+/** A new client and its secret, which is shown only in this answer. A public client has no secret. */
 export interface CreatedClient {
   readonly client: Client;
   readonly secret: string | null;

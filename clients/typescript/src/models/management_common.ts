@@ -30,7 +30,7 @@ export interface Connection {
   readonly problem: string;
 }
 
-/** A one-time link. `url` is null if the link was mailed: then only the receiver of the mail sees the link. */
+/** A one-time link. `url` is null if the link was mailed: then only the person who gets the mail sees the link. */
 export interface Link {
   readonly url: string | null;
   readonly mailed: boolean;

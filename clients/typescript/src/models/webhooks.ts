@@ -2,7 +2,7 @@
 
 import type { NoticeKind, Webhook, WebhookFormat } from "./shared.js";
 
-/** A new webhook with the secret that signs its deliveries. The secret is shown only here. */
+/** A new webhook with the secret that signs its deliveries. The secret is shown only in this answer. */
 export interface CreatedWebhook {
   readonly id: string;
   readonly clientId: string;
