@@ -1,7 +1,7 @@
 // Builds the pages. `node build.mjs FOLDER` writes the files and `build.json`, which the gateway reads at its start.
 
 import { createHash } from "node:crypto";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
@@ -74,6 +74,19 @@ const areas = Object.fromEntries(
   }),
 );
 
+/** The licences of the packages whose code is in the built files. Their text must be distributed together with the code. */
+async function licences() {
+  const inputs = Object.keys(built.metafile.inputs).map((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]);
+  const texts = [...new Set(inputs)].filter(Boolean).sort().map(async (name) => {
+    const folder = join(here, "node_modules", name);
+    const { version } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+    const file = (await readdir(folder)).find((one) => /^licen[cs]e/i.test(one));
+    if (!file) throw new Error(`${name} has no licence file.`);
+    return `${name} ${version}\n\n${await readFile(join(folder, file), "utf8")}`;
+  });
+  return (await Promise.all(texts)).join(`\n${"-".repeat(80)}\n\n`);
+}
+
 // The folder is replaced as a whole, so that it never has files of two builds.
 const fresh = `${target}.new`;
 await rm(fresh, { recursive: true, force: true });
@@ -97,5 +110,6 @@ const manifest = {
   files: names,
 };
 await writeFile(join(fresh, "build.json"), `${JSON.stringify(manifest, null, 1)}\n`);
+await writeFile(join(fresh, "licences.txt"), await licences());
 await rm(target, { recursive: true, force: true });
 await rename(fresh, target);

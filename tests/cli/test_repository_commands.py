@@ -1,11 +1,10 @@
-"""`./dev`, the lock files that it installs from, and the package that people install."""
+"""`./dev`, and the lock files that it installs from."""
 
 import os
 import re
 import subprocess
 import sys
 import tomllib
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +74,7 @@ class TestDev:
     def test_without_arguments_it_tells_its_commands(self) -> None:
         told = dev()
         assert told.returncode == 0
-        for command in ("run", "test", "test fast", "lint", "web", "bench", "soak", "lock"):
+        for command in ("run", "test", "test fast", "lint", "web", "bench", "soak", "package", "lock"):
             assert re.search(rf"^  {command}\b", told.stdout, re.MULTILINE)
 
     def test_an_unknown_command_fails_and_is_named(self) -> None:
@@ -123,18 +122,3 @@ class TestPages:
         assert "://" not in "".join(
             line for line in (ROOT / folder / "package-lock.json").read_text().splitlines() if '"url":' not in line
         )
-
-
-@pytest.mark.slow
-class TestWheel:
-    def test_it_holds_all_that_is_read_at_run_time(self, tmp_path: Path) -> None:
-        build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-        subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-        (wheel,) = tmp_path.glob("*.whl")
-        held = set(zipfile.ZipFile(wheel).namelist())
-        source = ROOT / "src"
-        ours = {
-            str(path.relative_to(source)) for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts
-        }
-        assert {"domogate/estate/demo.yaml", "domogate/py.typed"} <= held
-        assert ours - held == set()

@@ -1,0 +1,71 @@
+"""`./dev package --check`: the packages are the same when they are built in another folder, and they work when installed."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from release.building import ROOT, CannotPackage, build, hash_file, list_uncommitted
+from release.trial import try_demo
+
+_INSTALL_DEADLINE = 900.0
+
+
+def check(made: Sequence[Path], when: datetime, say: Callable[[str], None]) -> None:
+    """Check the built packages. Raises CannotPackage with the first mistake."""
+    if changed := list_uncommitted():
+        raise CannotPackage(
+            "commit or remove these changes first, because packages are built from a commit:\n" + "\n".join(changed)
+        )
+    # The folder is on the same disk as the checkout, so that the packages of web/ need no copy.
+    with tempfile.TemporaryDirectory(prefix="package-", dir=ROOT / ".dev") as folder:
+        again = build(_export(Path(folder) / "checkout"), Path(folder) / "dist", when)
+        compare(made, again)
+        say(f"{len(made)} packages have the same hashes when they are built again from the commit, in another folder.")
+        (wheel,) = [path for path in made if path.match("domogate-[0-9]*.whl")]
+        seconds = _install_and_try(wheel, Path(folder))
+        say(f"{wheel.name} and requirements.lock, installed into a new environment, served the demo after {seconds:.0f} s.")
+
+
+def compare(made: Sequence[Path], again: Sequence[Path]) -> None:
+    """Raises CannotPackage if two builds differ."""
+    first, second = ({path.name: hash_file(path) for path in paths} for paths in (made, again))
+    if first != second:
+        differing = sorted({name for name, _ in first.items() ^ second.items()})
+        raise CannotPackage(f"two builds of the same commit differ: {', '.join(differing)}.")
+
+
+def _export(target: Path) -> Path:
+    """Write the files of the last commit to a new folder, and build the pages there. Return the folder."""
+    archive = target.with_suffix(".tar")
+    subprocess.run(["git", "archive", "--output", archive, "HEAD"], cwd=ROOT, check=True, timeout=60)
+    with tarfile.open(archive) as files:
+        files.extractall(target, filter="data")
+    shutil.copytree(ROOT / "web" / "node_modules", target / "web" / "node_modules", symlinks=True, copy_function=os.link)
+    subprocess.run(["node", "web/build.mjs"], cwd=target, check=True, timeout=120)
+    return target
+
+
+def _install_and_try(wheel: Path, folder: Path) -> float:
+    """Install the wheel and the packages of requirements.lock into a new environment, and run the demo. Return the seconds."""
+    started = time.monotonic()
+    environment = folder / "environment"
+    pip = f"{environment}/bin/pip"
+    for command in (
+        [sys.executable, "-m", "venv", str(environment)],
+        [pip, "install", "--quiet", "--no-deps", "--require-hashes", "-r", f"{ROOT}/requirements.lock"],
+        [pip, "install", "--quiet", "--no-deps", str(wheel)],
+        [pip, "check"],
+    ):
+        told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_INSTALL_DEADLINE)
+        if told.returncode:
+            raise CannotPackage(f"`{' '.join(command)}` failed:\n{told.stdout}{told.stderr}")
+    (folder / "demo").mkdir()
+    try_demo(environment, folder / "demo")
+    return time.monotonic() - started

@@ -1,0 +1,121 @@
+"""The packages of a release: two builds are the same, and they work when they are installed."""
+
+import re
+import subprocess
+import tarfile
+import zipfile
+from datetime import datetime
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+from domogate import __version__
+from release.building import ROOT, CannotPackage, build, build_wheel, hash_file, time_of_last_commit, write_hashes
+from release.checking import compare
+from release.trial import try_demo
+from support.clean_environment import make_clean_environment
+
+pytestmark = pytest.mark.slow
+
+NAMES = ("domogate", "domogate_client", "pytest_domogate")
+
+
+@pytest.fixture(scope="module")
+def when() -> datetime:
+    return time_of_last_commit()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, when: datetime) -> dict[str, Path]:
+    """The built files by their names."""
+    return {path.name: path for path in build(ROOT, tmp_path_factory.mktemp("dist"), when)}
+
+
+def wheel_of(made: dict[str, Path], name: str) -> Path:
+    return made[f"{name}-{__version__}-py3-none-any.whl"]
+
+
+class TestBuild:
+    def test_each_project_has_a_source_package_and_a_wheel_with_the_version_of_the_gateway(self, made: dict[str, Path]) -> None:
+        wanted = [(f"{name}-{__version__}.tar.gz", f"{name}-{__version__}-py3-none-any.whl") for name in NAMES]
+        assert set(made) == {name for pair in wanted for name in pair}
+
+    def test_a_second_build_has_the_same_hashes(self, made: dict[str, Path], when: datetime, tmp_path: Path) -> None:
+        compare(list(made.values()), build(ROOT, tmp_path, when))
+
+    def test_a_wheel_from_the_checkout_is_the_wheel_from_the_source_package(
+        self, made: dict[str, Path], when: datetime, tmp_path: Path
+    ) -> None:
+        assert hash_file(build_wheel(ROOT, tmp_path, when)) == hash_file(wheel_of(made, "domogate"))
+
+    def test_a_different_file_is_named(self, made: dict[str, Path], tmp_path: Path) -> None:
+        other = tmp_path / wheel_of(made, "domogate").name
+        other.write_bytes(b"other")
+        with pytest.raises(CannotPackage, match=re.escape(f"differ: {other.name}.")):
+            compare([wheel_of(made, "domogate")], [other])
+
+    def test_sha256sum_accepts_the_hashes(self, made: dict[str, Path]) -> None:
+        folder = next(iter(made.values())).parent
+        sums = write_hashes(made.values(), folder)
+        checked = subprocess.run(["sha256sum", "--check", sums.name], cwd=folder, capture_output=True, text=True, check=True)
+        assert checked.stdout.count(": OK") == len(made)
+
+
+class TestContent:
+    def test_the_wheel_has_all_files_that_are_read_at_run_time(self, made: dict[str, Path]) -> None:
+        held = set(zipfile.ZipFile(wheel_of(made, "domogate")).namelist())
+        source = ROOT / "src"
+        ours = {
+            str(path.relative_to(source)) for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+        }
+        pages = {"domogate/console/static/build.json", "domogate/console/static/licences.txt"}
+        assert {"domogate/estate/demo.yaml", "domogate/py.typed", *pages} <= held
+        assert ours - held == set()
+
+    def test_the_source_package_has_the_pages_and_their_source(self, made: dict[str, Path]) -> None:
+        top = f"domogate-{__version__}"
+        with tarfile.open(made[f"{top}.tar.gz"]) as source:
+            held = set(source.getnames())
+        files = ["src/domogate/console/static/build.json", "web/src/main.tsx", "requirements.lock", "dev"]
+        assert {f"{top}/{name}" for name in files} <= held
+        assert not [name for name in held if "node_modules" in name or "/.dev/" in name or "__pycache__" in name]
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_each_wheel_has_the_licence(self, made: dict[str, Path], name: str) -> None:
+        wheel = zipfile.ZipFile(wheel_of(made, name))
+        info = f"{name}-{__version__}.dist-info"
+        metadata = Parser().parsestr(wheel.read(f"{info}/METADATA").decode())
+        assert metadata["License-Expression"] == "Apache-2.0"
+        assert wheel.read(f"{info}/licenses/LICENSE") == (ROOT / "LICENSE").read_bytes()
+
+    def test_the_licences_of_the_pages_have_the_text_of_each_package(self, made: dict[str, Path]) -> None:
+        texts = zipfile.ZipFile(wheel_of(made, "domogate")).read("domogate/console/static/licences.txt").decode()
+        for text in texts.split("-" * 80):
+            assert re.match(r"\s*(@?[\w./-]+) \d+\.\d+\.\d+\n\n.*Permission is hereby granted", text, re.DOTALL)
+        assert "preact " in texts
+
+
+class TestInstallation:
+    def test_with_its_declared_packages_the_wheel_serves_the_demo_and_without_pages_this_is_noticed(
+        self, made: dict[str, Path], tmp_path: Path
+    ) -> None:
+        environment = make_clean_environment(tmp_path / "environment", wheel_of(made, "domogate"))
+        for folder in ("demo", "without pages"):
+            (tmp_path / folder).mkdir()
+        try_demo(environment, tmp_path / "demo")
+        (manifest,) = environment.glob("lib/python*/site-packages/domogate/console/static/build.json")
+        manifest.unlink()
+        with pytest.raises(CannotPackage, match="HTTP Error 503"):
+            try_demo(environment, tmp_path / "without pages")
+
+    def test_the_client_needs_only_its_declared_packages(self, made: dict[str, Path], tmp_path: Path) -> None:
+        environment = make_clean_environment(tmp_path, wheel_of(made, "domogate_client"))
+        told = subprocess.run(
+            [environment / "bin" / "python", "-c", "import domogate_client; print(domogate_client.__version__)"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert told.stdout.strip() == __version__
