@@ -1,6 +1,7 @@
 """The same kind of read in other programs: Home Assistant, Prism and json-server, in one run with the gateway.
 
-The programs are installed into `.dev/peers`, with the versions of the lock files in this folder.
+The programs of Node are installed into `.dev/peers`, with the versions of the lock file in this folder. Home Assistant has its
+own environment, which the tests of the integration use too.
 """
 
 import contextlib
@@ -10,10 +11,10 @@ import shutil
 import socket
 import statistics
 import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,17 +23,14 @@ import msgspec
 from benchmarks.load import Load, request
 from benchmarks.scenarios import Row, Scenario, Work, get, light_path, ratios, take_rounds
 from benchmarks.servers import Running, fill, running
+from integrations.homeassistant import environment
+from integrations.homeassistant.environment import NotInstalled, run_or_fail
 
 _OWN = Path(__file__).parent
 _DEV = _OWN.parent.parent / ".dev"
-_FOLDER = _DEV / "peers"
 _START = 120.0
 """Seconds in which a program must answer after its start."""
 _USUAL = {"User-Agent": "bench/1", "Accept": "application/json"}
-
-
-class _NotInstalled(Exception):
-    """A program could not be installed. The message says why."""
 
 
 class _Ready(msgspec.Struct):
@@ -41,58 +39,37 @@ class _Ready(msgspec.Struct):
     access_token: str
 
 
-def _run(*command: str | Path, cwd: Path) -> None:
-    try:
-        done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    except OSError as error:
-        raise _NotInstalled(str(error)) from error
-    if done.returncode:
-        raise _NotInstalled(" ".join(done.stdout.split())[-300:])
-
-
-def _copy_inputs(names: Sequence[str], folder: Path) -> bool:
-    """Copy the files that say what is installed. Returns False if the folder was installed from the same files."""
-    lock = names[0]
-    done = folder / "installed.lock"
-    if done.exists() and done.read_bytes() == (_OWN / lock).read_bytes():
-        return False
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for name in names:
-        shutil.copy(_OWN / name, folder / name)
-    return True
-
-
-def _install_home_assistant() -> Path:
-    folder = _FOLDER / "home-assistant"
-    python = folder / "venv" / "bin" / "python"
-    if _copy_inputs(["requirements.lock"], folder):
-        _run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
-        _run(python, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "-r", "requirements.lock", cwd=folder)
-        shutil.copy(folder / "requirements.lock", folder / "installed.lock")
-    return python
-
-
 def _install_node_programs() -> Path:
-    folder = _FOLDER / "node"
-    if _copy_inputs(["package-lock.json", "package.json", ".npmrc"], folder):
+    """Install the programs, if they are not installed. Returns the folder with their commands."""
+    folder = _DEV / "peers"
+    done = folder / "installed.lock"
+    if not done.exists() or done.read_bytes() != (_OWN / "package-lock.json").read_bytes():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for name in ("package-lock.json", "package.json", ".npmrc"):
+            shutil.copy(_OWN / name, folder / name)
         npm = shutil.which("npm") or _DEV / "nodejs" / "bin" / "npm"
-        _run(npm, "ci", "--no-progress", "--loglevel=error", cwd=folder)
-        shutil.copy(folder / "package-lock.json", folder / "installed.lock")
+        run_or_fail(npm, "ci", "--no-progress", "--loglevel=error", cwd=folder)
+        shutil.copy(folder / "package-lock.json", done)
     return folder / "node_modules" / ".bin"
 
 
 @contextmanager
 def _home_assistant(folder: Path) -> Iterator[Work]:
-    python, ready = _install_home_assistant(), folder / "ready.json"
-    data = folder / "home-assistant"
+    data, ready, port = folder / "home-assistant", folder / "ready.json", _free_port()
     data.mkdir()
-    with _started([python, _OWN / "home_assistant.py", data, ready]) as process:
+    with _started(environment.command(data, ready, port, ["api"])) as process:
         _wait(process, ready.exists)
         found = msgspec.json.decode(ready.read_bytes(), type=_Ready)
-        _wait(process, lambda: _answers(found.port))
+        _wait(process, lambda: _answers(port))
         headers = {**_USUAL, "Authorization": f"Bearer {found.access_token}"}
         paths = [f"/api/states/light.number_{number}" for number in range(80)]
+        connection = HTTPConnection("127.0.0.1", port)
+        for number, path in enumerate(paths):
+            state = {"state": "on", "attributes": {"brightness": 60, "friendly_name": f"Light {number}"}}
+            connection.request("POST", path, json.dumps(state), headers)
+            connection.getresponse().read()
+        connection.close()
         yield Work(Running(found.port, found.pid), [request("GET", path, headers) for path in paths])
 
 
@@ -150,7 +127,7 @@ def _wait(process: "subprocess.Popen[bytes]", is_ready: Callable[[], bool]) -> N
     deadline = time.monotonic() + _START
     while not is_ready():
         if process.poll() is not None or time.monotonic() > deadline:
-            raise _NotInstalled("it was installed, but it did not start")
+            raise NotInstalled("it was installed, but it did not start")
         time.sleep(0.1)
 
 
@@ -190,7 +167,7 @@ async def peers() -> AsyncIterator[Row]:
         for peer, starting in others.items():
             try:
                 works[peer] = stack.enter_context(starting)
-            except _NotInstalled as reason:
+            except NotInstalled as reason:
                 yield Row(f"Peers: {peer}", f"not measured: {reason}")
         loads = dict(zip(works, await take_rounds(list(works.values())), strict=True))
         for what, own in loads.items():

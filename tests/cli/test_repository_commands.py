@@ -16,7 +16,7 @@ from support.node_packages import use_node
 
 ROOT = Path(__file__).parents[2]
 LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-web.lock")
-EVERY_LOCK = (*LOCKS, "benchmarks/peers/requirements.lock")
+EVERY_LOCK = (*LOCKS, "integrations/homeassistant/requirements.lock")
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 

@@ -1,13 +1,15 @@
-"""Serves the states of Home Assistant over its REST API. It runs with the Python of the environment of Home Assistant.
+"""Starts Home Assistant with few parts. It runs with the Python of the environment of Home Assistant.
 
-Only the parts that the API needs are started. The pages, the database and the discovery of devices would only cost time.
+The pages, the database and the discovery of devices are not started, because they would only cost time.
 """
 
 import asyncio
 import json
+import logging
 import os
-import socket
+import signal
 import sys
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,9 +18,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 
 
-async def serve(folder: Path, ready: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+async def serve(folder: Path, ready: Path, port: int, parts: Sequence[str]) -> None:
+    """Serve until a signal ends the process. `ready` gets the access token of an administrator."""
     home = HomeAssistant(str(folder))
     loader.async_setup(home)
     home.config.skip_pip = True
@@ -26,20 +27,22 @@ async def serve(folder: Path, ready: Path) -> None:
     await bootstrap.async_load_base_functionality(home)
     home.auth = await auth.auth_manager_from_config(home, [], [])
     own = {"server_host": ["127.0.0.1"], "server_port": port}
-    for part, config in (("http", {"http": own}), ("api", {})):
-        if not await async_setup_component(home, part, config):
+    for part in ("http", *parts):
+        if not await async_setup_component(home, part, {"http": own}):
             raise RuntimeError(f"Home Assistant could not start its part {part}")
-    user = await home.auth.async_create_system_user("bench", group_ids=["system-admin"])
+    user = await home.auth.async_create_system_user("administrator", group_ids=["system-admin"])
     refresh = await home.auth.async_create_refresh_token(user, access_token_expiration=timedelta(days=1))
-    for number in range(80):
-        home.states.async_set(f"light.number_{number}", "on", {"brightness": 60, "friendly_name": f"Light {number}"})
     await home.async_start()
     told = {"port": port, "pid": os.getpid(), "access_token": home.auth.async_create_access_token(refresh)}
     draft = ready.with_suffix(".draft")
     draft.write_text(json.dumps(told))
     draft.rename(ready)
-    await asyncio.Event().wait()
+    stopped = asyncio.Event()
+    home.loop.add_signal_handler(signal.SIGTERM, stopped.set)
+    await stopped.wait()
+    await home.async_stop()
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(Path(sys.argv[1]), Path(sys.argv[2])))
+    logging.basicConfig(level=logging.INFO)
+    asyncio.run(serve(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]))

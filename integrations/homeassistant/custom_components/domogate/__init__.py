@@ -1,0 +1,46 @@
+"""Domogate: the devices of a gateway for connected homes and buildings."""
+
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.const import CONF_URL, Platform
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import ConfigEntryAuthFailed
+from homeassistant.helpers import device_registry
+
+from .const import DOMAIN
+from .coordinator import DomogateCoordinator
+from .oauth import open_client
+
+PLATFORMS = [Platform.LIGHT, Platform.SWITCH]
+
+
+async def async_setup_entry(hass: HomeAssistant, entry: ConfigEntry) -> bool:
+    """Read the homes, add their devices, and follow the events."""
+    try:
+        client = await open_client(hass, entry)
+    except ValueError as error:
+        raise ConfigEntryAuthFailed("The application credentials were removed.") from error
+    coordinator = DomogateCoordinator(hass, entry, client)
+    await coordinator.async_config_entry_first_refresh()
+    hass.data.setdefault(DOMAIN, {})[entry.entry_id] = coordinator
+    registry = device_registry.async_get(hass)
+    for home in coordinator.homes:
+        registry.async_get_or_create(
+            config_entry_id=entry.entry_id,
+            identifiers={(DOMAIN, home.id)},
+            name=home.name,
+            manufacturer="Domogate",
+            model=home.type,
+            entry_type=device_registry.DeviceEntryType.SERVICE,
+            configuration_url=entry.data[CONF_URL],
+        )
+    await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
+    coordinator.start()
+    return True
+
+
+async def async_unload_entry(hass: HomeAssistant, entry: ConfigEntry) -> bool:
+    """Remove the entities. Home Assistant ends the task that follows the events."""
+    is_unloaded: bool = await hass.config_entries.async_unload_platforms(entry, PLATFORMS)
+    if is_unloaded:
+        hass.data[DOMAIN].pop(entry.entry_id)
+    return is_unloaded

@@ -1,0 +1,66 @@
+"""The environment of Home Assistant in `.dev/homeassistant`, for the tests of the integration and for `./dev bench peers`.
+
+Home Assistant has an environment of its own, because it needs other versions of some packages than the gateway.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+_OWN = Path(__file__).parent
+_ROOT = _OWN.parents[1]
+_FOLDER = _ROOT / ".dev" / "homeassistant"
+_LOCK = _OWN / "requirements.lock"
+CUSTOM_COMPONENTS = _OWN / "custom_components"
+
+
+class NotInstalled(Exception):
+    """A program could not be installed. The message says why."""
+
+
+def run_or_fail(*command: str | Path, cwd: Path) -> None:
+    """Run a command of an installation. Raises NotInstalled with the last words of the command."""
+    try:
+        done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    except OSError as error:
+        raise NotInstalled(str(error)) from error
+    if done.returncode:
+        raise NotInstalled(" ".join(done.stdout.split())[-300:])
+
+
+def install() -> Path:
+    """Install the packages of the lock file, if they are not installed. Returns the Python of the environment."""
+    python, done = _FOLDER / "venv" / "bin" / "python", _FOLDER / "installed.lock"
+    _FOLDER.mkdir(parents=True, exist_ok=True)
+    with _one_at_a_time():
+        if not done.exists() or done.read_bytes() != _LOCK.read_bytes():
+            done.unlink(missing_ok=True)
+            shutil.rmtree(_FOLDER / "venv", ignore_errors=True)
+            run_or_fail(sys.executable, "-m", "venv", _FOLDER / "venv", cwd=_FOLDER)
+            run_or_fail(python, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "-r", _LOCK, cwd=_FOLDER)
+            shutil.copy(_LOCK, done)
+    return python
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Several processes of a test run may need the environment at the same time."""
+    with (_FOLDER / "lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def command(folder: Path, ready: Path, port: int, parts: Sequence[str]) -> list[str]:
+    """The command that starts Home Assistant with these parts and its files in `folder`. It writes the file `ready`."""
+    return [str(install()), str(_OWN / "serve.py"), str(folder), str(ready), str(port), *parts]
+
+
+def variables() -> dict[str, str]:
+    """The environment variables of the process. The integration imports `domogate_client` from its source folder."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("DOMOGATE_", "PYTHON"))}
+    return {**inherited, "PYTHONPATH": str(_ROOT / "clients" / "python" / "src")}
