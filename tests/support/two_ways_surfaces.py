@@ -51,6 +51,8 @@ class _Exchange:
 
 
 class _Redemption:
+    def admit(self, _address: str) -> None: ...
+
     async def redeem(self, ticket: str, _address: str) -> Redeemed:
         if ticket == "broken":
             raise ZeroDivisionError

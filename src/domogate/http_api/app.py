@@ -97,14 +97,17 @@ class SurfaceApp(Generic[S, C]):
             _log.exception("operation failed", surface=self._surface.name, operation=label or None)
             is_temporary = isinstance(error, StoreUnavailable)
             answer = problem_of(Internal(_NO_DATABASE if is_temporary else _FAILED, is_temporary=is_temporary)).to_answer()
-        if caller is not None:
+        # An answer without further headers stays unchanged, because it may be sent again to other callers.
+        if caller is not None and (more := self._credentials.headers_for(caller)):
             headers = answer.headers if isinstance(answer, Answer) else answer.raw_headers
-            headers += self._credentials.headers_for(caller)
+            headers += more
         return answer
 
     async def _answer(
         self, operation: Operation, request: Request, caller: C | None, parameters: dict[str, str]
     ) -> Answer | Response:
+        if operation.admit is not None:
+            operation.admit(self._services, request.address)
         header = None if operation.header is None else read_header(request, operation.header.name)
         read: dict[str, Any] = {}
         if operation.query is not None:
@@ -132,7 +135,9 @@ class SurfaceApp(Generic[S, C]):
 
     def _find(self, request: Request) -> tuple[Operation, dict[str, str]]:
         """Return the operation and its path parameters. Raises Problem for an unknown path or a wrong method."""
-        found = self._routes.find(request.raw_path)
+        found = request.notes.get("route")
+        if found is None:
+            found = request.notes["route"] = self._routes.find(request.raw_path)
         if found is None:
             raise Problem(404, f"No operation has this URL; {self._surface.document} lists all operations.")
         methods, parameters = found

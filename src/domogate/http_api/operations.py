@@ -73,6 +73,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     tag: str = ""
     max_body: int | None = None
     """The longest body in bytes, if the operation accepts longer bodies than the other operations of its surface."""
+    admit: Callable[[Any, str], None] | None = None
+    """Called with the services and the IP address before the body is read. It raises Problem to refuse the request."""
     label: str
     """The name of the operation in the audit log."""
 

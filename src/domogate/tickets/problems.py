@@ -5,11 +5,15 @@ An SDK distinguishes them by the field `type`, whose values never change. Severa
 
 import msgspec
 
+from domogate.common.http_messages import Answer
 from domogate.domain.faults import sentence
 from domogate.http_api.problems import Problem, ProblemDetails
 from domogate.services.tickets import NotRedeemed, Reason
 
 TYPE_PREFIX = "urn:domogate:ticket:"
+
+_slowed: dict[tuple[str, ...], Answer] = {}
+"""Answers 429 that were sent before. There is one for each number of seconds in Retry-After, so there are few."""
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -54,6 +58,16 @@ class TicketProblem(Problem):
 
     def details(self) -> ProblemDetails:
         return ProblemDetails(self._kind.title, self.status, self.detail, f"{TYPE_PREFIX}{self._reason}")
+
+    def to_answer(self) -> Answer:
+        if self._reason is not Reason.SLOW_DOWN:
+            return super().to_answer()
+        # This answer must take less time than the check of a signature.
+        key = (self.detail, *self.headers.values())
+        answer = _slowed.get(key)
+        if answer is None:
+            answer = _slowed[key] = super().to_answer()
+        return answer
 
 
 def errors_for(reasons: frozenset[Reason]) -> dict[int, str]:

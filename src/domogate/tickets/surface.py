@@ -34,11 +34,19 @@ class PictureToken(Credentials[str]):
         return read_bearer_token(request, "the token of the redemption")
 
 
+def _admit(services: TicketServices, address: str) -> None:
+    try:
+        services.redemption.admit(address)
+    except NotRedeemed as refused:
+        raise TicketProblem(refused, "Ticket") from None
+
+
 @OPERATIONS.add(
     "POST",
     "/redeem",
     "Redeem a ticket",
     anonymous=True,
+    admit=_admit,
     success="The device has confirmed the command",
     errors={400: "The body does not have exactly one ticket", **errors_for(frozenset(Reason) - {Reason.CAMERA_OFF})},
 )

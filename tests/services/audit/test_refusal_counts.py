@@ -48,6 +48,17 @@ class TestRepeats:
         last = noted.store.records[-1].entry
         assert (last.action, last.who, last.result, last.detail["of"]) == ("refusal", "nobody", "wrong", "client secret")
 
+    async def test_texts_that_are_cleaned_are_counted_too(self, noted: StoppedLog) -> None:
+        for what in ("a\0b", "x" * 600):
+            for _ in range(3):
+                noted.refuse(what)
+        await noted.log.stop()
+        whats = ["a\ufffdb", f"{'x' * 499}…"]
+        assert [(what, repeats) for what, _, repeats in await noted.rows()] == [
+            *((what, None) for what in whats),
+            *((what, "2") for what in whats),
+        ]
+
     async def test_each_minute_has_two_entries(self, noted: StoppedLog) -> None:
         for _ in range(3):
             for _ in range(5):

@@ -63,6 +63,15 @@ class TestAnAddressThatIsRefusedAllTheTime:
         setup.clock.at += 8.5
         assert (await setup.redeem(ticket)).status_code == 200
 
+    async def test_is_refused_before_the_body_is_read(self, setup: TicketSetup) -> None:
+        for _ in range(ALLOWANCE):
+            await setup.redeem("garbage")
+        for body, headers in ((b"{", {}), (b"x" * 30_000, {}), (b"{}", {"content-type": "text/plain"})):
+            answer = await setup.http.post("/tickets/redeem", content=body, headers=headers)
+            assert problem_type(answer, 429) == "slow-down"
+            assert answer.headers["retry-after"] == "10"
+        assert setup.redemption.outcomes["redeem", "slow-down"] == 3
+
     async def test_is_one_network_and_others_are_not_slowed_down(self, setup: TicketSetup) -> None:
         async with setup.from_address("2001:db8::1") as one, setup.from_address("2001:db8::2") as near:
             for _ in range(ALLOWANCE):

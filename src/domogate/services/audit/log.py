@@ -133,12 +133,16 @@ class AuditLog(AuditTrail):
 
         Repeated refusals get one common entry, which has the number of these refusals.
         """
+        now = self._clock.now()
+        if result != AuditResult.OK:
+            # Strangers can cause many refusals, so a repetition is counted before its texts are cleaned.
+            refusal = AuditEntry(now, action, who, what, result, address, dict(detail or {}))
+            if self._refusals.count(refusal):
+                return
         details = {_clean(name): _clean(text) for name, text in list(detail.items())[:_MAX_DETAILS]} if detail else {}
         # In `who`, a user is given as the id alone, without the prefix `user:`.
         actor = who if ":" in who or DASHED_UUID.parse_id(who) is None else user_ref(Id(who))
-        entry = AuditEntry(
-            self._clock.now(), _clean(action), _clean(actor), _clean(what), _clean(result), _clean(address), details
-        )
+        entry = AuditEntry(now, _clean(action), _clean(actor), _clean(what), _clean(result), _clean(address), details)
         if result == AuditResult.OK:
             self._append(entry)
         else:

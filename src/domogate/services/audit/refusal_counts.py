@@ -9,6 +9,7 @@ who did not authenticate count as one actor, from all IP addresses together.
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 
 import msgspec
 
@@ -52,8 +53,7 @@ class RefusalCounts:
             self.sum_up()
             self._begun = entry.at
         actor, network = (entry.action, entry.who), network_of(entry.address)
-        details = tuple(text for pair in sorted(entry.detail.items()) for text in pair)
-        key = (*actor, entry.what, entry.result, network, *details)
+        key = _key_of(entry, network)
         kind = self._kinds.get(key)
         if kind is None and self._noted[actor] < KINDS_NOTED:
             self._noted[actor] += 1
@@ -63,6 +63,21 @@ class RefusalCounts:
         if kind is None:
             others = AuditEntry(entry.at, entry.action, entry.who, "refusals of other kinds", entry.result)
             kind = self._kinds.setdefault(actor, _Kind(others))
+        self._repeat(kind)
+
+    def count(self, entry: AuditEntry) -> bool:
+        """Count a repetition of a kind that has its own entry. Return False for every other refusal.
+
+        The texts of `entry` may be uncleaned: an uncleaned text never equals the text of a kind.
+        """
+        if not self._begun <= entry.at < self._begun + MINUTE:
+            return False
+        kind = self._kinds.get(_key_of(entry, network_of(entry.address)))
+        if kind is not None:
+            self._repeat(kind)
+        return kind is not None
+
+    def _repeat(self, kind: _Kind) -> None:
         kind.repeats += 1
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(MINUTE, self.sum_up)
@@ -80,3 +95,8 @@ class RefusalCounts:
         self._kinds.clear()
         self._noted.clear()
         self._begun = 0.0
+
+
+def _key_of(entry: AuditEntry, network: str) -> tuple[str, ...]:
+    key = (entry.action, entry.who, entry.what, entry.result, network)
+    return (*key, *chain.from_iterable(sorted(entry.detail.items()))) if entry.detail else key

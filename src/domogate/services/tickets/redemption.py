@@ -66,6 +66,14 @@ class Redemption:
 
     # tickets
 
+    def admit(self, address: str) -> None:
+        """Call this before the body with the ticket is read. Raises NotRedeemed if this IP address had too many refusals."""
+        try:
+            self._limiter.check(address)
+        except NotRedeemed as refused:
+            self._refuse("redeem", AuditAction.TICKET_REDEEMED, None, refused, address)
+            raise
+
     async def redeem(self, ticket: str, address: str) -> Redeemed:
         """Use the ticket and command the device. Raises NotRedeemed, Internal."""
         permit: Permit | None = None
