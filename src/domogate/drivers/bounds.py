@@ -37,7 +37,7 @@ def light_after(command: SetLight, before: LightState) -> LightState:
     """Return the state of the light after the command. Values that are not in the command do not change (Decision 0067).
 
     A command with level 0 and without `on` switches the light off, but the stored level does not change. The level and the
-    field `value` of the colour are the same brightness.
+    field `value` of the colour have the same meaning: the brightness.
     """
     brightness = command.brightness
     on = command.on if command.on is not None else before.on and brightness != 0

@@ -23,7 +23,7 @@ def types_of(kind: DeviceKind) -> tuple[FailureType, ...]:
 def emergency_state(kind: DeviceKind, properties: Properties) -> EmergencyState | None:
     """Return the state. Return None as long as the device has not reported on any failure type.
 
-    Such a device must not be shown as working.
+    A device without such a report must not be shown as working.
     """
     known = properties.get("failures")
     if not known:

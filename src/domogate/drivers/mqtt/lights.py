@@ -50,7 +50,7 @@ def light_properties(command: SetLight, before: LightState, *, has_levels: bool 
 def _can_set(module: DrivenModule, what: str) -> bool:
     """Whether the device can set this property.
 
-    If the dialect has no list of such properties, a device can set the properties that it reports.
+    If the dialect does not list the properties that can be set, the device can set the properties that it reports.
     """
     settable = module.codec.settable
     return module.has_reported(what) if settable is None else what in settable

@@ -8,7 +8,7 @@ _SHOWN = 80
 
 
 class WarningCounter:
-    """The number of unreadable messages since the last log line, and the newest such message."""
+    """The number of unreadable messages since the last log line, and the newest of these messages."""
 
     def __init__(self, broker: str) -> None:
         self._broker = broker

@@ -1,4 +1,7 @@
-"""One gateway and the bus behind it. Each frame is passed to the modules that it is about, and orders are sent as frames."""
+"""One OpenWebNet gateway and the bus behind it.
+
+Each frame is passed to the modules that it is about, and orders are sent as frames.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
@@ -32,7 +35,10 @@ _DEVICE_TYPE = DimensionRequest(13, "", 15)
 
 
 class Bus:
-    """The modules behind one gateway. Each bus has its own connections, so a silent gateway does not delay other buses."""
+    """The modules behind one OpenWebNet gateway.
+
+    Each bus has its own connections, so a silent bus does not delay other buses.
+    """
 
     def __init__(
         self, gateway: OpenWebNetGateway, clock: Clock, on_change: OnChange, on_failure: Callable[[BaseException], None]

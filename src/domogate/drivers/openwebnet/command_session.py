@@ -1,4 +1,4 @@
-"""The command session of one gateway: one request at a time, each with its own deadline."""
+"""The command session of one OpenWebNet gateway: one request at a time, each with its own deadline."""
 
 import asyncio
 from collections.abc import Awaitable

@@ -1,4 +1,4 @@
-"""The OpenWebNet driver: the modules of each plant, each behind the gateway that its options name."""
+"""The OpenWebNet driver: the modules of each plant, each behind the OpenWebNet gateway that its options name."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
@@ -22,7 +22,7 @@ REPORT_PAUSE = 0.05
 
 
 class OpenWebNet:
-    """Drives modules on MyHome buses, each bus through its own gateway."""
+    """Drives modules on MyHome buses, each bus through its own OpenWebNet gateway."""
 
     name = "openwebnet"
 
@@ -158,7 +158,7 @@ class OpenWebNet:
         return module
 
     async def _until_stopped(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a call. If `stop` is called, the call ends."""
+        """Await `work`. If the driver is stopped before `work` has ended, raise DeviceOffline."""
         task = asyncio.create_task(work)
         self._calls.add(task)
         task.add_done_callback(self._calls.discard)

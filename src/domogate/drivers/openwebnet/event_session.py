@@ -1,4 +1,4 @@
-"""The event session of one gateway. It receives all events of the bus, and is opened again after a loss."""
+"""The event session of one OpenWebNet gateway. It receives all events of the bus, and is opened again after a loss."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -20,7 +20,7 @@ class _Frame(msgspec.Struct, frozen=True, gc=False):
 
 
 class Ack(_Frame, frozen=True, gc=False):
-    """A frame of the gateway: the request was accepted, or the answer is complete."""
+    """A frame that the OpenWebNet gateway sends: it accepted the request, or its answer is complete."""
 
     form: ClassVar[str] = "*#*1##"
 
@@ -32,7 +32,7 @@ class Nack(_Frame, frozen=True, gc=False):
 class Signal(_Frame, frozen=True, gc=False):
     """A frame that opens a session. With WHO 99, WHAT is the kind of session.
 
-    With WHO 98, WHAT is the kind of proof of the password that the gateway wants.
+    With WHO 98, WHAT says how the client must prove that it knows the password.
     """
 
     form: ClassVar[str] = "*{0.who}*{0.what}##"
@@ -41,7 +41,7 @@ class Signal(_Frame, frozen=True, gc=False):
 
 
 class Challenge(_Frame, frozen=True, gc=False):
-    """A frame with digits only: a nonce, the answer to a nonce, or the proof of the gateway."""
+    """A frame with digits only: a nonce, the answer to a nonce, or the proof that the OpenWebNet gateway knows the password."""
 
     form: ClassVar[str] = "*#{0.digits}##"
     digits: str

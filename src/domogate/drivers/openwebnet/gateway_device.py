@@ -1,4 +1,4 @@
-"""WHO 13: the gateway as a module of the plant."""
+"""WHO 13: the OpenWebNet gateway as a module of the plant."""
 
 from domogate.domain.states import GatewayState, State
 from domogate.drivers.openwebnet.device import Device, Key, to_numbers

@@ -1,4 +1,4 @@
-"""The settings of a gateway to a MyHome bus (docs/openwebnet.md)."""
+"""The settings of an OpenWebNet gateway, which connects a MyHome bus to the network (docs/openwebnet.md)."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ _NAME = re.compile(r"[\w.-]{1,50}")
 
 
 class OpenWebNetGateway(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A gateway with the OpenWebNet service, such as F454, F455, MH202 or MyHOMEServer1.
+    """The settings of an OpenWebNet gateway, such as F454, F455, MH202 or MyHOMEServer1.
 
     Contradictory values are refused.
     """
@@ -44,7 +44,7 @@ class OpenWebNetGateway(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
         return f"{self.host}:{self.port}"
 
     def read_password(self) -> str | None:
-        """Return the password, or None if the gateway needs no password.
+        """Return the password, or None if the OpenWebNet gateway needs no password.
 
         Raises ValueError if the password file cannot be read or has no password.
         """

@@ -1,6 +1,6 @@
-"""Proofs that a client or a gateway knows the password.
+"""Proofs that a client or an OpenWebNet gateway knows the password.
 
-Old gateways use the open password, newer gateways use HMAC with SHA-1 or SHA-256.
+Old OpenWebNet gateways use the open password, newer ones use HMAC with SHA-1 or SHA-256.
 
 Digests are sent as decimal digits, two for each hexadecimal digit (`f` is 15, `a` is 10, `1` is 01), and are hashed as text
 (OpenWebNet, HMAC authentication). A digest is a plain hash over all parts, although the protocol calls it HMAC.
@@ -18,7 +18,7 @@ _GATEWAY = "636F70653E"
 
 
 class Algorithm(IntEnum):
-    """The algorithm of the proofs of the password: the number N in `*98*N##`, which the gateway sends."""
+    """The algorithm of the proofs of the password: the number N in `*98*N##`, which the OpenWebNet gateway sends."""
 
     SHA1 = 1
     SHA256 = 2
@@ -32,12 +32,15 @@ class Algorithm(IntEnum):
         return to_digits(secrets.token_hex(len(self._hex("")) // 2))
 
     def prove_as_client(self, gateway_nonce: str, client_nonce: str, password: str) -> str:
-        """Return the proof for the gateway that this client knows the password. Raises ValueError for an invalid nonce."""
+        """Return the proof that this client knows the password, for the OpenWebNet gateway.
+
+        Raises ValueError for an invalid nonce.
+        """
         parts = (from_digits(gateway_nonce), from_digits(client_nonce), _CLIENT, _GATEWAY, self._hex(password))
         return to_digits(self._hex("".join(parts)))
 
     def prove_as_gateway(self, gateway_nonce: str, client_nonce: str, password: str) -> str:
-        """Return the proof that a gateway sends if it knows the password."""
+        """Return the proof that an OpenWebNet gateway sends if it knows the password."""
         return to_digits(self._hex(from_digits(gateway_nonce) + from_digits(client_nonce) + self._hex(password)))
 
 

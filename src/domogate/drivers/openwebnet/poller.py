@@ -24,7 +24,7 @@ MISSES = 2
 
 
 class NackReceived(Exception):
-    """The gateway answered a request with NACK: it did not execute the request."""
+    """The OpenWebNet gateway answered a request with NACK: it did not execute the request."""
 
 
 class Poller:

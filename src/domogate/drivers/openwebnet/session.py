@@ -1,4 +1,4 @@
-"""One connection to a gateway: first the login, then frames (OpenWebNet, introduction).
+"""One connection to an OpenWebNet gateway: first the login, then frames (OpenWebNet, introduction).
 
 In the login, the client proves that it knows the password. With HMAC, the gateway proves it too.
 """
@@ -32,7 +32,7 @@ class SessionLost(Exception):
 
 
 class SessionRefused(Exception):
-    """The gateway refused the login, or could not prove that it knows the password. Wait before the next attempt."""
+    """The OpenWebNet gateway refused the login, or could not prove that it knows the password. Wait before the next attempt."""
 
 
 class Session:
@@ -177,7 +177,7 @@ async def _prove_hmac(session: Session, password: str, algorithm: Algorithm) -> 
 
 
 async def _read_result(session: Session) -> Frame:
-    """Return the answer of the gateway to our proof. If the gateway closes the connection, the result is NACK.
+    """Return the answer of the OpenWebNet gateway to our proof. If it closes the connection, the result is NACK.
 
     A gateway that refuses the proof may send NACK or close the connection (OpenWebNet, HMAC authentication).
     """
@@ -192,7 +192,7 @@ def _wrong_password(session: Session) -> SessionRefused:
 
 
 def _keep_alive(writer: asyncio.StreamWriter) -> None:
-    """Switch on TCP keep-alive, so that the system notices an unplugged gateway. A bus may be silent for hours."""
+    """Switch on TCP keep-alive, so that the system notices an unplugged OpenWebNet gateway. A bus may be silent for hours."""
     connection = writer.get_extra_info("socket")
     if connection is None:
         return

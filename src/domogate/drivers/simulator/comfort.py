@@ -19,7 +19,7 @@ def _hour(now: float) -> float:
 class Light(Device[LightState]):
     """A dimmer. It has a colour if its state has a colour.
 
-    With the option `transition`, a change takes that number of seconds.
+    The option `transition` is the number of seconds that a change takes.
     """
 
     __slots__ = ("_from", "_lasts", "_to", "_transition")

@@ -38,7 +38,7 @@ def simulate_day_of(
 ) -> list[DaySample]:
     """Return the samples of one day of a thermostat. `midnight` is the start of the day in the thermostat's local time.
 
-    Raises LookupError if the modules do not include the thermostat with a state.
+    Raises LookupError if the thermostat is not in `modules`, or has no state.
     """
     weather = Weather(seed)
     plant = SimulatedPlant(plant_id, seed, weather, REAL_TIME)

@@ -139,7 +139,7 @@ class Device(ABC, Generic[S]):
 
 
 class Countdown:
-    """The time after which a device returns to its first state."""
+    """Measures the time after which a device switches itself off."""
 
     __slots__ = ("_lasts", "_until")
 

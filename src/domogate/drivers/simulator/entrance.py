@@ -14,7 +14,7 @@ S = TypeVar("S", bound=LockState | CameraState | ActivationState)
 
 
 class _TimedDevice(Device[S]):
-    """A device that returns to its first state `LASTS` seconds after it was switched."""
+    """A device that switches itself off `LASTS` seconds after it was switched on."""
 
     __slots__ = ("_countdown",)
     LASTS: ClassVar[float]

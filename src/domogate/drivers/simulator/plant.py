@@ -55,7 +55,8 @@ class SimulatedModule:
     def apply_options(self, module: Module, now: float) -> None:
         """Apply the behaviour from the module's options.
 
-        The option `simulate` can make a module absent. If it was already absent for this reason, its absence keeps its start.
+        The option `simulate` can make a module absent. If the module was already absent for this reason, the start time of its
+        absence does not change.
         """
         self.name = module.name
         if not self.responds:
@@ -306,7 +307,7 @@ class SimulatedPlant:
 
 
 def _without_bad_options(module: Module) -> Module:
-    """Return the module without its wrong options. It is reported as absent, but its state does not change."""
+    """Return the module without its wrong options. Such a module is reported as absent, but its state does not change."""
     bad = {path[0] for path, _ in find_option_problems(module.kind, module.options)}
     if not bad:
         return module

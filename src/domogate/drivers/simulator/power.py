@@ -47,7 +47,10 @@ class Load(msgspec.Struct, frozen=True):
         return self.idle * noise
 
     def average_watts(self, random: SeededRandom, begin: float, end: float) -> float:
-        """Return the average power in watts over a span. It uses one sample for each minute, but at most `_SAMPLES` samples."""
+        """Return the average power in watts over a span.
+
+        The average is computed from one sample for each minute, but from at most `_SAMPLES` samples.
+        """
         times = min(max(ceil((end - begin) / 60), 1), _SAMPLES)
         step = (end - begin) / times
         return sum(self.watts_at(random, begin + (number + 0.5) * step) for number in range(times)) / times
@@ -245,7 +248,10 @@ class Multisocket(Device[MultisocketState]):
 
 
 class EnergyMeter(Device[EnergyMeterState]):
-    """A meter of the power of all devices of its plant, plus the option `base` for the rest of the building."""
+    """A meter that measures the power of all devices of its plant.
+
+    The option `base` adds the power of the rest of the building.
+    """
 
     __slots__ = ("_base", "_counter", "_schedule", "read_consumption")
     reports = EnergyMeterState

@@ -28,8 +28,9 @@ async def _ignore_reports(reports: Sequence[Report]) -> None:
 class Simulator:
     """Simulated plants. Everything in them depends only on the seed, the clock and the orders.
 
-    If `speed` is not 1, simulated time differs from the clock after the simulator was created (Decision 0036). In a cluster, it
-    differs after the first gateway started, so that a plant that moves to another gateway keeps its simulated time.
+    If `speed` is not 1, simulated time runs faster or slower than the clock, from the time at which the simulator was created
+    (Decision 0036). In a cluster, this begins when the first gateway starts. So a plant that moves to another gateway keeps its
+    simulated time.
     """
 
     name = "simulator"

@@ -187,7 +187,10 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
 
     @property
     def _reported(self) -> frozenset[str]:
-        """The properties that the state has, where colours may be one property or two."""
+        """The names of the properties in the table `state`.
+
+        If they include both hue and saturation, the name of the colour is added.
+        """
         names = frozenset(self.state)
         return names | {_COLOR} if {"hue", "saturation"} <= names else names
 

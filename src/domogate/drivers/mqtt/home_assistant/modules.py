@@ -21,7 +21,7 @@ _AVAILABILITY_WORDS = MappingProxyType({"payload_available": "online", "payload_
 
 
 def find_candidates(received: Mapping[str, bytes], others: Iterable[str]) -> Iterator[Candidate]:
-    """Yield the modules in the announcements, and the devices that cannot become modules with the reasons.
+    """Yield the modules in the announcements. Also yield each device that cannot become a module, with the reason.
 
     `others` are base topics of devices that another dialect finds. Announcements of these devices are ignored.
     """
