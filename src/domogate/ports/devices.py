@@ -120,7 +120,7 @@ class NotHeld(Exception):
 class DeviceHost(Protocol):
     """The part of the gateway that drives plants. It receives orders and questions from the fabric.
 
-    Each method ends at most 0.1 s after its deadline. It needs this time to write the outcome of an order.
+    Each method ends at most 0.1 s after its deadline. In this time, the outcome of an order is written.
 
     In a cluster, all methods raise NotHeld for a plant that another gateway drives.
     """

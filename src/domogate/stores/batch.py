@@ -237,7 +237,8 @@ class WriteQueue:
         """Set the number of callers that `take` waits for.
 
         `number` is the number of callers of the last group: they may come again after they got their answers. The callers that
-        are already in the queue are added. So `take` returns all these callers as one group, instead of two groups in turn.
+        are already in the queue are added. So `take` returns the writes of all these callers as one group. Otherwise the
+        callers would form two groups that alternate.
         """
         self._expected = number + len(self._pending)
 

@@ -68,7 +68,7 @@ _limit = _Limit()
 def time_limit(seconds: float) -> Iterator[None]:
     """Limit the time of the statements that this thread executes inside the `with` block.
 
-    A statement fails if it runs when the block has lasted `seconds` seconds, and if the database can stop it.
+    When the block has lasted `seconds` seconds, a running statement fails, if the database can stop it.
     """
     before = _limit.until
     _limit.until = time.monotonic() + seconds

@@ -25,7 +25,7 @@ _Progress = Callable[[int], None]
 
 
 class MoveRefused(ValueError):
-    """The database cannot be moved, or the copy is not equal. The message says why. The source is not changed."""
+    """The database cannot be moved, or the copy differs from the source. The message says why. The source is not changed."""
 
 
 class Moved(msgspec.Struct, frozen=True):

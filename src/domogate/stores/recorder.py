@@ -294,8 +294,8 @@ class Recorder:
     def _find_latest(self, connection: Connection, calls: Sequence[Prepared]) -> dict[str, _Latest]:
         """Return the stored states that `record` needs.
 
-        It needs the state of a module that has a logbook. It also needs the state of a module with a report without a state, if
-        the module is unreachable before or after this report.
+        `record` needs the state of a module that has a logbook. If a report has no state, `record` needs the state of its
+        module if the module is unreachable before or after this report.
         """
         needed = {
             report.module_id

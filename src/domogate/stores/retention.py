@@ -99,7 +99,7 @@ def prune_raw(tx: Transaction, before_hour: int, most: int | None = None) -> int
 
 
 def prune_hourly(tx: Transaction, before_hour: int, most: int | None = None) -> int:
-    """Remove hourly summaries of readings: those before `before_hour`, at most `most` of them. Return their number."""
+    """Remove some of the oldest hourly summaries before `before_hour`, at most `most` summaries. Return their number."""
     oldest = select(*_HOURLY_KEY).where(hourly.c.hour < before_hour).order_by(hourly.c.hour).limit(most or PIECE)
     return tx.connection.execute(delete(hourly).where(tuple_(*_HOURLY_KEY).in_(oldest))).rowcount
 
@@ -129,7 +129,7 @@ class SqlRetention(SqlReadings):
         await self._repeat(summarise_oldest, _hour_of(before))
 
     async def prune_readings(self, before: float, most: int) -> None:
-        """Remove readings and summaries older than `before`, but only those of whole hours.
+        """Remove the readings and summaries of all hours that ended at or before `before`.
 
         If more than `most` readings and summaries remain, remove the oldest until `most` of them remain.
         """

@@ -27,7 +27,7 @@ class OtherCluster(Exception):
 
 
 class Fenced(Exception):
-    """A write was refused, because this gateway no longer holds the shard of the plant with the epoch `epoch`."""
+    """A write with the epoch `epoch` was refused: this gateway does not hold the shard with this epoch any more."""
 
     def __init__(self, shard: int, epoch: int | None) -> None:
         super().__init__(f"this gateway does not hold shard {shard} with epoch {epoch}")
@@ -84,7 +84,10 @@ class ClusterView(msgspec.Struct, frozen=True):
 
 
 class ShardMap(msgspec.Struct, frozen=True):
-    """All living members, and the holder of each shard. A holder that is not a living member has lost the shard."""
+    """All members whose leases have not ended, and the holder of each shard.
+
+    A holder whose lease has ended has lost the shard.
+    """
 
     members: tuple[LiveMember, ...]
     holders: Mapping[int, Id]
@@ -110,7 +113,9 @@ class LeaseStore(Protocol):
         ...
 
     async def acquire(self, member_id: Id, shards: Collection[int]) -> Mapping[int, int]:
-        """Take the shards among `shards` that no other living member holds. Return the taken shards, each with its new epoch.
+        """Take the shards of `shards` that are not held by another member with a valid lease.
+
+        Return the taken shards, each with its new epoch.
 
         A shard that is locked at this moment is left out. If the lease of this member has ended, no shard is taken.
         """

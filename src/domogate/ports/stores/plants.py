@@ -53,7 +53,7 @@ class PlantStore(Protocol):
     async def list_plants_of(self, user_id: Id) -> tuple[tuple[Plant, ...], int]:
         """Return the plants that the user owns or may use, including removed plants, ordered by name and then by id.
 
-        The second value is a cursor: the list includes all changes up to this cursor.
+        Also return a cursor: the list includes all changes up to this cursor.
         """
         ...
 

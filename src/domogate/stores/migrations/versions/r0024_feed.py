@@ -1,4 +1,4 @@
-"""Adds the offset of cursors, and where the stored changes begin, for gateways that share a PostgreSQL database."""
+"""Adds the offset of cursors, and the cursor of the last pruned change, for gateways that share a PostgreSQL database."""
 
 from alembic import op
 
