@@ -124,8 +124,8 @@ class Exchange:
 
         Raises OAuthFault if the request is refused.
 
-        A client that did not get the answer may repeat the request for some seconds. It gets the same refresh token (Decision
-        0023).
+        A client that did not get the answer may repeat the request for some seconds. Then the client gets the same new refresh
+        token (Decision 0023).
         """
         require_grant(client, GrantType.REFRESH_TOKEN)
         presented_hash, now = hash_secret(refresh_token), self._clock.now()

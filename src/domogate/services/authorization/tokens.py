@@ -82,9 +82,9 @@ class TokenMint:
         return msgspec.structs.replace(self.successor_of(grant.client_id, value), grant_id=grant.id)
 
     def successor_of(self, client_id: str, value: str) -> RefreshToken:
-        """Return the refresh token that replaces another one.
+        """Return a new refresh token that replaces an older refresh token.
 
-        It has no grant yet: the store gives it the grant of the other token.
+        The new token has no grant yet: the store gives it the grant of the older token.
         """
         now = self._clock.now()
         return RefreshToken(hash_secret(value), Id(""), client_id, now, now + self._lifetimes.refresh)

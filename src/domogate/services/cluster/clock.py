@@ -35,6 +35,7 @@ class ClusterClock:
     def adjust(self, said: float, asked_at: float, answered_at: float) -> None:
         """Correct this clock. The database said the time `said` between these two times of the monotonic clock.
 
-        This clock changes only if the answer proves that it is wrong. So a slow answer does not make this clock less exact.
+        This clock changes only if the answer proves that this clock is wrong. So a slow answer does not make this clock less
+        exact.
         """
         self._offset = min(max(self._offset, said - answered_at), said - asked_at)

@@ -1,9 +1,9 @@
 """Keeps the lease of this gateway, and acquires and hands over shards.
 
 A member renews its lease every second. At each renewal it gets the list of all members, and computes from this list which
-shards it should hold. A member never takes a shard of another living member: the holder first stops driving the shard, and then
-releases it. If the lease cannot be renewed, the member stops driving before the lease ends in the database. So no shard is
-driven by two members.
+shards it should hold. A member never takes a shard of another member whose lease has not ended: the holder first stops driving
+the shard, and then releases it. If the lease cannot be renewed, the member stops driving before the lease ends in the database.
+So no shard is driven by two members.
 """
 
 import asyncio
@@ -34,9 +34,9 @@ class LeaseTimes(msgspec.Struct, frozen=True):
     A crashed member is replaced after `lease` plus one `renewal`; this sum must stay below 10 s. `margin`: a member that cannot
     renew its lease stops driving this number of seconds before the lease ends. So its last commands reach the devices before
     another member drives these devices. `pause`: the shortest time between two renewals. `cut_off`: a member that gets no
-    messages gives its shards away after this time, if other members get messages. This time is longer than the time in which
-    all members notice that NATS has stopped (one second, the time between two pings) and read in the database that the other
-    members noticed it too (one renewal).
+    messages gives its shards away after this time, if other members get messages. If NATS stops, `cut_off` must be long enough
+    for two steps: each member notices that NATS has stopped (one second, the time between two pings), and each member reads in
+    the database that the other members noticed it too (one renewal).
     """
 
     lease: float = 6.0
@@ -79,7 +79,10 @@ class ShardMessenger(Protocol):
         ...
 
     def publish_shards(self) -> None:
-        """Tell the other members that a member has joined or has released shards. Then they renew their leases at once."""
+        """Tell the other members that a member has joined the cluster, or that it has released shards.
+
+        Then they renew their leases at once.
+        """
         ...
 
 

@@ -62,8 +62,9 @@ class Propagation:
         find_own_id: Callable[[], Id | None],
         bound: float,
     ) -> None:
-        """`list_others` returns the other living members. `bound`: after this number of seconds, a gateway that does not know
-        a change refuses to answer requests.
+        """`list_others` returns the other members whose leases have not ended.
+
+        `bound`: after this number of seconds, a gateway that does not know a change refuses to answer requests.
         """
         self._store = store
         self._messenger = messenger

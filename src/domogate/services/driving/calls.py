@@ -43,7 +43,10 @@ T = TypeVar("T")
 
 
 class Outcome(Generic[T]):
-    """The result of a call. Each caller waits for it with its own future, so a caller can be cancelled without the others."""
+    """The result of a call. Each caller waits with its own future.
+
+    So if one caller is cancelled, the other callers still wait.
+    """
 
     __slots__ = ("_result", "_waiting")
 

@@ -181,7 +181,7 @@ class DrivenPlant:
     # reports
 
     def accept(self, report: Report) -> Sequence[Report]:
-        """Apply injected faults to the report, and pass it to `Alerts.complete`. The result is empty if a fault hides it."""
+        """Apply injected faults, and pass the report to `Alerts.complete`. The result is empty if a fault hides the report."""
         if self._overlay is None:
             return self._alerts.complete((report,))
         covered = self._overlay.cover(report, self._clock.now())

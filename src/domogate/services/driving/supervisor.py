@@ -1,8 +1,8 @@
 """Supervises drivers: starts each driver, watches it, and restarts it when it fails. Drivers do not delay each other.
 
 A driver handles its own connection errors. When the whole driver fails, it is stopped, restarted after a pause, and its plants
-are attached again. The pause grows with each failure. It has a random part, so that many gateways do not reconnect at the same
-time.
+are attached again. The pause grows with each failure. The pause has a random part, so that many gateways do not reconnect at
+the same time.
 """
 
 import asyncio
@@ -64,7 +64,10 @@ def describe(error: BaseException) -> str:
 
 
 def absence_after(error: BaseException, since: float) -> Absence:
-    """Return the reason why the modules of a failed driver are absent. It is MISCONFIGURED for a wrong configuration."""
+    """Return the reason why the modules of a failed driver are absent.
+
+    The reason is MISCONFIGURED if the configuration is wrong.
+    """
     misconfigured = isinstance(error, ValueError | TypeError | LookupError)
     return Absence(AbsenceReason.MISCONFIGURED if misconfigured else AbsenceReason.CONNECTION_LOST, since, describe(error))
 

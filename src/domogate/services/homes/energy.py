@@ -44,7 +44,7 @@ class PeriodReading(msgspec.Struct, frozen=True):
 
 
 class Used(msgspec.Struct, frozen=True):
-    """Energy in watt hours that was used in the period, and in the period of the same length before it.
+    """Energy in watt hours that was used in the period, and in the previous period, which has the same length.
 
     A value is None if nothing was measured.
     """

@@ -1,7 +1,7 @@
 """Challenges for authenticators. A challenge needs no row in the store until it is used, so strangers cannot fill a table.
 
-A challenge has 256 random bits and the time of its end. A MAC binds both to one browser and to one HTML form. All gateways on
-one store make the same MAC.
+A challenge has 256 random bits and the time of its end. A MAC binds these bits and this time to one browser and one HTML form.
+All gateways on one store make the same MAC.
 """
 
 import msgspec

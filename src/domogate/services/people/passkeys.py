@@ -73,7 +73,9 @@ class Passkeys:
     async def add(
         self, person: LoggedIn, answer: str, name: str, address: str
     ) -> LoggedIn | LoginComplete | LoginFailed | LoginExpired:
-        """Add a passkey. The caller has asked for the password again. Raises Invalid if the name is not valid.
+        """Add a passkey. Before this call, the caller must ask the person for the password again.
+
+        Raises Invalid if the name is not valid.
 
         If the person had no second factor before, all other sessions end, and the result is LoginComplete with a new session.
         """

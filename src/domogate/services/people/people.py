@@ -182,7 +182,7 @@ class People(InvitationLinks, EmailChanges, FirstOperator):
         await self.limit(plant_id, email, limits, by=Actor(user_id, address))
 
     async def withdraw_by_owner(self, plant_id: Id, email: str, *, address: str = "", user_id: Id) -> None:
-        """Withdraw a guest or an invitation. Raises Forbidden, NotFound, Conflict."""
+        """End the membership of a guest, or withdraw an invitation. Raises Forbidden, NotFound, Conflict."""
         await self._check_owner(plant_id, user_id)
         await self.withdraw(plant_id, email, by=Actor(user_id, address))
 

@@ -96,7 +96,10 @@ class History:
     async def export(
         self, module_ids: Sequence[Id], since: float, until: float, resolution: float | None
     ) -> AsyncIterator[Page]:
-        """Yield all data of this period in pages, by module, oldest first. Without a resolution each reading is one summary."""
+        """Yield all data of this period in pages, by module, oldest first.
+
+        Without a resolution, each single reading is yielded as a summary.
+        """
         for module_id in module_ids:
             if resolution is None:
                 width, fetch = 1.0, self._fetch_readings(module_id)

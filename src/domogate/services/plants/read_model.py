@@ -72,7 +72,7 @@ class ModuleView:
 
 
 class PlantView:
-    """A plant with all data that a request needs: its members, its modules, and cached encodings by surface."""
+    """A plant with all data that a request needs: its members, its modules, and encoded answers that the surfaces cache."""
 
     __slots__ = (
         *("ambients", "cursor", "encodings", "injections", "joined", "members", "modules", "plant", "topology"),

@@ -131,7 +131,10 @@ def is_chosen(granted: frozenset[Id] | None, plant_id: Id) -> bool:
 
 
 class PlantList(msgspec.Struct, frozen=True):
-    """The plants that one person may see. `until` has the same meaning as in Access."""
+    """The plants that one person may see.
+
+    After the time `until`, the person may see other plants, even without a change in the store.
+    """
 
     plants: list[Plant]
     until: float = inf

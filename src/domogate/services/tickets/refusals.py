@@ -40,7 +40,7 @@ _OF_FAULT: dict[type[Fault], Reason] = {
 
 
 class NotRedeemed(Exception):
-    """The ticket or picture token was refused, or the device did not do its part (`Reason.is_of_device`).
+    """The ticket or picture token was refused, or the device failed (`Reason.is_of_device`).
 
     The message is for the developer of an SDK. `retry_after` is in seconds.
     """
