@@ -141,7 +141,7 @@ class EstateFiles:
 
 
 def _without_place(mistake: Mistake) -> str:
-    """Return the text of the mistake: it names the wrong key, but not its line and not the record in the file."""
+    """Return the mistake as text, without its place in the file. The text names only the last key of the path."""
     key = mistake.path.rpartition("].")[2]
     allowed = f"; allowed: {mistake.allowed}" if mistake.allowed else ""
     return f"{key}: {mistake.problem}{allowed}"

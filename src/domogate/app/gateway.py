@@ -63,7 +63,7 @@ from domogate.stores import DatabaseUnusable
 
 
 class Kit(Protocol):
-    """The test kit: it moves the clock, and stands before all surfaces."""
+    """The test kit: it can move the clock, and it gets each request before the surfaces get it."""
 
     @property
     def clock(self) -> Clock: ...

@@ -76,7 +76,7 @@ def build_monitor(gateway: "Gateway") -> Monitor:
 
 
 def count_requests(metrics: Metrics) -> dict[str, RequestCounts]:
-    """Return the counts of requests by API. The metrics have counts by operation."""
+    """Return the counts of requests of each API. A count of an API is the sum of the counts of its operations."""
     found: dict[str, RequestCounts] = {}
 
     def counts_of(operation: str) -> RequestCounts:

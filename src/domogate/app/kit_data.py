@@ -1,4 +1,7 @@
-"""The data of a gateway for tests: the accounts of the test kit, and folders with a first state."""
+"""The data folders of a gateway for tests.
+
+A reset returns the gateway to its initial data: the accounts of the test kit and an estate.
+"""
 
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -31,7 +34,11 @@ Prepare = Callable[[Tools], Awaitable[None]]
 
 
 class KitData:
-    """Folders with data: `base` has only the accounts of the kit, `first` has the estate too, and each gateway has a copy."""
+    """The data folders of the test kit.
+
+    The folder `base` has only the accounts of the kit. The folder `first` has the initial data: these accounts and the estate.
+    Each gateway works on its own copy of `first`.
+    """
 
     def __init__(self, settings: Settings, folder: Path) -> None:
         self._settings = settings
@@ -41,14 +48,14 @@ class KitData:
         """An access token of an operator. It is valid after every reset."""
 
     async def prepare(self, document: str, prepare: Prepare | None = None) -> None:
-        """Make the first state: the accounts of the kit, and the estate file. `prepare` may add to it."""
+        """Make the initial data: the accounts of the kit, and the content of the estate file. `prepare` may add data."""
         async with self._opened(self._folder / "base") as (tools, hasher):
             await tools.store.import_estate(await _kit_estate(hasher), prune=False)
             self.management_token = await _issue_management_token(tools)
         await self.replace_estate(document, prepare)
 
     async def replace_estate(self, document: str, prepare: Prepare | None = None) -> Content:
-        """Make a new first state with this estate file. Raises Invalid if the file has mistakes."""
+        """Make new initial data with this estate file. Raises Invalid if the file has mistakes."""
         target = self._folder / "next"
         shutil.rmtree(target, ignore_errors=True)
         _copy(self._folder / "base", target)
@@ -62,7 +69,7 @@ class KitData:
         return Content(*(summary.added.get(noun, 0) for noun in ("users", "plants", "modules")))
 
     def copy(self) -> Settings:
-        """Return the settings of a new gateway, with a copy of the first state."""
+        """Copy the initial data into a new folder, and return the settings of a gateway that uses this folder."""
         self._copies += 1
         data = self._folder / f"gateway-{self._copies}"
         _copy(self._folder / "first", data)

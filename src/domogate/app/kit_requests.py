@@ -44,7 +44,7 @@ _SURFACES = {surface.prefix.split("/")[1].encode(): (surface, SurfaceRoutes(surf
 
 @cache
 def _list_asking() -> dict[str, bool]:
-    """Return whether each operation asks the user to renew the password or to accept the terms (469 and 470)."""
+    """Return for each operation whether it asks the user to renew the password or to accept the terms (469 and 470)."""
     of_families = {operation.id: 469 in operation.errors for family in FAMILIES for operation in family.operations}
     of_surfaces = {surface.metrics_label_of(one): _asks(surface) for surface in SURFACES for one in surface.operations}
     return of_families | of_surfaces
@@ -60,7 +60,7 @@ def may_answer(operation: str, status: int) -> bool:
 
 
 async def find_facts(scope: Mapping[str, Any], verifier: TokenVerifier | None) -> RequestFacts:
-    """Return the facts about a request. Without `verifier`, the user is not known."""
+    """Return the operation, plant, module, user and key of a request. Without `verifier`, the user is not known."""
     headers = dict(scope["headers"])
     key = headers.get(KEY)
     operation, plant_id, module_id = _find_target(scope)

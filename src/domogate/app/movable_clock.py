@@ -35,7 +35,8 @@ class MovableClock:
     async def advance(self, seconds: float, settle: Callable[[], Awaitable[object]]) -> None:
         """Move this clock and the timers of the running event loop forward.
 
-        `settle` waits for work that has started, such as a statement of the database. Otherwise a leap would end its deadline.
+        The time moves in steps. Before each step, `settle` waits for work that has started, such as a statement of the
+        database. Otherwise this work could miss its deadline because of the step.
         """
         loop = asyncio.get_running_loop()
         steps = min(_MOST_STEPS, max(1, math.ceil(seconds)))

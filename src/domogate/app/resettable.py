@@ -1,4 +1,4 @@
-"""A gateway for tests of applications: it can return to its first state (Decision 0112)."""
+"""A gateway for tests of applications: it can return to its initial data (Decision 0112)."""
 
 import asyncio
 from typing import Any
@@ -33,10 +33,9 @@ _FINISH = 1.0
 
 
 class ResettableGateway:
-    """Serves one gateway at a time. A reset stops it and starts a new one on a copy of the first data.
+    """Serves one gateway at a time. A reset stops this gateway, and starts a new gateway on a copy of the initial data.
 
-    So a reset forgets everything, by construction: caches, limits, streams, deliveries and devices belong to the gateway that
-    was stopped.
+    So a reset forgets everything: caches, limits, streams, deliveries and devices belong to the gateway that was stopped.
     """
 
     def __init__(self, data: KitData) -> None:
@@ -138,7 +137,8 @@ class ResettableGateway:
         return client
 
     def wrap(self, gateway: Gateway, app: ASGIApp) -> ASGIApp:
-        """Return an application that serves the test API, and passes the other requests through the gate."""
+        """Return an application that serves the test API. It passes all other requests to `app`, with the injected faults of
+        the test kit."""
         services = KitServices(
             self,
             self._rules,

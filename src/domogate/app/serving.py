@@ -91,10 +91,10 @@ async def serve_for_tests(
     prepare: Callable[[Tools, str], Awaitable[None]],
     on_ready: Callable[[], Awaitable[None]],
 ) -> None:
-    """Run a gateway with the test API until SIGTERM or SIGINT. `folder` is empty, and is for the data.
+    """Run a gateway with the test API until SIGTERM or SIGINT. `folder` is an empty folder for the data.
 
-    `prepare` gets the tools of the first state and the management token; it may add to this state. Raises Invalid if the estate
-    file `document` has mistakes.
+    `prepare` may add initial data. Its arguments are the tools for these data, and the token for the management API. Raises
+    Invalid if the estate file `document` has mistakes.
     """
     from domogate.app.kit_data import KitData  # Only tests of applications need the test kit.
     from domogate.app.resettable import ResettableGateway

@@ -81,7 +81,7 @@ def command(
 ) -> Callable[[Body], Body]:
     """Register an async function whose first parameter is the Settings. `flags` and --config become its options.
 
-    `loop` chooses another event loop than the usual one, by the arguments of the command.
+    `loop` gets the arguments of the command. It can return a function that makes another event loop than the usual one.
 
     If the function has a parameter `given`, it gets the names of the settings that a flag or an environment variable sets.
     """

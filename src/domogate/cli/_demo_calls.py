@@ -40,7 +40,7 @@ class Call(msgspec.Struct, frozen=True):
     def to_curl(self, base_url: str, credentials: Path) -> str:
         """Return the curl command in one line. Its flag -i shows the status.
 
-        A file has the key and the token, so the line is short.
+        The key and the token are in a file, so the line is short.
         """
         words = ["curl", "-sN" if self.proposal.is_stream else "-si", "-H", f"@{credentials}"]
         if self.proposal.body is not None:

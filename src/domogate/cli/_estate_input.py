@@ -47,7 +47,7 @@ def open_input(file: Path) -> Iterator[OpenText]:
 
 
 class _ShownText:
-    """Text that shows how much of it was read: `advance` is called with the number of characters of each piece."""
+    """A text file that counts how much of it was read: each `read` calls `advance` with the number of characters."""
 
     def __init__(self, text: TextIOWrapper, advance: Callable[[int], None]) -> None:
         text.seek(0)

@@ -41,7 +41,7 @@ Csv = Annotated[bool, flag("--csv", "Print CSV instead of a table.")]
 
 
 class ReportFormat(StrEnum):
-    """File format of a report."""
+    """The file format of a safety report."""
 
     PDF = "pdf"
     CSV = "csv"
@@ -63,7 +63,9 @@ async def report(
     responsible: Annotated[str, option("NAME", "Name of the responsible person on the report. Default: an empty line.")] = "",
     force: Force = False,
 ) -> None:
-    """Write the report: state, tests, spare parts, and the logbook of a period. It is a PDF, or one CSV file for each table.
+    """Write the safety report: state, tests, spare parts, and the logbook of a period.
+
+    It is a PDF, or one CSV file for each table.
 
     Example: `domogate safety report "Ospedale San Luca" --timezone Europe/Rome`
     """

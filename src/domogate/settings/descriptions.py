@@ -1,6 +1,6 @@
 """The help text, the placeholder and the check of each setting of the gateway.
 
-The groups are those of --help and docs/settings.md.
+The settings are in the same groups as in --help and docs/settings.md.
 """
 
 from domogate.common.checks import between, positive

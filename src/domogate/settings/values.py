@@ -138,7 +138,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def only_https(self) -> bool:
-        """Whether clients always use HTTPS, either to the gateway or to a trusted proxy before it."""
+        """Whether clients always use HTTPS, either to the gateway itself or to a trusted proxy in front of the gateway."""
         return self.tls_certificate is not None or (bool(self.trusted_proxies) and self.base_url.startswith("https://"))
 
     @property
