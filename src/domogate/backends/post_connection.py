@@ -1,7 +1,7 @@
 """An HTTP/1.1 connection that sends POST requests, one at a time (Decision 0108).
 
-A receiver is a stranger: the bytes and the time of an answer are limited, and an answer that is not plain HTTP/1.1 ends the
-connection.
+The gateway does not trust a receiver: it limits the bytes and the time of an answer. An answer that is not plain HTTP/1.1 ends
+the connection.
 """
 
 import asyncio

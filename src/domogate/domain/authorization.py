@@ -90,7 +90,7 @@ class LinkPurpose(StrEnum):
 
 
 class OneTimeLink(msgspec.Struct, frozen=True):
-    """A link with which its holder can set a user's password or confirm an e-mail address once."""
+    """A link that works once. A person who has the link can set a user's password or confirm an e-mail address."""
 
     token_hash: str
     user_id: Id

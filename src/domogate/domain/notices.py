@@ -10,7 +10,7 @@ from domogate.domain.ids import Id
 
 
 class NoticeKind(StrEnum):
-    """The kinds of notices that an application can subscribe to. APIs use the same values."""
+    """The kinds of notices that an application can subscribe to. The APIs for events and webhooks also use these words."""
 
     STATE = "state"
     """A module reported its state."""

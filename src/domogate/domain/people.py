@@ -66,7 +66,7 @@ class User(msgspec.Struct, frozen=True):
 
     @property
     def has_second_factor(self) -> bool:
-        """Whether the password alone is not enough to log in."""
+        """Whether the user has an authenticator app or a passkey, so that a login needs more than the password."""
         return self.totp_secret is not None or self.has_passkey
 
 
@@ -82,7 +82,7 @@ class ExternalAccount(msgspec.Struct, frozen=True):
 class Scope(StrEnum):
     """A scope that an application can get (Spec 5.3; `light.write` and `comfort.write` by Decision 0041).
 
-    APIs use the same values.
+    The value of each member is the name of the scope in tokens and in requests.
     """
 
     PLUG_READ = "plug.read"
@@ -167,7 +167,7 @@ class Client(msgspec.Struct, frozen=True):
         return scope in IDENTITY_SCOPES or scope in self.scopes
 
     def limit_scopes(self, scopes: Iterable[str]) -> tuple[str, ...]:
-        """Return those of the given scopes that the client may have now.
+        """Return the given scopes without the scopes that the client may not have now.
 
         An operator can take scopes away from a client after they were granted (Decision 0055).
         """
@@ -210,7 +210,10 @@ class _TokenContent(msgspec.Struct, frozen=True):
 
 
 class Claims(_TokenContent, frozen=True):
-    """The claims of a token after its signature, times, issuer and audience were checked. Its grant is not checked yet."""
+    """The claims of a token whose signature, times, issuer and audience were checked.
+
+    The grant of the token is not checked yet.
+    """
 
 
 class Principal(_TokenContent, frozen=True):

@@ -28,7 +28,10 @@ class AbsenceReason(StrEnum):
 
 
 class Evidence(StrEnum):
-    """A sentence of evidence, with its values in braces. The lower-case name is the code in the management API."""
+    """The sentences of evidence. A name in braces stands for a value.
+
+    The name of a member in lower case is its code in the management API.
+    """
 
     NO_BROKER = "no MQTT broker is set; set it in the console, on the page Drivers"
     BROKER_MISSING = "the option broker is missing; there are {brokers}"

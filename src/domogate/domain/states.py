@@ -62,7 +62,7 @@ class Color(msgspec.Struct, frozen=True, gc=False):
 class LightTarget(msgspec.Struct, frozen=True, gc=False):
     """A level and colour that were ordered.
 
-    The light has reached them at the time `ends_at`. If `ends_at` is None, the light gets them when it is switched on.
+    The light reaches them at the time `ends_at`. If `ends_at` is None, the light is off, and gets them when it is switched on.
     """
 
     level: int | None

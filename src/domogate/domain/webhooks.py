@@ -18,7 +18,10 @@ class WebhookFormat(StrEnum):
 
 
 class EndReason(StrEnum):
-    """The reason why a webhook ended, as it is stored and shown in English. The lower-case name is the code in the APIs."""
+    """The reason why a webhook ended, as it is stored and shown in English.
+
+    The name of a member in lower case is its code in the APIs.
+    """
 
     USER_GONE = "The user does not exist any more."
     APPLICATION_GONE = "The application is not registered any more."

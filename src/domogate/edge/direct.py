@@ -273,7 +273,10 @@ async def _do_nothing(*_: Any) -> None: ...
 
 
 def print_headers(headers: Sequence[Header]) -> bytes:
-    """Return the headers as bytes. Raises ValueError for a header that uvicorn also refuses, such as one with a line end."""
+    """Return the headers as bytes.
+
+    Raises ValueError for a header that uvicorn also refuses, such as a header with a line end.
+    """
     for name, value in headers:
         if HEADER_RE.search(name) or HEADER_VALUE_RE.search(value):
             raise ValueError(f"the answer has an invalid header {name!r}")

@@ -81,7 +81,10 @@ def _is_secret(name: object) -> bool:
 
 
 def redact(line: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a line without secrets. This is the last step, so that it sees the whole line and its traceback."""
+    """Return the values of a line without secrets.
+
+    This function is called last, so it gets the whole line and its traceback.
+    """
     return {name: REDACTED if _is_secret(name) and value is not None else redact_value(value) for name, value in line.items()}
 
 

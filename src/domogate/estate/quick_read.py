@@ -31,7 +31,10 @@ _MOST_WORDS = 1_000
 
 
 class NotQuick(Exception):
-    """The quick reader does not accept the data. It may have a mistake, or it may be correct: jsonschema must check it."""
+    """The quick reader does not accept the data.
+
+    The data may have a mistake or may be correct, so jsonschema must check the data.
+    """
 
 
 def to_raw(node: Node) -> Raw:

@@ -24,8 +24,8 @@ class Codec(NamedTuple):
 class Shape(Generic[T]):
     """A record of the file that stands for one value of the domain. A value that equals its default is not written.
 
-    `codecs` has the codec of each attribute, by the name of the attribute. `keys` has the keys of the record that differ from
-    the name of their attribute in camelCase, also by the name of the attribute.
+    `codecs` maps the name of each attribute to its codec. The key of an attribute in the record is the name of the attribute in
+    camelCase. If the key is another word, `keys` maps the name of the attribute to this key.
     """
 
     def __init__(self, cls: type[T], keys: Mapping[str, str] = {}, /, **codecs: Codec) -> None:

@@ -1,9 +1,9 @@
 """Reads simple YAML quickly, plant by plant. Exports are simple YAML, except if options of a driver have unusual keys.
 
-Simple means: block lists and mappings with words as keys; plain values of usual characters, quoted values, and lists and
-mappings in brackets, each within one line; comments only on lines of their own. For such text the result is the same as the
-result of the YAML parser, but without positions. Reading takes a fraction of the time. Other text raises NotSimple; then the
-YAML parser must read the whole file.
+Simple YAML has block lists, and block mappings with words as keys. A value is a plain text of usual characters, a quoted text,
+or a list or mapping in brackets. Each value is within one line. Each comment has a line of its own. For such text the result is
+the same as the result of the YAML parser, but without positions. Reading takes a fraction of the time. Other text raises
+NotSimple; then the YAML parser must read the whole file.
 """
 
 import json

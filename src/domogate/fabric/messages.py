@@ -45,7 +45,10 @@ _FAULTS: dict[str, type[Fault]] = {
 
 
 class Execute(msgspec.Struct, frozen=True, gc=False, array_like=True, tag="execute"):
-    """A question: the order to execute. Its deadline is `left` seconds after the message was sent."""
+    """A question that asks another gateway to execute an order.
+
+    The deadline of the order is `left` seconds after the message was sent.
+    """
 
     id: _OrderId
     plant_id: _Uuid

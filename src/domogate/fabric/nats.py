@@ -145,7 +145,7 @@ class NatsFabric:
         await self._connection.subscribe(f"{self._prefix}.feed", _calling(callback))
 
     async def on_shards(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when another gateway has joined, left, or released shards."""
+        """Call `callback` when another gateway has joined the cluster, has left it, or has released shards."""
         await self._connection.subscribe(f"{self._prefix}.shards", _calling(callback))
 
     def on_link(self, callback: Callable[[], None]) -> None:
@@ -174,7 +174,7 @@ class NatsFabric:
         self._begin(self._signal("feed"))
 
     def publish_shards(self) -> None:
-        """Tell the other gateways that a gateway has joined or has released shards."""
+        """Tell the other gateways that a gateway has joined the cluster, or that it has released shards."""
         self._begin(self._signal("shards"))
 
     async def _signal(self, subject: str, content: bytes = b"") -> None:

@@ -123,7 +123,10 @@ class RemoteKeys:
             self._fetching = None
 
     async def _discover(self) -> str:
-        """Return the URL of the keys. The metadata must name the same issuer (OpenID Connect Discovery §4.3)."""
+        """Return the URL of the keys.
+
+        The fetched metadata must name the issuer of the settings (OpenID Connect Discovery §4.3).
+        """
         metadata = await self._http.get_json(self._profile.metadata)
         if not isinstance(metadata, dict) or metadata.get("issuer") != self._profile.url:
             raise FetchFailed(f"{self._profile.metadata} is not the metadata of the issuer {self._profile.url}")

@@ -6,7 +6,8 @@ from msgspec import Struct
 
 
 class LogLineList(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A list of things that only the gateway that answers knows. `gateway` is its name in the cluster, or null."""
+    """A list of things that one gateway knows: the gateway that answers. `gateway` is its name in the cluster, or
+    null."""
 
     items: list[LogLine]
     next: str | None = None

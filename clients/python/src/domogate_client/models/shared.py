@@ -38,7 +38,7 @@ AbsenceReason = Literal[
 InvitedAs = Literal["invited", "member"]
 
 NoticeKind = Literal["people", "plant", "reachability", "safety", "state"]
-"""The kinds of notices that an application can subscribe to. APIs use the same values."""
+"""The kinds of notices that an application can subscribe to. The APIs for events and webhooks also use these words."""
 
 WebhookFormat = Literal["cloudevents", "thermostat"]
 """The format in which events are sent."""
