@@ -44,7 +44,7 @@ def to_response(answer: Answer) -> Response:
 
 
 def serve(answer: Callable[[Request], Awaitable[Answer]]) -> Callable[[StarletteRequest], Awaitable[Response]]:
-    """Return an endpoint of Starlette that answers with this function."""
+    """Return an endpoint of Starlette that calls `answer` and sends the result."""
 
     async def endpoint(request: StarletteRequest) -> Response:
         return to_response(await answer(request_of(request.scope, request.receive)))

@@ -76,8 +76,8 @@ class AuthorizeEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
     async def post(self, request: Request) -> Response:
         """Serves the consent form, and requests that were sent as a form (OpenID Connect Core §3.1.2.1).
 
-        A request sent as a form is redirected to the same request in a query: the browser sends a form of another site without
-        our cookie (SameSite=Lax).
+        If the form comes from another site, the browser sends it without our cookie (SameSite=Lax). So the answer is a redirect
+        to a URL that has the same request in its query. The browser follows the redirect with the cookie.
         """
         try:
             pairs = await read_pairs(request_of(request.scope, request.receive), self.max_body)

@@ -51,7 +51,8 @@ class LogoutEndpoint(BrowserEndpoint, frozen=True, kw_only=True):
     async def post(self, request: Request) -> Response:
         """Serves the person's decision, and logout requests that were sent as a form.
 
-        A request sent as a form arrives without the cookie, so it is redirected to the same request in a query.
+        The browser sends the form of an application without our cookie. So the answer is a redirect to a URL that has the same
+        request in its query. The browser follows the redirect with the cookie.
         """
         try:
             pairs = await read_pairs(request_of(request.scope, request.receive), self.max_body)

@@ -94,7 +94,7 @@ def _check_scope(session: Session, operation: Operation, ids: Ids, others: Other
 
 
 def _plants_of(session: Session, families: tuple[str, ...], user: Credentials) -> set[str]:
-    """Return the plants that the other user sees, and check that this user may read them."""
+    """Call the operations that list plants, as the user with these credentials. Return the ids of the listed plants."""
     found: set[str] = set()
     for operation in (E6, E10, E14):
         if operation.family in families:

@@ -75,7 +75,7 @@ def rules_in(schema: object) -> Iterator[Rule]:
 
 
 def rules_used(schema: Schema, body: object) -> Iterator[Rule]:
-    """Yield the rules of those parts of the schema that the body has."""
+    """Yield the rules of the schema. The rules of a field are left out if the body does not have this field."""
     if _ID in schema:
         yield Rule(schema[_ID], schema[_SENTENCE])
     if isinstance(body, dict):
@@ -101,7 +101,7 @@ def rule_at(schema: Schema, path: list[str | int]) -> Rule:
 
 
 def is_time(value: object) -> bool:
-    """Return True for a time that exists. Raises ValueError for any other text.
+    """Return True for the text of a valid time. Raises ValueError for any other text, for example for February 30.
 
     Also return True for a value that is not a text: another check refuses this value.
     """

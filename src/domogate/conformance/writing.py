@@ -61,7 +61,10 @@ def _check_plugs(session: Session, subjects: Subjects, *, reads: bool) -> None:
 
 
 def _plugs(session: Session, ids: Ids, own: set[str]) -> dict[str, bool]:
-    """Ask E16 whether the plugs `own` of the ambient are on. Plugs that E16 does not list are left out."""
+    """Ask E16 for the plugs of the plant. Return for each plug of the ambient whether it is on.
+
+    `own` has the ids of the plugs of the ambient. A plug that E16 does not list is left out.
+    """
     body = session.read(session.ask(E16, {"plant": _with_dashes(ids["plant"])}))
     items = body.get("plugs") if isinstance(body, dict) else None
     return {

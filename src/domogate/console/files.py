@@ -53,7 +53,7 @@ class File(msgspec.Struct, frozen=True):
 
 
 def accepted_codings(header: str) -> frozenset[str]:
-    """Return the content codings of an Accept-Encoding header (RFC 9110 §12.5.3), without those with weight 0."""
+    """Return the content codings of an Accept-Encoding header (RFC 9110 §12.5.3), without the codings with weight 0."""
     found = set()
     for part in header[:1000].split(","):
         coding, _, weight = part.partition(";")

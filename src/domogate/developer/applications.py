@@ -19,7 +19,7 @@ OPERATIONS = OperationTable("applications")
 class SelfServiceOut(OutputModel, frozen=True):
     """What the operator allows. `enabled`: whether people may register applications and keys for themselves.
 
-    `scopes` are the scopes that such an application can have. `rate` and `dailyQuota` are the limits of each key.
+    `scopes` are the scopes that these applications can have. `rate` and `dailyQuota` are the limits of each key.
     """
 
     enabled: bool

@@ -58,7 +58,7 @@ class ColorOrder(msgspec.Struct):
 class LightOrder(msgspec.Struct, rename="camel"):
     """The body of a request X2, with the names of Spec 2.7.
 
-    At least one member is needed; values of members that are left out do not change.
+    At least one field is needed. If a field is left out, its value does not change.
     """
 
     status: Annotated[str, _described(enum=list(_STATUSES))] | UnsetType = UNSET
@@ -80,7 +80,7 @@ class ProgramOrder(msgspec.Struct):
 class ThermostatOrder(msgspec.Struct, rename="camel"):
     """The body of a request X1, with the names of Spec 2.8.
 
-    At least one member is needed; values of members that are left out do not change. Existing applications write the words of
+    At least one field is needed. If a field is left out, its value does not change. Existing applications write the words of
     `function` and `mode` in lower or in upper case.
     """
 

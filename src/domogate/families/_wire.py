@@ -60,7 +60,7 @@ def cached_answer(encodings: dict[str, Any], key: str, build: Callable[[], objec
 def state_answer(encodings: dict[str, Any], key: str, state: State, build: Callable[[], object], *, time: str = "") -> Answer:
     """Return 200 with a body that shows a state. The body is encoded once for each state and cached in `encodings`.
 
-    `time` is the time in the body, if the body has one that is not part of the state.
+    `time` is the time that the body shows besides the state. It is empty if the body shows no such time.
     """
     cached: tuple[State, str, Answer] | None = encodings.get(key)
     if cached is None or cached[0] is not state or cached[1] != time:

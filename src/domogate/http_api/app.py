@@ -70,7 +70,7 @@ class SurfaceApp(Generic[S, C]):
             await answer(scope, receive, send)
 
     async def answer(self, request: Request) -> Answer:
-        """Answer a direct request. Its operation must not answer with a Response."""
+        """Answer a direct request. Its handler must return data, not a Response of Starlette."""
         answer = await self._check_and_answer(request)
         assert isinstance(answer, Answer)
         return answer

@@ -1,4 +1,4 @@
-"""The limits of a guest and invitations with limits in JSON, for the surfaces that show and change them."""
+"""JSON models of the limits of guests, and of invitations with limits, for the surfaces that show and change them."""
 
 from datetime import datetime
 from typing import Annotated

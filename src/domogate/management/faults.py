@@ -113,7 +113,10 @@ async def _clear(services: ManagementServices, call: OperatorCall, plant_id: Id 
 
 
 async def _page(services: ManagementServices, found: Sequence[tuple[Id, Injection]], page: NamedPage) -> Listing[FaultOut]:
-    """Return one page of the faults, sorted by plant, module and kind of fault. No two faults have the same three values."""
+    """Return one page of the faults, sorted by plant, module and kind of fault.
+
+    These three values together identify a fault.
+    """
     names = await find_names(services, page, (one for plant_id, fault in found for one in (plant_id, fault.module_id)))
     return page_of(
         faults_out(found, names), page, lambda one: f"{one.plant_id} {one.module_id or ''} {one.fault}", lambda one: one

@@ -1,6 +1,5 @@
-"""Operations for emergency lighting, for the responsible person: state and schedule, logbook, spare parts, and the report as
-PDF and CSV.
-"""
+"""Operations for emergency lighting, for the responsible person: state and schedule, logbook, spare parts, and the safety
+report as PDF and CSV."""
 
 import asyncio
 from enum import StrEnum

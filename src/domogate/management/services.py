@@ -117,7 +117,10 @@ class DriverCatalogue(Protocol):
         ...
 
     def options_schema(self, driver: str, kind: DeviceKind) -> dict[str, Any] | None:
-        """Return the JSON Schema of the options, or None if no such driver drives modules of this kind."""
+        """Return the JSON Schema of the options.
+
+        Return None if the driver does not exist or does not drive modules of this kind.
+        """
         ...
 
     async def set_connection(self, connection: DriverConnection) -> None:

@@ -1,4 +1,5 @@
-"""`domogate record` and `domogate replay`: keeps redacted answers of any gateway of the families, and serves them again.
+"""`domogate record` and `domogate replay`: keeps redacted answers of any gateway that serves the families, and serves these
+answers again.
 
 This folder imports nothing of the gateway, so it also works with another implementation of the contract.
 """

@@ -31,7 +31,7 @@ def parse_upstream(url: str) -> SplitResult:
 
 
 class Recorder(Responder):
-    """Stands before a gateway, and records its answers in a file."""
+    """Forwards requests to a gateway, and records the redacted answers in a file."""
 
     def __init__(
         self,

@@ -98,10 +98,10 @@ def _is_kept(text: str, field: str, of_people: bool) -> bool:
 
 
 def redact_target(target: str) -> str:
-    """Return the path and the query in one form, with `*` for parts that may be personal.
+    """Return the path and the query with `*` instead of parts that may be personal. The fields of the query are sorted.
 
-    The recorder and the replayer use this form, so they need not know the original. Raises ValueError if the query has too many
-    fields.
+    The recorder stores this text. The replayer finds the answer to a request by this text. Raises ValueError if the query has
+    too many fields.
     """
     whole_path, _, fields = target.partition("#")[0].partition("?")
     path = "/".join(part if not part or _WORD.fullmatch(part) else _PLACEHOLDER for part in whole_path.split("/"))

@@ -11,7 +11,10 @@ from domogate.recording.server import Answer, Request, Responder
 
 
 class Replayer(Responder):
-    """Answers as the recorded gateway did. Equal requests get their answers in the recorded order; the last one repeats."""
+    """Answers as the recorded gateway did. Equal requests get their answers in the recorded order.
+
+    After the last answer, each further request gets the last answer again.
+    """
 
     def __init__(self, exchanges: Iterable[Exchange]) -> None:
         self._answers: dict[tuple[str, str], list[Exchange]] = {}

@@ -38,7 +38,7 @@ class Responder(ABC):
 
     @abstractmethod
     def answer(self, request: Request) -> Answer:
-        """Return the answer. It must not raise an exception."""
+        """Return the answer. This method must not raise an exception."""
 
 
 class ToolServer(ThreadingHTTPServer):

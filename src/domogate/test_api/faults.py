@@ -23,7 +23,7 @@ _WITH_MS = frozenset({FaultKind.SLOW, FaultKind.CUT})
 class NewKitFault(InputModel, frozen=True):
     """A fault, and the requests that get it. A request gets the fault if it matches all given fields.
 
-    `offline` and `refusing` are faults of devices: they need `plantId`, and take only `moduleId` besides it.
+    `offline` and `refusing` are faults of devices: they need `plantId`, and of the other fields only `moduleId` is allowed.
     """
 
     fault: FaultKind
@@ -47,7 +47,10 @@ class NewKitFault(InputModel, frozen=True):
 
 
 class KitFaultOut(OutputModel, frozen=True):
-    """A fault. `left` is the number of requests that still get it; null means no limit. `applied` counts its requests."""
+    """A fault. `left` is the number of requests that still get the fault; null means no limit.
+
+    `applied` is the number of requests that got it.
+    """
 
     id: str
     fault: FaultKind

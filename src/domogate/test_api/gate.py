@@ -1,4 +1,4 @@
-"""Stands before all surfaces: applies the faults of answers, and records the traffic."""
+"""Gets each request before the surfaces get it: applies the faults of answers, and records the traffic."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -24,7 +24,7 @@ _REQUEST_ID, _OPERATION = "domogate.request_id", "domogate.operation"
 
 
 class Readings(NamedTuple):
-    """Functions of the running gateway that the gate needs."""
+    """Functions of the running gateway that `Gate` needs."""
 
     find_facts: Callable[[Scope, bool], Awaitable[RequestFacts]]
     """Return the facts about a request. The user is found only if the second argument is true."""
@@ -33,7 +33,7 @@ class Readings(NamedTuple):
 
 
 class Gate:
-    """Passes requests to the gateway, with the faults of the rules."""
+    """Passes requests to the gateway, and applies the rules of injected faults to the answers."""
 
     def __init__(self, rules: FaultRules, traffic: Traffic, clock: Clock) -> None:
         self._rules = rules
@@ -87,7 +87,10 @@ class Gate:
                 run.cut()
 
     async def finish(self, seconds: float) -> None:
-        """Wait until all requests have ended. After this number of seconds, abort the connections of the others."""
+        """Wait until all requests have ended.
+
+        After this number of seconds, abort the connections of the requests that are left.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._idle.wait()
@@ -98,7 +101,7 @@ class Gate:
 
 
 class _RequestRun:
-    """One request on its way through the gate."""
+    """One request that passes through `Gate`."""
 
     def __init__(self, rules: FaultRules, scope: Scope, facts: RequestFacts, send: Any) -> None:
         self.scope, self.facts = scope, facts

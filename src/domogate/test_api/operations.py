@@ -38,7 +38,7 @@ class EstateContentOut(OutputModel, frozen=True):
 
 
 class NewTokens(InputModel, frozen=True):
-    """For whom tokens are issued.
+    """The user for whom tokens are issued, and the content of the tokens.
 
     Without `scopes`, the tokens have all scopes of the client. Without `plants`, they are for all plants of the user. Without
     `client`, they belong to the client `test-kit`. Without `seconds`, they have the usual lifetime.

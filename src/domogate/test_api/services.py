@@ -30,7 +30,7 @@ class Content(msgspec.Struct, frozen=True):
 
 
 class IssuedTokens(msgspec.Struct, frozen=True):
-    """Tokens of both kinds of one grant."""
+    """An access token and an id token of one grant."""
 
     access_token: str
     id_token: str
@@ -40,7 +40,7 @@ class IssuedTokens(msgspec.Struct, frozen=True):
 
 
 class TokenRequest(msgspec.Struct, frozen=True):
-    """For whom tokens are issued.
+    """The user for whom tokens are issued, and the content of the tokens.
 
     None means: all scopes of the client, all plants of the user, the client of the kit, the usual lifetime.
     """
@@ -53,7 +53,7 @@ class TokenRequest(msgspec.Struct, frozen=True):
 
 
 class Resettable(Protocol):
-    """A gateway that can return to its first state."""
+    """A gateway that can return to its initial data."""
 
     async def reset(self) -> None:
         """Return to the state after the start, or after the estate was replaced."""

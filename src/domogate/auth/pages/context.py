@@ -85,8 +85,8 @@ class PageContext(msgspec.Struct, frozen=True):
     def throttle_links(self, purpose: str, attempts: int) -> LoginThrottle:
         """Return a throttle for requests of mailed links, and for new accounts by invitation links.
 
-        It makes people wait longer than the throttle of logins does: a mail may go to a stranger, and a new account shows
-        whether a login name is taken.
+        Its waits are longer than the waits of the throttle for logins. There are two reasons: a mail may go to a stranger, and
+        an attempt to make an account shows whether a login name is taken.
         """
         return LoginThrottle(
             self.store,
