@@ -156,7 +156,10 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
             yield DeclaredSetting(f"{self.name.replace('-', '_')}_{field.name}", field.name, kind, field.default, setting)
 
     def settings_in(self, every: Mapping[str, DriverSettings]) -> S:
-        """Return the settings of this driver, or the defaults if `every` has no entry for it."""
+        """Return the settings of this driver. `every` has the settings of all drivers.
+
+        If it has none for this driver, return the defaults.
+        """
         mine = every.get(self.name, self.settings())
         assert isinstance(mine, self.settings)
         return mine

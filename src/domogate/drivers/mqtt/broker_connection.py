@@ -44,7 +44,10 @@ class BrokerConnection:
         self._last_problem = ""
 
     async def run(self) -> None:
-        """Keep the connection open until this method is cancelled. An error of a broker or of the network does not end it."""
+        """Keep the connection open until this method is cancelled.
+
+        An error of a broker or of the network does not end this method.
+        """
         loop, backoff = asyncio.get_running_loop(), Backoff()
         while True:
             try:
@@ -114,7 +117,7 @@ def _tls_context(broker: MqttBroker) -> ssl.SSLContext:
 
 
 def explain_error(error: Exception) -> str:
-    """Return in words why a broker cannot be used. The text has no error numbers."""
+    """Return a text that says why a broker cannot be used. The text has no error numbers."""
     if isinstance(error, TimeoutError) and not str(error):
         return f"no answer within {CONNECT_WITHIN:g} seconds"
     if isinstance(error, ssl.SSLCertVerificationError):

@@ -254,7 +254,7 @@ class DrivenModule:
         return reachable != (self.absence is None) or without_readings(state) != without_readings(self.state)
 
     def report(self, now: float) -> Report:
-        """Return the whole state of the module. It counts as reported from now on."""
+        """Return a report with the whole state of the module. This state counts as reported from now on."""
         absence = self.absence
         self._reported = (self.state, absence is None, None if absence is None else absence.why)
         return Report(

@@ -1,4 +1,4 @@
-"""Properties of a device: the values between the messages of a dialect and the states and commands of the domain.
+"""Properties of a device: they connect the messages of a dialect with the states and commands of the domain.
 
 A dialect decodes payloads into Properties and encodes wanted Properties as payloads. `kinds.py` makes states from Properties,
 and wanted Properties from commands. So a dialect knows nothing about states, and a kind of device knows nothing about dialects.

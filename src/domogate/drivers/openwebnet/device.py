@@ -60,7 +60,7 @@ class Device(ABC):
         """
 
     def receive_command(self, _command: Normal, _at: float) -> bool:
-        """Process a command to many devices that includes this device.
+        """Process a command to many devices. This device is one of them.
 
         Returns False if the command has no information about the state of this device.
         """

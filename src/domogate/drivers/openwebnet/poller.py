@@ -28,7 +28,7 @@ class NackReceived(Exception):
 
 
 class Poller:
-    """Reads devices through the command session, and reports devices that do not answer as absent."""
+    """Reads devices through the command session. A device that does not answer is reported as absent."""
 
     def __init__(self, clock: Clock, commands: CommandSession, on_frame: OnFrame, on_change: OnChange) -> None:
         self._clock = clock

@@ -112,7 +112,7 @@ class Device(ABC, Generic[S]):
 
     @property
     def moving(self) -> bool:
-        """Whether the device is changing from one state to another. Such a device is computed more often."""
+        """Whether the device is changing from one state to another. The state of such a device is computed more often."""
         return False
 
     def evolve(self, now: float) -> None:

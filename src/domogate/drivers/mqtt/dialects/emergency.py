@@ -31,7 +31,7 @@ _LATEST = 1e11
 
 
 class FailureSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An option that says where all failures are read from one value.
+    """An option for a device that sends all its failures in one value: it says where the value is read.
 
     The value is a word, a list of words, or a number whose bits are failures.
     """

@@ -110,7 +110,7 @@ _NEEDED: Mapping[DeviceKind, tuple[str, ...]] = MappingProxyType(
 
 
 def _read_color(value: Scalar) -> Properties:
-    """Return the colour in a text such as `120,50.5`, or nothing if the text is something else."""
+    """Return hue and saturation from a text such as `120,50.5`. For any other text, the result has no properties."""
     parts = [as_number(as_scalar(part)) for part in as_text(value)[:50].split(",")]
     hue, saturation = (within(parts[0], 0, 360), within(parts[1], 0, 100)) if len(parts) == 2 else (None, None)
     return Properties() if hue is None or saturation is None else Properties(hue=hue, saturation=saturation)

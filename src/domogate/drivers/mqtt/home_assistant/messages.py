@@ -1,4 +1,4 @@
-"""Reads announcements: full names instead of abbreviations, the base topic, and the parts of a device."""
+"""Reads announcements: replaces abbreviations and the base topic, and yields the parts of a device."""
 
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
@@ -81,7 +81,7 @@ class Announcement(msgspec.Struct, frozen=True):
         return default if number is None else number
 
     def words(self, name: str, default: Collection[str] = ()) -> Collection[str]:
-        """Return the texts in a list."""
+        """Return the texts in the list with this name."""
         value = self.config.get(name)
         return {one for one in value if isinstance(one, str)} if isinstance(value, list) else default
 

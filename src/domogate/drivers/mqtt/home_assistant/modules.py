@@ -44,7 +44,7 @@ def _belongs_to(bases: tuple[str, ...], config: Mapping[str, Any]) -> bool:
 
 
 def _modules_of(parts: list[Announcement]) -> Iterator[Candidate]:
-    """Yield the modules of one device. If there are none, yield one reason."""
+    """Yield the modules of one device. If the device has no modules, yield one candidate with the reason."""
     driven, meters, rest = _sort(parts)
     candidates: list[Candidate] = []
     for said in driven:
