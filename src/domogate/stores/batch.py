@@ -184,7 +184,7 @@ class Unit:
 
 
 def expire_units(units: Iterable[Unit], now: float) -> float:
-    """Answer the writes whose time is up. Return the time at which the next write expires."""
+    """End the writes whose time limit has passed. Return the time at which the next write expires."""
     later = inf
     for unit in units:
         if unit.expires_at > now:

@@ -42,9 +42,9 @@ def has_unlisted(connection: Connection, plant_ids: Sequence[Id], listed: DiskId
 
 
 def remove_unlisted(tx: Transaction, plant_ids: Sequence[Id], listed: DiskIds) -> ImportSummary:
-    """Remove the plants among `plant_ids` that are not listed.
+    """Remove the plants of `plant_ids` that are not in `listed`.
 
-    In the remaining plants, remove the records that are not listed. Return what was removed.
+    In the remaining plants, remove the records that are not in `listed`. Return what was removed.
     """
     people_before = people_of(tx.connection, plant_ids)
     found = _find_unlisted(tx.connection, plant_ids, listed)

@@ -28,7 +28,7 @@ class EstateRows(msgspec.Struct):
 
 
 def make_rows(estate: Estate) -> EstateRows:
-    """Raises ValueError if the estate contradicts itself."""
+    """Return the rows of the estate. Raises ValueError if the estate contradicts itself."""
     collect("plants", ((each.plant.id,) for each in estate.plants))
     module_rows = collect("modules", _module_rows(estate))
     return EstateRows(

@@ -58,7 +58,9 @@ class Feed:
             self.delivered = complete_cursor(connection)
 
     def read_missing(self, connection: Connection, newest: int) -> FeedPage:
-        """Return the changes up to the cursor `newest`. The transaction sees them all. They count as delivered from now on.
+        """Return the changes up to the cursor `newest`. The transaction sees all these changes.
+
+        They count as delivered from now on.
 
         The transaction must hold the exclusive lock: without this lock, another change could still appear before these changes.
         """

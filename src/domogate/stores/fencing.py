@@ -52,7 +52,10 @@ def fence(holdings: Holdings, plant_ids: Iterable[str]) -> tuple[Fence, ...]:
 
 
 def refuse_fenced(connection: Connection, writes: Sequence[FencedWrite]) -> None:
-    """Make each write fail whose shard has another holder now. Lock the shards of all other writes until the commit."""
+    """If the shard of a write has another holder now, make this write fail.
+
+    Lock the shards of all other writes until the commit.
+    """
     held = {each.shard for write in writes for each in write.fences}
     stored = {row.shard: row.epoch for row in connection.execute(_LOCK, {"held": sorted(held)})}
     for write in writes:

@@ -39,7 +39,7 @@ def search_modules(connection: Connection, wanted: ModuleFilter, after: Id | Non
 
 
 def find_places(connection: Connection, module_ids: Sequence[Id]) -> dict[Id, ModulePlace]:
-    """Return where these modules are. Unknown modules are not in the result."""
+    """Return the place of each of these modules. Unknown modules are not in the result."""
     these = _MODULES.where(modules.c.id.in_(bindparam("ids", expanding=True)))
     return {row.id: _place(row) for row in connection.execute(these, {"ids": module_ids})}
 

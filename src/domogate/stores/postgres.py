@@ -258,7 +258,7 @@ def _lock_shared(locks: frozenset[WriteLock]) -> TextClause:
 
 
 def _code_of(error: Exception) -> str | None:
-    """Return the code of the server for this error."""
+    """Return the error code that the server sent, or None if it sent no code."""
     code: str | None = getattr(error.orig if isinstance(error, DBAPIError) else error, "sqlstate", None)
     return code
 

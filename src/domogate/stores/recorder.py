@@ -95,7 +95,7 @@ def prepare(reports: Sequence[Report]) -> Prepared:
 
 
 class ReadingWriter:
-    """Writes readings. It caches the numbers of their series until a plant changes."""
+    """Writes readings. Each series has a number in the database; these numbers are cached until a plant changes."""
 
     def __init__(self, database: Database) -> None:
         self._upsert = database.bulk(database.upsert(raw_readings))
@@ -294,7 +294,7 @@ class Recorder:
     def _find_latest(self, connection: Connection, calls: Sequence[Prepared]) -> dict[str, _Latest]:
         """Return the stored states that `record` needs.
 
-        `record` needs the state of a module that has a logbook. If a report has no state, `record` needs the state of its
+        `record` needs the state of a module that has a logbook. For a report without a state, `record` needs the state of the
         module if the module is unreachable before or after this report.
         """
         needed = {

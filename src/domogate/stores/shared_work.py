@@ -33,7 +33,7 @@ class SharedWork(Generic[A, T]):
 
 
 def do_together(tx: Transaction, works: Sequence[Work | None]) -> Sequence[Any]:
-    """Do one work, or several works with the same function. Return one answer for each work."""
+    """Do the work of one or more callers. All of it must have the same function. Return one answer for each caller."""
     function = find_function(works[0])
     if function is None:
         return [work(tx) for work in works if work is not None]

@@ -73,9 +73,9 @@ class SqlSubject:
 
         Without a sealer, the secrets of a new database are not encrypted, and an encrypted database cannot be opened. `folder`
         is the data folder, which has the list of used databases. `deadline` is the time limit of reads and writes in seconds; a
-        read or write can declare a longer limit. If `member` is true, no other process writes reports and orders of
-        the plants whose reports and orders this process writes. So these writes can be committed while other processes commit.
-        A store with holdings counts as a member, even if `member` is false.
+        read or write can declare a longer limit. `member` is true for a member of a cluster: only this process writes the
+        reports and orders of its plants, so it can commit these writes while other processes commit. A store with holdings
+        counts as a member, even if `member` is false.
         """
         self._url = url
         self._used = UsedDatabases(folder)

@@ -112,7 +112,7 @@ class FaultStore(Protocol):
     """Stores the faults that are injected on demand."""
 
     async def inject(self, plant_id: Id, injections: Sequence[Injection]) -> bool:
-        """Add or replace injections. The store sets `Injection.covers`, the real state of the module.
+        """Add or replace injections. The store sets `Injection.covers` to the real state of the module.
 
         Return False if the plant or a module does not exist.
         """

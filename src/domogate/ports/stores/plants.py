@@ -87,7 +87,7 @@ class FavouriteStore(Protocol):
         ...
 
     async def set_favourites(self, user_id: Id, plant_id: Id, module_ids: Sequence[Id]) -> bool:
-        """Replace the list. Return False if the person is not a member of the plant."""
+        """Replace the list of favourites. Return False if the person is not a member of the plant."""
         ...
 
 

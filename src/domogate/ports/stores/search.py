@@ -56,7 +56,7 @@ class ModuleSearchStore(Protocol):
         ...
 
     async def find_places(self, module_ids: Sequence[Id]) -> dict[Id, ModulePlace]:
-        """Return where these modules are. Unknown modules are not in the result."""
+        """Return the place of each of these modules. Unknown modules are not in the result."""
         ...
 
     async def find_names(self, ids: Sequence[str]) -> dict[str, Named]:
