@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class OAuthError(StrEnum):
-    """Error codes, from RFC 6749 §4.1.2.1 and §5.2 unless noted."""
+    """Error codes. They are from RFC 6749 §4.1.2.1 and §5.2, unless a comment names another source."""
 
     INVALID_REQUEST = "invalid_request"
     INVALID_CLIENT = "invalid_client"

@@ -61,7 +61,7 @@ def group_scopes(scopes: Iterable[str]) -> dict[ScopeGroup, tuple[str, ...]]:
 
 
 def split_scopes(text: str) -> tuple[str, ...]:
-    """Return the scopes of the text in the same order, without duplicates."""
+    """Return the scopes in the order of the text, without duplicates."""
     return tuple(dict.fromkeys(text.split(" "))) if text.strip(" ") else ()
 
 

@@ -33,7 +33,9 @@ class ClusterClock:
             self.adjust(await read_time(), asked_at, self._monotonic())
 
     def adjust(self, said: float, asked_at: float, answered_at: float) -> None:
-        """Correct this clock. The database said the time `said` between these two times of the monotonic clock.
+        """Correct this clock. `said` is the time that the database gave.
+
+        The database was asked at `asked_at` and answered at `answered_at`, on the monotonic clock.
 
         This clock changes only if the answer proves that this clock is wrong. So a slow answer does not make this clock less
         exact.

@@ -21,7 +21,7 @@ _FORGET = 2.0
 
 
 class _Silence:
-    """The holder of a shard, if it does not answer: the times of the first and of the last question without an answer."""
+    """A holder of a shard that does not answer: the times of the first and the last question that it did not answer."""
 
     __slots__ = ("first", "holder_id", "last")
 

@@ -24,7 +24,7 @@ class ShardDeliveries(Protocol):
 
 
 class ShardWork:
-    """Implements ShardDriver: passes each call to a driver of plants and to the deliveries of webhooks."""
+    """Implements ShardDriver: passes each call to the service that drives plants, and to the service that delivers webhooks."""
 
     def __init__(self, driver: ShardDriver, deliveries: ShardDeliveries) -> None:
         self._driver = driver

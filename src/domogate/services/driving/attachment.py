@@ -195,7 +195,7 @@ class Attachment:
     def can_retry(self, name: str) -> bool:
         """Whether this driver can be asked again now to attach its modules.
 
-        False after a timeout: then a later retry asks the driver.
+        Return False after a timeout: in this case a later retry asks the driver.
         """
         if name in self.failed:
             return not isinstance(self.failed[name], TimeoutError)

@@ -129,7 +129,7 @@ class DriverCalls:
         self._last_writes: set[asyncio.Task[None]] = set()
 
     def run(self, deadline: float, work: Callable[[DriverCall], Coroutine[Any, Any, T]]) -> Outcome[T]:
-        """Start a call, and return its outcome, which ends at the deadline at the latest.
+        """Start a call, and return its outcome. The outcome has a result at the deadline at the latest.
 
         Raises DeviceTimeout if the plant has too many calls.
         """

@@ -68,12 +68,12 @@ class InvitationLinks(OwnerChecks):
         return await self._store.list_invitation_links(plant_id, self._clock.now())
 
     async def withdraw_own_invitation_link(self, plant_id: Id, link_id: Id, *, address: str = "", user_id: Id) -> None:
-        """Raises Forbidden, NotFound."""
+        """Withdraw an invitation link of this owner. Raises Forbidden, NotFound."""
         await self._check_owner(plant_id, user_id)
         await self.withdraw_invitation_link(plant_id, link_id, by=Actor(user_id, address))
 
     async def withdraw_invitation_link(self, plant_id: Id, link_id: Id, *, by: Actor) -> None:
-        """Raises NotFound."""
+        """Withdraw an invitation link. Raises NotFound."""
         if not await self._store.withdraw_invitation_link(plant_id, link_id):
             raise NotFound("This invitation link was used or withdrawn, or is too old.")
         self.note(AuditAction.WITHDRAWN, by, plant_ref(plant_id), link=link_id)

@@ -100,7 +100,7 @@ class LoginThrottle:
 
 
 class LoginThrottles:
-    """The throttles for passwords and for codes, each for the account alone and for the pair of account and IP address."""
+    """Two throttles for passwords and two for codes. One of the two counts by account, the other by account and IP address."""
 
     def __init__(self, store: SessionStore, clock: Clock, passwords: LoginThrottle) -> None:
         self.passwords = passwords

@@ -192,7 +192,10 @@ class Passkeys:
 
 
 class _NotProven(Exception):
-    """The answer does not prove the passkey. `reason` and `what` are for the audit log; the person does not see them."""
+    """The answer does not prove that the person has the passkey.
+
+    `reason` and `what` are for the audit log; the person does not see them.
+    """
 
     def __init__(self, reason: str, what: str) -> None:
         super().__init__(reason)

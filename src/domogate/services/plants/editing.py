@@ -26,7 +26,10 @@ class EditingStore(PlantStore, PlantEditStore, Protocol):
 
 
 class TopologyDraft:
-    """The content of a plant as tables, which are easier to change than a tree. Each row has the id of its container."""
+    """The content of a plant as tables, which are easier to change than a tree.
+
+    Each row has the id of the floor or ambient that contains it.
+    """
 
     def __init__(self) -> None:
         self.floors: dict[Id, Floor] = {}

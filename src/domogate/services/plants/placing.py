@@ -1,4 +1,4 @@
-"""Puts modules into the rooms that the names of their devices contain."""
+"""Puts modules into rooms. The name of a device contains the name of its room."""
 
 import re
 from collections.abc import Collection, Sequence

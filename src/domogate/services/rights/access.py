@@ -1,4 +1,4 @@
-"""Decides who is calling, and whether this person may see this module of this plant now. Every surface uses this file.
+"""Finds out who is calling, and decides whether a person may see a module of a plant now. Every surface uses this file.
 
 The answers are synchronous, because they need only the read model. A guest may see some parts of a plant for some time. So
 callers use the plant as `Access` shows it, and ask again when the time `Access.until` has passed.

@@ -163,7 +163,7 @@ class Dispatcher:
                 await asyncio.sleep(_RETRY)
 
     def _add(self, webhook: Webhook) -> None:
-        """Start to deliver a webhook that was found in the store. The worker of a known webhook reads the webhook again."""
+        """Start to deliver a stored webhook. If the webhook is known already, its worker reads it from the store again."""
         if webhook.id not in self._workers and self._accepts(webhook.plant_id):
             worker = WebhookWorker(webhook, self._context)
             self._workers[webhook.id] = worker
@@ -264,7 +264,7 @@ class Dispatcher:
             self._wake(webhook_id)
 
     def wake(self, webhook_id: Id) -> None:
-        """Run the webhook: it was changed in the store, or there may be something to deliver."""
+        """Let the worker of the webhook run: the webhook was changed in the store, or there may be something to deliver."""
         worker = self._workers.get(webhook_id)
         if worker is not None:
             worker.reload = True

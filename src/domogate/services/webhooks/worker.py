@@ -263,7 +263,7 @@ class WebhookWorker:
     def _is_too_old(self, delivery: Delivery) -> bool:
         """Whether the delivery becomes a dead letter at once if it is refused.
 
-        This holds for old events. Replayed dead letters are old events too.
+        The result is True for old events. Replayed dead letters are old events too.
         """
         return self._context.clock.now() - delivery.change.at >= self._context.given_up
 
