@@ -18,7 +18,7 @@ _MOST_MODULES = 10_000
 
 
 class _StoppedClock:
-    """Always gives the same time. Some answers contain the time, and must not differ for this reason."""
+    """Always gives the same time. Some answers contain the time, so with a running clock they would differ."""
 
     def __init__(self, now: float) -> None:
         self._now = now

@@ -1,4 +1,4 @@
-"""Builds our own surfaces, each with the first segment of its paths, from the parts of a gateway."""
+"""Builds our own surfaces from the parts of a gateway. The key of each surface is the first segment of its paths."""
 
 from typing import TYPE_CHECKING, Any, TypeVar
 

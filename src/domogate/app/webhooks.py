@@ -1,4 +1,4 @@
-"""Builds the delivery and the registration of webhooks."""
+"""Builds the services that register webhooks and deliver events to them."""
 
 from typing import TYPE_CHECKING
 

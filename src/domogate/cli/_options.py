@@ -92,7 +92,7 @@ class _Number(click.ParamType[float]):
 
 
 def build_parameter(parameter: inspect.Parameter) -> click.Parameter:
-    """Return the click parameter for a parameter of a function, which is annotated with its declaration."""
+    """Return the click parameter for a parameter of a function. The annotation of the parameter contains its declaration."""
     annotated, declared = get_args(parameter.annotation)
     kind = without_none(annotated)
     is_list = get_origin(kind) is list

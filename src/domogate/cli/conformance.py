@@ -22,7 +22,7 @@ commands = top_level()
 
 
 class ReportFormat(StrEnum):
-    """The formats of the report. `REPORTS` has a function for each."""
+    """The formats of the report. `REPORTS` has a function for each format."""
 
     TEXT = "text"
     JSON = "json"

@@ -1,4 +1,4 @@
-"""`domogate move`: from the SQLite file to a PostgreSQL database, before a gateway becomes a member of a cluster."""
+"""`domogate move`: copies the data from the SQLite file to a PostgreSQL database, before a gateway joins a cluster."""
 
 from contextlib import ExitStack
 from pathlib import Path
