@@ -1,4 +1,4 @@
-"""Replaces the mail server of a gateway that has none."""
+"""The replacement for mails, for a gateway without a mail server."""
 
 from domogate.ports import OutgoingMail
 

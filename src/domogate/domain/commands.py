@@ -123,7 +123,7 @@ class OrderState(StrEnum):
 
 
 def end_after(fault: Fault) -> OrderState:
-    """Return the final state of an order that was not confirmed because of this fault."""
+    """Return the final state of an order that ended with this fault."""
     return OrderState.EXPIRED if isinstance(fault, DeviceTimeout) else OrderState.FAILED
 
 

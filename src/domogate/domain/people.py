@@ -167,7 +167,7 @@ class Client(msgspec.Struct, frozen=True):
         return scope in IDENTITY_SCOPES or scope in self.scopes
 
     def limit_scopes(self, scopes: Iterable[str]) -> tuple[str, ...]:
-        """Return the given scopes without the scopes that the client may not have now.
+        """Return the given scopes that the client may have now.
 
         An operator can take scopes away from a client after they were granted (Decision 0055).
         """

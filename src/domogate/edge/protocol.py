@@ -272,7 +272,10 @@ class GuardedProtocol(PartWriter, Guarded):
             self._close_slowly(now)
 
     def begin_drain(self) -> None:
-        """Make the running request the last one. The rest of a request that has not arrived completely must arrive soon."""
+        """Make the running request the last request of this connection.
+
+        If it has not arrived completely, its rest must arrive soon.
+        """
         if self._watching == HEAD:
             self.deadline = min(self.deadline, self.loop.time() + self._time_limit())
         cycle: Any = self.cycle  # None before the first request that goes the ASGI way

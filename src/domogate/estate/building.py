@@ -24,8 +24,8 @@ HINT_LENGTH = 6
 class EstateFile(msgspec.Struct, frozen=True):
     """A correct estate file.
 
-    The users in `estate` have no hashes of the passwords that the file has in clear text. These passwords, and other secrets in
-    clear text, are in separate fields.
+    If the file has a password in clear text, the user in `estate` has no hash of this password yet. Separate fields have these
+    passwords and the other secrets in clear text.
     """
 
     source: str

@@ -50,7 +50,7 @@ def to_raw(node: Node) -> Raw:
 class QuickReader:
     """A schema, compiled to functions that read and check data.
 
-    Raises ValueError for a rule of the schema that it does not know.
+    Raises ValueError if the schema has a rule that this class does not know.
     """
 
     def __init__(self, schema: Schema, formats: Mapping[str, Check]) -> None:

@@ -51,7 +51,7 @@ class NotSimple(Exception):
 
 
 def read_parts(text: TextIO) -> Iterator[tuple[str, Raw]]:
-    """Yield the top-level keys with their values. Each plant is yielded alone, with the key `plants`.
+    """Yield the top-level keys with their values. Each plant is yielded separately, with the key `plants`.
 
     Raises NotSimple if the text is not simple YAML.
     """
@@ -70,7 +70,7 @@ def read_parts(text: TextIO) -> Iterator[tuple[str, Raw]]:
 
 
 def _split_parts(text: TextIO) -> Iterator[tuple[str, str]]:
-    """Yield the top-level keys with their lines. Each plant is yielded alone, below the line of the key `plants`.
+    """Yield the top-level keys with their lines. Each plant is yielded separately, below the line of the key `plants`.
 
     The text before the first key is yielded with an empty key.
     """

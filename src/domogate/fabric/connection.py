@@ -199,7 +199,7 @@ class NatsConnection:
 
     @asynccontextmanager
     async def open_inbox(self) -> AsyncIterator["Inbox"]:
-        """Open a new subject for several answers. Raises ConnectionError if there is no connection."""
+        """Open a new NATS subject on which several answers can arrive. Raises ConnectionError if there is no connection."""
         client = self._require()
         subject = client.new_inbox()
         try:

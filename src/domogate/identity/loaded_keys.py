@@ -67,7 +67,7 @@ class LoadedKey(msgspec.Struct, frozen=True):
         return (b"%b.%b" % (signed, encode_base64url(self.make_signature(signed)))).decode()
 
     def to_jwk(self) -> dict[str, Any]:
-        """Return the public members of the key (RFC 7517 §4)."""
+        """Return the public part of the key (RFC 7517 §4)."""
         return {**self.key.as_dict(private=False), "kid": self.kid, "use": "sig", "alg": self.algorithm}
 
 

@@ -182,8 +182,9 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def find_problem_of_url(url: str) -> str | None:
-    """Return the reason why the gateway must not fetch from this URL, or None if it may. https is required, except on this
-    machine.
+    """Return the reason why the gateway must not fetch from this URL, or None if it may fetch.
+
+    The URL must use https, except for a server on this machine.
     """
     parts = split_url(url)
     if parts is None:

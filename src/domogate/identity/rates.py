@@ -37,7 +37,7 @@ def parse_rate(text: str) -> Rate:
 
 
 class _Slice:
-    """Requests that came within a thousandth of the window.
+    """Requests that came within a short time: a thousandth of the length of the window.
 
     All these requests count until the newest request of the slice is older than the window.
     """

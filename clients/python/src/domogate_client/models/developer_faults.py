@@ -15,7 +15,8 @@ class OwnFault(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NewOwnFault(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A fault to inject, and for how long. `battery` and `failure` are refused: they need the management API."""
+    """A fault to inject, and for how long. `battery` and `failure` are refused: only the management API can inject
+    them."""
 
     fault: InjectedFault
     seconds: float | UnsetType = UNSET

@@ -15,8 +15,7 @@ class SettingList(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Setting(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A setting in force. `value` is null for a secret. `place` names the flag, the variable, or the file with its
-    line."""
+    """A setting in force. `value` is null for a secret."""
 
     name: str
     panel: str
