@@ -13,7 +13,7 @@ KEY_HEADER = "Ocp-Apim-Subscription-Key"
 
 
 class Unreachable(Exception):
-    """There is no answer: the connection failed, took too long, or the answer is not HTTP or too large."""
+    """There is no usable answer: the connection failed or took too long, or the answer is too large or is not HTTP."""
 
 
 class Credentials(NamedTuple):

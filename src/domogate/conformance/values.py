@@ -1,4 +1,4 @@
-"""JSON Schemas of simple values, and functions that build schemas whose parts name the rule that they check.
+"""JSON Schemas of simple values, and functions that build schemas. Each part of a schema names the rule that it checks.
 
 A field that the specification does not call required may be absent, and additional fields are allowed.
 """

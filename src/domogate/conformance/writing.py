@@ -15,7 +15,7 @@ CONTENT_TYPE = Rule("4.content-type", "Content-Type is optional on POST with bod
 
 
 def plan_changes(subjects: Subjects, families: tuple[str, ...]) -> list[str]:
-    """Say what the writing rules change."""
+    """Return sentences that say what the rules about writing operations change."""
     changes = []
     if E1.family in families and subjects.ambients:
         ids = subjects.ambients[0]

@@ -34,7 +34,7 @@ class Manifest(msgspec.Struct, frozen=True):
 class File(msgspec.Struct, frozen=True):
     """A file in compressed form. To compress it for each request would take too much time.
 
-    Nearly all clients accept a compressed file, so the plain form is not kept: for the others the file is decompressed.
+    Nearly all clients accept a compressed file, so the plain form is not kept. For all other clients the file is decompressed.
     """
 
     media_type: str

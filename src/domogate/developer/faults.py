@@ -17,7 +17,7 @@ _PATH = "/homes/{homeId}/modules/{moduleId}/faults"
 
 
 class NewOwnFault(InputModel, frozen=True):
-    """A fault to inject, and for how long. `battery` and `failure` are refused: they need the management API."""
+    """A fault to inject, and for how long. `battery` and `failure` are refused: only the management API can inject them."""
 
     fault: InjectedFault
     seconds: Annotated[float, Meta(gt=0, le=LONGEST)] = LONGEST

@@ -286,7 +286,9 @@ async def read_body(request: Request, limit: int) -> bytes:
 
 
 def check_content_type(value: bytes | None) -> None:
-    """Check the header Content-Type. A JSON media type is accepted, and a missing header, because it is optional (Spec 4).
+    """Check the header Content-Type. A JSON media type is accepted.
+
+    A missing header is accepted too, because the header is optional (Spec 4).
 
     Raises MalformedRequest for any other value.
     """

@@ -28,7 +28,10 @@ class OwnListing(Listing[T], Generic[T], frozen=True):
 
 
 class SettingOut(OutputModel, frozen=True):
-    """A setting in force. `value` is null for a secret. `place` names the flag, the variable, or the file with its line."""
+    """A setting in force. `value` is null for a secret.
+
+    `place` says where it was set: the flag, the variable, or the file and line.
+    """
 
     name: str
     panel: str

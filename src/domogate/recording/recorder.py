@@ -23,7 +23,7 @@ _NOT_FORWARDED = frozenset(
 
 
 def parse_upstream(url: str) -> SplitResult:
-    """Return the parts of the URL. Raises ValueError if it is not a URL of HTTP, or if it contains a password."""
+    """Return the parts of the URL. Raises ValueError if it is not an http or https URL, or if it contains a password."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
         raise ValueError(f"{url!r} is not a URL such as https://gateway.example.com")
@@ -43,7 +43,7 @@ class Recorder(Responder):
         ca_file: str | None = None,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Raises ValueError if `upstream` is not a URL of HTTP."""
+        """Raises ValueError if `upstream` is not an http or https URL."""
         self._parts, self._timeout, self._tell = parse_upstream(upstream), timeout, tell
         self._tls = ssl.create_default_context(cafile=ca_file) if self._parts.scheme == "https" else None
         self._file, self._families = file, frozenset(families)

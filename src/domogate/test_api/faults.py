@@ -1,4 +1,4 @@
-"""Operations for faults: of devices, and of answers."""
+"""Operations for faults of devices and for faults of answers."""
 
 from typing import Annotated
 

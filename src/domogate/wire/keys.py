@@ -6,7 +6,7 @@ from domogate.wire import OutputModel
 
 
 class KeyOut(OutputModel, frozen=True):
-    """The fields that every description of a subscription key has."""
+    """The fields that all JSON models of a subscription key have."""
 
     id: str
     name: str

@@ -16,7 +16,7 @@ _MONTH = 30 * _DAY
 
 
 class Language:
-    """The texts of one language, by dotted key."""
+    """The texts of one language by key, such as `common.cancel`."""
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -71,10 +71,12 @@ LANGUAGES = {code: Language(code) for code in CODES}
 def choose_language(
     request: Request, ui_locales: str = "", chosen: str | None = None, default: str = DEFAULT_LANGUAGE
 ) -> Language:
-    """Return the first of our languages that the application wants, the person chose, or the browser prefers, in this order.
+    """Return the language of the page.
+
+    The wish of the application counts first, then the choice of the person, then the wish of the browser.
 
     The application sends `ui_locales` (OpenID Connect Core §3.1.2.1), the browser sends Accept-Language (RFC 9110 §12.5.4). If
-    none of these is a language of ours, return `default`.
+    none of these languages is one of ours, return `default`.
     """
     wanted = [*ui_locales.split(), chosen or "", *_preferences(request.headers.get("accept-language", ""))]
     for tag in wanted:
