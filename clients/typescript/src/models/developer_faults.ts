@@ -7,7 +7,9 @@ export interface OwnFault {
   readonly until: string;
 }
 
-/** A fault to inject, and for how long. `battery` and `failure` are refused: they need the management API. */
+/**
+ * A fault to inject, and for how long. `battery` and `failure` are refused: only the management API can inject them.
+ */
 export interface NewOwnFault {
   readonly fault: InjectedFault;
   readonly seconds?: number;

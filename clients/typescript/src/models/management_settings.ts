@@ -6,9 +6,7 @@ export interface SettingList {
   readonly next?: string | null;
 }
 
-/**
- * A setting in force. `value` is null for a secret. `place` names the flag, the variable, or the file with its line.
- */
+/** A setting in force. `value` is null for a secret. */
 export interface Setting {
   readonly name: string;
   readonly panel: string;

@@ -63,7 +63,9 @@ export interface NewLimits {
   readonly validUntil?: string | null;
 }
 
-/** The kinds of notices that an application can subscribe to. APIs use the same values. */
+/**
+ * The kinds of notices that an application can subscribe to. The APIs for events and webhooks also use these words.
+ */
 export type NoticeKind = "people" | "plant" | "reachability" | "safety" | "state";
 
 /** The format in which events are sent. */
