@@ -36,6 +36,8 @@ class BothWays:
         self.may_answer = asyncio.Event()
         self.may_answer.set()
         self.started: list[bytes] = []
+        self.ended: list[bytes] = []
+        """The bodies of the requests that the app has carried out. A request without its whole body has an empty one."""
 
     def find_handler(self, _method: str, url: bytes) -> Handler | None:
         return not_called if url.startswith(b"/") else None
@@ -44,16 +46,20 @@ class BothWays:
         self.started.append(request.body)
         async with asyncio.timeout(60):  # This needs a task.
             await self.may_answer.wait()
+        self.ended.append(request.body)
         body = b"direct " + request.method.encode() + b" " + request.body
         return 200, b"content-length: %d\r\n" % len(body), body
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         body, more = b"", True
+        await self.may_answer.wait()
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
+                self.ended.append(b"")
                 return
             body, more = body + message["body"], message["more_body"]
+        self.ended.append(body)
         await respond(send, 200, b"asgi " + scope["method"].encode() + b" " + body)
 
 
@@ -171,6 +177,30 @@ class TestConnection:
             assert (headers["connection"], body) == ("close", b"direct POST last")
             assert await connection.is_closed()
         assert app.started == [b"last"]
+
+    @pytest.mark.parametrize("target", [b"/x", b"http://gateway/x"], ids=["direct", "ASGI"])
+    async def test_one_whose_client_has_left_is_carried_out(self, target: bytes) -> None:
+        app = BothWays()
+        app.may_answer.clear()
+        async with serving(app, direct=app) as bound:
+            async with raw_connection(bound.port) as connection:
+                await connection.send(post(b"abc").replace(b"/x", target))
+                await let_the_server_read()
+            await let_the_server_read()
+            app.may_answer.set()
+            while not app.ended:
+                await asyncio.sleep(0.001)
+        assert app.ended == [b"abc"]
+
+    async def test_half_a_body_whose_client_has_left_is_not_carried_out(self) -> None:
+        app = BothWays()
+        async with serving(app, direct=app) as bound:
+            async with raw_connection(bound.port) as connection:
+                await connection.send(post(b"abc")[:-1])
+                await let_the_server_read()
+            while not app.ended:
+                await asyncio.sleep(0.001)
+        assert app.ended == [b""]
 
     async def test_an_idle_connection_does_not_keep_the_body(self) -> None:
         app = BothWays()

@@ -158,6 +158,48 @@ shown = st.sampled_from(
     + [b'{"ticket":"%b"}' % (b"x" * size) for size in (MAX_BODY, 20_000)]
 )
 
+RESIDENT = b"Authorization: Bearer home\r\n"
+DIM = b'{"do":"set light","on":true,"level":40}'
+
+
+def order_path(plant: str, module: str) -> str:
+    return f"/home/v1/homes/{plant}/modules/{module}/commands"
+
+
+home_paths = st.sampled_from(
+    [
+        *[order_path(OWN_PLANTS[0], HELD.id)] * 3,
+        *(order_path(OWN_PLANTS[1], module.id) for module in (ASKED, OFFLINE, BROKEN)),
+        order_path(FOREIGN_PLANT, HELD.id),
+        order_path(OWN_PLANTS[0], "not-an-id"),
+        f"{order_path(OWN_PLANTS[0], HELD.id)}?a=b",
+        f"/home/v1/homes/{OWN_PLANTS[0]}/scenes/{HELD.id}/run",
+        "/home/v1/homes",
+        "/home",
+    ]
+)
+home_headers = st.sampled_from(
+    [RESIDENT] * 4
+    + [
+        b"",
+        RESIDENT + b"Idempotency-Key: again\r\n",
+        RESIDENT + b"Idempotency-Key: a\r\nIdempotency-Key: b\r\n",
+        RESIDENT + b"Content-Type: text/plain\r\n",
+    ]
+)
+home_bodies = st.sampled_from(
+    [
+        *[DIM] * 4,
+        DIM.replace(b"40", b"400"),
+        b'{"do":"open lock"}',
+        b'{"do":"set light"}',
+        b"{}",
+        b"[",
+        b"",
+        b" " * MAX_BODY + DIM,
+    ]
+)
+
 
 def chunked(body: bytes) -> bytes:
     size = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
@@ -178,7 +220,8 @@ posts = st.builds(
     lambda asked, known, more, framing: HEAD % (b"POST", asked[0].encode()) + known + asked[1] + more + framing(asked[2]),
     st.tuples(paths, content_types, bodies)
     | st.tuples(token_paths, form_types, forms)
-    | st.tuples(ticket_paths, content_types, shown),
+    | st.tuples(ticket_paths, content_types, shown)
+    | st.tuples(home_paths, home_headers, home_bodies),
     usual,
     more_headers,
     framings,
@@ -260,6 +303,31 @@ class TestTwoWays:
     )
     def test_tokens_and_tickets_have_their_status_on_both(self, two_ways: TwoWays, path: str, body: bytes, status: int) -> None:
         request = HEAD % (b"POST", path.encode()) + measured(body)
+        before = two_ways.through_asgi
+        direct, asgi = two_ways.exchange([request * 12 + LAST])
+        assert direct == asgi
+        assert direct.count(b"HTTP/1.1 %d " % status) == 12 + (status == 200)
+        assert two_ways.through_asgi == (before[0], before[1] + 13)
+
+    @pytest.mark.parametrize(
+        ("path", "headers", "body", "status"),
+        [
+            (order_path(OWN_PLANTS[0], HELD.id), RESIDENT, DIM, 200),
+            (order_path(OWN_PLANTS[1], ASKED.id), RESIDENT, DIM, 200),
+            (order_path(OWN_PLANTS[1], OFFLINE.id), RESIDENT, DIM, 200),
+            (order_path(OWN_PLANTS[0], BROKEN.id), RESIDENT, DIM, 500),
+            (order_path(FOREIGN_PLANT, HELD.id), RESIDENT, DIM, 403),
+            (order_path(OWN_PLANTS[0], HELD.id), CREDENTIALS, DIM, 401),
+            (order_path(OWN_PLANTS[0], HELD.id), b"", DIM, 401),
+            (order_path(OWN_PLANTS[0], HELD.id), RESIDENT, b'{"do":"open lock"}', 400),
+            (order_path(OWN_PLANTS[0], HELD.id), RESIDENT, DIM + b" " * MAX_BODY, 413),
+            ("/home/v1/unknown", RESIDENT, DIM, 404),
+        ],
+    )
+    def test_commands_of_residents_have_their_status_on_both(
+        self, two_ways: TwoWays, path: str, headers: bytes, body: bytes, status: int
+    ) -> None:
+        request = HEAD % (b"POST", path.encode()) + headers + measured(body)
         before = two_ways.through_asgi
         direct, asgi = two_ways.exchange([request * 12 + LAST])
         assert direct == asgi

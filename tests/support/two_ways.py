@@ -9,12 +9,14 @@ from contextlib import AsyncExitStack
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import uvloop
 
+from domogate.domain.commands import Order, OrderRecord, OrderState
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, KeyRefused, TokenRefused
 from domogate.domain.ids import Id
-from domogate.domain.people import GrantType, Principal, Scope, Standing, TokenKind
+from domogate.domain.people import HOME_SCOPE, GrantType, Principal, Scope, Standing, TokenKind
 from domogate.domain.plants import Member, Module, Plant, PlantType, Topology
 from domogate.domain.states import LightState
 from domogate.edge.guards import Limits
@@ -27,7 +29,7 @@ from domogate.services.plants.read_model import ModuleView, ReadModel
 from support.clocks import NOW, ManualClock
 from support.edge_server import serving
 from support.stores import an_id
-from support.two_ways_surfaces import MAX_BODY, build_auth, build_tickets
+from support.two_ways_surfaces import MAX_BODY, build_auth, build_home, build_tickets
 
 HELD, ASKED, OFFLINE, BROKEN = (Module(an_id(n), an_id(100 + n), f"Lamp {n}", DeviceKind.LIGHT) for n in range(20, 24))
 """Four lamps: the state of the first is in memory; the others are asked, are offline, or cause an unexpected error."""
@@ -48,6 +50,7 @@ _READER = Principal(
     ),
     *(GrantType.AUTHORIZATION_CODE, False, Standing.GOOD),
 )
+_RESIDENT = msgspec.structs.replace(_READER, kind=TokenKind.ACCESS, scopes=frozenset({HOME_SCOPE}))
 _LIMITS = Limits(max_header=4096, header_deadline=30, body_deadline=30, keep_alive=30)
 _ID_AND_DATE = re.compile(rb"(x-request-id: [0-9a-f]{8}-[0-9a-f]+|date: [^\r]+)\r\n")
 
@@ -65,7 +68,7 @@ class _Credentials:
         return Admitted(an_id(3))
 
     def find_verified(self, token: bytes) -> Principal | None:
-        return _READER if token == b"token" else None
+        return {b"token": _READER, b"home": _RESIDENT}.get(token)
 
     async def verify(self, token: bytes) -> Principal:
         await asyncio.sleep(0)
@@ -97,6 +100,15 @@ class _Control:
         if view.module.id == OFFLINE.id:
             raise DeviceOffline("the light is offline; its state cannot be read now")
         return _STATE
+
+    async def order(self, plant_id: Id, module_id: Id, command: Any, *, key: str | None, by: Id) -> OrderRecord:
+        failed = ""
+        try:
+            await self.execute(plant_id, module_id, command, by=by)
+        except DeviceOffline as fault:
+            failed = fault.message
+        order = Order(key or "order", plant_id, module_id, command, NOW + 10, by)
+        return OrderRecord(order, OrderState.FAILED if failed else OrderState.CONFIRMED, NOW, NOW, NOW, failed)
 
     async def execute(self, _plant_id: Id, module_id: Id, _command: object, *, by: Id) -> None:
         if module_id == BROKEN.id:
@@ -140,19 +152,20 @@ def _build_edge(metrics: Metrics) -> tuple[Edge, _Counted]:
         return origin == FRIEND
 
     root = FAMILY.root.encode()
-    auth, tickets = build_auth(), build_tickets()
-    surfaces = _Counted({root: family, b"auth": auth, b"tickets": tickets}, nothing_here)
+    auth, tickets, home = build_auth(), build_tickets(), build_home(services, credentials)
+    surfaces = _Counted({root: family, b"auth": auth, b"tickets": tickets, b"home": home}, nothing_here)
     edge = Edge(
         surfaces,
         is_allowed_origin=is_friend,
         is_ready=lambda: True,
         metrics=metrics,
         access_log=True,
-        surfaces=frozenset({FAMILY.root, "auth", "tickets"}),
+        surfaces=frozenset({FAMILY.root, "auth", "tickets", "home"}),
         handlers={
             ("GET", root): family.answer,
             ("POST", root): family.answer,
             ("POST", b"tickets"): tickets.answer,
+            ("POST", b"home"): home.answer,
             ("POST", b"/auth/token"): auth.answer_token,
         },
     )

@@ -1,19 +1,23 @@
-"""/auth/token and /tickets for `two_ways`. The words in a request say what happens to it."""
+"""/auth/token, /tickets and /home for `two_ways`. The words in a request say what happens to it."""
 
 import asyncio
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from domogate import auth, tickets
+from domogate import auth, homes, tickets
 from domogate.auth.surface import AuthApp
 from domogate.domain.people import Client
 from domogate.domain.states import LockState, Report
 from domogate.http_api.app import SurfaceApp
+from domogate.http_api.credentials import HomeToken
 from domogate.services.authorization import ClientThrottled, OAuthError, OAuthFault
 from domogate.services.authorization.tokens import TokenSet
+from domogate.services.homes.commands import HomeCommands
+from domogate.services.homes.homes import Homes
 from domogate.services.tickets import NotRedeemed, Reason, Redeemed
 from domogate.services.tickets.permits import Permit, TicketAction
 from support.clocks import NOW
@@ -80,3 +84,25 @@ def build_tickets() -> SurfaceApp[Any, Any]:
     base_url = "https://gateway.example"
     services = tickets.TicketServices(redemption, base_url)
     return SurfaceApp(tickets.SURFACE, services, tickets.PictureToken(), base_url=base_url, version="1", max_body=MAX_BODY)
+
+
+def build_home(services: Any, verifier: Any) -> SurfaceApp[Any, Any]:
+    """`services` has the read model, the control, the clock and the audit of the family, so the modules are the same."""
+    unused: Any = None
+    limits: Any = SimpleNamespace(admit=lambda _: None, hold=lambda _: nullcontext())
+    used = homes.HomeServices(
+        Homes(services.read_model, services.clock),
+        HomeCommands(services.control, unused, limits, services.clock, services.audit),
+        people=unused,
+        applications=unused,
+        favourites=unused,
+        recent=unused,
+        history=unused,
+        limits=limits,
+        identities=unused,
+        clock=services.clock,
+        mails_links=False,
+    )
+    credentials = HomeToken(verifier, limits, services.audit)
+    base_url = "https://gateway.example"
+    return SurfaceApp(homes.SURFACE, used, credentials, base_url=base_url, version="1", max_body=MAX_BODY)

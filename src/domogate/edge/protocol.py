@@ -14,12 +14,14 @@ import asyncio
 import weakref
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Any
 
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
+from domogate.common.http_messages import Receive
 from domogate.edge.connections import Place
 from domogate.edge.direct import DirectRequests
 from domogate.edge.guards import Guarded, Guards, Refusal
@@ -194,6 +196,7 @@ class GuardedProtocol(PartWriter, Guarded):
             self.cycle.keep_alive = self.cycle.keep_alive and not limit and not self.guards.is_draining
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        cycle.receive = partial(_receive, cycle, cycle.receive)
         start = super()._start_asgi_task
         if self.url in _HEALTH:
             start(cycle, app)
@@ -334,3 +337,15 @@ class GuardedProtocol(PartWriter, Guarded):
             self.transport.write_eof()
         else:
             self.transport.close()
+
+
+async def _receive(cycle: Any, receive: Receive) -> Any:
+    """Return the next message of ASGI. A body that has arrived completely is returned even if the client has left since.
+
+    uvicorn drops such a body. A direct request has its body from the beginning, so it is also carried out (Decision 0106).
+    """
+    message = await receive()
+    if message["type"] == "http.disconnect" and cycle.body and not cycle.more_body and not cycle.response_complete:
+        message = {"type": "http.request", "body": bytes(cycle.body), "more_body": False}
+        cycle.body = bytearray()
+    return message
