@@ -25,7 +25,7 @@ _KEPT_FIELDS = frozenset(
             "status",
             "device",
             "deviceType",
-            "hwType",
+            "hw_type",
             "system",
             "unit",
             "mode",
@@ -35,7 +35,7 @@ _KEPT_FIELDS = frozenset(
         ),
         *("capability", "do", "command", "failureType", "battery", "loadState", "reference", "addressType", "alertLevel"),
         *("temperatureFormat", "timestamp", "timeStamp", "time", "lastStatusUpdate", "lastAlertUpdate", "activationTime"),
-        *("value", "fw", "statusCode", "code"),
+        *("value", "fw", "statusCode", "code", "flag", "quantity"),
     )
 )
 """The fields of the contract whose texts are words of the contract, ids or times (Spec 2 and 7)."""

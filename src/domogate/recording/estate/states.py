@@ -1,0 +1,73 @@
+"""Translates the recorded states of modules to states of the estate file."""
+
+import re
+from collections.abc import Sequence
+
+from domogate.recording.estate import answers
+from domogate.recording.estate.answers import Record, given
+
+_FLAG = re.compile("(0x)?[0-9A-Fa-f]{1,16}").fullmatch
+_USUAL_SET_POINT = 20.0
+"""E12 shows no set point in mode boost, but the state of a thermostat needs one."""
+
+
+def light_state(light: answers.Light) -> Record:
+    color = light.color
+    return {
+        "on": light.status == "on",
+        **given(level=light.level, color=color and {"hue": color.H, "saturation": color.S, "value": color.V}),
+    }
+
+
+def remote_state(remote: answers.Remote) -> Record:
+    return {"battery": remote.battery, **given(firmware=remote.fw)}
+
+
+def consumed(consumptions: Sequence[answers.Consumption]) -> Record:
+    """Return the keys `power` and `energy` of a plug."""
+    names = {"watt": "power", "watt_hour": "energy"}
+    return {names[one.unit]: one.value for one in consumptions}
+
+
+def thermostat_state(thermostat: answers.Chronothermostat) -> Record | None:
+    """Return the state, or None if the answer does not contain the mode and the function."""
+    if thermostat.mode is None or thermostat.function is None:
+        return None
+    offset = thermostat.time[-6:] if thermostat.time is not None else "+00:00"
+    until = thermostat.activation_time
+    return {
+        "function": thermostat.function,
+        "mode": thermostat.mode,
+        "setPoint": _celsius(thermostat.set_point),
+        "utcOffset": offset,
+        **given(
+            program=thermostat.programs[0].number if thermostat.programs else None,
+            activationTime=None if until is None else f"{until}{offset}",
+            scale=thermostat.temperature_format,
+            loadActive=None if thermostat.load_state is None else thermostat.load_state == "active",
+            temperature=_measured(thermostat.thermometer),
+            humidity=_measured(thermostat.hygrometer),
+        ),
+    }
+
+
+def failures(recorded: Sequence[answers.Failure]) -> list[str | Record]:
+    """Return the failures of an emergency controller or unit. A flag that was redacted is left out."""
+    return [
+        {"type": one.failure_type, "flag": one.flag} if _FLAG(one.flag) is not None else one.failure_type for one in recorded
+    ]
+
+
+def _celsius(point: answers.SetPoint | None) -> float:
+    if point is None:
+        return _USUAL_SET_POINT
+    value = float(point.value)
+    return value if point.unit == "C" else round((value - 32) / 1.8, 1)
+
+
+def _measured(recorded: answers.Measures) -> Record | None:
+    if not recorded.measures:
+        return None
+    newest = recorded.measures[-1]
+    unit = {"unit": "F"} if newest.unit == "F" else {}
+    return {"value": float(newest.value), "at": newest.time_stamp, **unit}
