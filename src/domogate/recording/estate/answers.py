@@ -197,6 +197,7 @@ class Failure(_Camel, frozen=True):
 class Unit(msgspec.Struct, frozen=True):
     id: Uuid
     reference: str = ""
+    status: int = 0
     failures: list[Failure] = []
 
 
@@ -205,6 +206,7 @@ class Controller(_Camel, frozen=True):
     name: str = ""
     reference: str = ""
     serial_number: str = ""
+    status: int = 0
     failures: list[Failure] = []
     alert_level: int = 1
     children: list[Unit] = []

@@ -117,7 +117,7 @@ class _Reader:
                 module |= given(programs=[{"number": number, "name": name or f"Program {number}"} for number, name in known])
             has_answered = kind != "remote" and (identity in self._states or identity in self._measured)
             if identity in self._silent and not has_answered:
-                module |= {"reachable": False, "options": {"simulate": "offline"}}
+                module |= states.OFFLINE
 
     def modules(self) -> Iterable[Record]:
         return (module for plant in self.plants.values() for module in plant.modules.values())

@@ -5,7 +5,7 @@ from typing import Any
 
 from domogate.recording.estate import answers
 from domogate.recording.estate.answers import Record, as_uuid, given
-from domogate.recording.estate.states import failures
+from domogate.recording.estate.states import emergency_state
 
 KINDS = frozenset(
     (
@@ -79,10 +79,11 @@ class SeenPlant:
             self.modules[one.id] = {
                 **given(id=one.id, name=one.name, kind="emergency controller", reference=one.reference),
                 **given(serialNumber=one.serial_number, alertLevel=one.alert_level),
-                "failures": failures(one.failures),
+                **emergency_state(one.status, one.failures),
             }
             self.units[one.id] = [
-                {**given(id=unit.id, reference=unit.reference), "failures": failures(unit.failures)} for unit in one.children
+                {**given(id=unit.id, reference=unit.reference), **emergency_state(unit.status, unit.failures)}
+                for unit in one.children
             ]
 
     def records(self) -> tuple[list[Record], list[Record], list[Record]]:

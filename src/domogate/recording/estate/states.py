@@ -7,8 +7,13 @@ from domogate.recording.estate import answers
 from domogate.recording.estate.answers import Record, given
 
 _FLAG = re.compile("(0x)?[0-9A-Fa-f]{1,16}").fullmatch
+_SILENT = frozenset(("BLOCK.FAULTY_COMMUNICATION", "REMOTE.STATUS.OUT_SUPERVISION"))
+_NO_COMMUNICATION = 2
+"""The status of a module of emergency lighting that cannot be reached (Decision 0022). The contract gives no number."""
 _USUAL_SET_POINT = 20.0
 """E12 shows no set point in mode boost, but the state of a thermostat needs one."""
+OFFLINE: Record = {"reachable": False, "options": {"simulate": "offline"}}
+"""The keys of a module that the simulator does not let answer."""
 
 
 def light_state(light: answers.Light) -> Record:
@@ -51,11 +56,13 @@ def thermostat_state(thermostat: answers.Chronothermostat) -> Record | None:
     }
 
 
-def failures(recorded: Sequence[answers.Failure]) -> list[str | Record]:
-    """Return the failures of an emergency controller or unit. A flag that was redacted is left out."""
-    return [
+def emergency_state(status: int, recorded: Sequence[answers.Failure]) -> Record:
+    """Return the keys of an emergency controller or unit that describe its state. A flag that was redacted is left out."""
+    failures = [
         {"type": one.failure_type, "flag": one.flag} if _FLAG(one.flag) is not None else one.failure_type for one in recorded
     ]
+    is_silent = status == _NO_COMMUNICATION and any(one.failure_type in _SILENT for one in recorded)
+    return {"failures": failures, **(OFFLINE if is_silent else {})}
 
 
 def _celsius(point: answers.SetPoint | None) -> float:
