@@ -6,5 +6,8 @@ export function baseUrlOf(text: string): string {
   if (!url || !/^https?:$/.test(url.protocol) || !url.host) {
     throw new DomogateError(`baseUrl must begin with https:// or http:// and name a host, but it is ${JSON.stringify(text)}`);
   }
+  if (url.username || url.password || url.search || url.hash) {
+    throw new DomogateError("baseUrl must be only the address of the gateway, without a user, a query and a fragment");
+  }
   return text.replace(/\/+$/, "");
 }

@@ -3,7 +3,7 @@
 import { baseUrlOf } from "./base_url.js";
 import { ETagCache } from "./cache.js";
 import { DeadlineExceeded, DomogateError, NoAnswer, UnexpectedAnswer } from "./errors.js";
-import { type Answer, type Fetch, Lost, send, untilDeadline } from "./http.js";
+import { aborted, type Answer, type Fetch, Lost, send, untilDeadline } from "./http.js";
 import { type Operation, urlOf } from "./operation.js";
 import { isExpiredToken, refusalOf, retryAfterOf } from "./refusals.js";
 import { pause, pauseAfter, RETRIES, type Retries } from "./retries.js";
@@ -132,11 +132,13 @@ export class Caller {
   /** Read the items of all pages of a list. */
   async *pages<T>(operation: Operation, path: readonly string[], sent: Sent = {}): AsyncGenerator<T, void, undefined> {
     let after: string | null | undefined;
-    do {
+    for (;;) {
       const page: Page<T> = await this.call<Page<T>>(operation, path, { ...sent, query: { ...sent.query, after } });
       yield* page.items;
+      if (page.next === null || page.next === undefined) return;
+      if (page.next === after) throw new UnexpectedAnswer(`${operation.name}: a page names itself as the next page`);
       after = page.next;
-    } while (after !== null && after !== undefined);
+    }
   }
 
   /** The event stream of an operation. It connects when the first event is read. */
@@ -147,7 +149,7 @@ export class Caller {
   /** The headers of a request, without the token. */
   headersFor(operation: Operation): Headers {
     const headers = new Headers({ accept: operation.answer === "content" ? "*/*" : "application/json" });
-    if (operation.key && this.#key !== undefined) headers.set("ocp-apim-subscription-key", this.#key);
+    if (operation.key && this.#key !== undefined) setSecret(headers, "ocp-apim-subscription-key", this.#key);
     return headers;
   }
 
@@ -158,7 +160,7 @@ export class Caller {
     const tokens = found ?? (await this.session.refresh(this.baseUrl, this.fetch, refused));
     const [first, second] =
       operation.token === "id" ? [tokens.idToken, tokens.accessToken] : [tokens.accessToken, tokens.idToken];
-    headers.set("authorization", `Bearer ${first || second || ""}`);
+    setSecret(headers, "authorization", `Bearer ${first || second || ""}`);
     return tokens;
   }
 
@@ -170,7 +172,7 @@ export class Caller {
     refused: Tokens | undefined,
   ): Promise<Tokens | undefined> {
     if (sent.token !== undefined) {
-      headers.set("authorization", `Bearer ${sent.token}`);
+      setSecret(headers, "authorization", `Bearer ${sent.token}`);
       return undefined;
     }
     const name = operation.name;
@@ -188,8 +190,6 @@ export class Caller {
     if (status === 304) {
       if (!cached) throw new UnexpectedAnswer(`${operation.name}: 304 without an answer to compare with`);
       text = new TextDecoder().decode(cached);
-    } else if (status >= 300) {
-      throw new UnexpectedAnswer(`${operation.name}: a redirect (status ${status}); check the base URL of the client`);
     } else if (status === 204) {
       text = operation.empty;
     }
@@ -230,8 +230,10 @@ function noAnswer(operation: Operation, lost: Lost, mayBeDone: boolean): NoAnswe
   return new NoAnswer(`${operation.name}: ${lost.message}`, mayBeDone);
 }
 
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
+/** Set a header with a secret. The error of `Headers` for a wrong value would show the secret. */
+function setSecret(headers: Headers, name: string, value: string): void {
+  if (!/^[\x20-\x7e]*$/.test(value)) throw new DomogateError(`the value for the header ${name} has a letter that no header can have`);
+  headers.set(name, value);
 }
 
 /** `crypto.randomUUID` exists only in pages with https:// or from localhost. */

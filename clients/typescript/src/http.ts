@@ -1,6 +1,7 @@
 /** Sends one HTTP request: bounded by a deadline and by the size of the answer. */
 
 import { UnexpectedAnswer } from "./errors.js";
+import { LONGEST_TIMER } from "./retries.js";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -37,6 +38,11 @@ function lost(error: unknown): Lost {
   return new Lost(code ? `${words} (${code})` : words, !NOT_OPENED.has(code), false);
 }
 
+/** Rejects with the reason of the signal when it is aborted. */
+export function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
+}
+
 /** Run an action with a signal. It is aborted with `Lost` at the deadline, or with the caller's reason. */
 export async function untilDeadline<T>(
   ends: number,
@@ -47,7 +53,7 @@ export async function untilDeadline<T>(
   const controller = new AbortController();
   const stop = (): void => controller.abort(caller?.reason);
   const late = (): void => controller.abort(new Lost("no answer before the deadline", true, true));
-  const timer = setTimeout(late, Math.max(0, ends - performance.now()));
+  const timer = setTimeout(late, Math.min(Math.max(0, ends - performance.now()), LONGEST_TIMER));
   caller?.addEventListener("abort", stop, { once: true });
   try {
     return await act(controller.signal);
@@ -69,12 +75,19 @@ export async function send(
   try {
     return await untilDeadline(limits.ends, limits.signal, async (signal) => {
       const response = await fetch(url, { ...PRIVATE, ...request, signal });
-      if (response.type === "opaqueredirect") throw new UnexpectedAnswer("a redirect; check the base URL of the client");
+      refuseRedirect(response);
       return { status: response.status, headers: response.headers, body: await readBody(response, limits.maxBytes) };
     });
   } catch (error) {
     if (limits.signal?.aborted) throw limits.signal.reason;
     throw error instanceof UnexpectedAnswer ? error : lost(error);
+  }
+}
+
+/** Throw if the answer is a redirect. A browser hides the status of a redirect that it does not follow. */
+export function refuseRedirect({ type, status }: Response): void {
+  if (type === "opaqueredirect" || (status >= 300 && status < 400 && status !== 304)) {
+    throw new UnexpectedAnswer("the answer is a redirect; check the base URL of the client");
   }
 }
 

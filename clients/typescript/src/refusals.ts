@@ -80,10 +80,12 @@ function classOf(status: number, challenge: string): RefusedClass {
   return BY_STATUS[status] ?? (status >= 500 ? GatewayFailed : InvalidRequest);
 }
 
-/** The value of Retry-After in milliseconds. The gateway never sends a date. */
+/** The value of Retry-After in milliseconds. The gateway sends seconds; a proxy before it may send a date. */
 export function retryAfterOf(headers: Headers): number | undefined {
   const value = headers.get("retry-after") ?? "";
-  return /^\d{1,7}$/.test(value) ? Number(value) * 1000 : undefined;
+  if (/^\d{1,12}$/.test(value)) return Number(value) * 1000;
+  const date = value.endsWith(" GMT") ? Date.parse(value) : NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
 /** Whether a new token can help: the token was sent and is not valid (RFC 6750 §3.1). */

@@ -25,6 +25,9 @@ export function pauseAfter(retries: Retries, attempt: number, retryAfter: number
   return retryAfter ?? growingPause(retries.firstPause, retries.longestPause, attempt - 1);
 }
 
+/** The longest time of a timer. A timer of JavaScript with a longer time ends at once. */
+export const LONGEST_TIMER = 2 ** 31 - 1;
+
 /** Wait. Rejects with the reason of the signal if it is aborted. */
 export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -35,7 +38,7 @@ export function pause(milliseconds: number, signal?: AbortSignal): Promise<void>
     const timer = setTimeout(() => {
       signal?.removeEventListener("abort", stop);
       resolve();
-    }, milliseconds);
+    }, Math.min(milliseconds, LONGEST_TIMER));
     if (signal?.aborted) stop();
     else signal?.addEventListener("abort", stop, { once: true });
   });

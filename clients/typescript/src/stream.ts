@@ -1,10 +1,10 @@
 /** Event streams that continue after a lost connection, without losing an event. */
 
 import type { Caller } from "./caller.js";
-import { NoAnswer, Refused, StreamEnded } from "./errors.js";
+import { DomogateError, NoAnswer, Refused, StreamEnded } from "./errors.js";
 import { readEvent, readItem, type StreamItem } from "./events.js";
 import { TokenRefused } from "./faults.js";
-import { PRIVATE } from "./http.js";
+import { aborted, PRIVATE, refuseRedirect } from "./http.js";
 import type { Operation } from "./operation.js";
 import { refusalOf } from "./refusals.js";
 import { growingPause, pause } from "./retries.js";
@@ -15,6 +15,8 @@ import type { Tokens } from "./tokens.js";
 const SILENCE = 45_000;
 const CONNECT = 10_000;
 const LONGEST_PAUSE = 30_000;
+/** The longest pause that the gateway can ask for. */
+const LONGEST_WANTED = 3_600_000;
 const MOST_OF_AN_ERROR = 65_536;
 /** Reasons for the end of a stream after which a new stream continues. */
 const CONTINUE = new Set(["draining", "slow", "interrupted"]);
@@ -81,8 +83,8 @@ export class EventStream implements AsyncIterable<StreamItem> {
     } catch (error) {
       if (this.#closed.signal.aborted) throw error;
       if (error instanceof Ended) {
-        if (CONTINUE.has(error.code)) return this.#pauseAfter(error.code, 0);
-        if (error.code === "token" && this.#mayRefresh()) return 0;
+        const mayContinue = CONTINUE.has(error.code) || (error.code === "token" && this.#mayRefresh());
+        if (mayContinue) return this.#pauseAfter(error.code, 0);
         throw new StreamEnded(error.code, error.detail);
       }
       if (error instanceof Refused) {
@@ -100,8 +102,9 @@ export class EventStream implements AsyncIterable<StreamItem> {
     const headers = this.#caller.headersFor(this.#operation);
     headers.set("accept", "text/event-stream");
     if (this.#cursor !== undefined) headers.set("last-event-id", this.#cursor);
-    await this.#caller.authorize(this.#operation, headers, this.#refused);
+    await connection.orClosed(this.#caller.authorize(this.#operation, headers, this.#refused));
     const response = await connection.open(this.#caller, this.#url, headers);
+    refuseRedirect(response);
     if (response.status === 200) return response;
     throw refusalOf(response.status, response.headers, await connection.beginningOf(response), this.#operation.name);
   }
@@ -126,11 +129,11 @@ export class EventStream implements AsyncIterable<StreamItem> {
     const now = performance.now();
     this.#lostAt ??= now;
     const lostFor = now - this.#lostAt;
-    if (lostFor > this.#caller.reconnectFor) {
+    if (lostFor + least > this.#caller.reconnectFor) {
       throw new NoAnswer(`${this.#operation.name}: no stream for ${Math.round(lostFor / 1000)} s: ${problem}`, false);
     }
     const longest = Math.max(this.#retry, LONGEST_PAUSE);
-    return Math.max(least, growingPause(this.#retry, longest, this.#failures++));
+    return Math.min(LONGEST_WANTED, Math.max(least, growingPause(this.#retry, longest, this.#failures++)));
   }
 
   /** Called by the connection: the pause that the gateway asks for. */
@@ -169,6 +172,11 @@ class Connection {
     closed.addEventListener("abort", this.#stop, { once: true });
   }
 
+  /** The result of an action. Rejects when the connection is closed. */
+  orClosed<T>(action: Promise<T>): Promise<T> {
+    return Promise.race([action, aborted(this.#controller.signal)]);
+  }
+
   async open(caller: Caller, url: string, headers: Headers): Promise<Response> {
     this.#isReading = true;
     this.#expect(CONNECT);
@@ -204,7 +212,7 @@ class Connection {
 
   /** Whether the network failed: `fetch` and its reader throw errors of many classes. */
   isLost(error: unknown): boolean {
-    return this.#isReading && !(error instanceof Refused);
+    return this.#isReading && !(error instanceof DomogateError);
   }
 
   close(): void {

@@ -3,7 +3,7 @@
 import { LoginFailed, LoginRequired, NoAnswer } from "./errors.js";
 import { type Answer, type Fetch, Lost, send } from "./http.js";
 import { readObject } from "./refusals.js";
-import { pause } from "./retries.js";
+import { pause, RETRIES } from "./retries.js";
 
 /** Tokens are refreshed this time before they expire, because clocks differ and requests take time. */
 const EARLY = 30_000;
@@ -40,7 +40,10 @@ export class WebTokenStore implements TokenStore {
 
   load(): Tokens | undefined {
     const text = this.storage.getItem(this.key);
-    return text === null ? undefined : (JSON.parse(text) as Tokens);
+    if (text === null) return undefined;
+    // An entry with another form is no session. The error of `JSON.parse` would show a part of it.
+    const tokens: Tokens = readObject(new TextEncoder().encode(text));
+    return Object.keys(tokens).length ? tokens : undefined;
   }
 
   save(tokens: Tokens): void {
@@ -65,6 +68,8 @@ export class Session {
   #tokens: Tokens | undefined;
   #isSaved: boolean;
   #running: Promise<Tokens> | undefined;
+  /** The refresh token that the gateway refused, and its answer. */
+  #refusal: { readonly refreshToken: string; readonly error: LoginRequired } | undefined;
 
   constructor(settings: SessionSettings = {}) {
     this.clientId = settings.clientId ?? "";
@@ -119,8 +124,13 @@ export class Session {
     if (!tokens.refreshToken) {
       throw new LoginRequired("login_required", "the token is not accepted, and there is no refresh token; log in again");
     }
-    const fields = { grant_type: "refresh_token", refresh_token: tokens.refreshToken };
-    const fresh = await this.requestTokens(baseUrl, fetch, fields);
+    const { refreshToken } = tokens;
+    if (this.#refusal?.refreshToken === refreshToken) throw this.#refusal.error;
+    const fields = { grant_type: "refresh_token", refresh_token: refreshToken };
+    const fresh = await this.requestTokens(baseUrl, fetch, fields).catch((error: unknown) => {
+      if (error instanceof LoginRequired) this.#refusal = { refreshToken, error };
+      throw error;
+    });
     await this.take(fresh);
     return fresh;
   }
@@ -132,7 +142,7 @@ export class Session {
     if (this.#store) await this.#save(tokens);
   }
 
-  /** Send a request to the token endpoint (RFC 6749 §4.1.3, §6). A refresh is sent again if no answer comes. */
+  /** Send a request to the token endpoint (RFC 6749 §4.1.3, §6). A refresh is sent again if the gateway is not available. */
   async requestTokens(baseUrl: string, fetch: Fetch, fields: Readonly<Record<string, string>>): Promise<Tokens> {
     const secret = this.#clientSecret ? { client_secret: this.#clientSecret } : {};
     const form = new URLSearchParams({ ...fields, client_id: this.clientId, ...secret });
@@ -145,7 +155,9 @@ export class Session {
       const ends = performance.now() + (isRefresh ? LONGEST_ATTEMPT : LONGEST_EXCHANGE);
       const request = { method: "POST", headers, body: form.toString() };
       try {
-        return readTokens(await send(fetch, `${baseUrl}/auth/token`, request, { ends, maxBytes: MAX_ANSWER }), fields);
+        const answer = await send(fetch, `${baseUrl}/auth/token`, request, { ends, maxBytes: MAX_ANSWER });
+        if (!isRefresh || !RETRIES.statuses.includes(answer.status)) return readTokens(answer, fields);
+        problem = `status ${answer.status}`;
       } catch (error) {
         if (!(error instanceof Lost)) throw error;
         problem = error.message;
@@ -177,14 +189,16 @@ function readTokens(answer: Answer, fields: Readonly<Record<string, string>>): T
     const kind = error === "invalid_grant" ? LoginRequired : LoginFailed;
     throw new kind(error, text("error_description"));
   }
-  const idToken = text("id_token");
-  const lifetime = Math.min(Number(document["expires_in"] ?? 0) * 1000, lifetimeOf(idToken));
+  const [accessToken, idToken] = [text("access_token"), text("id_token")];
+  // The answer may come from another server, for example from the login page of a network.
+  if (!accessToken && !idToken) throw new LoginFailed("no_token", "the token endpoint answered without a token");
+  const lifetime = Math.min(Number(document["expires_in"] ?? Infinity) * 1000, lifetimeOf(idToken));
   return {
-    accessToken: text("access_token"),
+    accessToken,
     idToken,
     refreshToken: text("refresh_token") || (fields["refresh_token"] ?? ""),
     scope: text("scope"),
-    expiresAt: Date.now() + lifetime,
+    ...(Number.isFinite(lifetime) && { expiresAt: Date.now() + lifetime }),
   };
 }
 

@@ -166,6 +166,33 @@ test("an error has the text, the code and the request id", async (t) => {
   assert.match(error.message, /abc-1/);
 });
 
+test("the subscription key is sent only to operations that need it", async (t) => {
+  const server = await scripted(t, {});
+  const client = clientOf(server);
+  await client.homeauto.listPlants();
+  await client.home.listHomes();
+  await client.tickets.redeem({ ticket: "t" });
+  const keys = server.got.map(({ headers }) => headers["ocp-apim-subscription-key"]);
+  assert.deepEqual(keys, ["secret-key", undefined, undefined]);
+});
+
+test("a ticket is redeemed once, without a token", async (t) => {
+  const server = await scripted(t, { body: '{"outcome":"confirmed"}' }, problem(503, { "retry-after": "0" }));
+  const client = new Client(server.url, { retries: QUICK });
+  assert.deepEqual(await client.tickets.redeem({ ticket: "t-1" }), { outcome: "confirmed" });
+  assert.equal((await errorOf(client.tickets.redeem({ ticket: "t-1" }))).status, 503);
+  const sent = server.got.map(({ method, path, headers, body }) => [method, path, headers.authorization, body]);
+  assert.deepEqual(sent, Array(2).fill(["POST", "/tickets/redeem", undefined, '{"ticket":"t-1"}']));
+});
+
+test("the picture of a camera is bytes, and its token is sent", async (t) => {
+  const server = await scripted(t, { headers: { "content-type": "image/png; x=1" }, body: "PNG" });
+  const picture = await new Client(server.url).tickets.picture("of-the-ticket");
+  assert.equal(picture.mediaType, "image/png");
+  assert.equal(new TextDecoder().decode(picture.data), "PNG");
+  assert.equal(server.got[0].headers.authorization, "Bearer of-the-ticket");
+});
+
 test("without a token the person must log in", async (t) => {
   const server = await scripted(t, {});
   const error = await errorOf(new Client(server.url).homeauto.listPlants());

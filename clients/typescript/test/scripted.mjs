@@ -14,7 +14,8 @@ export async function scripted(test, ...steps) {
     let body = "";
     for await (const chunk of request) body += chunk;
     got.push({ method: request.method, path: request.url, headers: request.headers, body, at: performance.now() });
-    const step = steps.length > 1 ? steps.shift() : steps[0];
+    const next = steps.length > 1 ? steps.shift() : steps[0];
+    const step = typeof next === "function" ? next(request) : next;
     if (step.drop) return request.socket.destroy();
     response.writeHead(step.status ?? 200, step.headers ?? {});
     if (step.silent) return response.write(step.body ?? "");

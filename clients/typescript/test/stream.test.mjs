@@ -81,6 +81,27 @@ test("a stream whose token expired continues with a new token", async (t) => {
   assert.deepEqual(server.got.map(({ headers }) => headers.authorization), ["Bearer old", undefined, "Bearer new"]);
 });
 
+test("a stream continues when the token endpoint was not available for a while", async (t) => {
+  const fresh = { body: '{"access_token":"new","expires_in":3600}' };
+  const down = [503, 503, 503].map((status) => problem(status));
+  const server = await scripted(t, stream(READY, end("token")), ...down, fresh, stream(event(2)));
+  const session = new Session({ tokens: { accessToken: "old", refreshToken: "r" } });
+  assert.equal((await take(clientOf(server, { session }).events.listen(), 2)).length, 2);
+});
+
+test("closing ends the loop, also during a refresh", async (t) => {
+  const controller = new AbortController();
+  const session = new Session({ tokens: { accessToken: "old", refreshToken: "r", expiresAt: 1 } });
+  const fetch = () => {
+    setTimeout(() => controller.abort(), 10);
+    return new Promise(() => undefined);
+  };
+  const client = new Client("http://127.0.0.1:1", { session, fetch });
+  const began = performance.now();
+  assert.deepEqual(await take(client.events.listen({}, { signal: controller.signal }), 1), []);
+  assert(performance.now() - began < 2_000);
+});
+
 test("a refused stream is an error, and an overloaded gateway is asked again", async (t) => {
   const server = await scripted(t, problem(503), problem(403));
   const client = clientOf(server);

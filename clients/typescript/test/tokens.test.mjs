@@ -1,6 +1,7 @@
 // The refresh of tokens, and the checks of a login.
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { beginLogin, Client, finishLogin, LoginFailed, LoginRequired, Session, WebTokenStore } from "@domogate/client";
 import { errorOf, problem, QUICK, scripted } from "./scripted.mjs";
@@ -33,6 +34,65 @@ test("parallel calls refresh once, and the new tokens are stored before they are
   assert.equal(refresh.body, "grant_type=refresh_token&refresh_token=refresh-1&client_id=my-app");
   assert.deepEqual(calls.map(({ headers }) => headers.authorization), Array(3).fill("Bearer access-2"));
   assert.deepEqual(store.saved.map(({ refreshToken }) => refreshToken), ["refresh-1", "refresh-2"]);
+});
+
+for (const [name, tokens] of [["expired", OLD], ["refused", { ...OLD, expiresAt: Date.now() + 3_600_000 }]]) {
+  test(`a hundred parallel calls with ${name} tokens refresh once`, async (t) => {
+    const byToken = (request) => (request.headers.authorization === "Bearer access-2" ? {} : EXPIRED);
+    const server = await scripted(t, (request) => (request.url === "/auth/token" ? answer(2) : byToken(request)));
+    const client = new Client(server.url, { session: new Session({ tokens }), retries: QUICK });
+    await Promise.all(Array.from({ length: 100 }, () => client.homeauto.listPlants()));
+    assert.equal(server.got.filter(({ path }) => path === "/auth/token").length, 1);
+  });
+
+  test(`a refused refresh is one request and one error for all calls: ${name} tokens`, async (t) => {
+    const refused = { status: 400, body: '{"error":"invalid_grant","error_description":"Used before."}' };
+    const server = await scripted(t, (request) => (request.url === "/auth/token" ? refused : EXPIRED));
+    const client = new Client(server.url, { session: new Session({ tokens }), retries: QUICK });
+    const errors = await Promise.all(Array.from({ length: 20 }, () => errorOf(client.homeauto.listPlants())));
+    errors.push(await errorOf(client.homeauto.listPlants()));
+    assert.deepEqual(new Set(errors.map((error) => `${error.name} ${error.message}`)).size, 1);
+    assert(errors.every((error) => error instanceof LoginRequired && error.error === "invalid_grant"));
+    assert.equal(server.got.filter(({ path }) => path === "/auth/token").length, 1);
+  });
+}
+
+test("new tokens in the store end a refused refresh", async (t) => {
+  const server = await scripted(t, { status: 400, body: '{"error":"invalid_grant"}' }, {});
+  const store = new Memory();
+  const client = new Client(server.url, { session: new Session({ tokens: OLD, store }), retries: QUICK });
+  assert((await errorOf(client.homeauto.listPlants())) instanceof LoginRequired);
+  await store.save({ accessToken: "of-a-new-login", refreshToken: "refresh-9", expiresAt: Date.now() + 3_600_000 });
+  await client.homeauto.listPlants();
+  assert.equal(server.got[1].headers.authorization, "Bearer of-a-new-login");
+});
+
+for (const status of [429, 502, 503, 504]) {
+  test(`a refresh is repeated after the status ${status}`, async (t) => {
+    const server = await scripted(t, problem(status), answer(2), {});
+    const client = new Client(server.url, { session: new Session({ tokens: OLD }), retries: QUICK });
+    await client.homeauto.listPlants();
+    assert.equal(server.got.length, 3);
+  });
+}
+
+for (const body of ["<html>", "{}", '{"access_token":""}', '{"access_token":7}']) {
+  test(`an answer without a token is not stored: ${body}`, async (t) => {
+    const server = await scripted(t, { body });
+    const store = new Memory();
+    const client = new Client(server.url, { session: new Session({ tokens: OLD, store }), retries: QUICK });
+    const error = await errorOf(client.homeauto.listPlants());
+    assert(error instanceof LoginFailed && !(error instanceof LoginRequired));
+    assert.deepEqual(store.saved, [OLD]);
+  });
+}
+
+test("tokens without a lifetime are used until they are refused", async (t) => {
+  const server = await scripted(t, { body: '{"access_token":"a"}' }, {});
+  const client = new Client(server.url, { session: new Session({ tokens: OLD }), retries: QUICK });
+  await client.homeauto.listPlants();
+  await client.homeauto.listPlants();
+  assert.equal(server.got.filter(({ path }) => path === "/auth/token").length, 1);
 });
 
 test("a refused token is refreshed once, also for a command", async (t) => {
@@ -115,5 +175,7 @@ test("the id token must belong to the attempt", async (t) => {
   assert.equal(session.tokens.accessToken, "a");
   const sent = new URLSearchParams(server.got[0].body);
   assert.equal(sent.get("code_verifier"), attempt.verifier);
+  const challenge = createHash("sha256").update(attempt.verifier).digest("base64url");
+  assert.equal(new URL(attempt.url).searchParams.get("code_challenge"), challenge);
   assert.equal(new URL(attempt.url).searchParams.get("code_challenge_method"), "S256");
 });
