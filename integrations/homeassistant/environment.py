@@ -16,6 +16,7 @@ _OWN = Path(__file__).parent
 _ROOT = _OWN.parents[1]
 _FOLDER = _ROOT / ".dev" / "homeassistant"
 _LOCK = _OWN / "requirements.lock"
+_FIRST_PYTHON_THAT_IS_TOO_NEW = (3, 13)
 CUSTOM_COMPONENTS = _OWN / "custom_components"
 
 
@@ -33,6 +34,16 @@ def run_or_fail(*command: str | Path, cwd: Path) -> None:
         raise NotInstalled(" ".join(done.stdout.split())[-300:])
 
 
+def find_python() -> str:
+    """Return a Python that can run this version of Home Assistant. Raises NotInstalled if there is none."""
+    if sys.version_info < _FIRST_PYTHON_THAT_IS_TOO_NEW:
+        return sys.executable
+    found = shutil.which("python3.12") or shutil.which("python3.11")
+    if found is None:
+        raise NotInstalled("Home Assistant 2024.3.3 needs Python 3.11 or 3.12")
+    return found
+
+
 def install() -> Path:
     """Install the packages of the lock file, if they are not installed. Returns the Python of the environment."""
     python, done = _FOLDER / "venv" / "bin" / "python", _FOLDER / "installed.lock"
@@ -41,7 +52,7 @@ def install() -> Path:
         if not done.exists() or done.read_bytes() != _LOCK.read_bytes():
             done.unlink(missing_ok=True)
             shutil.rmtree(_FOLDER / "venv", ignore_errors=True)
-            run_or_fail(sys.executable, "-m", "venv", _FOLDER / "venv", cwd=_FOLDER)
+            run_or_fail(find_python(), "-m", "venv", _FOLDER / "venv", cwd=_FOLDER)
             run_or_fail(python, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "-r", _LOCK, cwd=_FOLDER)
             shutil.copy(_LOCK, done)
     return python

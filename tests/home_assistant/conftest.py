@@ -2,63 +2,99 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from support.gateway import Gateway, start
+from domogate.estate.resources import demo_text
+from integrations.homeassistant.environment import NotInstalled, find_python
+from support.estate_view import read_yaml
+from support.gateway import Gateway, import_estate
 from support.home_assistant import HomeAssistant, home_assistant
 from support.http import PATIENCE
 from support.relying_party import PersonBrowser, Secrets
+from support.restartable import RestartableGateway, clean_environment
 
-ANNA, BRUNO = "anna@example.com", "bruno@example.com"
+ANNA, BRUNO, ELENA = "anna@example.com", "bruno@example.com", "elena@example.com"
 _SCOPES = "openid home.use audiovideoterminal.read"
+# The client refreshes a token 30 seconds before it expires, so it refreshes the tokens every few seconds.
+_SETTINGS = {"DOMOGATE_ACCESS_TOKEN_LIFETIME": "40", "DOMOGATE_ID_TOKEN_LIFETIME": "40"}
 
 
-@dataclass
 class Setup:
     """A gateway, and a Home Assistant that is registered there as an application."""
 
-    gateway: Gateway
-    home: HomeAssistant
-    secrets: Secrets
+    def __init__(self, restartable: RestartableGateway, home: HomeAssistant) -> None:
+        self._restartable = restartable
+        self.gateway: Gateway = restartable.start()
+        self.home = home
+        self._register()
 
-    @cached_property
-    def _api(self) -> httpx.Client:
-        """The home API, as another application of Anna uses it."""
-        token = self.gateway.domogate(
-            "token", "issue", "--user", ANNA, "--client", "home-assistant", "--kind", "access"
-        ).strip()
-        headers = {"Authorization": f"Bearer {token}"}
-        return httpx.Client(base_url=f"{self.gateway.base_url}/home/v1", headers=headers, trust_env=False, timeout=PATIENCE)
+    def _register(self) -> None:
+        """Register Home Assistant at the gateway, and enter the id and the secret in Home Assistant."""
+        command = ["client", "add", "home-assistant", "--name", "Home Assistant", "--json"]
+        told = json.loads(self.gateway.domogate(*command, "--redirect-uri", self.home.redirect_uri, "--scope", _SCOPES))
+        self.home.tell(
+            "application_credentials/create", domain="domogate", client_id="home-assistant", client_secret=told["secret"]
+        )
 
     def close(self) -> None:
         if "_api" in self.__dict__:
             self._api.close()
+        self.gateway.stop()
+
+    def stop_gateway(self) -> None:
+        self.gateway.stop()
+
+    def start_gateway(self) -> None:
+        self.gateway = self._restartable.start()
+
+    # --- the gateway, as another application of Anna sees it -----------------------------------------------------------
+
+    @cached_property
+    def _api(self) -> httpx.Client:
+        """The home API."""
+        self.gateway.domogate("client", "add", "other-app", "--scope", _SCOPES)
+        who = ["--user", ANNA, "--client", "other-app", "--kind", "access", "--lifetime", "12h"]
+        token = self.gateway.domogate("token", "issue", *who, "--public-url", self.gateway.base_url).strip()
+        headers = {"Authorization": f"Bearer {token}"}
+        return httpx.Client(base_url=f"{self.gateway.base_url}/home/v1", headers=headers, trust_env=False, timeout=PATIENCE)
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[str, str]]:
+        """The ids of the home and of the module, by the name of the module."""
+        homes = [self._api.get(f"/homes/{home['id']}").json() for home in self._api.get("/homes").json()["items"]]
+        return {module["name"]: (home["id"], module["id"]) for home in homes for module in home["modules"]}
 
     def module(self, name: str) -> dict[str, Any]:
         """A module of Anna's homes, as the gateway shows it now."""
-        return self._find(name)[1]
+        home_id, module_id = self._places[name]
+        found: dict[str, Any] = self._api.get(f"/homes/{home_id}/modules/{module_id}").json()
+        return found
 
     def command(self, name: str, command: dict[str, Any]) -> None:
-        """Send a command to a module, past Home Assistant."""
-        home_id, module = self._find(name)
-        answer = self._api.post(f"/homes/{home_id}/modules/{module['id']}/commands", json=command)
+        """Send a command to a module, past Home Assistant: somebody uses the switch at the wall."""
+        home_id, module_id = self._places[name]
+        answer = self._api.post(f"/homes/{home_id}/modules/{module_id}/commands", json=command)
         assert answer.json()["outcome"] == "confirmed", answer.text
 
-    def _find(self, name: str) -> tuple[str, dict[str, Any]]:
-        for home in self._api.get("/homes").json()["items"]:
-            for module in self._api.get(f"/homes/{home['id']}").json()["modules"]:
-                if module["name"] == name:
-                    return home["id"], module
-        raise AssertionError(f"there is no {name}")
+    def commands_of(self, name: str) -> list[str]:
+        """The commands that people sent to the module."""
+        home_id, module_id = self._places[name]
+        recent = self._api.get(f"/homes/{home_id}/events/recent").json()["items"]
+        return [event["command"]["do"] for event in recent if event["kind"] == "command" and event["moduleId"] == module_id]
+
+    # --- dialogs --------------------------------------------------------------------------------------------------------
 
     def visit(self, email: str) -> PersonBrowser:
-        return PersonBrowser(self.gateway, email, self.secrets)
+        return PersonBrowser(self.gateway, email, Secrets())
+
+    def enter_gateway(self) -> dict[str, Any]:
+        """Open the dialog that adds the gateway, and send its form. Returns the step that leads to the login."""
+        form = self.home.begin_flow()
+        return self.home.send_form(form, url=f"{self.gateway.base_url}/", subscription_key=self.gateway.subscription_key)
 
     def log_in(self, step: dict[str, Any], email: str, **decision: Any) -> dict[str, Any]:
         """Log in at the pages of the gateway, with the address of the step. Returns the last step of the dialog."""
@@ -70,34 +106,27 @@ class Setup:
 
     def add(self, email: str, **decision: Any) -> dict[str, Any]:
         """Go through the whole dialog that adds the gateway."""
-        form = self.home.begin_flow()
-        key = self.gateway.subscription_key
-        step = self.home.send_form(form, url=self.gateway.base_url, subscription_key=key)
-        return self.log_in(step, email, **decision)
-
-
-def _register(gateway: Gateway, home: HomeAssistant) -> None:
-    """Register Home Assistant at the gateway, and enter the id and the secret in Home Assistant."""
-    command = ["client", "add", "home-assistant", "--name", "Home Assistant", "--json"]
-    told = json.loads(gateway.domogate(*command, "--redirect-uri", home.redirect_uri, "--scope", _SCOPES))
-    home.tell("application_credentials/create", domain="domogate", client_id="home-assistant", client_secret=told["secret"])
+        return self.log_in(self.enter_gateway(), email, **decision)
 
 
 @pytest.fixture(scope="session")
 def setup(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Setup]:
     """Anna has added the gateway."""
-    folder: Path = tmp_path_factory.mktemp("home-assistant")
-    gateway = start("demo", folder)
     try:
-        with home_assistant(folder) as home:
-            assert home.begin_flow()["reason"] == "missing_credentials"
-            _register(gateway, home)
-            setup = Setup(gateway, home, Secrets())
-            try:
-                assert setup.add(ANNA)["type"] == "create_entry"
-                yield setup
-            finally:
-                setup.close()
-            assert home.find_errors() == []
-    finally:
-        gateway.stop()
+        find_python()
+    except NotInstalled as reason:
+        pytest.skip(str(reason))
+    folder, environment = tmp_path_factory.mktemp("home-assistant"), clean_environment(_SETTINGS)
+    estate = read_yaml(demo_text())
+    import_estate(estate, folder, folder / "data", environment)
+    users = [{**user, "id_token": "-", "access_token": "-"} for user in estate["users"] if "password" in user]
+    known = {"users": users, "subscription_key": estate["subscriptions"][0]["key"]}
+    with home_assistant(folder) as home:
+        assert home.begin_flow()["reason"] == "missing_credentials"
+        setup = Setup(RestartableGateway(folder, environment, known=known), home)
+        try:
+            assert setup.add(ANNA)["type"] == "create_entry"
+            yield setup
+        finally:
+            setup.close()
+        assert home.find_errors() == []

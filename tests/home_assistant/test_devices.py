@@ -1,17 +1,10 @@
 """The integration inside the real Home Assistant: what appears, commands, and changes at the gateway."""
 
-from typing import Any
-
 import pytest
 
 from home_assistant.conftest import Setup
 
 pytestmark = pytest.mark.slow
-
-
-def switch_at_the_wall(setup: Setup, name: str, **values: Any) -> None:
-    """Another application switches the lamp, so Home Assistant learns it only from the gateway."""
-    setup.command(name, {"do": "set light", **values})
 
 
 class TestLights:
@@ -43,7 +36,7 @@ class TestLights:
 
     def test_a_switch_at_the_wall_is_shown(self, setup: Setup) -> None:
         for state in ("on", "off", "on"):
-            switch_at_the_wall(setup, "Mirror lamp", on=state == "on")
+            setup.command("Mirror lamp", {"do": "set light", "on": state == "on"})
             setup.home.wait_for("light.mirror_lamp", state)
 
     def test_a_command_that_the_device_does_not_confirm_fails(self, setup: Setup) -> None:

@@ -30,9 +30,10 @@ State = dict[str, Any]
 class HomeAssistant:
     """A running Home Assistant. `log` is what it wrote to its log."""
 
-    def __init__(self, port: int, access_token: str, log_file: Path) -> None:
+    def __init__(self, port: int, access_token: str, config: Path, log_file: Path) -> None:
         self.base_url = f"http://127.0.0.1:{port}"
         self._token = access_token
+        self._config = config
         self._log_file = log_file
         headers = {"Authorization": f"Bearer {access_token}", "HA-Frontend-Base": self.base_url}
         self._http = httpx.Client(base_url=self.base_url, headers=headers, trust_env=False, timeout=PATIENCE)
@@ -129,6 +130,12 @@ class HomeAssistant:
         """The config entries of the integration by title."""
         return {entry["title"]: entry for entry in self.request("GET", _ENTRY) if entry["domain"] == "domogate"}
 
+    def read_stored_tokens(self, title: str) -> dict[str, Any]:
+        """The tokens in the file of Home Assistant. It writes the file a second after a change."""
+        stored = json.loads((self._config / ".storage" / "core.config_entries").read_text())["data"]["entries"]
+        (token,) = [entry["data"]["token"] for entry in stored if entry["title"] == title]
+        return dict(token)
+
     def open_flows(self) -> list[dict[str, Any]]:
         """Dialogs that Home Assistant has opened by itself, for example because a login ended."""
         found: list[dict[str, Any]] = self.tell("config_entries/flow/progress")
@@ -160,7 +167,7 @@ def home_assistant(folder: Path) -> Iterator[HomeAssistant]:
             assert process.poll() is None, f"Home Assistant ended:\n{log_file.read_text()[-4000:]}"
             assert time.monotonic() < deadline, f"Home Assistant did not start:\n{log_file.read_text()[-4000:]}"
             time.sleep(0.05)
-        home = HomeAssistant(port, json.loads(ready.read_text())["access_token"], log_file)
+        home = HomeAssistant(port, json.loads(ready.read_text())["access_token"], config, log_file)
         try:
             yield home
         finally:

@@ -8,9 +8,20 @@ from homeassistant.helpers import device_registry
 
 from .const import DOMAIN
 from .coordinator import DomogateCoordinator
-from .oauth import open_client
+from .oauth import open_client, revoke_tokens
 
-PLATFORMS = [Platform.LIGHT, Platform.SWITCH]
+PLATFORMS = [
+    Platform.BINARY_SENSOR,
+    Platform.BUTTON,
+    Platform.CAMERA,
+    Platform.CLIMATE,
+    Platform.COVER,
+    Platform.LIGHT,
+    Platform.LOCK,
+    Platform.SCENE,
+    Platform.SENSOR,
+    Platform.SWITCH,
+]
 
 
 async def async_setup_entry(hass: HomeAssistant, entry: ConfigEntry) -> bool:
@@ -44,3 +55,8 @@ async def async_unload_entry(hass: HomeAssistant, entry: ConfigEntry) -> bool:
     if is_unloaded:
         hass.data[DOMAIN].pop(entry.entry_id)
     return is_unloaded
+
+
+async def async_remove_entry(hass: HomeAssistant, entry: ConfigEntry) -> None:
+    """End the access of Home Assistant at the gateway."""
+    await revoke_tokens(hass, entry)

@@ -28,7 +28,9 @@ class DomogateEntity(CoordinatorEntity[DomogateCoordinator], Generic[S]):
         super().__init__(coordinator)
         self._module_id = module_id
         self._shown: tuple[Place | None, bool] | None = None
-        self._attr_unique_id = f"{module_id}-{part}" if part else module_id
+        # Two people may have added the same gateway, and see the same module.
+        person = coordinator.config_entry.unique_id
+        self._attr_unique_id = f"{person}-{module_id}-{part}" if part else f"{person}-{module_id}"
         if not part:
             self._attr_name = None  # the entity has the name of its device
         self._attr_device_info = _describe(coordinator.data[module_id])

@@ -5,6 +5,7 @@ from base64 import urlsafe_b64encode
 from hashlib import sha256
 from typing import Any
 
+import httpx
 from homeassistant.components.application_credentials import AuthImplementation, AuthorizationServer, ClientCredential
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.const import CONF_TOKEN, CONF_URL
@@ -14,10 +15,11 @@ from homeassistant.helpers.httpx_client import get_async_client
 
 from domogate_client import AsyncClient, Session, Tokens
 
-from .const import CONF_SUBSCRIPTION_KEY, SCOPES
+from .const import CONF_SUBSCRIPTION_KEY, LOGGER, SCOPES
 
 RECONNECT_FOR = 5.0
 """The entities become unavailable if the event stream has no connection for this number of seconds."""
+_REVOKE_TIMEOUT = 10.0
 
 
 class DomogateImplementation(AuthImplementation):
@@ -92,3 +94,15 @@ async def open_client(hass: HomeAssistant, entry: ConfigEntry) -> AsyncClient:
     client = await async_get_config_entry_implementation(hass, entry)
     session = Session(client.client_id, client_secret=client.client_secret, store=EntryTokens(hass, entry))
     return make_client(hass, entry.data[CONF_URL], entry.data[CONF_SUBSCRIPTION_KEY], session)
+
+
+async def revoke_tokens(hass: HomeAssistant, entry: ConfigEntry) -> None:
+    """Revoke the tokens of a config entry (RFC 7009). Without an answer, the person can do it on the account page."""
+    try:
+        client = await async_get_config_entry_implementation(hass, entry)
+        token = read_tokens(entry.data[CONF_TOKEN]).refresh_token
+        form = {"token": token, "client_id": client.client_id, "client_secret": client.client_secret}
+        answer = await get_async_client(hass).post(f"{entry.data[CONF_URL]}/auth/revoke", data=form, timeout=_REVOKE_TIMEOUT)
+        answer.raise_for_status()
+    except (ValueError, httpx.HTTPError) as error:
+        LOGGER.warning("The tokens could not be revoked at the gateway: %s", error)
