@@ -18,6 +18,7 @@ from domogate_client.faults import KeyRefused, TokenRefused
 from .const import CONF_SUBSCRIPTION_KEY, DOMAIN, HOME_SCOPE, LOGGER
 from .oauth import DomogateImplementation, make_client, read_tokens
 
+_EXAMPLE = {"example": "https://gateway.example.com:8443"}
 _KEY_FORM = vol.Schema({vol.Required(CONF_SUBSCRIPTION_KEY): str})
 _FORM = vol.Schema({vol.Required(CONF_URL): str, vol.Required(CONF_SUBSCRIPTION_KEY): str})
 
@@ -50,7 +51,7 @@ class DomogateFlow(AbstractOAuth2FlowHandler):
             if not errors:
                 return await self.async_step_pick_implementation()
         form = self.add_suggested_values_to_schema(_FORM, user_input)
-        return self.async_show_form(step_id="user", data_schema=form, errors=errors)
+        return self.async_show_form(step_id="user", data_schema=form, errors=errors, description_placeholders=_EXAMPLE)
 
     async def async_step_auth(self, user_input: dict[str, Any] | None = None) -> FlowResult:
         """Send the browser to the gateway."""
