@@ -346,6 +346,5 @@ async def _receive(cycle: Any, receive: Receive) -> Any:
     """
     message = await receive()
     if message["type"] == "http.disconnect" and cycle.body and not cycle.more_body and not cycle.response_complete:
-        message = {"type": "http.request", "body": bytes(cycle.body), "more_body": False}
-        cycle.body = bytearray()
+        message, cycle.body = {"type": "http.request", "body": bytes(cycle.body), "more_body": False}, bytearray()
     return message
