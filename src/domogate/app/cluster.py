@@ -28,6 +28,20 @@ from domogate.stores import SqlStore
 from domogate.stores.leases import open_leases
 
 
+def nats_access(settings: Settings) -> NatsAccess:
+    return NatsAccess(
+        servers=settings.nats,
+        user=settings.nats_user,
+        password=settings.nats_password,
+        token=settings.nats_token,
+        nkey=settings.nats_nkey,
+        credentials=settings.nats_credentials,
+        tls_ca=settings.nats_tls_ca,
+        tls_certificate=settings.nats_tls_certificate,
+        tls_key=settings.nats_tls_key,
+    )
+
+
 class Cluster:
     """Implements Placement for a member of a cluster. It has the lease, the held shards and the fabric of this gateway."""
 
@@ -44,19 +58,8 @@ class Cluster:
         self._held = HeldShards()
         self.held: Holdings | None = self._held
         store.holdings = self._held
-        access = NatsAccess(
-            servers=settings.nats,
-            user=settings.nats_user,
-            password=settings.nats_password,
-            token=settings.nats_token,
-            nkey=settings.nats_nkey,
-            credentials=settings.nats_credentials,
-            tls_ca=settings.nats_tls_ca,
-            tls_certificate=settings.nats_tls_certificate,
-            tls_key=settings.nats_tls_key,
-        )
         watch = HolderWatch(self._leases)
-        self._connection = NatsConnection(access, name)
+        self._connection = NatsConnection(nats_access(settings), name)
         self._progress = NatsProgress(self._connection, settings.cluster)
         self._propagation = Propagation(
             store, self._progress, self._list_others, lambda: self._own_id, settings.knowledge_bound

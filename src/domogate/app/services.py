@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import inf
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,6 +20,9 @@ from domogate.services.clock_check import ClockCheck
 from domogate.services.people import Passkeys, People, Sessions
 from domogate.services.plants.history import History
 from domogate.settings import Settings
+
+if TYPE_CHECKING:
+    from domogate.backends.mail import SmtpMail
 
 
 def build_knowledge(settings: Settings, store: Store) -> KnowledgeBound:
@@ -73,14 +77,16 @@ def build_terms(settings: Settings) -> Terms | None:
 
 
 def _build_mail(settings: Settings) -> Mail:
-    if settings.smtp_host is None:
-        return PrintedMail()
+    return PrintedMail() if settings.smtp_host is None else build_smtp_mail(settings, settings.smtp_host)
+
+
+def build_smtp_mail(settings: Settings, host: str) -> "SmtpMail":
     from domogate.backends.mail import SmtpMail  # not needed without a mail server
 
     return SmtpMail(
-        settings.smtp_host,
+        host,
         settings.smtp_port,
-        settings.smtp_sender or f"domogate@{settings.smtp_host}",
+        settings.smtp_sender or f"domogate@{host}",
         settings.smtp_user,
         settings.smtp_password,
         settings.smtp_security,

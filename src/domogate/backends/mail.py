@@ -86,7 +86,11 @@ class SmtpMail:
         await asyncio.to_thread(self._deliver, message)
         return True
 
-    def _deliver(self, message: EmailMessage) -> None:
+    async def try_connection(self) -> None:
+        """Connect and log in as for a mail, without sending a mail. Raises OSError."""
+        await asyncio.to_thread(self._deliver, None)
+
+    def _deliver(self, message: EmailMessage | None) -> None:
         # The domain of the sender is used as local host name: finding the name of this machine may have to wait for a name
         # server.
         if self._security == "tls":
@@ -100,7 +104,8 @@ class SmtpMail:
                 server.starttls(context=self._trust)
             if self._user is not None:
                 server.login(self._user, self._password or "")
-            server.send_message(message)
+            if message is not None:
+                server.send_message(message)
 
     @property
     def _domain(self) -> str:

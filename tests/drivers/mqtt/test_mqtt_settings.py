@@ -40,6 +40,14 @@ class TestMqttBroker:
         with pytest.raises(msgspec.ValidationError, match=words):
             msgspec.convert(given, MqttBroker)
 
+    @pytest.mark.parametrize("password", ["horse", "hor@se", "hor/se", "hor?se"])
+    def test_a_message_about_a_url_does_not_contain_its_password(self, password: str) -> None:
+        with pytest.raises(ValueError, match="cannot be used") as refused:
+            MqttBroker(url=f"mqtt://anna:{password}@broker.lan")
+        assert "hor" not in str(refused.value)
+        assert "se@" not in str(refused.value)
+        assert "broker.lan" in str(refused.value)
+
     def test_its_password_is_never_printed(self) -> None:
         assert "hunter2" not in repr(MqttBroker(url="mqtt://b", username="a", password="hunter2"))
 

@@ -1,5 +1,6 @@
 """The settings of a broker (docs/mqtt.md)."""
 
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -10,6 +11,8 @@ from domogate.common.urls import split_url
 
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
 _LONGEST_ID = 128
+_USER = re.compile("//.*@")
+"""User and password in a URL. They are not shown in messages."""
 
 
 class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -38,7 +41,8 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     def __post_init__(self) -> None:
         if problem := _find_problem_of_url(self.url):
-            raise ValueError(f"the broker's url {self.url!r} cannot be used: {problem}")
+            shown = _USER.sub("//…@", self.url)
+            raise ValueError(f"the broker's url {shown!r} cannot be used: {problem}")
         if not self.name or not self.name.isprintable():
             raise ValueError("a broker needs a name, for the option broker of modules")
         if self.password is not None and self.password_file is not None:

@@ -10,7 +10,7 @@ from domogate.domain.ids import Id
 from domogate.drivers.mqtt.announcements import Candidate, from_tasmota, from_zigbee2mqtt
 from domogate.drivers.mqtt.broker import MqttBroker
 from domogate.drivers.mqtt.broker_connection import explain_error, open_connection
-from domogate.drivers.mqtt.connection import BrokerRefused, Connection, ConnectionLost
+from domogate.drivers.mqtt.connection import BrokerRefused, Connection, ConnectionLost, Deliver
 from domogate.drivers.mqtt.home_assistant import FILTERS, PREFIX, find_candidates
 from domogate.drivers.mqtt.options import find_option_problems
 from domogate.drivers.mqtt.packets import FAILURE, V5, V311, words_for
@@ -86,17 +86,7 @@ async def collect_announcements(broker: MqttBroker, seconds: float, base: str | 
             received[name] = payload
             size += growth
 
-    async def connect(version: int) -> Connection:
-        return await open_connection(
-            broker, f"domogate-discover-{uuid.uuid4().hex[:8]}", version, take, largest_packet=_LARGEST_ANNOUNCEMENT
-        )
-
-    try:
-        connection = await connect(V5)
-    except BrokerRefused as refused:
-        if refused.reason != _UNSUPPORTED_VERSION:
-            raise
-        connection = await connect(V311)
+    connection = await _connect(broker, take)
     try:
         filters = [(topic, 0) for topic in (*_ANNOUNCED, *((f"{base}{_DEVICES}",) if base else ()), *FILTERS)]
         for (topic, _), reason in zip(filters, await connection.subscribe(filters), strict=True):
@@ -108,6 +98,22 @@ async def collect_announcements(broker: MqttBroker, seconds: float, base: str | 
     finally:
         connection.close()
     return received
+
+
+async def try_connection(broker: MqttBroker) -> None:
+    """Connect, log in and disconnect. Raises the same errors as `open_connection`."""
+    (await _connect(broker, lambda _topic, _payload: None)).close()
+
+
+async def _connect(broker: MqttBroker, deliver: Deliver) -> Connection:
+    """Connect with MQTT 5, or with MQTT 3.1.1 if the broker refuses MQTT 5."""
+    name = f"domogate-discover-{uuid.uuid4().hex[:8]}"
+    try:
+        return await open_connection(broker, name, V5, deliver, largest_packet=_LARGEST_ANNOUNCEMENT)
+    except BrokerRefused as refused:
+        if refused.reason != _UNSUPPORTED_VERSION:
+            raise
+    return await open_connection(broker, name, V311, deliver, largest_packet=_LARGEST_ANNOUNCEMENT)
 
 
 def find_modules(received: Mapping[str, bytes], broker: str | None = None) -> tuple[list[FoundModule], list[SkippedDevice]]:

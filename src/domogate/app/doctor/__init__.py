@@ -1,0 +1,48 @@
+"""Checks that a gateway with these settings can do its work (`domogate doctor`). Nothing is changed."""
+
+from collections.abc import AsyncIterator, Iterator
+
+from domogate.app.doctor.database import DatabaseChecks
+from domogate.app.doctor.findings import Finding, ok, problem, warning
+from domogate.app.doctor.machine import check_machine
+from domogate.app.doctor.network import check_network
+from domogate.console.files import load_build
+from domogate.settings import BadSettings, Settings, check_cluster, check_exposure
+
+__all__ = ["Finding", "examine"]
+
+
+async def examine(settings: Settings) -> AsyncIterator[Finding]:
+    """Yield the result of each check as soon as it is known."""
+    for found in (*check_settings(settings), *check_machine(settings)):
+        yield found
+    database = DatabaseChecks(settings)
+    async for found in database.run():
+        yield found
+    async for found in check_network(settings, database.brokers):
+        yield found
+
+
+def check_settings(settings: Settings) -> Iterator[Finding]:
+    """Check the settings together. Single wrong settings were refused when the settings were loaded."""
+    wrong = False
+    for check in (check_exposure, check_cluster):
+        try:
+            check(settings)
+        except BadSettings as bad:
+            wrong = True
+            for mistake in bad.mistakes:
+                yield problem("settings", f"{mistake.setting} ({mistake.source}): {mistake.problem}", "Change this setting.")
+    if settings.insecure_http:
+        wrong = True
+        yield warning(
+            "settings",
+            "insecure_http is set: tokens and passwords cross the network unencrypted.",
+            "Set tls_certificate and tls_key, or use a proxy with TLS and set trusted_proxies.",
+        )
+    if settings.serves_pages and load_build() is None:
+        wrong = True
+        yield warning("pages", "the pages for people are not built.", "In a checkout, run: ./dev web")
+    if not wrong:
+        given = len(settings.sources)
+        yield ok("settings", f"{given} settings are given, and they fit together. The URL for clients is {settings.base_url}.")

@@ -1,0 +1,119 @@
+"""Checks of the database: its file or server, its revision, the secret key, and the time that a gateway last saw."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from sqlalchemy.exc import DBAPIError
+
+from domogate.app.doctor.findings import Finding, ok, problem, warning
+from domogate.app.parts import find_database_file, sqlite_file
+from domogate.app.tools import Tools, open_tools
+from domogate.drivers.mqtt import DRIVER as MQTT
+from domogate.drivers.mqtt import MqttBroker
+from domogate.ports import SecretKeyMissing
+from domogate.services.clock_check import TOLERANCE, describe
+from domogate.settings import Settings
+from domogate.stores import DatabaseUnusable, UsedDatabases, inspect_header, sqlite_url
+from domogate.stores.examination import Examination, examine_database
+from domogate.stores.inspection import inspect_file
+
+SECONDS = 10.0
+"""The longest time for the check of the content of a file, and for the answers of a server."""
+SLOW = 0.02
+"""In seconds. A command waits for the database several times."""
+CLOCK_APART = 2.0
+"""In seconds. Gateways use the clock of the database, but logs and certificates use the clock of the machine."""
+
+SECRETS_READABLE = "the secrets in the database can be decrypted."
+
+
+class DatabaseChecks:
+    """Checks the database. Afterwards `brokers` has the brokers that an operator stored in it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.brokers: list[MqttBroker] = []
+
+    async def run(self) -> AsyncIterator[Finding]:
+        examined = None
+        try:
+            if await asyncio.to_thread(self._is_missing):
+                yield warning("database", "there is no database yet.", "`domogate serve` creates it.")
+                return
+            url = self._settings.database or sqlite_url(sqlite_file(self._settings))
+            examined = await asyncio.to_thread(examine_database, url, SECONDS)
+        except DatabaseUnusable as error:
+            says, _, advice = str(error).partition("\n")
+            yield problem("database", says, advice)
+        except (DBAPIError, OSError, ValueError) as error:
+            reason = str(error.orig if isinstance(error, DBAPIError) else error).strip().partition("\n")[0]
+            yield problem("database", f"it cannot be used: {reason}.", "Check the setting database, the server and its log.")
+        if examined is None:
+            return
+        yield _judge(examined)
+        if examined.clock is not None:
+            yield _judge_clock(examined.clock)
+        if examined.is_current:  # Otherwise opening the store would migrate it.
+            async for finding in self._check_content():
+                yield finding
+
+    def _is_missing(self) -> bool:
+        """Return True if the SQLite file does not exist. Raises DatabaseUnusable if the file is damaged or lost."""
+        file = find_database_file(self._settings)
+        if file is None:
+            return False
+        used = UsedDatabases(self._settings.data)
+        if not inspect_header(file, used):
+            return True
+        inspect_file(file, used, seconds=SECONDS)
+        return False
+
+    async def _check_content(self) -> AsyncIterator[Finding]:
+        try:
+            async with open_tools(self._settings, create=False) as tools:
+                yield ok("secret key", SECRETS_READABLE)
+                yield await _check_time(tools)
+                self.brokers = [
+                    MqttBroker(url=one.url, username=one.username, password=one.password)
+                    for one in await tools.store.list_connections()
+                    if one.driver == MQTT.name
+                ]
+        except SecretKeyMissing as error:
+            advice = "Put the key back into its place: docs/operations.md, section The secret key."
+            yield problem("secret key", str(error).replace("\n", " "), advice)
+
+
+def _judge(examined: Examination) -> Finding:
+    says = f"{examined.product} answers after {examined.round_trip * 1_000:.1f} ms."
+    if examined.revision is None:
+        return ok("database", f"{says} It is empty: `domogate serve` creates the tables.")
+    if examined.is_newer:
+        return problem(
+            "database",
+            f"its revision is {examined.revision}: a newer version of Domogate has used it.",
+            "Install this newer version, or restore a backup that this version made.",
+        )
+    if not examined.is_current:
+        advice = "Make a backup. Then start the gateway: it migrates the tables."
+        return warning("database", f"{says} Its revision is {examined.revision}, of an older version.", advice)
+    if examined.round_trip > SLOW:
+        return warning("database", says, "Move the gateway closer to the database server. Every command waits for it.")
+    return ok("database", says)
+
+
+def _judge_clock(ahead: float) -> Finding:
+    if abs(ahead) <= CLOCK_APART:
+        return ok("clock of the database", f"it differs by {abs(ahead):.1f} s from the clock of this machine.")
+    return warning(
+        "clock of the database",
+        f"it is {abs(ahead):.1f} s {'ahead of' if ahead > 0 else 'behind'} the clock of this machine.",
+        "Synchronise both machines with a time server (NTP).",
+    )
+
+
+async def _check_time(tools: Tools) -> Finding:
+    now, last = tools.clock.now(), await tools.store.find_last_time()
+    if last is None or abs(now - last) <= TOLERANCE:
+        return ok("clock", "it agrees with the time that a gateway last saw.")
+    says, _, advice = describe(now, last).partition(" Correct")
+    return problem("clock", f"{says} Nothing is pruned.", f"Correct{advice}.")

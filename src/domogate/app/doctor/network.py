@@ -1,0 +1,126 @@
+"""Checks of the connections: the port of the gateway, NATS, MQTT brokers, MyHome gateways, and the mail server."""
+
+import asyncio
+import http.client
+import ssl
+from collections.abc import AsyncIterator, Iterable
+from ipaddress import ip_address
+
+from domogate.app.doctor.findings import Finding, ok, problem, warning
+from domogate.app.services import build_smtp_mail
+from domogate.drivers import mqtt, openwebnet
+from domogate.drivers.mqtt import MqttBroker
+from domogate.drivers.mqtt.broker_connection import explain_error
+from domogate.drivers.mqtt.discovery import FAILURES, try_connection
+from domogate.settings import Settings
+
+SECONDS = 5.0
+"""The longest time for each connection."""
+_LONGEST_ANSWER = 65_536
+
+
+async def check_network(settings: Settings, stored: Iterable[MqttBroker]) -> AsyncIterator[Finding]:
+    """`stored` has the brokers that an operator stored in the database."""
+    yield await asyncio.to_thread(check_gateway, settings)
+    if settings.nats:
+        yield await check_nats(settings)
+    for broker in (*mqtt.DRIVER.settings_in(settings.drivers).brokers, *stored):
+        yield await check_broker(broker)
+    for bus in openwebnet.DRIVER.settings_in(settings.drivers).gateways:
+        yield await check_bus(bus)
+    if settings.smtp_host is not None:
+        yield await check_mail(settings, settings.smtp_host)
+
+
+def check_gateway(settings: Settings) -> Finding:
+    """Ask the gateway on this machine whether it is ready. The certificate is not checked here."""
+    host = _find_local_address(settings.host)
+    connection = _connect(host, settings)
+    try:
+        connection.request("GET", "/readyz")
+        answer = connection.getresponse()
+        body = answer.read(_LONGEST_ANSWER).decode("utf-8", "replace").strip()
+    except ConnectionRefusedError:
+        return ok("gateway", f"nothing listens on {host}:{settings.port}: the gateway does not run here.")
+    except (OSError, http.client.HTTPException) as error:
+        return problem(
+            "gateway",
+            f"the program on {host}:{settings.port} does not answer like a gateway: {error}.",
+            "Find the program that uses this port (ss -ltnp), or choose another port.",
+        )
+    finally:
+        connection.close()
+    if answer.status == http.client.OK and "warning" not in body:
+        return ok("gateway", f"it runs on {host}:{settings.port} and is ready.")
+    return warning(
+        "gateway",
+        f"it runs on {host}:{settings.port} and answers /readyz with {answer.status}: {body[:500]}",
+        "The log of the gateway and the overview of the console say more.",
+    )
+
+
+def _find_local_address(host: str) -> str:
+    """Return the address on which this machine reaches a gateway that listens on `host`."""
+    try:
+        address = ip_address(host)
+    except ValueError:  # a name
+        return host
+    return {4: "127.0.0.1", 6: "::1"}[address.version] if address.is_unspecified else host
+
+
+def _connect(host: str, settings: Settings) -> http.client.HTTPConnection:
+    if settings.tls_certificate is None:
+        return http.client.HTTPConnection(host, settings.port, timeout=SECONDS)
+    context = ssl.create_default_context(cafile=settings.tls_certificate)
+    context.check_hostname = False
+    return http.client.HTTPSConnection(host, settings.port, timeout=SECONDS, context=context)
+
+
+async def check_nats(settings: Settings) -> Finding:
+    # Only members of a cluster need NATS.
+    from domogate.app.cluster import nats_access
+    from domogate.fabric.connection import NatsConnection
+
+    connection = NatsConnection(nats_access(settings), "domogate doctor")
+    try:
+        async with asyncio.timeout(SECONDS):
+            await connection.start()
+        await connection.wait_connected(SECONDS)
+    except TimeoutError:
+        pass
+    finally:
+        await connection.stop()
+    if connection.server:
+        return ok("NATS", f"{connection.server} answers.")
+    return problem("NATS", f"no connection: {connection.problem}.", "Check nats and its credentials, and the NATS servers.")
+
+
+async def check_broker(broker: MqttBroker) -> Finding:
+    name = f"MQTT broker {broker.name}"
+    try:
+        await try_connection(broker)
+    except FAILURES as error:
+        advice = "Check its address, user and password, and whether the broker runs."
+        return problem(name, f"{broker.url} cannot be used: {explain_error(error)}.", advice)
+    return ok(name, f"{broker.url} answers and accepts the user.")
+
+
+async def check_bus(bus: openwebnet.OpenWebNetGateway) -> Finding:
+    name = f"MyHome gateway {bus.name}"
+    try:
+        async with asyncio.timeout(SECONDS):
+            _, writer = await asyncio.open_connection(bus.host, bus.port)
+    except (OSError, TimeoutError) as error:
+        advice = "Check its address, and whether it allows connections from this machine."
+        return problem(name, f"{bus.address} cannot be reached: {explain_error(error)}.", advice)
+    writer.close()
+    return ok(name, f"{bus.address} accepts connections. The password was not tried.")
+
+
+async def check_mail(settings: Settings, host: str) -> Finding:
+    where = f"{host}:{settings.smtp_port}"
+    try:
+        await build_smtp_mail(settings, host).try_connection()
+    except OSError as error:
+        return problem("mail", f"{where} cannot be used: {error}.", "Check the settings that begin with smtp_.")
+    return ok("mail", f"{where} accepts mails of this gateway.")

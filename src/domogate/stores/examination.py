@@ -1,0 +1,57 @@
+"""Reads the revision and the clock of a database for `domogate doctor`. Nothing is changed."""
+
+import time
+
+import msgspec
+from sqlalchemy import Connection, text
+
+from domogate.stores.engine import time_limit
+from domogate.stores.migrate import HEAD, find_revision
+from domogate.stores.opening import find_sqlite_file, open_database
+
+_CLOCK = text("SELECT extract(epoch FROM clock_timestamp())")
+_PING = text("SELECT 1")
+
+
+class Examination(msgspec.Struct, frozen=True):
+    """What was read from a database."""
+
+    product: str
+    """For example "PostgreSQL 18.1"."""
+    revision: str | None
+    """The revision of the tables, or None if Domogate never opened this database."""
+    round_trip: float
+    """The seconds that a small question takes."""
+    clock: float | None
+    """The seconds that the clock of the database server is ahead of this machine. None for a SQLite file."""
+
+    @property
+    def is_current(self) -> bool:
+        return self.revision == HEAD
+
+    @property
+    def is_newer(self) -> bool:
+        return self.revision is not None and self.revision > HEAD
+
+
+def examine_database(url: str, seconds: float) -> Examination:
+    """Read from the database for at most this number of seconds. Raises what the database driver raises."""
+    database = open_database(url)
+    try:
+        with time_limit(seconds), database.reading.connect() as connection:
+            version = ".".join(map(str, connection.dialect.server_version_info or ()))
+            is_file = find_sqlite_file(url) is not None
+            return Examination(
+                product=f"{'SQLite' if is_file else 'PostgreSQL'} {version}",
+                revision=find_revision(connection),
+                round_trip=_measure_round_trip(connection),
+                clock=None if is_file else float(connection.execute(_CLOCK).scalar_one()) - time.time(),
+            )
+    finally:
+        database.close()
+
+
+def _measure_round_trip(connection: Connection) -> float:
+    begun = time.perf_counter()
+    connection.execute(_PING)
+    return time.perf_counter() - begun

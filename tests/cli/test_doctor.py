@@ -1,0 +1,259 @@
+"""`domogate doctor` finds what keeps a gateway from its work, says what to do, and changes nothing."""
+
+import json
+import os
+import shutil
+import socket
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from domogate.app.doctor import machine
+from support.command_line import CommandLine
+from support.gateway import running, start
+from support.mosquitto import mosquitto
+from support.ports import free_port
+from support.postgres import postgres_server
+from support.read_only import read_only_copy
+from support.small_estate import SMALL_ESTATE
+from support.tls import make_self_signed
+
+DAY = 86_400
+
+
+class Found(NamedTuple):
+    code: int
+    findings: dict[str, dict[str, Any]]
+    """By check. A check that has several results is here with its worst one."""
+
+    def outcome(self, check: str) -> str:
+        return str(self.findings[check]["outcome"])
+
+    def says(self, check: str) -> str:
+        return f"{self.findings[check]['says']} {self.findings[check]['advice']}"
+
+
+def doctor(domogate: CommandLine, *flags: str) -> Found:
+    result = domogate.run("doctor", "--json", *flags)
+    assert "Traceback" not in result.output
+    findings: dict[str, dict[str, Any]] = {}
+    for one in sorted(json.loads(result.stdout), key=lambda one: ["ok", "warning", "problem"].index(one["outcome"])):
+        findings[one["check"]] = one
+    return Found(result.exit_code, findings)
+
+
+@pytest.fixture(autouse=True)
+def _free_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOMOGATE_PORT", str(free_port()))
+
+
+@pytest.fixture
+def small(domogate: CommandLine) -> CommandLine:
+    domogate.good("estate", "import", "-", input=SMALL_ESTATE)
+    return domogate
+
+
+def change(domogate: CommandLine, statement: str, *values: object) -> None:
+    with closing(sqlite3.connect(domogate.data / "domogate.sqlite3")) as database, database:
+        database.execute(statement, values)
+
+
+@contextmanager
+def listening(answer: bytes) -> Iterator[int]:
+    """A program that sends these bytes to whoever connects."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with server.accept()[0] as connection:
+                connection.recv(1_000)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server.getsockname()[1]
+
+
+class TestSettingsAndFolder:
+    def test_a_good_store_has_no_problem(self, small: CommandLine) -> None:
+        found = doctor(small)
+        assert {check: one["outcome"] for check, one in found.findings.items()} == dict.fromkeys(
+            ["settings", "data folder", "disk", "open files", "database", "secret key", "clock", "gateway"], "ok"
+        )
+        assert found.code == 0
+
+    def test_before_the_first_start_nothing_is_created(self, domogate: CommandLine) -> None:
+        found = doctor(domogate)
+        assert (found.outcome("data folder"), found.outcome("database"), found.code) == ("warning", "warning", 0)
+        assert not domogate.data.exists()
+
+    def test_for_people_each_line_says_what_to_do(self, domogate: CommandLine) -> None:
+        lines = domogate.good("doctor").splitlines()
+        at = next(
+            number for number, line in enumerate(lines) if line.startswith("warning  database: there is no database yet.")
+        )
+        assert lines[at + 1].strip() == "`domogate serve` creates it."
+        assert lines[-1] == "5 checks: no problems, 2 warnings."
+
+    def test_settings_with_which_the_gateway_does_not_start(self, small: CommandLine) -> None:
+        found = doctor(small, "--host", "0.0.0.0")
+        assert (found.outcome("settings"), found.code) == ("problem", 1)
+        assert "unencrypted" in found.says("settings") or "public_url" in found.says("settings")
+
+    def test_unencrypted_http_is_a_warning(self, small: CommandLine) -> None:
+        found = doctor(small, "--insecure-http")
+        assert (found.outcome("settings"), found.code) == ("warning", 0)
+
+    def test_a_folder_that_others_can_read(self, small: CommandLine) -> None:
+        small.data.chmod(0o755)
+        (small.data / "secret-key").chmod(0o600)
+        found = doctor(small)
+        assert found.outcome("data folder") == "warning"
+        assert f"chmod go-rwx {small.data}" in found.says("data folder")
+
+    def test_a_file_in_place_of_the_folder(self, domogate: CommandLine) -> None:
+        domogate.data.write_text("")
+        assert doctor(domogate).outcome("data folder") == "problem"
+
+    @pytest.mark.slow
+    def test_a_read_only_disk(self, small: CommandLine, tmp_path: Path) -> None:
+        with read_only_copy(small.data, tmp_path / "copy") as copy:
+            found = doctor(CommandLine(copy))
+        assert found.code == 1
+        assert "problem" in (found.outcome("data folder"), found.outcome("database"))
+
+    @pytest.mark.parametrize(("free", "outcome"), [(50_000_000, "problem"), (500_000_000, "warning"), (5_000_000_000, "ok")])
+    def test_little_space(self, small: CommandLine, monkeypatch: pytest.MonkeyPatch, free: int, outcome: str) -> None:
+        usage = shutil.disk_usage(small.data)
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
+        assert doctor(small).outcome("disk") == outcome
+
+    def test_too_many_connections_for_the_limit_of_open_files(
+        self, small: CommandLine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(machine, "count_allowed_connections", lambda wanted: wanted - 1)
+        found = doctor(small)
+        assert (found.outcome("open files"), found.code) == ("problem", 1)
+
+
+class TestCertificate:
+    @pytest.mark.parametrize(
+        ("begins", "ends", "outcome"), [(-9, 90, "ok"), (-9, 10, "warning"), (-9, -1, "problem"), (1, 90, "problem")]
+    )
+    def test_its_days(self, small: CommandLine, tmp_path: Path, begins: float, ends: float, outcome: str) -> None:
+        tls = make_self_signed(tmp_path, begins=begins, ends=ends)
+        found = doctor(small, "--tls-certificate", str(tls.certificate), "--tls-key", str(tls.key))
+        assert found.outcome("certificate") == outcome
+
+    @pytest.mark.parametrize(
+        ("name", "host", "outcome"),
+        [
+            ("gateway.example.com", "gateway.example.com", "ok"),
+            ("*.example.com", "gateway.example.com", "ok"),
+            ("*.example.com", "other.org", "problem"),
+            ("localhost", "127.0.0.1", "ok"),
+            ("localhost", "127.0.0.2", "problem"),
+        ],
+    )
+    def test_the_name_of_the_host(self, small: CommandLine, tmp_path: Path, name: str, host: str, outcome: str) -> None:
+        tls = make_self_signed(tmp_path, ends=90, name=name)
+        flags = ("--tls-certificate", str(tls.certificate), "--tls-key", str(tls.key), "--public-url", f"https://{host}")
+        assert doctor(small, *flags).outcome("certificate") == outcome
+
+
+class TestDatabase:
+    def test_a_damaged_file(self, small: CommandLine) -> None:
+        file = small.data / "domogate.sqlite3"
+        content = bytearray(file.read_bytes())
+        content[4096 : 4096 * 4] = os.urandom(4096 * 3)
+        file.write_bytes(content)
+        found = doctor(small)
+        assert (found.outcome("database"), found.code) == ("problem", 1)
+        assert "domogate restore" in found.says("database")
+
+    def test_a_lost_file(self, small: CommandLine) -> None:
+        (small.data / "domogate.sqlite3").unlink()
+        assert doctor(small).outcome("database") == "problem"
+
+    @pytest.mark.parametrize(("revision", "outcome"), [("9999", "problem"), ("0028", "warning")])
+    def test_another_version_is_not_migrated(self, small: CommandLine, revision: str, outcome: str) -> None:
+        change(small, "UPDATE alembic_version SET version_num = ?", revision)
+        assert doctor(small).outcome("database") == outcome
+        with closing(sqlite3.connect(small.data / "domogate.sqlite3")) as database:
+            assert database.execute("SELECT version_num FROM alembic_version").fetchall() == [(revision,)]
+
+    def test_a_missing_secret_key(self, small: CommandLine) -> None:
+        (small.data / "secret-key").unlink()
+        found = doctor(small)
+        assert (found.outcome("secret key"), found.code) == ("problem", 1)
+        assert not (small.data / "secret-key").exists()
+
+    def test_a_clock_far_from_the_time_that_a_gateway_saw(self, small: CommandLine) -> None:
+        change(small, "INSERT OR REPLACE INTO clock (id, seen_at) VALUES ('gateways', 1)")
+        found = doctor(small)
+        assert (found.outcome("clock"), found.code) == ("problem", 1)
+        assert "domogate clock confirm" in found.says("clock")
+
+    @pytest.mark.slow
+    def test_postgresql_and_nats(self, domogate: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+        with postgres_server() as server:
+            for name, value in server.settings_for_a_gateway().items():
+                monkeypatch.setenv(name, value)
+            domogate.good("estate", "import", "-", input=SMALL_ESTATE)
+            found = doctor(domogate)
+            assert [found.outcome(check) for check in ("database", "clock of the database", "clock", "NATS")] == ["ok"] * 4
+            monkeypatch.setenv("DOMOGATE_NATS", f"nats://127.0.0.1:{free_port()}")
+            monkeypatch.setenv("DOMOGATE_DATABASE", f"postgresql://postgres:secret@127.0.0.1:{free_port()}/none")
+            found = doctor(domogate)
+            assert (found.outcome("database"), found.outcome("NATS"), found.code) == ("problem", "problem", 1)
+            assert "secret" not in found.says("database")
+
+
+class TestConnections:
+    @pytest.mark.slow
+    def test_a_gateway_that_runs(self, small: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with running(start("serve", tmp_path)) as gateway:
+            monkeypatch.setenv("DOMOGATE_PORT", gateway.base_url.rpartition(":")[2])
+            assert "is ready" in doctor(small).says("gateway")
+
+    def test_another_program_on_the_port(self, small: CommandLine) -> None:
+        with listening(b"SSH-2.0-OpenSSH_9.2\r\n") as port:
+            found = doctor(small, "--port", str(port))
+        assert (found.outcome("gateway"), found.code) == ("problem", 1)
+
+    def test_a_gateway_that_is_not_ready(self, small: CommandLine) -> None:
+        with listening(b'HTTP/1.1 503 Busy\r\nContent-Length: 19\r\n\r\n{"ready": "not yet"}') as port:
+            found = doctor(small, "--port", str(port))
+        assert (found.outcome("gateway"), found.code) == ("warning", 0)
+        assert "not yet" in found.says("gateway")
+
+    @pytest.mark.slow
+    def test_brokers(self, small: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with mosquitto(tmp_path, users={"gateway": "correct horse"}) as broker:
+            brokers = [
+                {"url": broker.url, "name": "good", "username": "gateway", "password": "correct horse"},
+                {"url": broker.url, "name": "wrong", "username": "gateway", "password": "battery staple"},
+                {"url": f"mqtt://127.0.0.1:{free_port()}", "name": "away"},
+            ]
+            monkeypatch.setenv("DOMOGATE_MQTT_BROKERS", json.dumps(brokers))
+            found = doctor(small)
+        assert [found.outcome(f"MQTT broker {name}") for name in ("good", "wrong", "away")] == ["ok", "problem", "problem"]
+        assert not any("horse" in found.says(check) or "staple" in found.says(check) for check in found.findings)
+
+    def test_myhome_gateways_and_mail(self, small: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+        with listening(b"*#*1##") as port:
+            buses = [
+                {"name": "here", "host": "127.0.0.1", "port": port},
+                {"name": "away", "host": "127.0.0.1", "port": free_port()},
+            ]
+            monkeypatch.setenv("DOMOGATE_OPENWEBNET_GATEWAYS", json.dumps(buses))
+            found = doctor(small, "--smtp-host", "127.0.0.1", "--smtp-port", str(free_port()))
+        assert [found.outcome(check) for check in ("MyHome gateway here", "MyHome gateway away", "mail")] == [
+            "ok",
+            "problem",
+            "problem",
+        ]
