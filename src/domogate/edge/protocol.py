@@ -56,9 +56,7 @@ _HEALTH = frozenset((b"/healthz", b"/readyz"))
 
 
 class RequestPacer:
-    """Starts only some requests in each round of the event loop, so that many simultaneous requests do not delay a health
-    check.
-    """
+    """Starts only some requests in each round of the event loop, so that many requests do not delay a health check."""
 
     def __init__(self) -> None:
         self._started = 0
