@@ -66,9 +66,10 @@ class RefusalCounts:
         self._repeat(kind)
 
     def count(self, entry: AuditEntry) -> bool:
-        """Count a repetition of a kind that has its own entry. Return False for every other refusal.
+        """Count the refusal and return True if its kind already has its own entry in this minute. Otherwise return False.
 
-        The texts of `entry` may be uncleaned: an uncleaned text never equals the text of a kind.
+        The texts of `entry` need not be cleaned before this call: a text that cleaning would change never equals the text of a
+        kind.
         """
         if not self._begun <= entry.at < self._begun + MINUTE:
             return False
