@@ -171,10 +171,10 @@ _COMMANDS_BY_KIND: Mapping[DeviceKind, tuple[type, Callable[[Any], Properties]]]
 
 
 def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Properties:
-    """Return the properties that the command wants to set, without the properties in `always`.
+    """Return the properties that the command sets.
 
-    The properties in `always` never change (see `Codec`). `lights.py` does this work for lights. Raises Unsupported,
-    CommandNotSupported.
+    `always` has the properties of the module that never change (see `Codec`). They are left out. `lights.py` does this work for
+    lights. Raises Unsupported, CommandNotSupported.
     """
     command_type, make = _COMMANDS_BY_KIND.get(kind, (None, None))
     if command_type is None or make is None or not isinstance(command, command_type):
@@ -192,7 +192,7 @@ _UNSATURATED = 15
 
 
 def unconfirmed(wanted: Properties, heard: Properties) -> Properties:
-    """Return the properties of `wanted` that are not confirmed by a message with the properties `heard`."""
+    """Return the wanted properties that a message does not confirm. `heard` are the properties in the message."""
     left: dict[str, Any] = {}
     for what, value in wanted.items():
         if what == "sockets":

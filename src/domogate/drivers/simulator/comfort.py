@@ -82,7 +82,7 @@ class Light(Device[LightState]):
         self.residents.pause(now)
 
     def _change_to(self, to: LightState, now: float) -> None:
-        """Change the light to the state `to`.
+        """Change the light to this state.
 
         Switching on or off happens immediately, because real lights also confirm this immediately. While the light is on, its
         level and colour change slowly.

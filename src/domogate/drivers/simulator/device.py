@@ -116,7 +116,10 @@ class Device(ABC, Generic[S]):
         return False
 
     def evolve(self, now: float) -> None:
-        """Let time pass until `now`. `now` may be much later than the last call, or earlier if the clock was set back."""
+        """Let time pass up to the given time.
+
+        This time may be much later than at the last call, or earlier if the clock was set back.
+        """
 
     def execute(self, command: Command, _now: float) -> None:
         """Change the state as the command says. Raises CommandNotSupported if the device can never execute it."""
@@ -132,7 +135,10 @@ class Device(ABC, Generic[S]):
         return CommandNotSupported(f"a module of kind {self.kind} cannot '{command.__struct_config__.tag}'")
 
     def measured(self, before: Reading | None, value: float, unit: Unit, now: float) -> Reading:
-        """Return a reading with the present time or, if the value has not changed, the reading `before`."""
+        """Return a reading of the value with the present time.
+
+        If the value is the same as in the reading `before`, return that reading.
+        """
         if before is not None and before.value == value and before.unit is unit:
             return before
         return Reading(value, unit, self.time_scale.real(now))

@@ -92,8 +92,8 @@ class SimulatedModule:
     def report(self, plant_id: Id, now: float, *, whole: bool) -> Report:
         """Return the state and the readings since the last report.
 
-        If `whole` is false, the state is left out if it did not change. The report of an absent module has its last state only
-        if that state was never reported.
+        With `whole`, the report has the state even if the state did not change. The report of an absent module has its last
+        state only if this state was never reported.
         """
         device = self.device
         if self.absence is not None:
@@ -246,7 +246,7 @@ class SimulatedPlant:
     # time
 
     def evolve(self, now: float) -> Iterator[None]:
-        """Let time pass until `now`. Each step of the iterator handles a part of the plant."""
+        """Let time pass up to the given time. Each step of the iterator handles a part of the plant."""
         simulated = self._time_scale.simulated(now)
         for count, module in enumerate(tuple(self._modules.values()), start=1):
             self._evolve(module, simulated)

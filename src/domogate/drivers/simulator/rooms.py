@@ -67,7 +67,7 @@ class Room:
         self.thermostats = []
 
     def advance(self, now: float) -> None:
-        """Let time pass until `now`, then let the thermostats switch."""
+        """Let time pass up to the given time, then let the thermostats switch."""
         at = max(self.advanced_until, now - _MEMORY)
         if now > at:
             step = max(_STEP, (now - at) / _STEPS)
