@@ -39,14 +39,14 @@ class PasskeyVerifier(Protocol):
     ) -> dict[str, Any]:
         """Return the options of `navigator.credentials.create()` as JSON.
 
-        A device that already has one of the `known` passkeys makes no new passkey.
+        `known` are the passkeys that the user has already. A device with one of these passkeys makes no new passkey.
         """
         ...
 
     async def request_options(self, known: Sequence[Passkey], challenge: bytes) -> dict[str, Any]:
         """Return the options of `navigator.credentials.get()` as JSON.
 
-        If there are no `known` passkeys, every passkey is allowed.
+        `known` are the passkeys that the person may use. If there are none, every passkey is allowed.
         """
         ...
 

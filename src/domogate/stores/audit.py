@@ -94,7 +94,7 @@ def prune_audit(tx: Transaction, before: float) -> bool:
 
 
 def _find_last_before(connection: Connection, first: int, last: int, before: float) -> AuditRecord | None:
-    """Return the last of the records `first` to `last` that is older than `before`.
+    """Search the records with the numbers `first` to `last`. Return the last of them that is older than the time `before`.
 
     A binary search finds it, because the records are nearly in the order of their times.
     """

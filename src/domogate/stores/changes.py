@@ -50,7 +50,7 @@ def list_newest_of(connection: Connection, plant_id: Id, limit: int) -> Sequence
 
 
 def prune_changes(tx: Transaction, before: float) -> bool:
-    """Remove some of the changes that are older than `before`. Return True if there may be more such changes.
+    """Remove some of the changes that are older than the time `before`. Return True if there may be more such changes.
 
     The newest change stays, because the next cursor is computed from it.
     """

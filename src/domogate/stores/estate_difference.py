@@ -22,7 +22,9 @@ _NAME_OF = {"users": "email", "spare parts": "unit"}
 def find_difference(
     connection: Connection, database: Database, now: float, estate: Estate, *, prune: bool, most: int
 ) -> ImportDifference:
-    """Return what an import of the whole estate would change, with at most `most` changes of each kind of record.
+    """Return what an import of the whole estate would change.
+
+    `most` is the largest number of changes of each kind of record in the result.
 
     Raises ValueError if the estate contradicts itself or the store.
     """

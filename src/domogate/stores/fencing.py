@@ -31,7 +31,10 @@ class Fence(NamedTuple):
 
 
 class FencedWrite(Protocol):
-    """A write with its fences. It may be written only if this gateway still holds all these shards with these epochs."""
+    """A write with its fences: shards and their epochs.
+
+    The write fails if this gateway does not hold these shards with these epochs any more.
+    """
 
     fences: Sequence[Fence]
     error: Exception | None

@@ -36,7 +36,7 @@ class DatabaseTooNew(RuntimeError):
 
 
 class DatabaseInUse(RuntimeError):
-    """Gateways of another version use the database, and this version cannot run at the same time.
+    """Gateways of another version use the database, and this version cannot run beside that version.
 
     The database is not changed.
     """

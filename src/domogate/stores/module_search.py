@@ -26,7 +26,7 @@ _MODULES = (
 
 
 def search_modules(connection: Connection, wanted: ModuleFilter, after: Id | None, limit: int) -> Sequence[PlacedModule]:
-    """Return the matching modules whose ids come after `after`, ordered by id."""
+    """Return the matching modules whose ids are greater than `after`, ordered by id."""
     if NUL in f"{wanted.text}{wanted.driver}":
         return []
     query = _MODULES.where(_condition(wanted)).order_by(modules.c.id).limit(limit)

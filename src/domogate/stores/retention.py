@@ -99,7 +99,10 @@ def prune_raw(tx: Transaction, before_hour: int, most: int | None = None) -> int
 
 
 def prune_hourly(tx: Transaction, before_hour: int, most: int | None = None) -> int:
-    """Remove some of the oldest hourly summaries before `before_hour`, at most `most` summaries. Return their number."""
+    """Remove some of the oldest hourly summaries, and return their number. `before_hour` is the first hour that stays.
+
+    `most` limits the number of removed summaries.
+    """
     oldest = select(*_HOURLY_KEY).where(hourly.c.hour < before_hour).order_by(hourly.c.hour).limit(most or PIECE)
     return tx.connection.execute(delete(hourly).where(tuple_(*_HOURLY_KEY).in_(oldest))).rowcount
 
@@ -125,13 +128,13 @@ class SqlRetention(SqlReadings):
     """Summarises and removes old readings. Implements ReadingStore, together with its base class."""
 
     async def summarise_readings(self, before: float) -> None:
-        """Replace readings older than `before` by hourly summaries. Only whole hours are summarised."""
+        """Replace readings that are older than the time `before` by hourly summaries. Only whole hours are summarised."""
         await self._repeat(summarise_oldest, _hour_of(before))
 
     async def prune_readings(self, before: float, most: int) -> None:
-        """Remove the readings and summaries of all hours that ended at or before `before`.
+        """Remove the readings and summaries of all hours that ended at or before the time `before`.
 
-        If more than `most` readings and summaries remain, remove the oldest until `most` of them remain.
+        `most` is the number of readings and summaries that may remain. If more remain, remove the oldest.
         """
         for prune in (prune_raw, prune_hourly):
             while await self._write(prune, _hour_of(before)):

@@ -15,22 +15,28 @@ class AuditStore(Protocol):
         ...
 
     async def list_audit(self, after: int, limit: int) -> Sequence[AuditRecord]:
-        """Return up to `limit` records with numbers above `after`. Raise UnreadableRecord if one of them cannot be decoded."""
+        """Return up to `limit` records whose numbers are greater than `after`.
+
+        Raise UnreadableRecord if one of them cannot be decoded.
+        """
         ...
 
     async def list_newest_audit(self, before: int, limit: int) -> Sequence[AuditRecord]:
-        """Return up to `limit` records with numbers below `before`, the newest first.
+        """Return up to `limit` records whose numbers are lower than `before`, the newest first.
 
         Raise UnreadableRecord if one cannot be decoded.
         """
         ...
 
     async def list_pseudonyms(self, among: Collection[str] | None = None) -> dict[str, Id]:
-        """Return the id of the user for each pseudonym. With `among`, return only the users of these pseudonyms."""
+        """Return the id of the user for each pseudonym. If `among` is given, return only the users with these pseudonyms."""
         ...
 
     async def prune_audit(self, before: float) -> None:
-        """Remove the records older than `before`. Add a record of the removal, so that the chain stays verifiable."""
+        """Remove the records that are older than the time `before`.
+
+        Add a record of the removal, so that the chain stays verifiable.
+        """
         ...
 
     async def find_pseudonyms(self, user_ids: Collection[Id]) -> dict[Id, str]:

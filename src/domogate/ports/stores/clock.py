@@ -7,7 +7,9 @@ class ClockStore(Protocol):
     """Stores the last clock time of a gateway. A clock that is far from this time may be wrong."""
 
     async def check_clock(self, now: float, tolerance: float) -> float | None:
-        """Compare `now` with the stored time. If they differ by at most `tolerance` seconds, store `now` and return None.
+        """Compare the time `now` with the stored time.
+
+        If they differ by at most `tolerance` seconds, store `now` and return None.
 
         Otherwise return the stored time, which does not change.
         """
@@ -18,5 +20,5 @@ class ClockStore(Protocol):
         ...
 
     async def confirm_clock(self, now: float) -> None:
-        """Store `now`, even if it is far from the stored time."""
+        """Store the time `now`, even if it is far from the stored time."""
         ...

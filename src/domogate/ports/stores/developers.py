@@ -19,12 +19,16 @@ class DeveloperStore(Protocol):
     async def add_own_client(self, client: Client, user_id: Id, most: int) -> bool:
         """Add the client.
 
-        Return False if the person has `most` clients already. Raise ValueError if the id of the client exists already.
+        `most` is the number of clients that a person may have. Return False if the person has this number already. Raise
+        ValueError if the id of the client exists already.
         """
         ...
 
     async def add_own_subscription(self, subscription: Subscription, user_id: Id, most: int) -> bool:
-        """Add the subscription. Return False if the person has `most` subscriptions already."""
+        """Add the subscription. `most` is the number that a person may have.
+
+        Return False if the person has this number already.
+        """
         ...
 
     async def remove_own_subscription(self, subscription_id: Id, user_id: Id) -> bool:

@@ -43,13 +43,13 @@ class ReadingStore(Protocol):
         ...
 
     async def summarise_readings(self, before: float) -> None:
-        """Replace the readings older than `before` by one summary for each measure and hour."""
+        """Replace the readings that are older than the time `before` by one summary for each measure and hour."""
         ...
 
     async def prune_readings(self, before: float, most: int) -> None:
-        """Remove readings and summaries older than `before`.
+        """Remove readings and summaries that are older than the time `before`.
 
-        If more than `most` are left, remove the oldest until `most` are left.
+        `most` is the number of readings and summaries that may be left. If more are left, remove the oldest.
         """
         ...
 
@@ -90,7 +90,8 @@ class OrderStore(Protocol):
         ...
 
     async def end_overdue_orders(self, at: float) -> int:
-        """End the orders with a deadline before `at`: SENT becomes UNKNOWN, QUEUED becomes EXPIRED. Return their number.
+        """End the orders with a deadline before the time `at`: SENT becomes UNKNOWN, QUEUED becomes EXPIRED. Return their
+        number.
 
         In a cluster, this ends only orders of plants that this gateway holds.
         """

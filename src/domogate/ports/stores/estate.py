@@ -85,7 +85,9 @@ class EstateStore(Protocol):
         ...
 
     async def find_difference(self, estate: Estate, *, prune: bool, most: int) -> ImportDifference:
-        """Return what `import_estate` would change, with at most `most` changes of each kind of record.
+        """Return what `import_estate` would change.
+
+        `most` is the largest number of changes of each kind of record in the result.
 
         Raise ValueError if the estate contradicts itself or the store.
         """

@@ -12,7 +12,10 @@ class InvitationLinkStore(Protocol):
     """Stores invitation links. A link works until `expires_at`, while its plant is active and its maker owns the plant."""
 
     async def add_invitation_link(self, link: InvitationLink, most: int) -> bool:
-        """Add the link. Return False if the plant has `most` links that work."""
+        """Add the link. `most` is the number of working links that a plant may have.
+
+        Return False if the plant has this number already.
+        """
         ...
 
     async def find_invitation_link(self, token_hash: str, now: float) -> InvitationLink | None:

@@ -20,7 +20,7 @@ class StoredEntry(msgspec.Struct, frozen=True):
 class LogbookFilter(msgspec.Struct, frozen=True):
     """A filter for logbook entries, by period and kind. Without `kinds`, entries of all kinds match.
 
-    `since` is included and `until` is not, so consecutive periods share no entry.
+    The period includes the time `since`, but not the time `until`. So consecutive periods share no entry.
     """
 
     since: float = 0.0

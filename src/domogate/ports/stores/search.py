@@ -52,7 +52,7 @@ class Named(msgspec.Struct, frozen=True):
 
 class ModuleSearchStore(Protocol):
     async def search_modules(self, wanted: ModuleFilter, after: Id | None, limit: int) -> Sequence[PlacedModule]:
-        """Return the matching modules whose ids come after `after`, ordered by id."""
+        """Return the matching modules whose ids are greater than `after`, ordered by id."""
         ...
 
     async def find_places(self, module_ids: Sequence[Id]) -> dict[Id, ModulePlace]:

@@ -16,9 +16,9 @@ class WebhookStore(Protocol):
     async def add_webhook(self, webhook: Webhook, *, most: int | None = None) -> bool:
         """Add a webhook. It replaces an ended webhook of the same client, user, plant and URL.
 
-        Raise TooManyWebhooks if `most` webhooks of the client for this user and plant are active. Return False if one of the
-        active webhooks has the same URL. Also return False if the new webhook has the thermostat format, and one of the
-        active webhooks has this format.
+        `most` is the number of active webhooks that a client may have for one user and plant. Raise TooManyWebhooks if it has
+        this number already. Return False if one of the active webhooks has the same URL. Also return False if the new webhook
+        has the thermostat format, and one of the active webhooks has this format.
         """
         ...
 
@@ -89,7 +89,7 @@ class WebhookStore(Protocol):
         ...
 
     async def replay_dead(self, webhook_id: Id, cursors: Collection[int] | None, at: float) -> int:
-        """Make these dead letters (None means all) pending again from `at` on. Return their number."""
+        """Make these dead letters (None means all) pending again from the time `at` on. Return their number."""
         ...
 
     async def prune_pending(self, dead_before: float) -> None: ...
