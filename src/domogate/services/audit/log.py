@@ -68,7 +68,7 @@ class AuditedCall(Protocol):
 
 
 def note_done(audit: Audit, call: AuditedCall, action: AuditAction, what: str) -> None:
-    """Record that the caller did this action to `what`, with the result OK."""
+    """Record that the caller did this action, with the result OK. `what` is the object of the action, such as a plant."""
     audit.note(action, who=user_ref(call.principal.user_id), what=what, result=AuditResult.OK, address=call.address)
 
 

@@ -69,7 +69,8 @@ class AuditTrail:
         until: float | None = None,
         before: int | None = None,
     ) -> Sequence[AuditRecord]:
-        """Return the first `limit` records after number `after` that match action, user (as actor or subject) and time.
+        """Return the first `limit` records after the record with the number `after` that match action, user (as actor or
+        subject) and time.
 
         With `before`, return the last `limit` matching records with numbers below `before`, the newest first.
         """

@@ -48,7 +48,10 @@ class Clients:
         return client, secret
 
     async def add_own(self, client: Client, *, confidential: bool, most: int, by: Actor) -> tuple[Client, str | None]:
-        """Register a client that belongs to the actor. Raises Conflict if the actor has `most` clients already."""
+        """Register a client that belongs to the actor. `most` is the number of clients that the actor may have.
+
+        Raises Conflict if the actor has this number already.
+        """
         assert by.user_id is not None, "the command line owns no clients"
         client, secret = _with_secret(client, confidential=confidential)
         if not await self._store.add_own_client(client, by.user_id, most):

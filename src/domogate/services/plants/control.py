@@ -124,7 +124,7 @@ class Control:
     async def execute(
         self, plant_id: Id, module_id: Id, command: Command, *, key: str | None = None, by: Id | None = None
     ) -> Report:
-        """Send a command. `key` is the id of the order, and `by` is the person.
+        """Send a command. `key` is the id of the order, and `by` is the person who sends the command.
 
         Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken.
         """

@@ -126,7 +126,7 @@ def get_access(viewer: Viewer, plant_id: Id, plant: PlantView | None, now: float
 
 
 def is_chosen(granted: frozenset[Id] | None, plant_id: Id) -> bool:
-    """Whether the person chose this plant for the application. `granted` None means all plants."""
+    """Whether the person chose this plant for the application. If `granted` is None, the person chose all plants."""
     return granted is None or plant_id in granted
 
 

@@ -59,7 +59,7 @@ class SafetyLogbook:
         return order(needs, {reference: await self._store.find_spare_parts(reference) for reference in references})
 
     async def list_entries(self, plant_id: Id, wanted: LogbookFilter, limit: int, after: int = 0) -> Sequence[StoredEntry]:
-        """Return one page of entries, from the first number after `after`. Raises NotFound."""
+        """Return one page of the entries whose numbers are greater than `after`. Raises NotFound."""
         await self._find(plant_id)
         return await self._store.list_logbook(plant_id, wanted, limit, after)
 
