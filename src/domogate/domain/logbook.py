@@ -74,8 +74,8 @@ def entries_of(
 ) -> list[LogbookEntry]:
     """Return the entries for a report of a unit or controller. `before` is its previous state, or None before the first report.
 
-    Tests and failures that are also in `before` give no entry. A test is identified by its kind and start time, a failure
-    by its type.
+    Tests and failures that are also in the previous state give no entry. A test is identified by its kind and start time, a
+    failure by its type.
     """
     entries: list[LogbookEntry] = []
 

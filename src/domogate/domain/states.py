@@ -27,7 +27,7 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
 
 
 class ReadingSummary(msgspec.Struct, frozen=True, gc=False):
-    """A summary of the readings in one span of time, which starts at `at`.
+    """A summary of the readings in one span of time. `at` is the time at which the span starts.
 
     `last` is the last reading of the span. Use `last` for a counter such as energy.
     """

@@ -187,7 +187,7 @@ class DirectConnection(RequestReader):
         return end
 
     def _start_kept(self, data: bytes, at: int) -> int:
-        """Start the request at `at` if its header section is in the cache, and return the index of its end.
+        """Start the request that begins at the index `at`, if its header section is in the cache. Return the index of its end.
 
         Return 0 if the header section is not in the cache, or if the body is not complete yet.
         """

@@ -11,7 +11,8 @@ _OTHER_FILES = 100
 def count_allowed_connections(wanted: int) -> int:
     """Return the number of connections that the limit of open files allows.
 
-    If the soft limit allows fewer than `wanted` connections, it is first raised, at most to the hard limit.
+    `wanted` is the number of connections that the gateway wants to allow. If the soft limit is too low for this number, it is
+    first raised, at most to the hard limit.
     """
     beside = RESERVE + _OTHER_FILES
     return allow_files(wanted + beside) - beside

@@ -125,7 +125,9 @@ def _ambients(holder: Record, driver: str | None, states: list[FirstState]) -> t
 
 
 def _modules(holder: Record, driver: str | None, states: list[FirstState]) -> tuple[Module, ...]:
-    """Return the modules in the record `holder`, and add their first states to `states`.
+    """Return the modules of a plant or ambient, and add their first states to `states`.
+
+    `holder` is the record of this plant or ambient.
 
     `driver` is the driver of modules that name no driver. A scene that names no driver belongs to the gateway and needs no
     driver.

@@ -40,7 +40,7 @@ def build_principal(
     flow: GrantType,
     plants: frozenset[Id] | None = None,
 ) -> Principal:
-    """Return the principal for verified claims: the user and the client, with the `allowed` scopes and the `plants`."""
+    """Return the principal for verified claims. `allowed` are the scopes that the client may use."""
     return Principal(
         user_id=user.id,
         client_id=client.id,

@@ -33,8 +33,8 @@ async def rotate_keys(
 ) -> KeyRotation:
     """Add a new key that begins to sign in `ahead` seconds. Raises ValueError for an unknown algorithm.
 
-    With `now` the new key signs at once, and all other keys are distrusted. The new key is added before the other keys are
-    changed. So the gateway can still sign after an interrupted rotation, and a second rotation completes the first one.
+    If `now` is true, the new key signs at once, and all other keys are distrusted. The new key is added before the other keys
+    are changed. So the gateway can still sign after an interrupted rotation, and a second rotation completes the first one.
     """
     if algorithm not in GENERATORS:
         raise ValueError(f"unsupported signing algorithm {algorithm!r}, choose one of {', '.join(GENERATORS)}")

@@ -38,7 +38,7 @@ _ALL_KEYS = "all keys"
 
 
 class _Choice(NamedTuple):
-    """The key that signs from `since` until `until`, if the loaded keys stay the same."""
+    """The key that signs between two times, `since` and `until`, if the loaded keys stay the same."""
 
     keys: dict[str, LoadedKey]
     since: float

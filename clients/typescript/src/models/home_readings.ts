@@ -8,7 +8,7 @@ export interface PeriodReadingList {
   readonly next?: string | null;
 }
 
-/** Readings of one measure in the hour, day or month that begins at `at`. */
+/** Readings of one measure in the hour, day or month that begins at the time `at`. */
 export interface PeriodReading {
   readonly at: string;
   readonly measure: string;

@@ -26,7 +26,7 @@ export interface Module {
   readonly reportedAt: string | null;
 }
 
-/** The absence of a module that cannot be reached. It began at `since`. `evidence` is what the driver observed. */
+/** The absence of a module that cannot be reached. `since` is the time at which it began. */
 export interface Absence {
   readonly why: AbsenceReason;
   readonly since: string;

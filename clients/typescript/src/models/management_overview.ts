@@ -80,7 +80,7 @@ export interface Requests {
   readonly p99Ms: number | null;
 }
 
-/** What happened from `since` to `until`, and some counts at the time `until`. */
+/** What happened in a period, and some counts at its end. The period has the begin `since` and the end `until`. */
 export interface Activity {
   readonly requests: Record<string, Requests>;
   readonly events: number;

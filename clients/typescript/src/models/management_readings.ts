@@ -9,8 +9,8 @@ export interface MeasurementList {
 }
 
 /**
- * One reading (`value`) or, if a resolution was asked for, a summary of the readings in the period that begins at
- * `at`.
+ * One reading (`value`) or, if a resolution was asked for, a summary of the readings in the period that begins at the
+ * time `at`.
  */
 export interface Measurement {
   readonly measure: string;

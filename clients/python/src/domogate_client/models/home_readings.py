@@ -15,7 +15,7 @@ class PeriodReadingList(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PeriodReading(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Readings of one measure in the hour, day or month that begins at `at`."""
+    """Readings of one measure in the hour, day or month that begins at the time `at`."""
 
     at: str
     measure: str

@@ -36,7 +36,7 @@ class Module(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Absence(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The absence of a module that cannot be reached. It began at `since`. `evidence` is what the driver observed."""
+    """The absence of a module that cannot be reached. `since` is the time at which it began."""
 
     why: AbsenceReason
     since: str

@@ -16,7 +16,7 @@ class MeasurementList(Struct, frozen=True, kw_only=True, rename="camel"):
 
 class Measurement(Struct, frozen=True, kw_only=True, rename="camel"):
     """One reading (`value`) or, if a resolution was asked for, a summary of the readings in the period that begins at
-    `at`."""
+    the time `at`."""
 
     measure: str
     unit: Unit
