@@ -19,7 +19,7 @@ OPERATIONS = OperationTable("readings")
 
 
 class PeriodReadingOut(OutputModel, frozen=True):
-    """Readings of one measure in the hour, day or month that begins at `at`.
+    """Readings of one measure in the hour, day or month that begins at the time `at`.
 
     `used` is the increase of a counter (measure `energy`) in this time; it is null for other measures.
     """

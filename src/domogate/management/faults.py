@@ -24,8 +24,8 @@ OPERATIONS = OperationTable("faults")
 class FaultOut(OutputModel, frozen=True):
     """An active fault of a module, or of the whole plant if `moduleId` is null.
 
-    A fault without `until` stays active until it is cleared. `plantName` and `moduleName` are present only if
-    the request has the query parameter `names=true`.
+    If `until` is null, the fault stays active until it is cleared. `plantName` and `moduleName` are present only if the request
+    has the query parameter `names=true`.
     """
 
     plant_id: str

@@ -60,7 +60,7 @@ class SigningKeys(Protocol):
     async def rotate(self, *, now: bool) -> str:
         """Add a new signing key and return its id.
 
-        With `now`, the new key signs at once and no other key is trusted any more.
+        If `now` is true, the new key signs at once and no other key is trusted any more.
         """
         ...
 

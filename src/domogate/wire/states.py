@@ -149,7 +149,9 @@ def state_out(state: domain.State) -> StateOut:
 
 
 class AbsenceOut(OutputModel, frozen=True):
-    """The absence of a module that cannot be reached. It began at `since`. `evidence` is what the driver observed.
+    """The absence of a module that cannot be reached. `since` is the time at which it began.
+
+    `evidence` is what the driver observed.
 
     `code` names the sentence of the evidence, and `values` has the values in it. The code is empty for texts of other programs.
     """

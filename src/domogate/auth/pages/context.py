@@ -179,7 +179,7 @@ class PageContext(msgspec.Struct, frozen=True):
         return response
 
     async def recovery_codes_page(self, request: Request, person: LoggedIn, then: str) -> Response:
-        """Makes new recovery codes and shows them once. The person continues at `then`."""
+        """Makes new recovery codes and shows them once. `then` is the path at which the person continues."""
         codes = await self.sessions.new_recovery_codes(person.user, address_of(request))
         return self.render(request, "recovery_codes.html", person=person, codes=codes, then=then)
 

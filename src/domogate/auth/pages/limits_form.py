@@ -128,8 +128,8 @@ def _places_of(limits: Limits) -> list[tuple[str, Id]]:
 def _read_time(form: Form, field: str, before: float | None, zone: Zone) -> float | None:
     """Read a time field. A browser sends `2026-11-20T14:00` without a time zone.
 
-    The time is in the time zone of the home, as the page says. A browser sends no seconds: if the person did not change the
-    field, the result is `before`, which has seconds.
+    The time is in the time zone of the home, as the page says. `before` is the time that the form showed. A browser sends no
+    seconds. So if the person did not change the field, the result is the time `before`, with its seconds.
     """
     text = form.get(field)
     if not text or text == _print_field(before, zone):

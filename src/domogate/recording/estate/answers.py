@@ -229,5 +229,5 @@ def as_uuid(identity: str) -> str:
 
 
 def given(**fields: Any) -> Record:
-    """Return the fields that have a value. Empty texts and lists, and None, are no values."""
+    """Return the fields that have a value. None, an empty text and an empty list do not count as a value."""
     return {name: value for name, value in fields.items() if value is not None and value not in ("", [])}

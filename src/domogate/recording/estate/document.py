@@ -27,7 +27,7 @@ class SeenEstate(NamedTuple):
 
 
 class _Reader:
-    """Collects what the answers show. The newest answer wins."""
+    """Collects what the answers show. If two answers differ, the newer answer counts."""
 
     def __init__(self) -> None:
         self.plants: dict[str, SeenPlant] = {}

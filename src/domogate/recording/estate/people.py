@@ -43,7 +43,7 @@ class SeenPeople:
         }
 
     def records(self, new_password: Callable[[], str]) -> list[Record]:
-        """Return the users, each with a new password. Call it after `of_plant`."""
+        """Return the users, each with a new password. Call this method after `of_plant` was called for all plants."""
         users = [{"email": email, "password": new_password(), "id": identity} for identity, email in self._emails.items()]
         if self._has_unknown_owner:
             users.append({"email": _UNKNOWN_OWNER, "password": new_password()})

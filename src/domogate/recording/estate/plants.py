@@ -19,7 +19,7 @@ _DEFAULT_TYPE = "house"
 
 
 class SeenPlant:
-    """A plant, as all answers together show it. The newest answer wins."""
+    """A plant, as all answers together show it. If two answers differ, the newer answer counts."""
 
     def __init__(self, identity: str) -> None:
         self.id = identity
@@ -153,7 +153,7 @@ def _module_record(identity: str, kind: str, module: answers.Module) -> Record:
 
 
 def _merge(known: list[str], listed: Sequence[str]) -> None:
-    """Add the new ids of a list to the known ids, each after the id that stands before it in the list."""
+    """Add the new ids of a list to the known ids. Each new id is put directly after the id that is before it in the list."""
     position = 0
     places = set(known)
     for identity in listed:
