@@ -1,7 +1,7 @@
 """Runs a gateway until it is stopped."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ from domogate.console.shell import NO_DEMO, Demo
 from domogate.drivers import separate_settings
 from domogate.edge import server
 from domogate.edge.files import count_allowed_connections
+from domogate.edge.listening import ManagedSocket
 from domogate.edge.logs import setup_logs
 from domogate.edge.stack import ASGIApp
 from domogate.ports import OtherCluster
@@ -32,16 +33,18 @@ async def serve(
     named_drivers: bool = False,
     demo: Demo = NO_DEMO,
     process: GatewayProcess | None = None,
+    managed: Sequence[ManagedSocket] = (),
 ) -> None:
     """Run until SIGTERM or SIGINT, then drain. `on_ready` is called as soon as requests are accepted.
 
+    `managed` has the ports that the service manager opened, if it did so.
     `process` is given if this process is one of several on the same port. In this case `serve` also ends when the supervisor
     says so. If the gateway cannot start, raises BadSettings, GatewayRuns, OtherCluster, DatabaseUnusable (the database is
     damaged) or, only with `named_drivers`, UnnamedDriversError.
     """
     number = None if process is None else process.number
     setup_logs(settings.log_level, settings.log_format, process=number)
-    async with _listen(settings, reuse_port=process is not None) as (listening, connections):
+    async with _listen(settings, reuse_port=process is not None, managed=managed) as (listening, connections):
         # The port is part of the issuer of every token, so it must be known before the gateway is built.
         drivers = settings.drivers if settings.cluster is None else separate_settings(settings.drivers)
         gateway = Gateway(msgspec.structs.replace(settings, port=listening.port, drivers=drivers), demo, number)
@@ -121,12 +124,12 @@ async def serve_for_tests(
 
 @asynccontextmanager
 async def _listen(
-    settings: Settings, *, reuse_port: bool = False
+    settings: Settings, *, reuse_port: bool = False, managed: Sequence[ManagedSocket] = ()
 ) -> AsyncIterator[tuple[server.Listening, server.Connections]]:
     _allow_connections(settings.connections_most)
     connections = server.Connections(settings.connections_most, settings.connections_most_per_address, settings.trusted_proxies)
     async with server.listen(
-        settings.host, settings.port, settings.metrics_host, settings.metrics_port, reuse_port=reuse_port
+        settings.host, settings.port, settings.metrics_host, settings.metrics_port, reuse_port=reuse_port, managed=managed
     ) as listening:
         yield listening, connections
 

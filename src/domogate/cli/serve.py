@@ -10,11 +10,12 @@ import click
 import msgspec
 
 from domogate.app import find_missing_file
-from domogate.cli._command import Mistake, command, top_level
+from domogate.cli._command import Mistake, WrongUsage, command, top_level
 from domogate.cli._links import tell_link
 from domogate.cli._options import option
 from domogate.cli._output import note
 from domogate.cli._ready import Ready, ReadyFile, withdraw, write_ready
+from domogate.edge.service_manager import take_sockets, tell
 from domogate.ports import UnnamedDrivers
 from domogate.settings import Settings, check_cluster, check_exposure
 from domogate.settings.declared import list_flags
@@ -41,7 +42,12 @@ async def serve(
     There is no default user, key or password. With --processes, a machine with several cores runs several gateways on one
     port. They need the settings of a cluster.
     """
-    check_exposure(settings)
+    managed = take_sockets()
+    if managed and processes > 1:
+        raise WrongUsage("--processes opens the port itself: disable the socket unit, or use one process.")
+    for host, port in [one.getsockname()[:2] for one in reversed(managed)] or [(settings.host, settings.port)]:
+        settings = msgspec.structs.replace(settings, host=host, port=port)
+        check_exposure(settings)
     check_cluster(settings)
     if (new := find_missing_file(settings)) is not None:
         note(f"Creating the database {new.absolute()} …")
@@ -62,12 +68,13 @@ async def serve(
             await _say_what_is_missing(gateway)
         if process is None:  # This is the last output: a script reads the other output when this file exists.
             _write_ready_file(gateway.settings, ready_file)
+            tell("READY=1")
         else:
             await process.tell_ready()
 
     with withdraw(ready_file if process is None else None):
         try:
-            await serve_gateway(settings, on_ready, named_drivers=True, process=process)
+            await serve_gateway(settings, on_ready, named_drivers=True, process=process, managed=managed)
         except UnnamedDriversError as error:
             raise Mistake(_say_what_to_name(error.unnamed, settings)) from None
 
@@ -81,6 +88,7 @@ async def _serve_processes(settings: Settings, processes: int, ready_file: Path 
         listening = msgspec.structs.replace(settings, port=port)
         _tell_address(listening)
         _write_ready_file(listening, ready_file)
+        tell("READY=1")
 
     with withdraw(ready_file):
         if code := await Supervisor(settings, processes, this_command()).run(on_ready):

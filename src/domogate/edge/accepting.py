@@ -10,7 +10,7 @@ import ssl
 from collections.abc import Callable
 
 from domogate.edge.connections import Connections, Place
-from domogate.edge.listening import hold_new_connections
+from domogate.edge.listening import ManagedSocket, hold_new_connections
 
 _AT_ONCE = 32
 """The number of connections that are accepted in one round of the event loop.
@@ -56,11 +56,15 @@ class Acceptor:
         return bool(self._opening)
 
     async def finish(self) -> None:
-        """Stop listening, in a way that resets no connection that a client has opened (Decision 0104)."""
-        hold_new_connections(self._listener)
-        await asyncio.sleep(_HOLD)
-        for _ in iter(self._accept, False):
-            await asyncio.sleep(0)
+        """Stop listening, in a way that resets no connection that a client has opened (Decision 0104).
+
+        Connections on a port of the service manager wait there for the next process (Decision 0125).
+        """
+        if not isinstance(self._listener, ManagedSocket):
+            hold_new_connections(self._listener)
+            await asyncio.sleep(_HOLD)
+            for _ in iter(self._accept, False):
+                await asyncio.sleep(0)
         self._stop()
         self._listener.close()
 

@@ -10,7 +10,7 @@ import errno
 import socket
 import struct
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import msgspec
 
@@ -44,6 +44,10 @@ class CannotListen(OSError):
         return str(self.strerror)
 
 
+class ManagedSocket(socket.socket):
+    """A port that the service manager opened. It stays open when this process ends, and the next process continues with it."""
+
+
 class Listening(msgspec.Struct, frozen=True):
     """Bound ports that accept no connection before `run`. If port 0 was requested, `port` is the port that the system chose."""
 
@@ -56,15 +60,22 @@ class Listening(msgspec.Struct, frozen=True):
 
 @contextlib.asynccontextmanager
 async def listen(
-    host: str, port: int, metrics_host: str = "127.0.0.1", metrics_port: int | None = None, *, reuse_port: bool = False
+    host: str,
+    port: int,
+    metrics_host: str = "127.0.0.1",
+    metrics_port: int | None = None,
+    *,
+    reuse_port: bool = False,
+    managed: Sequence[ManagedSocket] = (),
 ) -> AsyncIterator[Listening]:
     """Bind the ports, so that the real port is known before the gateway is built.
 
     Raises CannotListen if a port cannot be bound. With `reuse_port`, several processes of the same user can bind `port`. The
-    system gives each connection to one of these processes.
+    system gives each connection to one of these processes. If `managed` has ports, they are used instead of `port`.
     """
     with contextlib.ExitStack() as opened:
-        sockets = await _bind(host, port, "port", opened, reuse_port=reuse_port)
+        sockets: list[socket.socket] = [opened.enter_context(one) for one in managed]
+        sockets = sockets or await _bind(host, port, "port", opened, reuse_port=reuse_port)
         metrics = [] if metrics_port is None else await _bind(metrics_host, metrics_port, "metrics_port", opened)
         yield Listening(host, _port_of(sockets), tuple(sockets), _port_of(metrics) if metrics else None, tuple(metrics))
 

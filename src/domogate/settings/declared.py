@@ -41,6 +41,15 @@ FILES: dict[str, str] = {
 """The settings that name a file with a secret: `smtp_password_file` names the file with `smtp_password`."""
 
 
+SECRETS: dict[str, str] = {**FILES, "secret_key_file": "secret_key"}
+"""All settings that name a file with a secret. The secret key has more rules than the others, so it stays in its file."""
+
+
+def name_credential(secret: str) -> str:
+    """Return the name of the systemd credential of a secret setting. It must agree with `identity.secret_keys.CREDENTIAL`."""
+    return f"domogate-{secret.replace('_', '-')}"
+
+
 def list_flags() -> tuple[str, ...]:
     """Return the names of all flags.
 

@@ -13,8 +13,7 @@ import msgspec
 
 from domogate.domain.devices import DeviceKind
 from domogate.drivers import SETTINGS, make_settings
-from domogate.identity.secret_keys import CREDENTIAL
-from domogate.settings.declared import DECLARED, FILES
+from domogate.settings.declared import DECLARED, FILES, SECRETS, name_credential
 from domogate.settings.rules import KIND_OF_VALUE, OPERATION_OR_FAMILY, TABLES, Wrong
 from domogate.settings.values import Settings
 
@@ -67,12 +66,13 @@ def load_settings(
     types = {name: one.type for name, one in DECLARED.items()} | dict.fromkeys(FILES, Path)
     file = file or (Path(environ[_FILE_VARIABLE]) if environ.get(_FILE_VARIABLE) else None)
     given = {
+        **_read_secrets(_from_credentials(environ), mistakes),
         **_read_secrets(_from_file(file, types, mistakes) if file is not None else {}, mistakes),
         **_read_secrets(_from_environ(environ, types, mistakes), mistakes),
         **_read_secrets(_from_flags(flags, types, mistakes), mistakes),
     }
-    if (credential := _find_credential(environ)) and not given.keys() & {"secret_key", "secret_key_file"}:
-        given["secret_key_file"] = _Given(credential, f"systemd credential {CREDENTIAL}", from_text=False)
+    if "secret_key" in given and given.get("secret_key_file", _NOTHING).source.startswith(_CREDENTIAL):
+        del given["secret_key_file"]
     values: dict[str, Any] = {}
     for name, (value, source, from_text) in given.items():
         try:
@@ -102,6 +102,8 @@ _NO_SETTINGS = frozenset(
 Any other variable with our prefix that is not a setting is a mistake.
 """
 _MAX_SECRET = 1 << 20
+_CREDENTIAL = "systemd credential"
+_NOTHING = _Given(None, "", from_text=False)
 
 
 def _is_every_address(host: str) -> bool:
@@ -162,9 +164,12 @@ def has_password(value: object) -> bool:
     return bool(re.search(r"://[^/?#@]*:[^/?#]*@|[?&](ssl)?password=", str(value)))
 
 
-def _find_credential(environ: Mapping[str, str]) -> Path | None:
-    folder = environ.get("CREDENTIALS_DIRECTORY")
-    return path if folder and (path := Path(folder, CREDENTIAL)).is_file() else None
+def _from_credentials(environ: Mapping[str, str]) -> dict[str, _Given]:
+    """Return the files of systemd credentials: the credential domogate-smtp-password is the file of smtp_password."""
+    if not (folder := environ.get("CREDENTIALS_DIRECTORY")):
+        return {}
+    files = {name: Path(folder, name_credential(secret)) for name, secret in SECRETS.items()}
+    return {name: _Given(path, f"{_CREDENTIAL} {path.name}", False) for name, path in files.items() if path.is_file()}
 
 
 def _read_secrets(given: dict[str, _Given], mistakes: list[Mistake]) -> dict[str, _Given]:

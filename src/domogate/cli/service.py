@@ -1,0 +1,121 @@
+"""`domogate service install`: the files with which systemd runs the gateway (Decision 0125)."""
+
+import re
+import sys
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import click
+
+from domogate.cli._command import Mistake, WrongUsage, group, plain_command, reporting_errors
+from domogate.cli._files import Force, check_free, write_file
+from domogate.cli._options import flag, option
+from domogate.cli._output import note
+from domogate.settings.declared import SECRETS, name_credential
+
+commands = group("service")
+
+_PLACES = {
+    "domogate.service": "etc/systemd/system/domogate.service",
+    "domogate.socket": "etc/systemd/system/domogate.socket",
+    "sysusers.conf": "etc/sysusers.d/domogate.conf",
+    "tmpfiles.conf": "etc/tmpfiles.d/domogate.conf",
+}
+_HIDDEN = [Path("/", name) for name in ("home", "root", "run/user", "tmp", "var/tmp")]
+"""The unit hides these folders from the gateway, so its program cannot be there."""
+_SETTINGS = "--config /etc/domogate/domogate.toml --data /var/lib/domogate"
+_NEXT = """Next, as root:
+  systemd-sysusers
+  systemd-tmpfiles --create
+  systemctl daemon-reload
+  systemctl enable --now domogate.socket domogate.service
+Commands use the user, the settings and the credentials of the service. For the first operator:
+  systemd-run --quiet --pty --wait --collect -p User=domogate{credentials} {program} init {settings}"""
+
+
+@plain_command(commands, "install")
+def install(
+    listen: Annotated[
+        list[str] | None,
+        option(
+            "ADDRESS:PORT",
+            "Address and port that systemd opens for the gateway. Default: 127.0.0.1:8080. The option can be repeated.",
+        ),
+    ] = None,
+    credential: Annotated[
+        list[str] | None,
+        option(
+            "SETTING",
+            "A secret setting whose value systemd reads from /etc/domogate/credentials, such as secret-key or database. "
+            "The option can be repeated.",
+        ),
+    ] = None,
+    program: Annotated[
+        Path | None, option("FILE", "The command domogate that systemd starts. Default: the one of this installation.")
+    ] = None,
+    root: Annotated[Path, option("DIR", "Folder below which the files are written.")] = Path("/"),
+    dry_run: Annotated[bool, flag("--dry-run", "Print the files, and write nothing.")] = False,
+    force: Force = False,
+) -> None:
+    """Write the files with which systemd runs the gateway: a service, a socket, a user and folders.
+
+    The service has few rights (`systemd-analyze security domogate`). systemd opens the port and keeps it open during a restart,
+    so no request is refused in this time. The settings of the gateway are in /etc/domogate/domogate.toml.
+    """
+    with reporting_errors():
+        started = (program or Path(sys.executable).with_name("domogate")).absolute()
+        loaded = [_load(name) for name in dict.fromkeys(credential or ())]
+        texts = write_units(started, listen or ["127.0.0.1:8080"], loaded)
+        if dry_run:
+            for place, text in texts.items():
+                click.echo(f"# /{place}\n{text}")
+            return
+        for place in texts:
+            check_free(root / place, force)
+        for place, text in texts.items():
+            (root / place).parent.mkdir(parents=True, exist_ok=True)
+            write_file(root / place, text)
+            (root / place).chmod(0o644)
+            click.echo(root / place)
+        options = "".join(f" -p LoadCredential={one}" for one in loaded)
+        note(_NEXT.format(program=started, credentials=options, settings=_SETTINGS))
+
+
+def _load(name: str) -> str:
+    """Return the value of LoadCredential= for a secret setting. Raises WrongUsage if there is no such setting."""
+    known = sorted(secret.replace("_", "-") for secret in SECRETS.values())
+    if name not in known:
+        raise WrongUsage(f"--credential: {name!r} is not a secret setting; use {', '.join(known)}.")
+    return f"{name_credential(name)}:/etc/domogate/credentials/{name}"
+
+
+def write_units(program: Path, listen: Sequence[str], credentials: Sequence[str]) -> dict[str, str]:
+    """Return the text of each file by its place below /. Raises WrongUsage or Mistake if the gateway could not start."""
+    for one in listen:
+        if not re.fullmatch(r"(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\]):\d{1,5}", one):
+            raise WrongUsage(f"--listen: write an IP address and a port, such as 127.0.0.1:8080 or [::]:8443, not {one!r}.")
+    if any(program.is_relative_to(folder) for folder in _HIDDEN):
+        raise Mistake(
+            f"systemd hides {program} from services, and the unit does so on purpose. Install the package in another place:\n"
+            "  python3 -m venv /opt/domogate\n"
+            "  /opt/domogate/bin/pip install domogate\n"
+            "  /opt/domogate/bin/domogate service install"
+        )
+    if re.search(r"[\s%$\"'\\;]", str(program)):
+        raise Mistake(
+            f"the path {program} has characters with a special meaning for systemd; install the package in another place."
+        )
+    values = {
+        "@PROGRAM@": f"{program} serve {_SETTINGS}",
+        "@LISTEN@\n": "".join(f"ListenStream={one}\n" for one in listen),
+        "@CREDENTIALS@\n": "".join(f"LoadCredential={one}\n" for one in credentials),
+    }
+    texts = {}
+    for name, place in _PLACES.items():
+        text = files("domogate.cli").joinpath("units", name).read_text("utf-8")
+        for key, value in values.items():
+            text = text.replace(key, value)
+        texts[place] = text
+    return texts
