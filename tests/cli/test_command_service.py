@@ -65,7 +65,7 @@ class TestInstall:
     @pytest.mark.parametrize(
         ("flags", "code", "problem"),
         [
-            (("--program", "/home/anna/bin/domogate"), 1, "python3 -m venv /opt/domogate"),
+            (("--program", "/run/user/1000/bin/domogate"), 1, "python3 -m venv /opt/domogate"),
             (("--program", "/opt/100%/domogate"), 1, "special meaning"),
             (("--program", PROGRAM, "--listen", "8080"), 2, "an IP address and a port"),
             (("--program", PROGRAM, "--listen", "127.0.0.1:8080\nUser=root"), 2, "an IP address and a port"),
