@@ -14,6 +14,7 @@ from release.building import ROOT, CannotPackage, build, list_uncommitted, time_
 from release.checking import check
 from release.dependencies import find_needed, read_declared, read_lock
 from release.licences import list_page_parts, list_python_parts, write_list
+from release.npm import build_npm
 
 _EXTRAS = ("cluster", "postgres")
 """The extras whose packages are in requirements.lock."""
@@ -46,7 +47,7 @@ def main() -> int:
         if list_uncommitted() and not arguments.check:
             say("Some changes are not committed. Do not publish these packages.")
         when = time_of_last_commit()
-        packages = build(ROOT, arguments.out, when)
+        packages = [*build(ROOT, arguments.out, when), build_npm(ROOT, arguments.out)]
         files = [*packages, *describe_parts(arguments.out, when)]
         files.append(write_hashes(files, arguments.out))
         if arguments.check:

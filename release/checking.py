@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from release.building import ROOT, CannotPackage, build, hash_file, list_uncommitted
+from release.npm import build_npm
 from release.trial import try_demo
 
 _INSTALL_DEADLINE = 900.0
@@ -25,8 +26,8 @@ def check(made: Sequence[Path], when: datetime, say: Callable[[str], None]) -> N
         )
     # The folder is on the same disk as the checkout, so that the packages of web/ need no copy.
     with tempfile.TemporaryDirectory(prefix="package-", dir=ROOT / ".dev") as folder:
-        again = build(_export(Path(folder) / "checkout"), Path(folder) / "dist", when)
-        compare(made, again)
+        checkout, target = _export(Path(folder) / "checkout"), Path(folder) / "dist"
+        compare(made, [*build(checkout, target, when), build_npm(checkout, target)])
         say(f"{len(made)} packages have the same hashes when they are built again from the commit, in another folder.")
         (wheel,) = [path for path in made if path.match("domogate-[0-9]*.whl")]
         seconds = _install_and_try(wheel, Path(folder))

@@ -1,5 +1,6 @@
 """The packages of a release: two builds are the same, and they work when they are installed."""
 
+import json
 import re
 import subprocess
 import tarfile
@@ -13,8 +14,10 @@ import pytest
 from domogate import __version__
 from release.building import ROOT, CannotPackage, build, build_wheel, hash_file, time_of_last_commit, write_hashes
 from release.checking import compare
+from release.npm import build_npm, convert_version
 from release.trial import try_demo
 from support.clean_environment import make_clean_environment
+from support.node_packages import use_node
 
 pytestmark = pytest.mark.slow
 
@@ -60,6 +63,32 @@ class TestBuild:
         sums = write_hashes(made.values(), folder)
         checked = subprocess.run(["sha256sum", "--check", sums.name], cwd=folder, capture_output=True, text=True, check=True)
         assert checked.stdout.count(": OK") == len(made)
+
+
+class TestTypeScriptClient:
+    @pytest.mark.parametrize(
+        ("version", "converted"), [("1.2.3", "1.2.3"), ("0.1.0.dev0", "0.1.0-dev.0"), ("1.0.0rc1", "1.0.0-rc.1")]
+    )
+    def test_npm_has_its_own_form_of_versions(self, version: str, converted: str) -> None:
+        assert convert_version(version) == converted
+
+    def test_two_builds_are_the_same_and_have_all_modules(self, tmp_path: Path) -> None:
+        use_node()
+        folders = [tmp_path / "one", tmp_path / "two"]
+        for folder in folders:
+            folder.mkdir()
+        first, second = (build_npm(ROOT, folder) for folder in folders)
+        compare([first], [second])
+        assert first.name == f"domogate-client-{convert_version(__version__)}.tgz"
+        with tarfile.open(first) as archive:
+            held = set(archive.getnames())
+            described = archive.extractfile("package/package.json")
+            assert described is not None
+            assert json.load(described)["version"] == convert_version(__version__)
+        source = ROOT / "clients" / "typescript" / "src"
+        modules = [path.relative_to(source).with_suffix("") for path in source.rglob("*.ts")]
+        wanted = {f"package/dist/{module}{ending}" for module in modules for ending in (".js", ".d.ts")}
+        assert held == {"package/package.json", "package/README.md", "package/LICENSE", *wanted}
 
 
 class TestContent:
