@@ -68,7 +68,8 @@ def _one_at_a_time() -> Iterator[None]:
 
 def command(folder: Path, ready: Path, port: int, parts: Sequence[str]) -> list[str]:
     """The command that starts Home Assistant with these parts and its files in `folder`. It writes the file `ready`."""
-    return [str(install()), str(_OWN / "serve.py"), str(folder), str(ready), str(port), *parts]
+    # With -P, the folder of the script is not searched for modules, so the integration is imported from `folder`.
+    return [str(install()), "-P", str(_OWN / "serve.py"), str(folder), str(ready), str(port), *parts]
 
 
 def variables() -> dict[str, str]:

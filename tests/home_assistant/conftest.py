@@ -17,7 +17,8 @@ from support.http import PATIENCE
 from support.relying_party import PersonBrowser, Secrets
 from support.restartable import RestartableGateway, clean_environment
 
-ANNA, BRUNO, ELENA = "anna@example.com", "bruno@example.com", "elena@example.com"
+ANNA, BRUNO = "anna@example.com", "bruno@example.com"
+DARIO, ELENA = "dario@example.com", "elena@example.com"
 _SCOPES = "openid home.use audiovideoterminal.read"
 # The client refreshes a token 30 seconds before it expires, so it refreshes the tokens every few seconds.
 _SETTINGS = {"DOMOGATE_ACCESS_TOKEN_LIFETIME": "40", "DOMOGATE_ID_TOKEN_LIFETIME": "40"}

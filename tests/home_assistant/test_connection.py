@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from home_assistant.conftest import ANNA, Setup
+from home_assistant.conftest import ANNA, DARIO, Setup
 from support.gateway import eventually
 
 pytestmark = pytest.mark.slow
@@ -30,6 +30,18 @@ class TestRestart:
         switch(setup, "on")
 
 
+class TestHomes:
+    def test_a_removed_home_disappears_and_a_restored_home_appears(self, setup: Setup) -> None:
+        home, lamp = "0ff1ce01-0000-4000-8000-000000000000", "light.desk_row_north"
+        before = set(setup.home.states())
+        setup.gateway.domogate("plant", "remove", home)
+        eventually(lambda: lamp not in setup.home.states(), "the lamp has disappeared")
+        setup.home.wait_for(LAMP, "on")
+        setup.gateway.domogate("plant", "restore", home)
+        eventually(lambda: set(setup.home.states()) == before, "the lamp and all other entities are back")
+        eventually(lambda: setup.home.state(lamp)["state"] in ("on", "off"), "the lamp is available")
+
+
 class TestTokens:
     def test_they_are_refreshed_and_stored(self, setup: Setup) -> None:
         before = setup.home.read_stored_tokens("Anna Bianchi")
@@ -51,6 +63,11 @@ class TestTokens:
         setup.home.wait_for(LAMP, "unavailable")
         step = setup.home.send_form(flow, subscription_key="wrong")
         assert step["errors"] == {"subscription_key": "invalid_key"}
+        step = setup.home.send_form(flow, subscription_key=setup.gateway.subscription_key)
+        assert setup.log_in(step, DARIO)["reason"] == "wrong_account"
+        setup.home.reload_entry(setup.home.entries()["Anna Bianchi"]["entry_id"])
+        eventually(lambda: len(setup.home.open_flows()) == 1, "the dialog is open again")
+        (flow,) = setup.home.open_flows()
         step = setup.home.send_form(flow, subscription_key=setup.gateway.subscription_key)
         assert setup.log_in(step, ANNA)["reason"] == "reauth_successful"
         eventually(lambda: setup.home.state(LAMP)["state"] != "unavailable", "the lamp is available")

@@ -1,10 +1,9 @@
 """Domogate: the devices of a gateway for connected homes and buildings."""
 
 from homeassistant.config_entries import ConfigEntry
-from homeassistant.const import CONF_URL, Platform
+from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import ConfigEntryAuthFailed
-from homeassistant.helpers import device_registry
 
 from .const import DOMAIN
 from .coordinator import DomogateCoordinator
@@ -33,17 +32,6 @@ async def async_setup_entry(hass: HomeAssistant, entry: ConfigEntry) -> bool:
     coordinator = DomogateCoordinator(hass, entry, client)
     await coordinator.async_config_entry_first_refresh()
     hass.data.setdefault(DOMAIN, {})[entry.entry_id] = coordinator
-    registry = device_registry.async_get(hass)
-    for home in coordinator.homes:
-        registry.async_get_or_create(
-            config_entry_id=entry.entry_id,
-            identifiers={(DOMAIN, home.id)},
-            name=home.name,
-            manufacturer="Domogate",
-            model=home.type,
-            entry_type=device_registry.DeviceEntryType.SERVICE,
-            configuration_url=entry.data[CONF_URL],
-        )
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
     coordinator.start()
     return True

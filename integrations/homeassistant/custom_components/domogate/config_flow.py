@@ -110,7 +110,8 @@ class DomogateFlow(AbstractOAuth2FlowHandler):
 
     def _open_client(self, tokens: Tokens) -> AsyncClient:
         session = Session(tokens=tokens)
-        return make_client(self.hass, self._gateway[CONF_URL], self._gateway[CONF_SUBSCRIPTION_KEY], session)
+        # A person waits for the answer, so a lost connection is tried only once more.
+        return make_client(self.hass, self._gateway[CONF_URL], self._gateway[CONF_SUBSCRIPTION_KEY], session, reconnect_for=0)
 
 
 def _read_address(text: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from homeassistant.config_entries import ConfigEntry
+from homeassistant.const import CONF_URL
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import ConfigEntryAuthFailed, HomeAssistantError
 from homeassistant.helpers import device_registry
@@ -53,6 +54,7 @@ class DomogateCoordinator(DataUpdateCoordinator[dict[str, Place]]):
             raise ConfigEntryAuthFailed(str(error)) from error
         except DomogateError as error:
             raise UpdateFailed(str(error)) from error
+        self._register_homes()
         return {place.module.id: place for home in self.homes for place in _places_of(home)}
 
     def start(self) -> None:
@@ -105,6 +107,20 @@ class DomogateCoordinator(DataUpdateCoordinator[dict[str, Place]]):
                 # The rooms or the modules may have changed, also while there was no connection.
                 await self.async_refresh()
                 self._forget_removed()
+
+    def _register_homes(self) -> None:
+        """Make a device of each home, to which its modules and scenes belong."""
+        registry = device_registry.async_get(self.hass)
+        for home in self.homes:
+            registry.async_get_or_create(
+                config_entry_id=self.config_entry.entry_id,
+                identifiers={(DOMAIN, home.id)},
+                name=home.name,
+                manufacturer="Domogate",
+                model=home.type,
+                entry_type=device_registry.DeviceEntryType.SERVICE,
+                configuration_url=self.config_entry.data[CONF_URL],
+            )
 
     def _forget_removed(self) -> None:
         """Remove the devices that the person cannot see any more."""

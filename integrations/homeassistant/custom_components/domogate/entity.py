@@ -27,6 +27,7 @@ class DomogateEntity(CoordinatorEntity[DomogateCoordinator], Generic[S]):
     def __init__(self, coordinator: DomogateCoordinator, module_id: str, part: str = "") -> None:
         super().__init__(coordinator)
         self._module_id = module_id
+        self._last: Place = coordinator.data[module_id]
         self._shown: tuple[Place | None, bool] | None = None
         # Two people may have added the same gateway, and see the same module.
         person = coordinator.config_entry.unique_id
@@ -37,8 +38,9 @@ class DomogateEntity(CoordinatorEntity[DomogateCoordinator], Generic[S]):
 
     @property
     def module(self) -> Module:
-        place: Place = self.coordinator.data[self._module_id]
-        return place.module
+        """The module as it is now, or as it was last if it was removed."""
+        self._last = self.coordinator.data.get(self._module_id, self._last)
+        return self._last.module
 
     @property
     def state_of_module(self) -> S:

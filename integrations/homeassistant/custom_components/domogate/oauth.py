@@ -81,11 +81,13 @@ def read_tokens(token: dict[str, Any]) -> Tokens:
     )
 
 
-def make_client(hass: HomeAssistant, url: str, subscription_key: str, session: Session) -> AsyncClient:
+def make_client(
+    hass: HomeAssistant, url: str, subscription_key: str, session: Session, reconnect_for: float = RECONNECT_FOR
+) -> AsyncClient:
     """Return a client that uses the connections and certificates of Home Assistant."""
     http = get_async_client(hass)
     return AsyncClient(
-        url, subscription_key, http=http, session=session, reconnect_for=RECONNECT_FOR, user_agent="Home-Assistant"
+        url, subscription_key, http=http, session=session, reconnect_for=reconnect_for, user_agent="Home-Assistant"
     )
 
 
