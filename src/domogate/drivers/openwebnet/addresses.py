@@ -1,6 +1,6 @@
 """Addresses on a bus.
 
-The address of one device (a point) can be written in several ways, which all get the same key (OpenWebNet, WHO 1, 2, 4, 18).
+The address of one device (a point) can be written in several ways. All of them get the same key (OpenWebNet, WHO 1, 2, 4, 18).
 """
 
 import re
