@@ -267,7 +267,10 @@ class WriteQueue:
 
 
 class SharedWorkFailed(Exception):
-    """Work that several callers share has failed. The batch must be run again; then each caller does its work alone."""
+    """Work that several callers share has failed. The batch must be run again.
+
+    In the second run, the work of each caller is done separately.
+    """
 
 
 class Batch:

@@ -1,4 +1,4 @@
-"""The port for the last stored clock time of a gateway, which shows whether a clock is wrong."""
+"""The port for the last stored clock time of a gateway. This time shows whether a clock is wrong."""
 
 from typing import Protocol
 
