@@ -2,7 +2,7 @@
 
 The secret is checked first, and the right secret is always accepted. So other callers with wrong secrets cannot stop an
 application. Client secrets cannot be guessed (Decision 0053), so this limit only saves work and entries in the audit log. Each
-process counts for itself.
+process counts separately.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Passkeys of people: add a passkey, and log in with a passkey alone or after the password."""
+"""Passkeys of people: add a passkey, and log in with a passkey, either without the password or after the password."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol

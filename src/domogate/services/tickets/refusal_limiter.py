@@ -1,6 +1,6 @@
 """Refuses all requests of an IP address for some seconds after too many refusals, because checking a signature takes CPU time.
 
-Tickets cannot be guessed, so this only saves work. Each process counts for itself, and counts last only some seconds.
+Tickets cannot be guessed, so this only saves work. Each process counts separately, and keeps its counts only for some seconds.
 """
 
 import math
