@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def build_knowledge(settings: Settings, store: Store) -> KnowledgeBound:
     """Return the limit on the age of the data with which this gateway decides about rights.
 
-    A member of a cluster may not know the newest changes of the other members yet. A gateway that is alone knows all changes,
-    so its limit is infinite.
+    A member of a cluster may not know the newest changes of the other members yet. A gateway that is not in a cluster knows all
+    changes, so its limit is infinite.
     """
     return KnowledgeBound(store.knowledge_age, inf if settings.cluster is None else settings.knowledge_bound)
 
