@@ -1,4 +1,4 @@
-"""Checks the URL and the IP addresses of webhook receivers, which any application may have registered (Decision 0046)."""
+"""Checks the URL and the IP addresses of webhook receivers. Any application can register a receiver (Decision 0046)."""
 
 import re
 from collections.abc import Sequence

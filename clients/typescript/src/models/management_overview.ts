@@ -80,7 +80,7 @@ export interface Requests {
   readonly p99Ms: number | null;
 }
 
-/** What happened in a period, and some counts at its end. The period has the begin `since` and the end `until`. */
+/** What happened in a period, and some counts at its end. The period begins at `since` and ends at `until`. */
 export interface Activity {
   readonly requests: Record<string, Requests>;
   readonly events: number;

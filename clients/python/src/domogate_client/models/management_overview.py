@@ -92,7 +92,7 @@ class Requests(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Activity(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What happened in a period, and some counts at its end. The period has the begin `since` and the end `until`."""
+    """What happened in a period, and some counts at its end. The period begins at `since` and ends at `until`."""
 
     requests: dict[str, Requests]
     events: int
