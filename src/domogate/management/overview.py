@@ -91,7 +91,7 @@ class LastHourOut(OutputModel, frozen=True):
 
 
 class ActivityOut(LastHourOut, frozen=True):
-    """What happened in a period, and some counts at its end. The period has the begin `since` and the end `until`.
+    """What happened in a period, and some counts at its end. The period begins at `since` and ends at `until`.
 
     `requests` has counts by API: a family, another API, or the first segment of the path. `deliveries` counts attempts by
     outcome; `orders` counts ended orders by their outcome. `absentModules`, `pendingDeliveries` and `deadLetters` are null if

@@ -1,6 +1,6 @@
 """The login pages.
 
-A person logs in with the password, or with a passkey alone. After the password, the pages ask for a second factor if the person
+A person logs in with the password, or with only a passkey. After the password, the pages ask for a second factor if the person
 has one or the gateway requires one.
 """
 
