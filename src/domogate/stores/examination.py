@@ -35,7 +35,7 @@ class Examination(msgspec.Struct, frozen=True):
 
 
 def examine_database(url: str, seconds: float) -> Examination:
-    """Read from the database for at most this number of seconds. Raises what the database driver raises."""
+    """Read from the database for at most this number of seconds. Raises the errors of the database driver."""
     database = open_database(url)
     try:
         with time_limit(seconds), database.reading.connect() as connection:
