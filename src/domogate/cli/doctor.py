@@ -18,7 +18,7 @@ _COLORS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 @command(commands, "doctor", flags=list_flags())
 async def doctor(settings: Settings, as_json: AsJson = False) -> None:
-    """Check settings, data folder, disk, database, clock, certificate and connections, and say what to do.
+    """Check settings, disk, database, clock, certificate and connections, and say what to do.
 
     Run it with the settings of the gateway (--config FILE), as the same user. The gateway may be running. Nothing is changed.
     The exit code is 1 if there is a problem, and 0 if there are only warnings.

@@ -24,7 +24,7 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
 
 
 def check_settings(settings: Settings) -> Iterator[Finding]:
-    """Check the settings together. Single wrong settings were refused when the settings were loaded."""
+    """Check whether the settings fit together. A wrong value of a single setting was refused when the settings were loaded."""
     wrong = False
     for check in (check_exposure, check_cluster):
         try:

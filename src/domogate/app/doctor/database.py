@@ -28,7 +28,7 @@ SECRETS_READABLE = "the secrets in the database can be decrypted."
 
 
 class DatabaseChecks:
-    """Checks the database. Afterwards `brokers` has the brokers that an operator stored in it."""
+    """Checks the database. After the checks, `brokers` has the brokers that are stored in the database."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

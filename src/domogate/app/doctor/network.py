@@ -20,7 +20,7 @@ _LONGEST_ANSWER = 65_536
 
 
 async def check_network(settings: Settings, stored: Iterable[MqttBroker]) -> AsyncIterator[Finding]:
-    """`stored` has the brokers that an operator stored in the database."""
+    """Yield the result of the check of each connection. `stored` has the brokers that an operator stored in the database."""
     yield await asyncio.to_thread(check_gateway, settings)
     if settings.nats:
         yield await check_nats(settings)
