@@ -1,4 +1,4 @@
-"""What the gateway shares with the service manager, which is usually systemd: ports that it opened, and messages to it.
+"""Works with the service manager, which is usually systemd: takes the ports that it opened, and sends messages to it.
 
 The protocols are those of sd_listen_fds(3) and sd_notify(3). Without a service manager, nothing here has an effect.
 """
