@@ -20,7 +20,7 @@ PANELS = {
         "service": "The files with which systemd runs the gateway: install.",
         "cluster": "Gateways that share a database: show.",
         "doctor": "Check settings, disk, database, clock, certificate and connections, and say what to do.",
-        "support-bundle": "Write versions, settings, counts and the results of the doctor to a ZIP file, without secrets.",
+        "support-bundle": "Write versions, settings, counts and results of `domogate doctor` to a ZIP file, without secrets.",
     },
     "Plants, people and access": {
         "estate": "The estate file: new, check, import, export, schema.",

@@ -35,7 +35,7 @@ def replay(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Serve the answers of a recording until Ctrl-C, or make an estate file from them.
+    """Serve the answers of a recording until Ctrl-C. With --estate, make an estate file from them instead.
 
     Keys and tokens are not checked.
 

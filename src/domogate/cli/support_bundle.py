@@ -26,7 +26,7 @@ async def support_bundle(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write versions, settings, counts and the results of `domogate doctor` to a ZIP file, without secrets.
+    """Write versions, settings, counts and results of `domogate doctor` to a ZIP file, without secrets.
 
     Run it with the settings of the gateway (--config FILE). The gateway may be running. Look at the file before you send it.
     """
