@@ -60,6 +60,23 @@ class TestSubscribing:
         expect_nothing(X7, workshop.send(X7, who=who))
         expect_refusal(X8, workshop.send(X8, mine, who=who), 404)
 
+    def test_a_notification_is_verified_with_a_new_secret(self, workshop: Gateway, receiver: ThreadedReceiver) -> None:
+        who, target = workshop.case(X1)
+        made = subscribe(workshop, who, target, f"{receiver.url}/verified")
+        mine = {**target, "subscription": made.json()["subscriptionId"]}
+        headers = {
+            "Ocp-Apim-Subscription-Key": workshop.subscription_key,
+            "Authorization": f"Bearer {workshop.people[who].id_token}",
+        }
+        renewed = workshop.api.http.post(f"/webhooks/{mine['subscription']}/secret", headers=headers)
+        assert renewed.status_code == 200, renewed.text
+        order = b'{"function": "heating", "mode": "manual", "setPoint": {"value": 19.5, "unit": "C"}}'
+        expect_done(X1, workshop.send(X1, target, who=who, body=order))
+        receiver.wait_for(lambda got: any('"19.5"' in one.body.decode() for one in got))
+        told = next(one for one in receiver.got if '"19.5"' in one.body.decode())
+        assert told.verify(renewed.json()["secret"]) == told.json
+        expect_done(X8, workshop.send(X8, mine, who=who))
+
     @pytest.mark.parametrize(
         "url", ["", "x", "http://10.0.0.1/", "https://192.168.1.1/", "http://8.8.8.8/", "ftp://receiver.example/", 5, None]
     )
