@@ -1,5 +1,6 @@
 """The gateway of the test kit: estates, tokens, time, commands and traffic."""
 
+import json
 from datetime import datetime
 
 import httpx
@@ -99,6 +100,17 @@ class TestTraffic:
             read_lamp(gateway)
         (exchange,) = gateway.traffic(operation="E8")
         assert (exchange["fault"], exchange["status"]) == ("drop", None)
+
+    def test_a_body_with_many_levels_is_recorded_as_it_was_sent(self, gateway: Gateway) -> None:
+        topology = gateway.request("GET", f"/homeauto/v1.0/plants/{HOME.id}/topology", headers=gateway.headers(ANNA))
+        (exchange,) = gateway.traffic()
+        assert json.loads(exchange["answerBody"]) == topology.json()
+
+    def test_a_body_with_too_many_levels_is_refused_and_recorded(self, gateway: Gateway) -> None:
+        body, url = b"[" * 5_000, f"{gateway.base_url}{light_path()}"
+        answer = httpx.post(url, content=body, headers=gateway.headers(ANNA), timeout=PATIENCE)
+        (exchange,) = gateway.traffic()
+        assert (answer.status_code, exchange["status"], exchange["requestBody"]) == (400, 400, body.decode())
 
 
 class TestEstates:

@@ -65,7 +65,8 @@ class TestPlugin:
             """,
         )
         result.assert_outcomes(failed=1)
-        result.stdout.fnmatch_lines(["*requests to Domogate*", "GET /homeauto/v1.0/plants -> 503 fault 503"])
+        lines = ["*requests to Domogate*", "GET /homeauto/v1.0/plants -> 503 fault 503", "    {*}"]
+        result.stdout.fnmatch_lines(lines, consecutive=True)
 
     @pytest.mark.parametrize("page", [ROOT / "docs" / "testing-apps.md", PLUGIN / "README.md"], ids=lambda path: path.name)
     def test_the_tests_of_the_page_pass(self, run_tests: pytest.Pytester, page: Path) -> None:

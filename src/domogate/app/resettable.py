@@ -1,6 +1,7 @@
 """A gateway for tests of applications: it can return to its initial data (Decision 0112)."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from domogate import __version__
@@ -16,6 +17,7 @@ from domogate.http_api.app import SurfaceApp
 from domogate.http_api.credentials import OperatorToken
 from domogate.services.refusals import Invalid, NotFound
 from domogate.test_api import (
+    MOST_LEVELS,
     PREFIX,
     SURFACE,
     Content,
@@ -42,7 +44,7 @@ class ResettableGateway:
         self._data = data
         self.clock = MovableClock()
         self._rules = FaultRules()
-        self._traffic = Traffic(redact_value)
+        self._traffic = Traffic(partial(redact_value, levels=MOST_LEVELS))
         self._gate = Gate(self._rules, self._traffic, self.clock)
         self._changing = asyncio.Lock()
         self._is_open = asyncio.Event()

@@ -58,8 +58,8 @@ def redact_text(text: str) -> str:
     return text
 
 
-def redact_value(value: Any, depth: int = 0) -> Any:
-    """Return the value without secrets.
+def redact_value(value: Any, levels: int = 6) -> Any:
+    """Return the value without secrets. After this number of levels, a list or an object becomes a text.
 
     Secrets are the fields that have the name of a secret, and the texts that look like a secret.
     """
@@ -67,12 +67,12 @@ def redact_value(value: Any, depth: int = 0) -> Any:
         return redact_text(value)
     if isinstance(value, bool | int | float | None):
         return value
-    if depth > 5:
+    if not levels:
         return redact_text(repr(value))
     if isinstance(value, Mapping):
-        return {key: REDACTED if _is_secret(key) else redact_value(item, depth + 1) for key, item in value.items()}
+        return {key: REDACTED if _is_secret(key) else redact_value(item, levels - 1) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [redact_value(item, depth + 1) for item in value]
+        return [redact_value(item, levels - 1) for item in value]
     return redact_text(value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value))
 
 

@@ -4,9 +4,10 @@ from domogate.test_api.fault_rules import FaultRules, RequestFacts
 from domogate.test_api.gate import Gate, Readings
 from domogate.test_api.services import Content, IssuedTokens, KitServices, TokenRequest
 from domogate.test_api.surface import PREFIX, SURFACE
-from domogate.test_api.traffic import Traffic
+from domogate.test_api.traffic import MOST_LEVELS, Traffic
 
 __all__ = [
+    "MOST_LEVELS",
     "PREFIX",
     "SURFACE",
     "Content",

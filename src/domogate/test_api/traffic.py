@@ -12,6 +12,8 @@ MOST_BODY = 16_384
 """The number of bytes of a body that are recorded."""
 MOST_BYTES = 8_000_000
 """The number of bytes of all recorded bodies, paths and headers."""
+MOST_LEVELS = 50
+"""The number of levels of a JSON body. What is below them is recorded as a text."""
 
 _SECRET_HEADERS = frozenset((b"authorization", b"cookie", b"set-cookie", b"ocp-apim-subscription-key", b"location"))
 _SECRET_SURFACES = frozenset(("auth", "tickets", "developer", "manage"))
@@ -112,7 +114,7 @@ class Traffic:
         if not sent.is_cut:
             try:
                 return msgspec.json.encode(self._redact(msgspec.json.decode(sent.body))).decode()
-            except msgspec.DecodeError:
-                pass
+            except (msgspec.DecodeError, RecursionError):
+                pass  # It is not JSON, or it has too many levels.
         redacted: str = self._redact(text)
         return redacted

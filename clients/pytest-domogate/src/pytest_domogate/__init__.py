@@ -1,6 +1,7 @@
 """pytest fixtures for tests of applications that use Domogate."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
+from typing import Any
 
 import pytest
 
@@ -8,6 +9,8 @@ from domogate.testing import Estate, Gateway
 
 _SHOWN = 20
 """The number of requests that the report of a failed test shows."""
+_SHOWN_BODY = 300
+"""The number of characters of a refusal that the report shows."""
 _GATEWAY = pytest.StashKey[Gateway]()
 
 
@@ -47,7 +50,10 @@ def _describe_traffic(gateway: Gateway) -> str:
         exchanges = gateway.traffic()[-_SHOWN:]
     except Exception as error:  # The report of the test is more important than its additional section.
         return f"not available: {error!r}"
-    return "\n".join(
-        f"{one['method']} {one['path']} -> {one['status']}{' fault ' + one['fault'] if one['fault'] else ''}"
-        for one in exchanges
-    )
+    return "\n".join(_describe_exchange(one) for one in exchanges)
+
+
+def _describe_exchange(one: Mapping[str, Any]) -> str:
+    fault = f" fault {one['fault']}" if one["fault"] else ""
+    reason = f"\n    {one['answerBody'][:_SHOWN_BODY]}" if (one["status"] or 0) >= 400 and one["answerBody"] else ""
+    return f"{one['method']} {one['path']} -> {one['status']}{fault}{reason}"
