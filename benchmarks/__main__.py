@@ -15,6 +15,7 @@ from benchmarks.cluster import CLUSTER
 from benchmarks.cluster_requests import CLUSTER_REQUESTS
 from benchmarks.identity import IDENTITY
 from benchmarks.imports import IMPORTS
+from benchmarks.kit import KIT
 from benchmarks.million import MILLION
 from benchmarks.mqtt import MQTT
 from benchmarks.pages import PAGES
@@ -30,7 +31,7 @@ from benchmarks.webhooks import WEBHOOKS
 from domogate.edge.server import loop_factory
 
 SCENARIOS = READS | COMMANDS_AND_SIZE | IDENTITY | MQTT | READINGS | STREAMS | WEBHOOKS | TICKETS | IMPORTS | PAGES | CLUSTER
-SCENARIOS |= CLUSTER_REQUESTS | MILLION | BUSY | START | CLIENT | PEERS
+SCENARIOS |= CLUSTER_REQUESTS | MILLION | BUSY | START | KIT | CLIENT | PEERS
 _PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 

@@ -80,7 +80,7 @@ class Gateway:
         self._demo = demo
         self._kit = kit
         self.clock: Clock = build_clock(settings) if kit is None else kit.clock
-        self.store = open_store(settings, self.clock, gateway=True)
+        self.store = open_store(settings, self.clock, gateway=True, temporary=kit is not None)
         self.store.on_damage = self._note_damage
         self.damage: DatabaseUnusable | None = None
         self.must_stop = asyncio.Event()

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from domogate.app.estate_files import EstateFiles
+from domogate.app.pages import register_client
 from domogate.app.parts import sqlite_file
 from domogate.app.tools import Tools, open_tools
 from domogate.common.secrets import hash_secret, new_secret
@@ -62,6 +63,9 @@ class KitData:
         async with self._opened(target) as (tools, hasher):
             files = EstateFiles(tools.store, hasher, check_options(self._settings.drivers))
             summary = await files.import_document(document, prune=False, by=_KIT_USER)
+            # A gateway writes these at its start, unless they are there already.
+            await tools.store.set_address(self._settings.base_url)
+            await register_client(self._settings, tools.store)
             if prepare is not None:
                 await prepare(tools)
         shutil.rmtree(self._folder / "first", ignore_errors=True)
@@ -84,7 +88,7 @@ class KitData:
         """Open the tools on a folder. The hasher is fast and weak, because the passwords of tests are no secrets."""
         hasher = PasswordHasher(memory_kib=8, passes=1)
         try:
-            async with open_tools(msgspec.structs.replace(self._settings, data=data)) as tools:
+            async with open_tools(msgspec.structs.replace(self._settings, data=data), temporary=True) as tools:
                 yield tools, hasher
         finally:
             hasher.close()

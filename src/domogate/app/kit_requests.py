@@ -18,7 +18,7 @@ from domogate.families._routes import Routes
 from domogate.families._serve import build_refusal
 from domogate.http_api.operations import Surface
 from domogate.http_api.problems import Problem, problem_of
-from domogate.http_api.routes import SurfaceRoutes
+from domogate.http_api.routes import routes_of
 from domogate.identity.tokens import TokenVerifier
 from domogate.services.rights.access import AUTHORIZATION, KEY, read_token
 from domogate.test_api import RequestFacts
@@ -39,7 +39,7 @@ _ONLY_WHERE_LISTED = frozenset({469, 470})
 """An operation that does not list these statuses never answers with them, so it ignores the fault (Spec 7)."""
 
 _ROUTES = {family.root.encode(): (family, Routes(family)) for family in FAMILIES}
-_SURFACES = {surface.prefix.split("/")[1].encode(): (surface, SurfaceRoutes(surface)) for surface in SURFACES}
+_SURFACES = {surface.prefix.split("/")[1].encode(): (surface, routes_of(surface)) for surface in SURFACES}
 
 
 @cache

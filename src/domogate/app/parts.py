@@ -41,7 +41,7 @@ def find_database_file(settings: Settings) -> Path | None:
     return sqlite_file(settings) if settings.database is None else find_sqlite_file(settings.database)
 
 
-def open_store(settings: Settings, clock: Clock, *, gateway: bool, create: bool = True) -> SqlStore:
+def open_store(settings: Settings, clock: Clock, *, gateway: bool, create: bool = True, temporary: bool = False) -> SqlStore:
     if create:
         # Only the owner may read the folder, because it contains the secret key and personal data.
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def open_store(settings: Settings, clock: Clock, *, gateway: bool, create: bool 
     deadline = max(_SHORTEST_STORE_DEADLINE, _SHARE_OF_STORE * settings.device_deadline) if gateway else _COMMAND_DEADLINE
     sealer = build_sealer(settings)
     folder = settings.data if settings.data.is_dir() else None
-    return SqlStore(url, clock=clock, gateway=gateway, sealer=sealer, folder=folder, deadline=deadline)
+    return SqlStore(url, clock=clock, gateway=gateway, sealer=sealer, folder=folder, deadline=deadline, temporary=temporary)
 
 
 def build_sealer(settings: Settings) -> Sealer:

@@ -90,14 +90,15 @@ class Tools:
 
 
 @asynccontextmanager
-async def open_tools(settings: Settings, *, create: bool = True) -> AsyncIterator[Tools]:
+async def open_tools(settings: Settings, *, create: bool = True, temporary: bool = False) -> AsyncIterator[Tools]:
     """Yield the tools, and close the store at the end.
 
     The URL in links and tokens is the setting `public_url` or, without this setting, the URL of the gateway that started last.
-    Without `create`, the data folder is not created. The folder may be missing if the database is on a server.
+    Without `create`, the data folder is not created. The folder may be missing if the database is on a server. If `temporary`
+    is true, nobody needs the data after this process.
     """
     clock, set_clock = _open_clock(settings)
-    store = open_store(settings, clock, gateway=False, create=create)
+    store = open_store(settings, clock, gateway=False, create=create, temporary=temporary)
     await store.start()
     async with AsyncExitStack() as at_end:
         at_end.push_async_callback(store.stop)

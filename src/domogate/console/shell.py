@@ -3,6 +3,7 @@ icons, manifest.
 """
 
 import html
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -193,13 +194,17 @@ def make_not_built(identity: Identity) -> bytes:
     return _NOT_BUILT.format(name=html.escape(identity.name), icon=ICON, version=identity.version).encode()
 
 
+@cache
+def _read_icons() -> dict[str, File]:
+    folder = Path(__file__).parent / "icons"
+    return {path: make_file((folder / path.strip("/")).read_bytes(), "image/png") for path in PNG_ICONS}
+
+
 def make_identity_files(identity: Identity) -> dict[str, File]:
     """Return the icons, the manifest and the logo, by path.
 
     The URLs of these files do not change when their content changes.
     """
-    folder = Path(__file__).parent / "icons"
-    pictures = {path: make_file((folder / path.strip("/")).read_bytes(), "image/png") for path in PNG_ICONS}
     icons = (
         _WebIcon(ICON, "image/svg+xml"),
         *(
@@ -210,7 +215,7 @@ def make_identity_files(identity: Identity) -> dict[str, File]:
     )
     manifest = _WebManifest(identity.name, identity.name[:12], icons)
     files = {
-        **pictures,
+        **_read_icons(),
         ICON: make_file(_ICON, "image/svg+xml"),
         WEB_MANIFEST: make_file(msgspec.json.encode(manifest), "application/manifest+json"),
     }

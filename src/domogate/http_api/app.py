@@ -25,7 +25,7 @@ from domogate.http_api.openapi import describe_surface
 from domogate.http_api.operations import JSON, Call, Operation, Surface
 from domogate.http_api.problems import Problem, problem_of
 from domogate.http_api.requests import read_body, read_header, read_query
-from domogate.http_api.routes import SurfaceRoutes
+from domogate.http_api.routes import routes_of
 from domogate.ports import StoreUnavailable
 from domogate.services.refusals import Refused
 
@@ -56,7 +56,7 @@ class SurfaceApp(Generic[S, C]):
         self._base_url = base_url
         self._version = version
         self._max_body = max_body
-        self._routes = SurfaceRoutes(surface)
+        self._routes = routes_of(surface)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = request_of(scope, receive)

@@ -162,8 +162,8 @@ class OperationTable(list[Operation]):
         return register
 
 
-class Surface(msgspec.Struct, frozen=True, kw_only=True):
-    """Operations under one prefix, with one way to check credentials."""
+class Surface(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """Operations under one prefix, with one way to check credentials. Each surface is declared once, so it is a key."""
 
     name: str
     prefix: str

@@ -1,6 +1,7 @@
 """Finds the operation of a path of a surface."""
 
 from collections.abc import Sequence
+from functools import cache
 from urllib.parse import unquote_to_bytes
 
 from domogate.http_api.operations import Operation, Surface
@@ -39,6 +40,10 @@ class SurfaceRoutes:
                 if parameters is not None:
                     return methods, parameters
         return None
+
+
+routes_of = cache(SurfaceRoutes)
+"""The routes of a surface do not change, so a second gateway of the process does not build them again."""
 
 
 def _match(segments: Sequence[str], given: Sequence[bytes]) -> dict[str, str] | None:

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
+from functools import cache
 from itertools import islice
 from math import inf
 from typing import Any, TypeVar
@@ -90,6 +91,20 @@ def begin_with(engine: Engine, statement: str) -> None:
         execute_text(connection, statement)
 
 
+class _Statements:
+    """Statements that the databases of one kind build once for each process."""
+
+    def __init__(self) -> None:
+        self.upserts: dict[Table, Insert] = {}
+        self.bulks: dict[UpdateBase, DirectStatement] = {}
+        self.finds: dict[ColumnElement[str], DirectStatement] = {}
+
+
+@cache
+def _statements_of(_kind: "type[Database]") -> _Statements:
+    return _Statements()
+
+
 class Database(ABC):
     """An opened database: the methods that SQLite and PostgreSQL implement in different ways."""
 
@@ -105,9 +120,10 @@ class Database(ABC):
         """Whether this process is a gateway. False for a `domogate` command."""
         self.to_list: Callable[[list[str]], Any] = list
         """Makes a list of values a parameter of `is_listed` for a direct statement."""
-        self._upserts: dict[str, Insert] = {}
-        self._bulks: dict[UpdateBase, DirectStatement] = {}
-        self._finds: dict[ColumnElement[str], DirectStatement] = {}
+        self.is_temporary = False
+        """Whether the data are needed only while this process runs. Then a commit does not wait for the disk."""
+        kept = _statements_of(type(self))
+        self._upserts, self._bulks, self._finds = kept.upserts, kept.bulks, kept.finds
 
     @property
     def is_local(self) -> bool:
@@ -185,13 +201,13 @@ class Database(ABC):
 
     def upsert(self, table: Table) -> Insert:
         """Return an INSERT statement. If a row with the same key exists, the statement replaces all columns of this row."""
-        if table.name in self._upserts:
-            return self._upserts[table.name]
+        if table in self._upserts:
+            return self._upserts[table]
         statement = self.insert(table)
         keys = [column.name for column in table.primary_key]
         rest = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in keys}
         upserting: Insert = statement.on_conflict_do_update(index_elements=keys, set_=rest)
-        return self._upserts.setdefault(table.name, upserting)
+        return self._upserts.setdefault(table, upserting)
 
     def bulk(self, statement: UpdateBase) -> DirectStatement:
         """Return the statement for many rows. It is cached permanently, so pass only module constants."""

@@ -24,6 +24,12 @@ PRUNE_CHUNK = 1_000
 
 _ENDS = frozenset({OrderState.CONFIRMED, OrderState.FAILED, OrderState.EXPIRED, OrderState.UNKNOWN})
 _OVERDUE_ENDS = {OrderState.QUEUED: OrderState.EXPIRED, OrderState.SENT: OrderState.UNKNOWN}
+_END_OVERDUE = [
+    update(orders)
+    .where(orders.c.ended_at.is_(None), orders.c.deadline <= bindparam("at"), orders.c.state == state.value)
+    .values(state=end.value, ended_at=bindparam("at"))
+    for state, end in _OVERDUE_ENDS.items()
+]
 _FIND = select(orders).where(orders.c.id == bindparam("id"))
 
 
@@ -67,11 +73,7 @@ def end_overdue_orders(tx: Transaction, at: float, holdings: Holdings | None) ->
     """
     if holdings is not None:
         return _end_held_overdue_orders(tx, at, holdings)
-    settled = 0
-    for state, end in _OVERDUE_ENDS.items():
-        late = (orders.c.ended_at.is_(None), orders.c.deadline <= at, orders.c.state == state.value)
-        settled += tx.connection.execute(update(orders).where(*late).values(state=end.value, ended_at=at)).rowcount
-    return settled
+    return sum(tx.connection.execute(statement, {"at": at}).rowcount for statement in _END_OVERDUE)
 
 
 def _end_held_overdue_orders(tx: Transaction, at: float, holdings: Holdings) -> int:

@@ -85,8 +85,7 @@ class SqliteDatabase(Database):
         self.path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
 
-    @staticmethod
-    def _engine(url: URL, begin: str, *, query_only: bool, size: int) -> Engine:
+    def _engine(self, url: URL, begin: str, *, query_only: bool, size: int) -> Engine:
         engine = create_engine(
             url, poolclass=QueuePool, pool_size=size, connect_args={"timeout": _BUSY_SECONDS}, **ENGINE_OPTIONS
         )
@@ -95,7 +94,7 @@ class SqliteDatabase(Database):
         def prepare(connection: sqlite3.Connection, _record: Any) -> None:
             connection.isolation_level = None  # Transactions begin explicitly, see below.
             _enter_wal(connection)
-            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA synchronous = {'OFF' if self.is_temporary else 'FULL'}")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute(f"PRAGMA query_only = {'ON' if query_only else 'OFF'}")
             if query_only:

@@ -68,6 +68,7 @@ class SqlSubject:
         folder: Path | None = None,
         deadline: float = 60.0,
         member: bool = False,
+        temporary: bool = False,
     ) -> None:
         """`gateway=False` is for the command line: other processes do not wait until such a process has applied their changes.
 
@@ -75,7 +76,8 @@ class SqlSubject:
         is the data folder, which has the list of used databases. `deadline` is the time limit of reads and writes in seconds; a
         read or write can declare a longer limit. `member` is true for a member of a cluster: only this process writes the
         reports and orders of its plants, so it can commit these writes while other processes commit. A store with holdings
-        counts as a member, even if `member` is false.
+        counts as a member, even if `member` is false. If `temporary` is true, nobody needs the data
+        after this process: the store does not look for damage, and a commit does not wait for the disk.
         """
         self._url = url
         self._used = UsedDatabases(folder)
@@ -83,6 +85,7 @@ class SqlSubject:
         self._clock = clock
         self._gateway = gateway
         self._member = member
+        self._temporary = temporary
         self._limits = WriterLimits(poll, max_batch, deadline)
         self._listeners: list[tuple[Listener, bool]] = []
         self._database: Database | None = None
@@ -141,11 +144,11 @@ class SqlSubject:
     def _open(self) -> None:
         """Check the database, migrate it, and write it to the list of used databases."""
         file = find_sqlite_file(self._url)
-        if file is not None:
+        if file is not None and not self._temporary:
             inspect_file(file, self._used, seconds=_CHECK_SECONDS if self._gateway else _SHORT_CHECK_SECONDS)
         database = self._database = open_database(self._url)
         database.is_shared = self._member or self.holdings is not None
-        database.is_gateway = self._gateway
+        database.is_gateway, database.is_temporary = self._gateway, self._temporary
         try:
             if self._used.has(database.name) and is_empty(database):
                 raise self._used.refuse(database.name, f"the database {database.name} has no tables")

@@ -37,6 +37,7 @@ class GatewayProcess:
             self._process = subprocess.Popen[bytes](
                 arguments, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder
             )
+        self.pid = self._process.pid
         try:
             self.ready = self._wait(time.monotonic() + seconds)
         except BaseException:
