@@ -23,7 +23,7 @@ class LimitedLog:
     def warn(self, reason: object) -> None:
         """Count the event, and log a warning if the last warning is older than a minute.
 
-        A long reason is cut, because it can contain text that the other program sent.
+        A long reason is cut, because it can contain text that another program sent.
         """
         self._times += 1
         now = time.monotonic()

@@ -43,7 +43,10 @@ class DriverSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """The declaration of a setting: how it is shown and checked. Its type and its default come from its field."""
+    """The declaration of a setting: how it is shown and checked.
+
+    The class field with this declaration has the type and the default of the setting.
+    """
 
     metavar: str
     help: str

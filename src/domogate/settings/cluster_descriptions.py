@@ -14,7 +14,7 @@ CLUSTER: dict[str, Setting] = {
     "knowledge_bound": Setting(
         "SECONDS",
         "Longest time for which a gateway of a cluster works although it cannot read the changes of the other gateways. After "
-        "this time it is not ready and refuses requests with a token. So the withdrawal of a right takes effect at all "
+        "this time it is not ready and refuses requests that have a token. So the withdrawal of a right takes effect at all "
         "gateways after this time at the latest.",
         between(0.5, 60),
     ),

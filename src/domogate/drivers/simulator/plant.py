@@ -307,7 +307,10 @@ class SimulatedPlant:
 
 
 def _without_bad_options(module: Module) -> Module:
-    """Return the module without its wrong options. Such a module is reported as absent, but its state does not change."""
+    """Return a copy of the module without its wrong options.
+
+    The simulator reports a module with wrong options as absent.
+    """
     bad = {path[0] for path, _ in find_option_problems(module.kind, module.options)}
     if not bad:
         return module

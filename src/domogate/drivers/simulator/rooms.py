@@ -86,7 +86,7 @@ class Room:
             one.regulate(now, self.celsius)
 
     def _is_aired(self, at: float) -> bool:
-        """Whether a resident has opened a window at this time. Residents do this for some minutes, sometimes in the day."""
+        """Whether a window is open at this time. Residents open a window for some minutes, a few times between 6 and 22 h."""
         slot, into = divmod(at, _AIRING_SPAN)
         if not self._airing_starts <= into < self._airing_starts + _AIRING:
             return False

@@ -76,8 +76,8 @@ class TokenInspection:
     async def revoke(self, client: Client, unverified_token: str, address: str = "") -> None:
         """Revoke a token (RFC 7009): its grant ends with all its tokens.
 
-        An unknown or invalid token is ignored, and the answer is 200 (RFC 7009 §2.2). A token that is not valid yet is also
-        invalid: all gateways use one clock, so no gateway issues such a token.
+        An unknown or invalid token is ignored, and the answer is 200 (RFC 7009 §2.2). A token whose start time is in the
+        future is ignored too. No gateway issues such a token, because all gateways use the same clock.
         """
         found = await self._find(unverified_token)
         if found is None:

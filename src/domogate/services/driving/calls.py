@@ -99,7 +99,7 @@ class DriverCall:
         self.on_late = on_late
 
     def take_back(self) -> None:
-        """Remember that the driver has answered, so the call is not at the driver any more.
+        """Remember that the driver has answered, so it no longer works on the call.
 
         If the driver answered in time, the caller gets the answer, even if the answer is on disk only after the deadline.
         """
