@@ -107,32 +107,13 @@ class TestInParts:
             assert seconds > 0
             await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=next(writes)))])
 
-        monkeypatch.setattr(estate, "asyncio", SimpleNamespace(sleep=write_in_pause, wrap_future=asyncio.wrap_future))
+        monkeypatch.setattr(estate, "asyncio", SimpleNamespace(sleep=write_in_pause, to_thread=asyncio.to_thread))
         monkeypatch.setattr(parts, "MODULES_A_PART", 100)
         many = [a_plant(number, 100) for number in range(4)]
         async with asyncio.timeout(60):  # much longer than a write without a lock takes
             await importer.import_in_parts(Estate(users=SMALL.users), many)
         written = [event.plant_id for event in changes.events if isinstance(event, StateChanged | PlantChanged)]
         assert written == [plant_id for part in many for plant_id in (HOUSE.id, part.plant.id)]
-
-    async def test_the_next_part_is_read_before_a_part_is_written(
-        self, store: SqlStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        loop, second_part = asyncio.get_running_loop(), asyncio.Event()
-
-        def two_parts() -> Iterator[EstatePlant]:
-            yield a_plant(0)
-            loop.call_soon_threadsafe(second_part.set)
-            yield a_plant(1)
-
-        async def wait_in_pause(_: float) -> None:
-            await second_part.wait()
-
-        monkeypatch.setattr(estate, "asyncio", SimpleNamespace(sleep=wait_in_pause, wrap_future=asyncio.wrap_future))
-        monkeypatch.setattr(parts, "MODULES_A_PART", 100)
-        async with asyncio.timeout(60):
-            await store.import_in_parts(PEOPLE, two_parts())
-        assert len((await store.export_estate()).plants) == 2
 
 
 @pytest.fixture
@@ -212,7 +193,7 @@ class TestPruneInParts:
         async def write_in_pause(_: float) -> None:
             await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=next(writes)))])
 
-        monkeypatch.setattr(estate, "asyncio", SimpleNamespace(sleep=write_in_pause, wrap_future=asyncio.wrap_future))
+        monkeypatch.setattr(estate, "asyncio", SimpleNamespace(sleep=write_in_pause, to_thread=asyncio.to_thread))
         await importer.import_in_parts(SMALL, SMALL.plants, prune=True)
         written = [type(event) for event in changes.events if isinstance(event, StateChanged | PlantChanged)]
         assert written[-8:] == [StateChanged, PlantChanged] * 4

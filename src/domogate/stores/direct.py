@@ -102,9 +102,9 @@ class DirectStatement:
         return text, values if order is None else [values[name] for name in order]
 
 
-def execute_text(connection: Connection, text: str, parameters: Sequence[Any] = ()) -> None:
-    """Execute a statement that SQLAlchemy does not compile, such as SAVEPOINT."""
-    run_statement(connection, text, parameters).close()
+def execute_text(connection: Connection, text: str) -> None:
+    """Execute a statement without parameters, such as SAVEPOINT."""
+    run_statement(connection, text, ()).close()
 
 
 def _execute_many(connection: Connection, text: str, rows: Sequence[Any]) -> int:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from operator import itemgetter
 
 from domogate.common.disk_ids import DiskIds
@@ -49,18 +48,14 @@ class SqlEstate(SqlEstateHistory):
         with DiskIds() as listed:
             users, summary = await self._import_part(people, prune=prune)
             parts = split(plants, _count_modules)
-            # While the database writes a part, the thread makes the rows of the next part.
-            with ThreadPoolExecutor(1, "domogate-import") as thread:
-                preparing = thread.submit(_prepare_next, parts)
-                while (prepared := await asyncio.wrap_future(preparing)) is not None:
-                    part, rows = prepared
-                    preparing = thread.submit(_prepare_next, parts)
-                    await asyncio.sleep(_PAUSE)
-                    _, of_part = await self._import_part(part, users, rows, prune=prune)
-                    summary = _add(summary, of_part)
-                    if prune:
-                        listed.add(one for plant in part.plants for one in ids_of(plant))
-                    progress(len(rows.modules))
+            while (prepared := await asyncio.to_thread(_prepare_next, parts)) is not None:
+                part, rows = prepared
+                await asyncio.sleep(_PAUSE)
+                _, of_part = await self._import_part(part, users, rows, prune=prune)
+                summary = _add(summary, of_part)
+                if prune:
+                    listed.add(one for plant in part.plants for one in ids_of(plant))
+                progress(len(rows.modules))
             return _add(summary, await self._prune(users, listed)) if prune else summary
 
     async def _prune(self, users: ImportedUsers, listed: DiskIds) -> ImportSummary:

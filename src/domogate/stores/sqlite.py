@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,7 +33,6 @@ from sqlalchemy.util import LRUCache
 from domogate.common.log import get_logger
 from domogate.stores.codec import to_json
 from domogate.stores.cursors import CHANGES_BETWEEN, FeedRead, Rows, complete_cursor
-from domogate.stores.direct import execute_text
 from domogate.stores.engine import ENGINE_OPTIONS, READERS, Database, begin_with, time_is_up
 from domogate.stores.inspection import explain_damage
 
@@ -50,8 +48,6 @@ cause a copy after one to four commits.
 """
 _PAGES_IN_LARGE_LOG = 32_000
 """The same number for `domogate` commands (128 MB). Each part of an import of a million modules changes thousands of pages."""
-_ROWS_A_STATEMENT = 500
-"""SQLite allows 32,766 values in a statement, so a table may have up to 65 columns."""
 _WRITER_BUSY_SECONDS = 1.0
 """The seconds that SQLite waits for a lock of another process.
 
@@ -159,12 +155,7 @@ class SqliteDatabase(Database):
         return sqlite.insert(table)
 
     def insert_rows(self, connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Insert many rows with one statement, so that this thread does not need Python's lock for each row."""
-        whole = len(rows) - len(rows) % _ROWS_A_STATEMENT
-        for begin in range(0, whole, _ROWS_A_STATEMENT):
-            values = tuple(chain.from_iterable(rows[begin : begin + _ROWS_A_STATEMENT]))
-            execute_text(connection, _insert_many(table), values)
-        self.bulk(_insert(table)).execute_tuples(connection, table.columns.keys(), rows[whole:])
+        self.bulk(_insert(table)).execute_tuples(connection, table.columns.keys(), rows)
 
     def is_listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
         listed = func.json_each(bindparam(name, type_=JSON)).table_valued("value")
@@ -187,13 +178,6 @@ def _share_statements() -> tuple[Dialect, LRUCache[Any, Any]]:
 @cache
 def _insert(table: Table) -> Insert:
     return insert(table)
-
-
-@cache
-def _insert_many(table: Table) -> str:
-    one = str(_insert(table).compile(dialect=sqlite.dialect()))
-    row = one[one.rindex("(") :]
-    return one + f", {row}" * (_ROWS_A_STATEMENT - 1)
 
 
 def _driver_of(connection: Connection) -> sqlite3.Connection:
