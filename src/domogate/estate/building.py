@@ -1,7 +1,7 @@
 """Builds the domain's values from the records of an estate file."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -14,11 +14,14 @@ from domogate.domain.people import Client, Subscription, User
 from domogate.domain.plants import Ambient, Detail, Floor, Invitation, Member, Module, SceneDetail, Topology
 from domogate.estate import format as words
 from domogate.estate.records import KINDS, driver_of
+from domogate.estate.repeated import MOST_RESTS, RepeatedRecord
 from domogate.estate.shapes import IDENTITY
 
 Record = dict[str, Any]
 
 HINT_LENGTH = 6
+_FIELDS_OF_HEAD = 3
+"""A module begins with its id, its internal id and its name."""
 
 
 class EstateFile(msgspec.Struct, frozen=True):
@@ -55,6 +58,7 @@ class EstateBuilder:
         self._keys: dict[Id, str] = {}
         self._secrets: dict[str, str] = {}
         self._members: dict[str, Member] = {}
+        self._prototypes: dict[tuple[str, str | None], _Prototype] = {}
         self._users = tuple(map(self._user, users))
 
     def build(self, document: Record, source: str) -> EstateFile:
@@ -92,15 +96,14 @@ class EstateBuilder:
         return words.CLIENT.read(record, scopes=tuple(record["scopes"]), **more)
 
     def build_plant(self, record: Record) -> EstatePlant:
-        states: list[FirstState] = []
-        driver = driver_of(record, {})
+        content = _Content(driver_of(record, {}), self._prototypes)
         topology = Topology(
             floors=tuple(
-                Floor(**_ids(floor), name=floor["name"], ambients=_ambients(floor, driver, states))
+                Floor(**_ids(floor), name=floor["name"], ambients=content.build_ambients(floor))
                 for floor in record.get("floors", ())
             ),
-            ambients=_ambients(record, driver, states),
-            modules=_modules(record, driver, states),
+            ambients=content.build_ambients(record),
+            modules=content.build_modules(record),
         )
         is_site = any(module.kind is DeviceKind.EMERGENCY_CONTROLLER for module in topology.every_module())
         plant = words.PLANT.read(
@@ -111,46 +114,77 @@ class EstateBuilder:
             invited=tuple(Invitation(words.email_of(one), words.read_limits(one)) for one in record.get("invited", ())),
             emergency_lighting=is_site or record.get("emergencyLighting", False),
         )
-        return EstatePlant(plant, topology, tuple(states))
+        return EstatePlant(plant, topology, tuple(content.states))
 
     def _member(self, person: Any) -> Member:
         return msgspec.structs.replace(self._members[email_key(words.email_of(person))], limits=words.read_limits(person))
 
 
-def _ambients(holder: Record, driver: str | None, states: list[FirstState]) -> tuple[Ambient, ...]:
-    return tuple(
-        Ambient(**_ids(record), name=record["name"], type=record.get("type", "other"), modules=_modules(record, driver, states))
-        for record in holder.get("ambients", ())
-    )
+class _Prototype(NamedTuple):
+    """The parts that a module has in common with all repeated records that have the same rest."""
+
+    fields: tuple[Any, ...]
+    """The fields of the module after its name."""
+    state: FirstState | None
 
 
-def _modules(holder: Record, driver: str | None, states: list[FirstState]) -> tuple[Module, ...]:
-    """Return the modules of a plant or ambient, and add their first states to `states`.
-
-    `holder` is the record of this plant or ambient.
+class _Content:
+    """Builds the ambients and modules of one plant, and collects the first states of the modules in `states`.
 
     `driver` is the driver of modules that name no driver. A scene that names no driver belongs to the gateway and needs no
     driver.
     """
-    modules = []
-    for record in holder.get("modules", ()):
+
+    def __init__(self, driver: str | None, prototypes: dict[tuple[str, str | None], _Prototype]) -> None:
+        self._driver = driver
+        self._prototypes = prototypes
+        self.states: list[FirstState] = []
+
+    def build_ambients(self, holder: Record) -> tuple[Ambient, ...]:
+        return tuple(
+            Ambient(**_ids(record), name=record["name"], type=record.get("type", "other"), modules=self.build_modules(record))
+            for record in holder.get("ambients", ())
+        )
+
+    def build_modules(self, holder: Record) -> tuple[Module, ...]:
+        modules: list[Module] = []
+        for record in holder.get("modules", ()):
+            if type(record) is RepeatedRecord and "units" not in record:
+                modules.append(self._repeated(record))
+            else:
+                modules += self._with_units(record)
+        return tuple(modules)
+
+    def _repeated(self, record: RepeatedRecord) -> Module:
+        key = record.rest, self._driver
+        prototype = self._prototypes.get(key)
+        if prototype is None:
+            (first,) = self._with_units(record)
+            if len(self._prototypes) < MOST_RESTS:
+                state = self.states[-1] if self.states and self.states[-1].module_id == first.id else None
+                self._prototypes[key] = _Prototype(msgspec.structs.astuple(first)[_FIELDS_OF_HEAD:], state)
+            return first
+        identity = IDENTITY.read(record["id"])
+        if prototype.state is not None:
+            self.states.append(FirstState(identity, prototype.state.state, prototype.state.reachable))
+        return Module(identity, IDENTITY.read(record["internalId"]), record["name"], *prototype.fields)
+
+    def _with_units(self, record: Record) -> list[Module]:
+        """Return the module and, if it is a controller, the emergency units below it."""
         kind = KINDS[record["kind"]]
         controller = IDENTITY.read(record["controller"]) if "controller" in record else None
-        of_kind = {} if driver is None or kind is DeviceKind.SCENE else {"driver": driver}
-        modules.append(_module(of_kind | record, kind, controller, states))
-        modules += [
-            _module(of_kind | unit, DeviceKind.EMERGENCY_UNIT, modules[-1].id, states) for unit in record.get("units", ())
-        ]
-    return tuple(modules)
+        of_kind = {} if self._driver is None or kind is DeviceKind.SCENE else {"driver": self._driver}
+        module = self._build_module(of_kind | record, kind, controller)
+        units = record.get("units", ())
+        return [module, *(self._build_module(of_kind | unit, DeviceKind.EMERGENCY_UNIT, module.id) for unit in units)]
 
-
-def _module(record: Record, kind: DeviceKind, controller: Id | None, states: list[FirstState]) -> Module:
-    ids = _ids(record)
-    state, reachable = words.read_state(kind, record), record.get("reachable", True)
-    if state is not None or not reachable:
-        states.append(FirstState(ids["id"], state, reachable))
-    name, detail = record.get("name", ""), _detail(kind, record)
-    return words.MODULE.read(record, **ids, name=name, kind=kind, detail=detail, controller_id=controller)
+    def _build_module(self, record: Record, kind: DeviceKind, controller: Id | None) -> Module:
+        ids = _ids(record)
+        state, reachable = words.read_state(kind, record), record.get("reachable", True)
+        if state is not None or not reachable:
+            self.states.append(FirstState(ids["id"], state, reachable))
+        name, detail = record.get("name", ""), _detail(kind, record)
+        return words.MODULE.read(record, **ids, name=name, kind=kind, detail=detail, controller_id=controller)
 
 
 def _detail(kind: DeviceKind, record: Record) -> Detail | None:

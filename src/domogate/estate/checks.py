@@ -161,9 +161,8 @@ def _identified(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
 
 def _check_drivers(plant: Record, modules: Sequence[Placed], drivers: Drivers | None) -> Iterator[Finding]:
     # A scene that names no driver belongs to the gateway, not to the driver of the plant.
-    for_scenes: Record = {}
-    driver_names = [driver_of(for_scenes if it.kind is DeviceKind.SCENE else plant, it.record) for it in modules]
-    named = list(zip(modules, driver_names, strict=True))
+    of_plant = driver_of(plant, {})
+    named = [(it, text(it.record, "driver") or (None if it.kind is DeviceKind.SCENE else of_plant)) for it in modules]
     yield from _missing_drivers([it for it, driver in named if driver is None and it.kind is not DeviceKind.SCENE])
     for (path, module, kind), driver in named:
         if driver is None or drivers is None:

@@ -7,11 +7,13 @@ data may have a mistake. Then jsonschema must check the data, and finds all mist
 """
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NoReturn
 
 from domogate.estate.nodes import Listing, Node, Scalar
+from domogate.estate.repeated import HEAD, MOST_RESTS, RepeatedRecord
 from domogate.estate.simple_yaml import Raw
 from domogate.estate.values import NULLS, Schema, condition_holds, read_plain, types_of
 
@@ -21,6 +23,7 @@ Read = Callable[[Raw], Any]
 _TYPES: Mapping[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,)}
 _NUMBERS = _TYPES["number"]
 _RULES_OF_SCALARS = frozenset({"enum", "pattern", "format", "minimum", "maximum", "minLength", "maxLength"})
+_OTHER_RULES_OF_TEXTS = frozenset({"enum", "format"})
 _RULES_OF_LISTS = frozenset({"items", "uniqueItems", "minItems", "maxItems"})
 _RULES_OF_OBJECTS = frozenset({"properties", "required", "additionalProperties", "propertyNames", "minProperties"})
 _OTHER_RULES = frozenset({"$ref", "type", "if", "then", "allOf", "not"})
@@ -74,7 +77,7 @@ class QuickReader:
 
         def read(raw: Raw) -> Any:
             kind = type(raw)
-            if kind is dict:
+            if kind is dict or kind is RepeatedRecord:
                 return read_object(raw)
             return read_list(raw) if kind is list else read_scalar(raw)
 
@@ -102,10 +105,20 @@ class QuickReader:
         kinds = [{one for kind in types_of(part) for one in _TYPES.get(kind, ())} for part in parts if types_of(part)]
         is_text = any("string" in types_of(part) for part in parts)
         checks = [self._compile_rule(rule, part[rule]) for part in parts for rule in part if rule in _RULES_OF_SCALARS]
+        of_text = [self._compile_rule(rule, part[rule]) for part in parts for rule in part if rule in _OTHER_RULES_OF_TEXTS]
+        patterns = [re.compile(part["pattern"]).search for part in parts if "pattern" in part]
+        least = max((part.get("minLength", 0) for part in parts), default=0)
+        most = min((part.get("maxLength", sys.maxsize) for part in parts), default=sys.maxsize)
 
         def read_text(raw: Raw) -> str:
             text: str = raw if type(raw) is str else _unquote(raw)
-            for check in checks:
+            # Most values are ids and names, so their rules are checked without a call for each rule.
+            if not least <= len(text) <= most:
+                raise NotQuick
+            for search in patterns:
+                if "\n" in text or search(text) is None:
+                    raise NotQuick
+            for check in of_text:
                 if not check(text):
                     raise NotQuick
             return text
@@ -221,7 +234,24 @@ class QuickReader:
             for key in required:
                 if key not in raw:
                     raise NotQuick
+            if type(raw) is RepeatedRecord:
+                return read_repeated(raw)
             return {key: readers.get(key, read_other)(value) for key, value in raw.items()}
+
+        # The entries of a record are checked independently of each other. So the entries after HEAD are checked only once.
+        rests: dict[str, dict[str, Any]] = {}
+        read_head = [(key, readers.get(key, read_other)) for key in HEAD]
+
+        def read_repeated(raw: RepeatedRecord) -> dict[str, Any]:
+            rest = rests.get(raw.rest)
+            if rest is None:
+                rest = {key: readers.get(key, read_other)(value) for key, value in raw.items() if key not in HEAD}
+                if len(rests) < MOST_RESTS:
+                    rests[raw.rest] = rest
+            record = RepeatedRecord(raw.rest, rest)
+            for key, read_one in read_head:
+                record[key] = read_one(raw[key])
+            return record
 
         return read
 
@@ -244,7 +274,7 @@ def _unquote(raw: Raw) -> str:
 
 def _read_free(raw: Raw) -> Any:
     """Read a value to which no schema applies, such as an option of a driver."""
-    if type(raw) is dict:
+    if isinstance(raw, dict):
         return {key: _read_free(value) for key, value in raw.items()}
     if type(raw) is list:
         return [_read_free(one) for one in raw]

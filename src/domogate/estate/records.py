@@ -80,4 +80,5 @@ def driver_of(plant: Record, module: Record) -> str | None:
 def _modules(path: Path, holder: Record) -> Iterator[tuple[Path, Record]]:
     for module_path, module in records(holder, "modules", path):
         yield module_path, module
-        yield from records(module, "units", module_path)
+        if "units" in module:
+            yield from records(module, "units", module_path)

@@ -8,11 +8,12 @@ NotSimple; then the YAML parser must read the whole file.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, TextIO, TypeAlias
 
 from domogate.estate.nodes import MAX_DEPTH, PLANTS
+from domogate.estate.repeated import MARK, RepeatedRecord, Repeats
 
 Raw: TypeAlias = Any
 """A plain value is a str, a quoted value a tuple with one str. A list and a mapping are a list and a dict of raw values."""
@@ -25,7 +26,7 @@ _USUAL = r"[\w ./@+()&'-]"
 _PLAIN = rf"-?\w{_USUAL}*(?::\w{_USUAL}*)*(?<! )"
 _QUOTED = r'"(?:[^"\\\n]|\\["\\bfnrt]|\\u(?![dD][89a-fA-F]|0000)[0-9a-fA-F]{4})*"' + r"|'(?:[^'\n]|'')*'"
 _SCALAR = rf"({_PLAIN})|({_QUOTED})"
-_KEY_AT_START = "^(?:[^ #\n-]|-(?! ))"
+_KEY_AT_START = "[^ #\n-]|-(?! )"
 
 # Indent, the dash of a list item, key, plain value, quoted value, other value, and the value of an item without a key. All
 # lines of a plant are split in one call, which takes a fraction of the time of a call for each line.
@@ -33,8 +34,9 @@ _split_lines = re.compile(
     rf"^( *)(?!#)(- )?(?:({_KEY}):(?: (?:(?!null$)({_PLAIN})|({_QUOTED})|(\S.*)))?|(\S.*))$", re.MULTILINE
 ).findall
 _key_of = re.compile(rf"({_KEY}):(?: |\n)").match
-_find_key = re.compile(_KEY_AT_START, re.MULTILINE).search
-_find_content = re.compile("^ *[^ #\n]", re.MULTILINE).search
+# These patterns begin with a line break, because Python finds a fixed character much faster than the beginning of a line.
+_find_key = re.compile(f"\n(?:{_KEY_AT_START})").search
+_find_content = re.compile("\n *[^ #\n]").search
 _scalar = re.compile(_SCALAR).fullmatch
 _flow_scalar = re.compile(_SCALAR).match
 _flow_key = re.compile(rf"({_KEY}): +").match
@@ -58,11 +60,13 @@ def read_parts(text: TextIO) -> Iterator[tuple[str, Raw]]:
     seen = False
     # Many modules have the same values in brackets, such as {on: true, level: 60}.
     read_short = lru_cache(_MOST_VALUES)(_read_value)
+    repeats = Repeats(_PLAIN, lambda rest: _read_entries(rest, read_short))
     for key, part in _split_parts(text):
-        rows = _read_rows(part)
+        shortened, repeated = repeats.cut(part) if key == PLANTS else (part, [])
+        rows = _read_rows(shortened)
         if key:
             seen = True
-            yield key, _read_part(key, _Block(rows, read_short).read())
+            yield key, _read_part(key, _Block(rows, read_short, repeated).read())
         elif rows:
             raise NotSimple
     if not seen:
@@ -78,15 +82,15 @@ def _split_parts(text: TextIO) -> Iterator[tuple[str, str]]:
     key = line_of_key = ""
     pieces: list[str] = []
     find = _find_key
-    for block in _blocks(text):
-        begin = at = 0
+    for lines in _blocks(text):
+        block = f"\n{lines}"
+        begin, at = 1, 0
         while (found := find(block, at)) is not None:
-            line = found.start()
-            at = found.end()
+            line = at = found.start() + 1
             is_key = block[line] != " " and not block.startswith("- ", line)
             if find is _find_content and not is_key:  # the first line of the first plant
-                indent = block[line : at - 1]
-                find = re.compile(f"{_KEY_AT_START}|^{indent}- ", re.MULTILINE).search
+                indent = block[line : found.end() - 1]
+                find = re.compile(f"\n(?:{_KEY_AT_START}|{indent}- )").search
                 continue
             yield key, "".join([*pieces, block[begin:line]])
             begin = line
@@ -98,7 +102,6 @@ def _split_parts(text: TextIO) -> Iterator[tuple[str, str]]:
                 seen.add(key)
                 line_of_key = block[line : block.index("\n", line) + 1]
                 find = _find_content if key == PLANTS else _find_key
-                at = line + len(line_of_key)
             else:
                 pieces = [line_of_key]
         pieces.append(block[begin:])
@@ -141,15 +144,26 @@ def _read_part(key: str, found: Raw) -> Raw:
     return value[0]
 
 
+def _read_entries(lines: str, read_short: Callable[[str], Raw]) -> dict[str, Raw] | None:
+    """Return the mapping that the lines contain, or None if they are not a mapping in simple YAML."""
+    try:
+        value = _Block(_read_rows(lines), read_short).read()
+    except NotSimple:
+        return None
+    return value if isinstance(value, dict) else None
+
+
 class _Block:
     """Reads block lists and mappings from the lines of a part.
 
-    `read_short` reads short values in brackets. It may return the same object for two equal values.
+    `read_short` reads short values in brackets. It may return the same object for two equal values. `repeated` are the records
+    for which the lines have only an index.
     """
 
-    def __init__(self, rows: list[_Row], read_short: Callable[[str], Raw]) -> None:
+    def __init__(self, rows: list[_Row], read_short: Callable[[str], Raw], repeated: Sequence[RepeatedRecord] = ()) -> None:
         self._rows = rows
         self._read_short = read_short
+        self._repeated = repeated
         self._at = 0
         self._depth = 0
 
@@ -185,7 +199,7 @@ class _Block:
             if key:
                 items.append(self._read_mapping(column + 2))
             else:
-                items.append(_read_value(item))
+                items.append(self._repeated[int(item[1:])] if item[0] == MARK else _read_value(item))
                 self._at += 1
         return items
 

@@ -98,7 +98,7 @@ def module_to_values(module: Module, plant_id: Id, ambient_id: Id | None, positi
         position,
         module.internal_id,
         module.name,
-        module.kind.value,
+        str(module.kind),  # In Python 3.11, `value` takes much longer.
         module.driver,
         module.type,
         module.hw_type,

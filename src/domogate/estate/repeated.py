@@ -1,0 +1,71 @@
+"""Finds the records of a plant that differ from an earlier record only in their ids and their name.
+
+Most modules of a large estate are such records. The lines below their name are read, checked and built only once.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+HEAD = ("id", "internalId", "name")
+"""The keys that differ between repeated records. They are the first keys of a record in an export."""
+MARK = "\0"
+"""The beginning of a list item that stands for a repeated record. A file cannot contain this character."""
+MOST_RESTS = 1_000
+"""The number of different rests for which results are cached."""
+_LONGEST = 400
+_MOST_LINES = 8
+
+
+class RepeatedRecord(dict[str, Any]):
+    """A record whose first keys are HEAD. `rest` is the text of its other lines; equal texts mean equal other entries."""
+
+    __slots__ = ("rest",)
+
+    def __init__(self, rest: str, entries: Mapping[str, Any]) -> None:
+        super().__init__(entries)
+        self.rest = rest
+
+
+class Repeats:
+    """Replaces the lines of repeated records by one short line each.
+
+    `plain` is the pattern of a plain value. `read` returns the mapping that some lines contain, or None.
+    """
+
+    def __init__(self, plain: str, read: Callable[[str], dict[str, Any] | None]) -> None:
+        an_id = "[0-9A-Fa-f-]{36}"
+        line = r"\1  (?! *- id: ).*\n"
+        self._find = re.compile(
+            rf"^( +)- id: ({an_id})\n\1  internalId: ({an_id})\n\1  name: (?!null$)({plain})\n"
+            # The next line must begin the next record, or end the list. Other lines could belong to this record.
+            rf"(\1  [A-Za-z_].*\n(?:{line}){{0,{_MOST_LINES}}})(?=\1- |\Z|(?!\1) *[^ #\n])",
+            re.MULTILINE,
+        )
+        self._read = read
+        self._rests: dict[str, dict[str, Any] | None] = {}
+
+    def cut(self, part: str) -> tuple[str, list[RepeatedRecord]]:
+        """Return the text with a line for each repeated record, and these records. A line is MARK and the record's index."""
+        records: list[RepeatedRecord] = []
+
+        def shorten(found: re.Match[str]) -> str:
+            indent, identity, internal_id, name, rest = found.groups()
+            entries = self._entries(rest)
+            if entries is None:
+                return found[0]
+            record = RepeatedRecord(rest, entries)
+            record["id"], record["internalId"], record["name"] = identity, internal_id, name
+            records.append(record)
+            return f"{indent}- {MARK}{len(records) - 1}\n"
+
+        return self._find.sub(shorten, part), records
+
+    def _entries(self, rest: str) -> dict[str, Any] | None:
+        """Return the entries of the rest of a record, or None if the record must be read as a whole."""
+        if rest not in self._rests:
+            if len(self._rests) >= MOST_RESTS or len(rest) > _LONGEST:
+                return None
+            entries = self._read(rest)
+            self._rests[rest] = None if entries is None or not entries.keys().isdisjoint(HEAD) else entries
+        return self._rests[rest]
