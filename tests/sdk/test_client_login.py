@@ -203,7 +203,7 @@ class TestRefresh:
         session = Session(APP, store=store)
         async with AsyncClient(demo.base_url, demo.subscription_key, session=session) as client:
             call = asyncio.create_task(client.homeauto.list_plants())
-            while not session.task_lock.locked():
+            while not session.lock.is_held:
                 await asyncio.sleep(0)
             call.cancel()
             with pytest.raises(asyncio.CancelledError):

@@ -12,7 +12,7 @@ from domogate_client._cache import ETagCache
 from domogate_client._effects import Answer, Flow, Locked, Pause, Send
 from domogate_client._operation import Operation, Query, RawContent
 from domogate_client._refusals import is_expired_token, refusal_of, seconds_of
-from domogate_client.errors import DeadlineExceeded, NoAnswer, UnexpectedAnswer
+from domogate_client.errors import DeadlineExceeded, DomogateError, NoAnswer, UnexpectedAnswer
 from domogate_client.retries import Retries
 from domogate_client.tokens import Session, Tokens
 
@@ -91,7 +91,7 @@ class Core:
                 is_refreshed = True
                 if self.session.can_refresh:
                     # The gateway refused the token before it looked at the request, so the request can be sent again.
-                    yield Locked(self.session, self.session.refresh(self.base_url, tokens, ends))
+                    yield Locked(self.session, self.session.refresh(self.base_url, tokens, ends), ends)
                     continue
             pause = None
             if may_repeat and answer.status in self.retries.statuses:
@@ -105,7 +105,7 @@ class Core:
         accept = "*/*" if operation.answer is RawContent else "application/json"
         headers = {"Accept": accept, "User-Agent": self._user_agent}
         if operation.needs_key and self._key is not None:
-            headers[KEY_HEADER] = self._key
+            headers[KEY_HEADER] = _secret(KEY_HEADER, self._key)
         return headers
 
     def authorize(
@@ -115,13 +115,13 @@ class Core:
         if not operation.token:
             return None
         if token is not None:
-            headers["Authorization"] = f"Bearer {token}"
+            headers["Authorization"] = _secret("Authorization", f"Bearer {token}")
             return None
         tokens = self.session.find_fresh()
         if tokens is None:
-            tokens = yield Locked(self.session, self.session.refresh(self.base_url, None, ends))
+            tokens = yield Locked(self.session, self.session.refresh(self.base_url, None, ends), ends)
         assert tokens is not None
-        headers["Authorization"] = f"Bearer {tokens.of_kind(operation.token)}"
+        headers["Authorization"] = _secret("Authorization", f"Bearer {tokens.of_kind(operation.token)}")
         return tokens
 
     def _request(
@@ -153,6 +153,13 @@ class Core:
             return operation.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise UnexpectedAnswer(f"{operation.name}: the answer has another form than expected: {error}") from None
+
+
+def _secret(header: str, value: str) -> str:
+    """Return the value. The error of httpx for a value that cannot be sent would show the secret."""
+    if not (value.isascii() and value.isprintable()):
+        raise DomogateError(f"the value for the header {header} has a letter that no header can have")
+    return value
 
 
 def _attempt(effect: Send) -> Flow[tuple[Answer | None, httpx.TransportError | None]]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import httpx
 
 from domogate_client._effects import Answer, CloseStream, Emit, Flow, Hook, Locked, Opened, OpenStream, Pause, ReadChunk, Send
-from domogate_client.errors import UnexpectedAnswer
+from domogate_client.errors import DeadlineExceeded, UnexpectedAnswer
 
 T = TypeVar("T")
 
@@ -83,8 +83,11 @@ class SyncDriver:
             case Pause():
                 time.sleep(effect.seconds)
             case Locked():
-                with effect.session.thread_lock:
+                turn = effect.session.lock.acquire(effect.ends - time.monotonic())
+                try:
                     return self.run(effect.flow)
+                finally:
+                    effect.session.lock.release(turn)
             case Hook():
                 return effect.function(*effect.arguments)
             case OpenStream():
@@ -152,14 +155,11 @@ class AsyncDriver:
             case Pause():
                 await asyncio.sleep(effect.seconds)
             case Locked():
-                # The former refresh token does not work any more when the gateway has answered. So the refresh must end, and
-                # its tokens must be stored, even if the call that needs them is cancelled.
-                task = asyncio.create_task(self._run_locked(effect))
-                self._running.add(task)
-                task.add_done_callback(self._running.discard)
-                return await asyncio.shield(task)
+                return await self._run_locked(effect)
             case Hook():
-                result = effect.function(*effect.arguments)
+                if inspect.iscoroutinefunction(effect.function):
+                    return await effect.function(*effect.arguments)
+                result = await asyncio.to_thread(effect.function, *effect.arguments)
                 return await result if inspect.isawaitable(result) else result
             case OpenStream():
                 response = await self._http.send(effect.request, stream=True)
@@ -171,8 +171,27 @@ class AsyncDriver:
         return None
 
     async def _run_locked(self, effect: Locked) -> Any:
-        async with effect.session.task_lock:
-            return await self.run(effect.flow)
+        turn = await effect.session.lock.acquire_async(effect.ends - time.monotonic())
+        # The former refresh token does not work any more when the gateway has answered. So the refresh must end, and its
+        # tokens must be stored, even if the call that needs them is cancelled or its deadline passes.
+        task = asyncio.create_task(self.run(effect.flow))
+        self._running.add(task)
+
+        def finish(done: asyncio.Task[Any]) -> None:
+            self._running.discard(done)
+            effect.session.lock.release(turn)
+            if not done.cancelled():
+                done.exception()  # Otherwise asyncio logs an error that no call waits for any more.
+
+        task.add_done_callback(finish)
+        await asyncio.wait({task}, timeout=max(0.0, effect.ends - time.monotonic()))
+        if not task.done():
+            raise DeadlineExceeded("the deadline passed while the tokens were refreshed", may_be_done=False)
+        return task.result()
+
+    async def close(self) -> None:
+        """Wait for refreshes that no call waits for any more."""
+        await asyncio.gather(*self._running, return_exceptions=True)
 
     async def _send(self, effect: Send) -> Answer:
         response = await self._http.send(effect.request, stream=True)

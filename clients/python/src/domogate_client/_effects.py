@@ -74,7 +74,7 @@ class Pause:
 
 @dataclass(slots=True)
 class Hook:
-    """Call a function of the application. If it returns an awaitable, the driver that awaits also waits for the result."""
+    """Call a function of the application. The driver that awaits calls a function that is no coroutine in a thread."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -82,10 +82,12 @@ class Hook:
 
 @dataclass(slots=True)
 class Locked:
-    """Run a flow while no other call uses the session. A cancelled call does not stop the flow."""
+    """Run a flow while no other call uses the session. A task that is cancelled or late does not stop the flow."""
 
     session: "Session"
     flow: Flow[Any]
+    ends: float
+    """The time of the monotonic clock at which waiting stops."""
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from typing import Any, Protocol, TypeVar
 
 from domogate_client._operation import Operation, Query
 from domogate_client._stream import AsyncEventStream, EventStream
+from domogate_client.errors import UnexpectedAnswer
 
 T = TypeVar("T")
 
@@ -74,7 +75,7 @@ class SyncGroup:
         while after is not None:
             page = self._send(operation, path, query={**query, "after": after or None})
             yield from page.items
-            after = page.next
+            after = _next_page(operation, page, after)
 
 
 class AsyncGroup:
@@ -95,4 +96,11 @@ class AsyncGroup:
             page = await self._send(operation, path, query={**query, "after": after or None})
             for item in page.items:
                 yield item
-            after = page.next
+            after = _next_page(operation, page, after)
+
+
+def _next_page(operation: Operation[Any], page: Any, present: str | None) -> str | None:
+    following: str | None = page.next
+    if following is not None and following == present:
+        raise UnexpectedAnswer(f"{operation.name}: a page names itself as the next page")
+    return following

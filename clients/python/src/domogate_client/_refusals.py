@@ -1,6 +1,8 @@
 """Finds the error class for an answer with an error status."""
 
+import time
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import msgspec
@@ -34,6 +36,7 @@ _BY_REASON: dict[str, type[Refused]] = {
     "no-such-device": faults.NoSuchModule,
 }
 _LONGEST = 500
+_MOST_DIGITS = 12
 
 
 def refusal_of(status: int, headers: Mapping[str, str], body: bytes, operation: str) -> Refused:
@@ -68,8 +71,15 @@ def _kind_of(status: int, challenge: str) -> type[Refused]:
 
 
 def seconds_of(retry_after: str | None) -> float | None:
-    """The value of Retry-After in seconds. The gateway never sends a date."""
-    return float(retry_after) if retry_after is not None and retry_after.isdecimal() and len(retry_after) < 8 else None
+    """The value of Retry-After in seconds. The gateway sends seconds; a proxy before it may send a date."""
+    if retry_after is None:
+        return None
+    if retry_after.isdecimal():
+        return float(retry_after) if len(retry_after) <= _MOST_DIGITS else None
+    try:
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return None
 
 
 def is_expired_token(status: int, headers: Mapping[str, str]) -> bool:

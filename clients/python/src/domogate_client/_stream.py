@@ -12,10 +12,11 @@ import msgspec
 from domogate_client._effects import CloseStream, Emit, Flow, Locked, Opened, OpenStream, Pause, ReadChunk
 from domogate_client._operation import Operation, Query
 from domogate_client._refusals import refusal_of
-from domogate_client.errors import NoAnswer, Refused, StreamEnded
+from domogate_client.errors import NoAnswer, Refused, StreamEnded, UnexpectedAnswer
 from domogate_client.events import EventParser, Message, StreamItem, decode_event
 from domogate_client.faults import TokenRefused
 from domogate_client.models.events import End, Ready, Reset
+from domogate_client.retries import UNAVAILABLE
 from domogate_client.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -26,9 +27,10 @@ SILENCE = 45.0
 """The gateway sends something at least every 15 seconds. A stream that is silent for this time is lost."""
 _CONNECT = 10.0
 _CONTINUE = frozenset({"draining", "slow", "interrupted"})
-_TRY_AGAIN = frozenset({429, 502, 503, 504})
 _MOST_OF_AN_ERROR = 65_536
 _LONGEST_PAUSE = 30.0
+_LONGEST_WANTED = 3600.0
+"""The longest pause that the gateway can ask for."""
 _MOST_DOUBLINGS = 10
 _random = SystemRandom()
 
@@ -43,7 +45,7 @@ class _Ended(Exception):
 def pause_after(failures: int, first: float, least: float) -> float:
     """Return the seconds before the next connection. They grow with each failure and differ between clients."""
     longest: float = max(first, min(_LONGEST_PAUSE, first * 2 ** min(failures, _MOST_DOUBLINGS)))
-    return max(least, longest * _random.uniform(0.5, 1.0))
+    return min(_LONGEST_WANTED, max(least, longest * _random.uniform(0.5, 1.0)))
 
 
 class StreamLogic:
@@ -78,12 +80,12 @@ class StreamLogic:
             except Refused as refused:
                 if isinstance(refused, TokenRefused) and self._may_refresh():
                     continue
-                if refused.status not in _TRY_AGAIN:
+                if refused.status not in UNAVAILABLE:
                     raise
                 problem = str(refused)
                 least = refused.retry_after or 0.0
             yield from self._close()
-            self._give_up_after(problem)
+            self._give_up_after(problem, least)
             pause = pause_after(self._failures, self._retry, least)
             self._failures += 1
             yield Pause(pause)
@@ -96,7 +98,8 @@ class StreamLogic:
             headers["Last-Event-ID"] = self.cursor
         session = self._core.session
         if self._refused is not None and self._refused == session.tokens:
-            yield Locked(session, session.refresh(self._core.base_url, self._refused, time.monotonic() + _CONNECT))
+            ends = time.monotonic() + _CONNECT
+            yield Locked(session, session.refresh(self._core.base_url, self._refused, ends), ends)
         yield from self._core.authorize(self._operation, headers, None, time.monotonic() + _CONNECT)
         timeout = {"connect": _CONNECT, "read": SILENCE, "write": _CONNECT, "pool": _CONNECT}
         request = httpx.Request("GET", self._url, headers=headers, extensions={"timeout": timeout})
@@ -120,6 +123,8 @@ class StreamLogic:
         while len(body) < _MOST_OF_AN_ERROR and (chunk := (yield ReadChunk(opened))):
             body += chunk
         response = opened.response
+        if response.is_redirect:
+            raise UnexpectedAnswer("the answer is a redirect; check the base URL of the client")
         raise refusal_of(response.status_code, response.headers, body, self._operation.name)
 
     def _take(self, message: Message) -> Flow[None]:
@@ -149,10 +154,10 @@ class StreamLogic:
         self._refused = self._core.session.tokens
         return True
 
-    def _give_up_after(self, problem: str) -> None:
+    def _give_up_after(self, problem: str, least: float) -> None:
         now = time.monotonic()
         self._lost_at = self._lost_at or now
-        if now - self._lost_at > self._core.reconnect_for:
+        if now - self._lost_at + least > self._core.reconnect_for:
             raise NoAnswer(f"{self._operation.name}: no stream for {now - self._lost_at:.0f} s: {problem}", may_be_done=False)
 
 

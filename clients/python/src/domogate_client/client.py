@@ -49,6 +49,8 @@ class _Base:
         url = httpx.URL(base_url)
         if url.scheme not in ("http", "https") or not url.host:
             raise DomogateError(f"base_url must begin with https:// or http:// and name a host, but it is {base_url!r}")
+        if url.userinfo or url.query or url.fragment:
+            raise DomogateError("base_url must be only the address of the gateway, without a user, a query and a fragment")
         if "session" in settings and "tokens" in settings:
             raise DomogateError("give either `session` or `tokens`, not both")
         own = f"domogate-client/{__version__}"
@@ -156,6 +158,7 @@ class AsyncClient(_Base, AsyncGroups):
         return AsyncEventStream(StreamLogic(self.core, operation, path, query, cursor), self.driver)
 
     async def close(self) -> None:
+        await self.driver.close()
         await self._http.aclose()
 
     async def __aenter__(self) -> "AsyncClient":

@@ -11,6 +11,8 @@ _OF_MODULES = frozenset({"state", "reachability", "safety", "present"})
 _OF_PLANTS = frozenset({"plant", "people"})
 _PREFIX = "domogate."
 _LONGEST = 4_000_000
+_LONGEST_RETRY = 10
+_FIELDS = frozenset({b"event", b"id"})
 
 
 class CloudEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,30 +87,38 @@ class EventParser:
         """The pause before a new connection in seconds, if the gateway sent it."""
         self._rest = b""
         self._fields: dict[bytes, bytes] = {}
+        self._data: list[bytes] = []
+        self._size = 0
 
     def feed(self, chunk: bytes) -> list[Message]:
         """Return the events that are complete with this chunk."""
         *lines, self._rest = (self._rest + chunk).replace(b"\r\n", b"\n").split(b"\n")
-        if len(self._rest) + sum(map(len, self._fields.values())) > _LONGEST:
-            raise UnexpectedAnswer("an event of the stream is too large")
         found: list[Message] = []
         for line in lines:
-            if not line:
-                if b"data" in self._fields:
-                    found.append(self._finish())
-                self._fields.clear()
-            elif not line.startswith(b":"):
-                name, _, value = line.partition(b":")
-                value = value.removeprefix(b" ")
-                if name == b"retry" and value.isdigit():
-                    self.retry = int(value) / 1000
-                elif name == b"data" and name in self._fields:
-                    self._fields[name] += b"\n" + value
-                else:
-                    self._fields[name] = value
+            if line:
+                self._take(line)
+            else:
+                self._finish(found)
+        if len(self._rest) + self._size > _LONGEST:
+            raise UnexpectedAnswer("an event of the stream is too large")
         return found
 
-    def _finish(self) -> Message:
-        identity = self._fields.get(b"id")
-        event = self._fields.get(b"event", b"message")
-        return Message(event.decode(), self._fields[b"data"], None if identity is None else identity.decode())
+    def _take(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"retry" and value.isdigit() and len(value) < _LONGEST_RETRY:
+            self.retry = int(value) / 1000
+        elif name == b"data":
+            self._data.append(value)
+            self._size += len(line)
+        elif name in _FIELDS:
+            self._fields[name] = value
+
+    def _finish(self, found: list[Message]) -> None:
+        if self._data:
+            identity = self._fields.get(b"id")
+            event = self._fields.get(b"event", b"message").decode()
+            found.append(Message(event, b"\n".join(self._data), None if identity is None else identity.decode()))
+        self._fields.clear()
+        self._data.clear()
+        self._size = 0

@@ -4,6 +4,8 @@ from random import SystemRandom
 
 import msgspec
 
+UNAVAILABLE = frozenset({429, 502, 503, 504})
+"""Statuses of a gateway that may answer later."""
 _random = SystemRandom()
 
 
@@ -16,7 +18,7 @@ class Retries(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int = 3
     first_pause: float = 0.2
     longest_pause: float = 10.0
-    statuses: frozenset[int] = frozenset({429, 502, 503, 504})
+    statuses: frozenset[int] = UNAVAILABLE
 
     def pause_after(self, attempt: int, retry_after: float | None) -> float | None:
         """Return the seconds to wait after this attempt (the first is 1). None: do not try again."""

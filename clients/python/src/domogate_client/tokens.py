@@ -1,12 +1,11 @@
 """Tokens, and the session that refreshes them."""
 
-import asyncio
 import json
 import os
-import threading
 import time
 from base64 import urlsafe_b64decode
 from collections.abc import Awaitable
+from math import isfinite
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlencode
@@ -15,7 +14,9 @@ import httpx
 import msgspec
 
 from domogate_client._effects import Answer, Flow, Hook, Pause, Send
+from domogate_client._lock import SharedLock
 from domogate_client.errors import LoginFailed, LoginRequired, NoAnswer
+from domogate_client.retries import UNAVAILABLE
 
 EARLY = 30.0
 """Tokens are refreshed this number of seconds before they expire, because clocks differ and requests take time."""
@@ -51,7 +52,10 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
 
 
 class TokenStore(Protocol):
-    """Where an application keeps tokens. The methods may also be coroutines if the client is an AsyncClient."""
+    """Where an application keeps tokens.
+
+    If the client is an AsyncClient, the methods may be coroutines, and other methods run in a thread.
+    """
 
     def load(self) -> Tokens | Awaitable[Tokens | None] | None:
         """Return the newest stored tokens."""
@@ -89,12 +93,13 @@ class Session:
         self, client_id: str = "", *, client_secret: str = "", tokens: Tokens | None = None, store: TokenStore | None = None
     ) -> None:
         self.client_id = client_id
-        self.thread_lock = threading.Lock()
-        self.task_lock = asyncio.Lock()
+        self.lock = SharedLock()
         self._client_secret = client_secret
         self._tokens = tokens
         self._store = store
         self._is_saved = tokens is None
+        self._refusal: tuple[str, LoginRequired] | None = None
+        """The refresh token that the gateway refused, and its answer."""
 
     def __repr__(self) -> str:
         return f"Session({self.client_id!r}, tokens={self._tokens!r})"
@@ -130,8 +135,15 @@ class Session:
             return tokens
         if not tokens.refresh_token:
             raise LoginRequired("login_required", "the token is not accepted, and there is no refresh token; log in again")
+        if self._refusal is not None and self._refusal[0] == tokens.refresh_token:
+            known = self._refusal[1]
+            raise LoginRequired(known.error, known.description)
         fields = {"grant_type": "refresh_token", "refresh_token": tokens.refresh_token}
-        fresh = yield from self.request_tokens(base_url, fields, ends)
+        try:
+            fresh = yield from self.request_tokens(base_url, fields, ends)
+        except LoginRequired as error:
+            self._refusal = tokens.refresh_token, error
+            raise
         yield from self.take(fresh)
         return fresh
 
@@ -142,7 +154,7 @@ class Session:
             yield from self._save(tokens)
 
     def request_tokens(self, base_url: str, fields: dict[str, str], ends: float, *, may_repeat: bool = True) -> Flow[Tokens]:
-        """Send a request to the token endpoint (RFC 6749 §4.1.3, §6). A refresh is sent again if no answer comes."""
+        """Send a request to the token endpoint (RFC 6749 §4.1.3, §6). A refresh is repeated if the gateway is not available."""
         form = {
             **fields,
             "client_id": self.client_id,
@@ -163,6 +175,9 @@ class Session:
             except httpx.TransportError as error:
                 lost = f"{type(error).__name__}: {error}"
                 continue
+            if may_repeat and answer.status in UNAVAILABLE:
+                lost = f"status {answer.status}"
+                continue
             return _read_tokens(answer, fields.get("refresh_token", ""))
         raise NoAnswer(f"the token endpoint did not answer: {lost}", may_be_done=True)
 
@@ -181,14 +196,17 @@ def _read_tokens(answer: Answer, former_refresh_token: str) -> Tokens:
         error = str(document.get("error") or f"status {answer.status}")
         kind = LoginRequired if error == "invalid_grant" else LoginFailed
         raise kind(error, str(document.get("error_description", "")))
-    id_token = str(document.get("id_token", ""))
-    lifetime = min(float(document.get("expires_in", 0)), lifetime_of(id_token))
+    access_token, id_token = str(document.get("access_token", "")), str(document.get("id_token", ""))
+    if not access_token and not id_token:
+        # The answer may come from another server, for example from the login page of a network.
+        raise LoginFailed("no_token", "the token endpoint answered without a token")
+    lifetime = min(float(document.get("expires_in", "inf")), lifetime_of(id_token))
     return Tokens(
-        access_token=str(document.get("access_token", "")),
+        access_token=access_token,
         id_token=id_token,
         refresh_token=str(document.get("refresh_token") or former_refresh_token),
         scope=str(document.get("scope", "")),
-        expires_at=time.time() + lifetime,
+        expires_at=time.time() + lifetime if isfinite(lifetime) else 0.0,
     )
 
 
