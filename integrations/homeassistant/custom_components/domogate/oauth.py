@@ -52,16 +52,19 @@ class DomogateImplementation(AuthImplementation):
 
 
 class EntryTokens:
-    """Keeps the tokens in the config entry. Each refresh token works once, so the new tokens replace the old tokens."""
+    """Keeps the tokens in the config entry. Each refresh token works once, so the new tokens replace the old tokens.
+
+    The methods are coroutines, because Home Assistant changes config entries only in its event loop.
+    """
 
     def __init__(self, hass: HomeAssistant, entry: ConfigEntry) -> None:
         self._hass = hass
         self._entry = entry
 
-    def load(self) -> Tokens:
+    async def load(self) -> Tokens:
         return read_tokens(self._entry.data[CONF_TOKEN])
 
-    def save(self, tokens: Tokens) -> None:
+    async def save(self, tokens: Tokens) -> None:
         token = {
             "access_token": tokens.access_token,
             "refresh_token": tokens.refresh_token,
