@@ -168,8 +168,8 @@ class Gateway:
         self._ready = False
         register_metrics(self)
 
-    async def start(self, *, named_drivers: bool = False, is_first: bool = True) -> Edge:
-        """Start all parts. Returns the ASGI application. `is_first` is false if an earlier gateway ran in this process.
+    async def start(self, *, named_drivers: bool = False) -> Edge:
+        """Start all parts. Returns the ASGI application.
 
         With `named_drivers`, raises UnnamedDriversError if the simulator would drive a module only because no estate file names
         the driver of this module. In this case no part is left running.
@@ -212,7 +212,7 @@ class Gateway:
         await self.history.start()
         await self.monitor.start()
         application = self._build_asgi()
-        if is_first:
+        if self._kit is None:  # The process of the kit must start fast, and starts several gateways.
             finish_start_up()
         # Join the cluster as the last step: the start blocks the event loop, and meanwhile the lease could end.
         await self.placement.start(ShardWork(self.driving, self.dispatcher))

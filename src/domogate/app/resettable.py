@@ -64,9 +64,8 @@ class ResettableGateway:
         await self._application(scope, receive, send)
 
     async def start(self) -> None:
-        is_first = self._gateway is None
         gateway = Gateway(self._data.copy(), kit=self)
-        self._application = await gateway.start(is_first=is_first)
+        self._application = await gateway.start()
         self._gateway = gateway
         self._is_open.set()
 

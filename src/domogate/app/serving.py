@@ -13,6 +13,7 @@ from domogate.app.processes import GatewayProcess
 from domogate.app.single_gateway import only_gateway
 from domogate.app.tools import Tools
 from domogate.common.log import get_logger
+from domogate.common.memory import enable_collector
 from domogate.console.shell import NO_DEMO, Demo
 from domogate.drivers import separate_settings
 from domogate.edge import server
@@ -106,6 +107,7 @@ async def serve_for_tests(
     async with _listen(settings) as (listening, connections):
         data = KitData(msgspec.structs.replace(settings, port=listening.port), folder)
         await data.prepare(document, lambda tools: prepare(tools, data.management_token))
+        enable_collector()
         gateway = ResettableGateway(data)
         await gateway.start()
         try:
