@@ -80,7 +80,7 @@ S = TypeVar("S", bound=DriverSettings)
 
 
 class Connections(msgspec.Struct, Generic[S], frozen=True):
-    """How a driver uses connections, such as brokers, that its settings list.
+    """How a driver uses connections, such as brokers. The settings of the driver name these connections.
 
     Each module names one of these connections in an option.
     """

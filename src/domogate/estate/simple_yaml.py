@@ -74,7 +74,7 @@ def read_parts(text: TextIO) -> Iterator[tuple[str, Raw]]:
 
 
 def _split_parts(text: TextIO) -> Iterator[tuple[str, str]]:
-    """Yield the top-level keys with their lines. Each plant is yielded separately, below the line of the key `plants`.
+    """Yield the top-level keys with their lines. Each plant is yielded separately: the line `plants:`, then its own lines.
 
     The text before the first key is yielded with an empty key.
     """
