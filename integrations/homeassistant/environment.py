@@ -50,6 +50,7 @@ def install() -> Path:
     _FOLDER.mkdir(parents=True, exist_ok=True)
     with _one_at_a_time():
         if not done.exists() or done.read_bytes() != _LOCK.read_bytes():
+            sys.stderr.write("Installing Home Assistant into .dev/homeassistant\n")
             done.unlink(missing_ok=True)
             shutil.rmtree(_FOLDER / "venv", ignore_errors=True)
             run_or_fail(find_python(), "-m", "venv", _FOLDER / "venv", cwd=_FOLDER)
@@ -76,3 +77,10 @@ def variables() -> dict[str, str]:
     """The environment variables of the process. The integration imports `domogate_client` from its source folder."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("DOMOGATE_", "PYTHON"))}
     return {**inherited, "PYTHONPATH": str(_ROOT / "clients" / "python" / "src")}
+
+
+if __name__ == "__main__":
+    try:
+        install()
+    except NotInstalled as reason:
+        sys.exit(f"Home Assistant could not be installed: {reason}")
