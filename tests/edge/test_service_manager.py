@@ -78,8 +78,9 @@ class TestManagedPort:
             local.bind(f"\0domogate-{secrets.token_hex(8)}")
             local.listen()
             with start_serve([local], tmp_path) as gateway:
-                assert (
-                    "must have only ListenStream= lines with an address and a port" in gateway.communicate(timeout=PATIENCE)[0]
+                told = gateway.communicate(timeout=PATIENCE)[0]
+                assert told.endswith(
+                    "domogate: the socket unit must have only ListenStream= lines with an address and a port, and Accept=no.\n"
                 )
                 assert gateway.returncode == 1
 

@@ -219,13 +219,13 @@ def _output_is_closed() -> bool:
 def _explain(error: Exception) -> str:
     from sqlalchemy.exc import DBAPIError  # Imported here, because the library is large and only an error needs it.
 
+    if type(error).__module__.startswith("domogate."):
+        return str(error)  # Our own messages say what to do.
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename} cannot be used: {error.strerror}." if error.filename else f"{error.strerror}."
     if isinstance(error, DBAPIError):
         reason = str(error.orig).strip().partition("\n")[0].rstrip(".")  # The first line has no values of the statement.
         return f"the database cannot be used: {reason}.\n{TRACEBACK}=1 shows the place in the code, for a bug report."
-    if type(error).__module__.startswith("domogate."):
-        return str(error)  # Our own messages say what to do.
     return f"{type(error).__name__}: {error}\n{TRACEBACK}=1 shows the place in the code, for a bug report."
 
 
