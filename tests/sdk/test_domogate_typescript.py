@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,24 @@ from support.client_matrix import CHROMIUM, NODE, called_in
 from support.client_operations import every_operation
 from support.gateway import Gateway
 from support.relying_party import PersonBrowser, Secrets
+from support.scripted_server import Step, scripted
 from support.sdk_demo import SdkDemo
 from support.typescript_client import SOURCE, bundle, call_all_in_chromium, call_all_in_node, open_page, run, web_application
 
+PAGES = SOURCE.parents[1] / "web" / "src"
+DECLARED = re.compile(r"^(?:export )?interface (\w+) \{", re.MULTILINE)
 TESTS = sorted((SOURCE / "test").glob("*.test.mjs"))
 
 BEGIN = """async ([baseUrl, redirectUri]) => {
     const attempt = await program.beginLogin(baseUrl, "web-app", ["topology.read"], redirectUri);
     sessionStorage.setItem("attempt", JSON.stringify(attempt));
     return attempt.url;
+}"""
+REDIRECTED = """async (baseUrl) => {
+    const client = new program.Client(baseUrl, { tokens: { idToken: "secret", accessToken: "secret" } });
+    const failed = (promise) => promise.then(() => "no error", (error) => error.constructor.name);
+    const first = client.events.listen()[Symbol.asyncIterator]();
+    return [await failed(client.homeauto.listPlants()), await failed(first.next())];
 }"""
 FINISH = """async ([baseUrl, subscriptionKey, callback]) => {
     const store = new program.WebTokenStore(sessionStorage);
@@ -55,6 +65,35 @@ class TestPackage:
         shown = run(typescript_package, "node", "--test", path.name)
         assert "\n# fail 0" in shown
         assert "\n# skipped 0" in shown
+
+
+class TestPages:
+    def test_they_do_not_copy_a_model(self) -> None:
+        models = {name for path in (TYPESCRIPT / "models").glob("*.ts") for name in DECLARED.findall(path.read_text())}
+        files = [*PAGES.rglob("*model.ts"), PAGES / "app" / "limits.ts"]
+        assert len(files) > 4
+        copied = {str(path): models.intersection(DECLARED.findall(path.read_text())) for path in files}
+        assert {path: names for path, names in copied.items() if names} == {}
+
+
+@pytest.mark.slow
+def test_a_redirect_in_chromium_gets_no_token(typescript_package: Path) -> None:
+    (typescript_package / "redirect.js").write_text('export * from "@domogate/client";')
+    script = bundle(typescript_package, "redirect.js")
+    # The icon is in the page, so that the browser does not ask the server for one.
+    page_of_application = Step(headers={"content-type": "text/html"}, body=b'<!doctype html><link rel="icon" href="data:,">')
+
+    async def call(site: str) -> Any:
+        async with open_page(site, script) as page:
+            return await page.evaluate(REDIRECTED, site)
+
+    with scripted(Step()) as other:
+        stolen = {"location": f"{other.url}/stolen", "access-control-allow-origin": "*"}
+        with scripted(page_of_application, Step(302, stolen, b"")) as server:
+            errors = asyncio.run(call(server.url))
+    assert errors == ["UnexpectedAnswer", "UnexpectedAnswer"]
+    assert other.got == []
+    assert [request.headers.get("authorization") for request in server.got].count("Bearer secret") == 2
 
 
 @pytest.mark.slow

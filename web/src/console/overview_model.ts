@@ -1,49 +1,13 @@
-/** The answer of `getOverview`, as far as the console uses it. */
+/** The answer of `getOverview`. The types are those of the TypeScript client. */
 
-import type { Driver } from "./model";
+import type { LastHour, Problem } from "@domogate/client/models/management";
+
+export type { Activity as Minute, Overview as OverviewData } from "@domogate/client/models/management";
 
 /** The problems that the overview knows. */
-export type ProblemKind = "database" | "clock" | "driver" | "connection" | "modules" | "webhooks" | "dead letters" | "server errors" | "cluster";
+export type ProblemKind = Problem["kind"];
 
 type Counts = Readonly<Record<string, number>>;
-
-interface Requests {
-  readonly statuses: Counts;
-  readonly p50Ms: number | null;
-  readonly p99Ms: number | null;
-}
-
-interface Sums {
-  readonly requests: Readonly<Record<string, Requests>>;
-  readonly events: number;
-  readonly deliveries: Counts;
-  readonly orders: Counts;
-  readonly refusedLogins: number;
-}
-
-export interface Minute extends Sums {
-  readonly until: string;
-  readonly streams: number;
-  readonly absentModules: number | null;
-  readonly pendingDeliveries: number | null;
-}
-
-export interface OverviewData {
-  readonly at: string;
-  readonly version: string;
-  /** The name of the gateway that answered; null if it is not a member of a cluster. */
-  readonly gateway: string | null;
-  readonly problems: readonly { readonly kind: ProblemKind; readonly detail: string; readonly name: string | null; readonly count: number | null }[];
-  readonly drivers: readonly Driver[];
-  readonly database: { readonly kind: string; readonly bytes: number; readonly reachable: boolean };
-  readonly plants: { readonly active: number; readonly removed: number };
-  readonly modules: { readonly total: number; readonly absent: Counts };
-  readonly webhooks: { readonly active: number; readonly failing: number; readonly pending: number; readonly oldestPendingAt: string | null; readonly deadLetters: number };
-  readonly openStreams: number;
-  readonly openOrders: number;
-  readonly lastHour: Sums;
-  readonly minutes: readonly Minute[];
-}
 
 export interface ApiCounts {
   readonly api: string;
@@ -62,7 +26,7 @@ export function sum(counts: Counts): number {
 }
 
 /** Requests by API: answered, refused (4xx) and failed (5xx). The API with the most requests is first. */
-export function countRequests({ requests }: Pick<Sums, "requests">): readonly ApiCounts[] {
+export function countRequests({ requests }: Pick<LastHour, "requests">): readonly ApiCounts[] {
   return Object.entries(requests)
     .map(([api, { statuses, p50Ms, p99Ms }]) => {
       const refused = sumFrom(statuses, 400, 500);

@@ -4,17 +4,15 @@ import { formatNumber, formatTime, hasText, t } from "../app/i18n";
 import { readingWords } from "../app/units";
 import { valueWords } from "./values";
 
-type Values = Readonly<Record<string, unknown>>;
-
 /** `On: Yes · Level: 50 · Power: 12 W`, with at most `most` values. Missing values are left out. */
-export function stateText(state: Values | null, most = 10): string {
+export function stateText(state: object | null, most = 10): string {
   return stateFacts(state)
     .slice(0, most)
     .map(([name, value]) => `${name}: ${value}`)
     .join(" · ");
 }
 
-export function stateFacts(state: Values | null): readonly (readonly [string, string])[] {
+export function stateFacts(state: object | null): readonly (readonly [string, string])[] {
   return Object.entries(state ?? {}).flatMap(([name, value]) => (name === "of" || name === "do" || value === null ? [] : [[valueName(name), valueText(value)] as const]));
 }
 

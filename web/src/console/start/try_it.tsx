@@ -68,5 +68,5 @@ function Tried({ module, onTurn }: { module: Module; onTurn: (on: boolean) => Pr
     </>
   );
   if (!COMMANDS[kind]) return <span>{label}</span>;
-  return <Switch label={label} on={state?.on === true} disabled={!reachable} onChange={(on) => void onTurn(on)} />;
+  return <Switch label={label} on={state !== null && "on" in state && state.on === true} disabled={!reachable} onChange={(on) => void onTurn(on)} />;
 }
