@@ -96,7 +96,7 @@ def mosquitto(folder: Path, *lines: str, users: dict[str, str] | None = None, tl
 class DeviceClient:
     """An independent MQTT client with its own thread, for simulated devices."""
 
-    def __init__(self, port: int, *, will: tuple[str, str] | None = None) -> None:
+    def __init__(self, port: int, *, will: tuple[str, str] | None = None, login: tuple[str, str] | None = None) -> None:
         self._client = paho.Client(CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
         self._client.connect_timeout = PATIENCE
         self._client.on_message = self._take
@@ -110,6 +110,8 @@ class DeviceClient:
         self.received: list[tuple[str, bytes, int | None]] = []
         """Topic, payload, and the message expiry interval it came with."""
         self.answer: Callable[[str, bytes], None] = lambda topic, payload: None
+        if login is not None:
+            self._client.username_pw_set(*login)
         if will is not None:
             self._client.will_set(will[0], will[1], qos=1, retain=True)
         self._client.connect("127.0.0.1", port)

@@ -2,9 +2,11 @@
 
 import asyncio
 from datetime import date
+from functools import partial
 from typing import Protocol
 
 from domogate import __version__, auth
+from domogate.app.bridges import build_bridges
 from domogate.app.documents import SURFACES
 from domogate.app.driver_catalogue import DriverCatalogue
 from domogate.app.gateway_metrics import build_monitor, register_metrics
@@ -94,17 +96,10 @@ class Gateway:
         self.admission = KeyAdmission(self.store, self.clock)
         self._fetcher = JsonFetcher()
         self._issuers = [ExternalIssuer(profile, self._fetcher, self.clock) for profile in settings.issuers]
-        self.verifier = TokenVerifier(
-            self.keyring,
-            self.store,
-            self.clock,
-            settings.auth_url,
-            settings.base_url,
-            others=self._issuers,
-            own=settings.own_issuer,
-        )
+        build_verifier = partial(TokenVerifier, self.keyring, self.store, self.clock, settings.auth_url, settings.base_url)
+        self.verifier = build_verifier(others=self._issuers, own=settings.own_issuer)
         # /auth accepts only our own tokens. The families also accept tokens of other issuers.
-        self._own_verifier = TokenVerifier(self.keyring, self.store, self.clock, settings.auth_url, settings.base_url)
+        self._own_verifier = build_verifier()
         self.audit = AuditLog(self.store, self.clock)
         self.people = build_people(settings, self.store, self.hasher, self.clock, self.audit)
         self.sessions = Sessions(
@@ -157,6 +152,7 @@ class Gateway:
         self.receivers = Receivers(settings.base_url, self.clock)
         sender = ReceiverSender(self.receivers, self.webhook_sender, self.clock)
         self.dispatcher, self.webhooks = build_webhooks(self, sender)
+        self.bridges = build_bridges(self)
         self.webhook_administration = WebhookAdministration(self.store, self.clock, self.audit)
         self.fault_injector = FaultInjector(self.store, self.clock, self.audit)
         self.fault_expiry = FaultExpiry(self.fault_injector, self.clock)
@@ -189,6 +185,8 @@ class Gateway:
             self.store.listen(listener.apply, states=False)
         self.store.listen(self.hub.apply)
         self.store.listen(self.dispatcher.apply)
+        if self.bridges.declared:
+            self.store.listen(self.bridges.apply)
         await self.store.start()
         await self.placement.prepare()
         if named_drivers and (unnamed := await self.store.find_unnamed_drivers()) is not None:
@@ -206,6 +204,7 @@ class Gateway:
         await self.admission.start()
         await self.hub.start()
         await self.dispatcher.start()
+        await self.bridges.start()
         await self.drivers.start()
         await self.driving.start()
         await self.fault_expiry.start()
@@ -215,7 +214,7 @@ class Gateway:
         if self._kit is None:  # The process of the kit must start fast, and starts several gateways.
             finish_start_up()
         # Join the cluster as the last step: the start blocks the event loop, and meanwhile the lease could end.
-        await self.placement.start(ShardWork(self.driving, self.dispatcher))
+        await self.placement.start(ShardWork(self.driving, self.dispatcher, self.bridges))
         self._ready = True
         return application
 
@@ -236,6 +235,7 @@ class Gateway:
         """Stop all parts in the reverse order of the start. The store stops last, so everything is on disk."""
         self._ready = False
         await self.hub.stop()
+        await self.bridges.stop()
         await self.dispatcher.stop()
         await self.webhook_sender.stop()
         await self.scenes.finish()

@@ -41,6 +41,10 @@ class DriverSettings(msgspec.Struct, frozen=True, kw_only=True):
     `simulator_seed`. Each field has a default and is annotated with its `Setting`.
     """
 
+    def find_contradictions(self) -> Iterator[tuple[str, str]]:
+        """Yield a field and a problem for each value that does not fit another value."""
+        yield from ()
+
 
 class Setting(msgspec.Struct, frozen=True):
     """The declaration of a setting: how it is shown and checked.

@@ -4,6 +4,7 @@ All methods of a port are called on the event loop's thread.
 """
 
 from domogate.ports.backends import Delivered, EchoBackend, Undelivered, WebhookSender
+from domogate.ports.bridges import BridgeBroker, BridgeClient, BridgeConnection
 from domogate.ports.clock import Clock, SharedClock
 from domogate.ports.devices import (
     AttachedModule,
@@ -93,6 +94,9 @@ __all__ = [
     "Audit",
     "AuditStore",
     "AuthorizationStore",
+    "BridgeBroker",
+    "BridgeClient",
+    "BridgeConnection",
     "ClientStore",
     "Clock",
     "ClockStore",

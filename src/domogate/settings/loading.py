@@ -86,10 +86,15 @@ def load_settings(
             shown = "" if DECLARED[name].setting.secret else f"{_shorten(value)} was given; "
             mistakes.append(Mistake(name, source, f"{shown}{wrong}."))
     mistakes += _check_together(values, given)
+    drivers = make_settings(values)
+    for driver, settings in drivers.items():
+        for field, problem in settings.find_contradictions():
+            name = f"{driver}_{field}"
+            mistakes.append(Mistake(name, given[name].source, problem))
     if mistakes:
         raise BadSettings(mistakes)
     own = {name: value for name, value in values.items() if name not in SETTINGS}
-    return Settings(**own, drivers=make_settings(values), sources={name: one.source for name, one in given.items()})
+    return Settings(**own, drivers=drivers, sources={name: one.source for name, one in given.items()})
 
 
 _PREFIX = "DOMOGATE_"

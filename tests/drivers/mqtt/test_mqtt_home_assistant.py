@@ -56,6 +56,12 @@ class TestAnnouncements:
         assert all(one.options["availability"] == {"topic": "d/alive"} for one in found)
         assert len({one.id for one in found}) == 2
 
+    def test_modules_of_a_bridge_are_not_devices(self) -> None:
+        announcement = json.dumps({"name": "Lamp", "cmd_t": "x/set", "stat_t": "x", "uniq_id": "1"}).encode()
+        topics = {f"homeassistant/switch/{node}/x/config": announcement for node in ("domogate_1", "other")}
+        found, skipped = find_modules(topics)
+        assert (len(found), skipped) == (1, [])
+
     def test_an_empty_message_removes_the_announcement(self) -> None:
         assert find_modules({"homeassistant/light/x/config": b"", "homeassistant/light/n/x/config": b""}) == ([], [])
 

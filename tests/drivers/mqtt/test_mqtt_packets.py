@@ -161,3 +161,29 @@ class TestLoggingIn:
             await ack
         with pytest.raises(ConnectionLost):
             fed.connection.publish("t", b"p", 5)
+
+
+class TestRetained:
+    def test_retained_messages_can_go_elsewhere(self) -> None:
+        async def run() -> tuple[list[bytes], list[bytes]]:
+            usual: list[bytes] = []
+            retained: list[bytes] = []
+            connection = Connection(
+                lambda _, payload: usual.append(payload),
+                version=V311,
+                keepalive=30,
+                largest_packet=100,
+                deliver_retained=lambda _, payload: retained.append(payload),
+            )
+            connection.connection_made(RecordingTransport())
+            message = _publication(b"topic", b"new")
+            connection.data_received(message + bytes((message[0] | packets.RETAIN,)) + _publication(b"topic", b"old")[1:])
+            return usual, retained
+
+        assert asyncio.run(run()) == ([b"new"], [b"old"])
+
+    @pytest.mark.parametrize("version", [V5, V311])
+    def test_a_retained_message_without_an_expiry(self, version: int) -> None:
+        packet = packets.to_publish(7, "a", b"x", version, None, retain=True)
+        assert packet[0] == packets.PUBLISH | 0x02 | packets.RETAIN
+        assert packets.from_publish(packet[0], packet[2:], version) == (b"a", b"x", b"\x00\x07")

@@ -3,14 +3,16 @@
 The code of the driver is imported when it is used (Decision 0098).
 """
 
+from collections.abc import Iterator
 from typing import Annotated
 
 from domogate.domain.discovery import Discovery
 from domogate.drivers.declaration import Connections, DriverDeclaration, DriverSettings, Setting, lazy, unique_names
+from domogate.drivers.mqtt.bridge_settings import MqttBridge, check_bridges
 from domogate.drivers.mqtt.broker import MqttBroker
-from domogate.ports import Clock, Driver
+from domogate.ports import BridgeBroker, Clock, Driver
 
-__all__ = ["DRIVER", "MqttBroker", "MqttSettings"]
+__all__ = ["DRIVER", "MqttBridge", "MqttBroker", "MqttSettings", "build_bridge_brokers"]
 
 
 class MqttSettings(DriverSettings, frozen=True):
@@ -23,12 +25,37 @@ class MqttSettings(DriverSettings, frozen=True):
             secret=True,
         ),
     ] = ()
+    bridges: Annotated[
+        tuple[MqttBridge, ...],
+        Setting(
+            "JSON",
+            "Bridges that publish plants to brokers, for other programs: tables [[mqtt_bridges]] in the TOML file.",
+            check_bridges,
+        ),
+    ] = ()
+
+    def find_contradictions(self) -> Iterator[tuple[str, str]]:
+        names = [broker.name for broker in self.brokers]
+        for bridge in self.bridges:
+            if bridge.broker not in names:
+                listed = f"mqtt_brokers lists {', '.join(names)}" if names else "mqtt_brokers lists no broker"
+                yield "bridges", f"a bridge names the broker {bridge.broker!r}, but {listed}."
 
 
 def _build(clock: Clock, settings: MqttSettings) -> Driver:
     from domogate.drivers.mqtt.driver import Mqtt
 
     return Mqtt(clock, settings.brokers)
+
+
+def build_bridge_brokers(settings: MqttSettings) -> dict[str, BridgeBroker]:
+    """Return the brokers that bridges name, by their names."""
+    if not settings.bridges:
+        return {}
+    from domogate.drivers.mqtt.bridge_broker import MqttBridgeBroker
+
+    named = {bridge.broker for bridge in settings.bridges}
+    return {one.name: MqttBridgeBroker(one, settings.brokers) for one in settings.brokers if one.name in named}
 
 
 async def _discover(settings: MqttSettings, name: str | None, seconds: float, base: str | None) -> Discovery:
@@ -49,5 +76,7 @@ DRIVER = DriverDeclaration(
     ),
     lazy("domogate.drivers.mqtt.options", "describe_options"),
     _discover,
-    separate=lambda settings: MqttSettings(brokers=tuple(broker.with_unique_id() for broker in settings.brokers)),
+    separate=lambda settings: MqttSettings(
+        brokers=tuple(broker.with_unique_id() for broker in settings.brokers), bridges=settings.bridges
+    ),
 )

@@ -7,6 +7,7 @@ import socket
 import ssl
 import uuid
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from domogate.common.log import get_logger
 from domogate.domain.reachability import AbsenceReason
@@ -34,9 +35,27 @@ class BrokerConnection:
     `lost` is called with the reason of each loss.
     """
 
-    def __init__(self, broker: MqttBroker, *, deliver: Deliver, serve: Serve, lost: Lost) -> None:
+    def __init__(
+        self,
+        broker: MqttBroker,
+        *,
+        deliver: Deliver,
+        serve: Serve,
+        lost: Lost,
+        deliver_retained: Deliver | None = None,
+        will: tuple[str, bytes] | None = None,
+        largest_packet: int = LARGEST_PACKET,
+    ) -> None:
+        """`deliver_retained` and `will` are the same as for `Connection`."""
         self.broker = broker
-        self._deliver = deliver
+        self._open = partial(
+            open_connection,
+            broker,
+            deliver=deliver,
+            deliver_retained=deliver_retained,
+            will=will,
+            largest_packet=largest_packet,
+        )
         self._serve = serve
         self._lost = lost
         self._client_id = broker.client_id or f"domogate-{uuid.uuid4().hex[:16]}"
@@ -51,7 +70,7 @@ class BrokerConnection:
         loop, backoff = asyncio.get_running_loop(), Backoff()
         while True:
             try:
-                connection = await open_connection(self.broker, self._client_id, self._version, self._deliver)
+                connection = await self._open(self._client_id, self._version)
             except BrokerRefused as refused:
                 if refused.reason == _UNSUPPORTED_VERSION and self._version == V5:
                     self._version = V311
@@ -84,7 +103,14 @@ class BrokerConnection:
 
 
 async def open_connection(
-    broker: MqttBroker, client_id: str, version: int, deliver: Deliver, *, largest_packet: int = LARGEST_PACKET
+    broker: MqttBroker,
+    client_id: str,
+    version: int,
+    deliver: Deliver,
+    *,
+    deliver_retained: Deliver | None = None,
+    will: tuple[str, bytes] | None = None,
+    largest_packet: int = LARGEST_PACKET,
 ) -> Connection:
     """Connect and log in.
 
@@ -95,13 +121,19 @@ async def open_connection(
     context = _tls_context(broker) if broker.tls else None
     async with asyncio.timeout(CONNECT_WITHIN):
         _, connection = await asyncio.get_running_loop().create_connection(
-            lambda: Connection(deliver, version=version, keepalive=broker.keepalive, largest_packet=largest_packet),
+            lambda: Connection(
+                deliver,
+                version=version,
+                keepalive=broker.keepalive,
+                largest_packet=largest_packet,
+                deliver_retained=deliver_retained,
+            ),
             broker.host,
             broker.port,
             ssl=context,
         )
         try:
-            await connection.log_in(client_id, broker.username, password)
+            await connection.log_in(client_id, broker.username, password, will)
         except BaseException:
             connection.close()
             raise

@@ -33,10 +33,20 @@ class BrokerRefused(Exception):
 class Connection(asyncio.Protocol):
     """An open connection. The future `lost` ends when the connection is lost; it has the reason as text."""
 
-    def __init__(self, deliver: Deliver, *, version: int, keepalive: int, largest_packet: int) -> None:
+    def __init__(
+        self,
+        deliver: Deliver,
+        *,
+        version: int,
+        keepalive: int,
+        largest_packet: int,
+        deliver_retained: Deliver | None = None,
+    ) -> None:
+        """`deliver_retained` gets the messages that are marked as retained. None means that `deliver` gets them too."""
         loop = asyncio.get_running_loop()
         self._loop = loop
         self._deliver = deliver
+        self._deliver_retained = deliver_retained or deliver
         self._version = version
         self._keepalive = keepalive
         self._largest_packet = largest_packet
@@ -57,7 +67,9 @@ class Connection(asyncio.Protocol):
 
     # open and close
 
-    async def log_in(self, client_id: str, username: str | None, password: str | None) -> None:
+    async def log_in(
+        self, client_id: str, username: str | None, password: str | None, will: tuple[str, bytes] | None = None
+    ) -> None:
         """Return when the broker has accepted the login. Raises BrokerRefused, ConnectionLost."""
         connect = packets.to_connect(
             client_id,
@@ -66,6 +78,7 @@ class Connection(asyncio.Protocol):
             username=username,
             password=password,
             largest_packet=self._largest_packet,
+            will=will,
         )
         self._write(connect)
         reason = await self._connack
@@ -128,10 +141,10 @@ class Connection(asyncio.Protocol):
     async def wait_writable(self) -> None:
         await self._writable.wait()
 
-    def publish(self, topic: str, payload: bytes, expiry: int) -> asyncio.Future[bytes]:
+    def publish(self, topic: str, payload: bytes, expiry: int | None = None, *, retain: bool = False) -> asyncio.Future[bytes]:
         """Send a message once. The returned future has the broker's reason code as one byte, or raises ConnectionLost."""
         packet_id, ack = self._expect_ack()
-        self._write(packets.to_publish(packet_id, topic, payload, self._version, expiry))
+        self._write(packets.to_publish(packet_id, topic, payload, self._version, expiry, retain=retain))
         return ack
 
     def _expect_ack(self) -> tuple[int, asyncio.Future[bytes]]:
@@ -210,7 +223,7 @@ class Connection(asyncio.Protocol):
             topic, payload, packet_id = packets.from_publish(first, body, self._version)
             if packet_id is not None:
                 self._write(packets.to_puback(packet_id))
-            self._deliver(topic, payload)
+            (self._deliver_retained if first & packets.RETAIN else self._deliver)(topic, payload)
         elif kind == packets.PUBACK:
             own_packet_id, reason = packets.from_ack(body, self._version)
             self._acknowledge(own_packet_id, bytes((reason,)))

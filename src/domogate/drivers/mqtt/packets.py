@@ -20,6 +20,9 @@ FAILURE = 0x80
 
 _MESSAGE_EXPIRY, _SESSION_EXPIRY, _MAXIMUM_PACKET_SIZE = 0x02, 0x11, 0x27
 _RETAIN_AS_PUBLISHED = 0x08
+_RETAINED_WILL = 0x04 | 0x08 | 0x20
+"""The flags of a last will with QoS 1 that is retained (3.1.2.3)."""
+RETAIN = 0x01
 
 REASONS: Mapping[int, str] = MappingProxyType(
     {
@@ -94,15 +97,27 @@ def _properties(version: int, *properties: bytes) -> bytes:
 
 
 def to_connect(
-    client_id: str, *, version: int, keepalive: int, username: str | None, password: str | None, largest_packet: int
+    client_id: str,
+    *,
+    version: int,
+    keepalive: int,
+    username: str | None,
+    password: str | None,
+    largest_packet: int,
+    will: tuple[str, bytes] | None = None,
 ) -> bytes:
-    """Return a CONNECT with a clean start. The session ends with the connection: the broker stores nothing (Decision 0038)."""
+    """Return a CONNECT with a clean start. The session ends with the connection: the broker stores nothing (Decision 0038).
+
+    `will` is the topic and the payload of a retained message that the broker publishes when it loses the connection (3.1.2.5).
+    """
     flags = 0x02 | (0x80 if username is not None else 0) | (0x40 if password is not None else 0)
+    flags |= 0 if will is None else _RETAINED_WILL
     body = _text("MQTT") + struct.pack("!BBH", version, flags, keepalive)
     body += _properties(
         version, struct.pack("!BI", _SESSION_EXPIRY, 0), struct.pack("!BI", _MAXIMUM_PACKET_SIZE, largest_packet)
     )
     body += _text(client_id)
+    body += b"" if will is None else _properties(version) + _text(will[0]) + _text(will[1])
     body += b"" if username is None else _text(username)
     body += b"" if password is None else _text(password)
     return _packet(CONNECT, body)
@@ -118,10 +133,11 @@ def to_unsubscribe(packet_id: int, filters: Sequence[str], version: int) -> byte
     return _packet(UNSUBSCRIBE, struct.pack("!H", packet_id) + _properties(version) + b"".join(map(_text, filters)))
 
 
-def to_publish(packet_id: int, topic: str, payload: bytes, version: int, expiry: int) -> bytes:
+def to_publish(packet_id: int, topic: str, payload: bytes, version: int, expiry: int | None, *, retain: bool = False) -> bytes:
     """Return a PUBLISH with QoS 1. After `expiry` seconds the broker must not deliver it any more (3.3.2.3.3)."""
-    properties = _properties(version, struct.pack("!BI", _MESSAGE_EXPIRY, expiry))
-    return _packet(PUBLISH | 0x02, _text(topic) + struct.pack("!H", packet_id) + properties + payload)
+    properties = _properties(version, *([] if expiry is None else [struct.pack("!BI", _MESSAGE_EXPIRY, expiry)]))
+    first = PUBLISH | 0x02 | (RETAIN if retain else 0)
+    return _packet(first, _text(topic) + struct.pack("!H", packet_id) + properties + payload)
 
 
 def to_puback(packet_id: bytes) -> bytes:

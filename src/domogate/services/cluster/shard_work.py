@@ -1,4 +1,4 @@
-"""What a gateway does for the plants of its shards: it drives these plants, and delivers their webhooks."""
+"""What a gateway does for the plants of its shards: it drives them, delivers their webhooks, and runs their bridges."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -8,38 +8,40 @@ from domogate.services.cluster.membership import ShardDriver
 
 
 class ShardDeliveries(Protocol):
-    """The service that delivers the webhooks of the plants of shards."""
+    """A service that sends the changes of the plants of shards: the deliveries of webhooks, or the bridges."""
 
     def start_shards(self, shards: Collection[int]) -> None:
-        """Start to deliver the webhooks of the plants of these shards, in the background."""
+        """Start to send the changes of the plants of these shards, in the background."""
         ...
 
     async def hand_over(self, shards: Collection[int]) -> None:
-        """Stop delivering the webhooks of these shards, within a short time."""
+        """Stop sending the changes of these shards, within a short time."""
         ...
 
     def drop_shards(self, shards: Collection[int]) -> None:
-        """Stop delivering the webhooks of these shards at once."""
+        """Stop sending the changes of these shards at once."""
         ...
 
 
 class ShardWork:
-    """Implements ShardDriver: passes each call to the service that drives plants, and to the service that delivers webhooks."""
+    """Implements ShardDriver: passes each call to a driver of plants and to the services that send changes."""
 
-    def __init__(self, driver: ShardDriver, deliveries: ShardDeliveries) -> None:
+    def __init__(self, driver: ShardDriver, *deliveries: ShardDeliveries) -> None:
         self._driver = driver
         self._deliveries = deliveries
 
     def start_shards(self, shards: Collection[int]) -> None:
         self._driver.start_shards(shards)
-        self._deliveries.start_shards(shards)
+        for one in self._deliveries:
+            one.start_shards(shards)
 
     async def hand_over(self, shards: Collection[int]) -> AsyncIterator[Sequence[int]]:
-        stopping = asyncio.create_task(self._deliveries.hand_over(shards), name="hand over webhooks")
+        stopping = asyncio.gather(*(one.hand_over(shards) for one in self._deliveries))
         async for stopped in self._driver.hand_over(shards):
             await stopping
             yield stopped
 
     def drop_shards(self, shards: Collection[int]) -> None:
         self._driver.drop_shards(shards)
-        self._deliveries.drop_shards(shards)
+        for one in self._deliveries:
+            one.drop_shards(shards)

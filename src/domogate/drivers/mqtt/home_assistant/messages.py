@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from domogate.domain.bridges import BRIDGE_NODE
 from domogate.drivers.mqtt.payloads import Unreadable, as_number, read_object
 
 _LARGEST_MESSAGE = 256 * 1024
@@ -87,12 +88,17 @@ class Announcement(msgspec.Struct, frozen=True):
 
 
 def read_announcements(topic: str, payload: bytes) -> Iterator[Announcement]:
-    """Yield the parts in one announcement. Raises Unreadable."""
+    """Yield the parts in one announcement. Raises Unreadable.
+
+    The announcement of a bridge has no parts: a module of a gateway must not become a device of a gateway (Decision 0122).
+    """
     if len(payload) > _LARGEST_MESSAGE:
         raise Unreadable(f"it has more than {_LARGEST_MESSAGE // 1024} KiB")
     if topic.count("/") not in (3, 4):
         raise Unreadable("its topic is not the topic of an announcement")
     _, component, *ids, _ = topic.split("/")
+    if ids[0].startswith(BRIDGE_NODE):
+        return
     config = _with_full_names(read_object(payload))
     if component != "device":
         yield _announcement(component, "/".join(ids), config)

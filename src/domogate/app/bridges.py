@@ -1,0 +1,25 @@
+"""Builds the bridges that the settings declare."""
+
+from typing import TYPE_CHECKING
+
+from domogate.drivers import mqtt
+from domogate.services.bridges.bridge import Bridge
+from domogate.services.bridges.bridges import Bridges
+from domogate.services.bridges.rights import BridgeRights
+from domogate.services.homes.commands import HomeCommands
+from domogate.services.homes.limits import PersonLimits
+
+if TYPE_CHECKING:
+    from domogate.app.gateway import Gateway
+
+
+def build_bridges(gateway: "Gateway") -> Bridges:
+    settings = mqtt.DRIVER.settings_in(gateway.settings.drivers)
+    brokers = mqtt.build_bridge_brokers(settings)
+    clock, knowledge, holdings = gateway.clock, gateway.knowledge, gateway.store.holdings
+    rights = BridgeRights(gateway.store, gateway.read_model, clock)
+    commands = HomeCommands(gateway.control, gateway.scenes, PersonLimits(clock), clock, gateway.audit)
+    bridges = [
+        Bridge(one.plan, brokers[one.broker], rights, commands, clock, lambda: knowledge.is_kept) for one in settings.bridges
+    ]
+    return Bridges(bridges, holds=None if holdings is None else holdings.accepts)

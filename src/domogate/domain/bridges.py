@@ -1,0 +1,26 @@
+"""Bridges: they publish the modules of a plant to an MQTT broker, with the rights of one user."""
+
+import msgspec
+
+from domogate.domain.ids import Id
+
+BRIDGE_NODE = "domogate_"
+"""The node ids in the announcements of all bridges begin with this text, so that discovery can skip them."""
+
+
+class BridgePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a bridge publishes, and with whose rights."""
+
+    plant_id: Id
+    email: str
+    """The e-mail address of the user whose rights count."""
+    base: str
+    """The topics of the bridge begin with this text and the id of the plant."""
+    commands: bool = False
+    """Whether messages can command modules. Otherwise the bridge only publishes states."""
+    doors: bool = False
+    """Whether messages can also open locks and use cameras."""
+    announced_under: str = ""
+    """The first part of the topics of announcements for Home Assistant. Empty means no announcements."""
+    active: bool = True
+    """If false, the bridge only removes its retained messages from the broker."""

@@ -1,0 +1,51 @@
+"""The port for brokers to which bridges publish."""
+
+from typing import Protocol
+
+from domogate.domain.plants import Module
+
+
+class BridgeConnection(Protocol):
+    """An open connection to a broker. If the connection is lost, all methods raise an error that ends `serve` of the client."""
+
+    async def publish(self, topic: str, payload: bytes, *, retain: bool) -> None:
+        """Return when the broker has the message. An empty retained message removes the retained message of the topic."""
+        ...
+
+    async def subscribe(self, *filters: str) -> None:
+        """Return when the broker has answered. A topic filter that the broker refuses is logged."""
+        ...
+
+    async def unsubscribe(self, *filters: str) -> None: ...
+
+
+class BridgeClient(Protocol):
+    """The user of a connection: a bridge."""
+
+    @property
+    def will(self) -> tuple[str, bytes] | None:
+        """The topic and payload of the retained message that the broker publishes when it loses the connection."""
+        ...
+
+    async def serve(self, connection: BridgeConnection) -> None:
+        """Use a new connection. This method is cancelled when the connection is lost."""
+        ...
+
+    def receive(self, topic: str, payload: bytes, *, retained: bool) -> None:
+        """Take a message of a subscribed topic. It must return fast."""
+        ...
+
+
+class BridgeBroker(Protocol):
+    """A broker to which bridges publish."""
+
+    @property
+    def name(self) -> str: ...
+
+    def carries(self, module: Module) -> bool:
+        """Whether the module comes from this broker. Such a module is not published to the broker again."""
+        ...
+
+    async def run(self, client: BridgeClient) -> None:
+        """Keep a connection for the client until this method is cancelled. Connect again after a loss."""
+        ...

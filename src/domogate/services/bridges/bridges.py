@@ -1,0 +1,116 @@
+"""Runs the bridges. In a cluster, the gateway that drives a plant runs the bridges of this plant."""
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+
+from domogate.common.log import get_logger
+from domogate.common.tasks import cancel
+from domogate.domain.events import Change, ChangesLost, PlantChanged, StateChanged, UserChanged
+from domogate.domain.ids import Id
+from domogate.domain.shards import shard_of
+from domogate.services.bridges.bridge import Bridge
+
+_log = get_logger(__name__)
+
+_RETRY = 5.0
+"""Seconds. After an unexpected error, a bridge starts again after this time."""
+_SIGN_OFF = 1.0
+"""The seconds that a bridge has to say that the gateway stops."""
+
+
+class Bridges:
+    """Starts and stops the bridges. Register `apply` as a listener of the store, after the listener of the read model."""
+
+    def __init__(self, bridges: Sequence[Bridge], *, holds: Callable[[Id], bool] | None = None) -> None:
+        """`holds` returns whether this gateway of a cluster holds a plant. None means that this gateway holds all plants."""
+        self._bridges = tuple(bridges)
+        self._holds = holds
+        self._by_plant: dict[Id, list[Bridge]] = {}
+        self._running: dict[Bridge, asyncio.Task[None]] = {}
+
+    @property
+    def declared(self) -> int:
+        """The number of bridges. Without bridges, `apply` need not be a listener."""
+        return len(self._bridges)
+
+    @property
+    def running(self) -> Collection[Bridge]:
+        return self._running.keys()
+
+    async def start(self) -> None:
+        if self._holds is None:
+            self._start(self._bridges)
+
+    async def stop(self) -> None:
+        """Tell the subscribers that the modules are not available any more, and disconnect."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SIGN_OFF):
+                await asyncio.gather(*(bridge.sign_off() for bridge in self._running), return_exceptions=True)
+        await self._end(tuple(self._running))
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        if not self._running:
+            return
+        for change in changes:
+            event = change.event
+            if isinstance(event, StateChanged):
+                for bridge in self._by_plant.get(event.plant_id, ()):
+                    bridge.change_state(event.module_id)
+            elif isinstance(event, PlantChanged):
+                for bridge in self._by_plant.get(event.plant_id, ()):
+                    bridge.change_all()
+            elif isinstance(event, UserChanged | ChangesLost):
+                for bridge in self._running:
+                    if isinstance(event, ChangesLost) or bridge.user_id in (None, event.user_id):
+                        bridge.change_all()
+
+    # shards of a cluster
+
+    def start_shards(self, shards: Collection[int]) -> None:
+        """Run the bridges of the plants of these shards."""
+        wanted = (bridge for bridge in self._bridges if shard_of(bridge.plan.plant_id) in shards)
+        self._start(bridge for bridge in wanted if self._holds is None or self._holds(bridge.plan.plant_id))
+
+    async def hand_over(self, shards: Collection[int]) -> None:
+        """Disconnect the bridges of these shards. The modules stay available: another gateway publishes them."""
+        await self._end(self._list_running(shards))
+
+    def drop_shards(self, shards: Collection[int]) -> None:
+        """Stop the bridges of these shards at once: another gateway may run them already."""
+        for bridge in self._list_running(shards):
+            self._forget(bridge).cancel()
+
+    def _list_running(self, shards: Collection[int]) -> list[Bridge]:
+        return [bridge for bridge in self._running if shard_of(bridge.plan.plant_id) in shards]
+
+    # tasks
+
+    def _start(self, bridges: Iterable[Bridge]) -> None:
+        for bridge in bridges:
+            if bridge not in self._running:
+                self._running[bridge] = asyncio.create_task(_keep_running(bridge), name=f"bridge {bridge.plan.plant_id}")
+                self._by_plant.setdefault(bridge.plan.plant_id, []).append(bridge)
+
+    async def _end(self, bridges: Collection[Bridge]) -> None:
+        await cancel(*[self._forget(bridge) for bridge in bridges])
+
+    def _forget(self, bridge: Bridge) -> asyncio.Task[None]:
+        self._by_plant[bridge.plan.plant_id].remove(bridge)
+        return self._running.pop(bridge)
+
+
+async def _keep_running(bridge: Bridge) -> None:
+    """Run the bridge until this function is cancelled. A bridge that is not active ends when its messages are removed."""
+    while not bridge.cleared.is_set():
+        run = asyncio.create_task(bridge.run(), name="connection of a bridge")
+        cleared = asyncio.create_task(bridge.cleared.wait(), name="removal of a bridge")
+        try:
+            await asyncio.wait((run, cleared), return_when=asyncio.FIRST_COMPLETED)
+            if run.done():
+                run.result()
+        except Exception:
+            _log.exception("a bridge failed; it starts again", plant=bridge.plan.plant_id, seconds=_RETRY)
+            await asyncio.sleep(_RETRY)
+        finally:
+            await cancel(run, cleared)

@@ -1,0 +1,54 @@
+"""The topics of a bridge. All of them begin with its base topic and the id of the plant."""
+
+from domogate.domain.bridges import BRIDGE_NODE, BridgePlan
+from domogate.domain.ids import DASHED_UUID, Id
+
+_LONGEST = 400
+"""No topic of a bridge has more characters."""
+ONLINE, OFFLINE = b"online", b"offline"
+
+
+class BridgeTopics:
+    """Makes and recognises the topics of one bridge."""
+
+    def __init__(self, plan: BridgePlan) -> None:
+        self._root = f"{plan.base}/{plan.plant_id}"
+        self._node = f"{BRIDGE_NODE}{plan.plant_id.replace('-', '')}"
+        self._announced_under = plan.announced_under
+        self.availability = f"{self._root}/bridge"
+        self.marker = f"{self._root}/marker"
+        """A message to this topic shows that all retained messages have arrived."""
+        self.commands = f"{self._root}/+/set"
+
+    @property
+    def retained(self) -> tuple[str, ...]:
+        """The filters of all topics on which the bridge leaves retained messages."""
+        announced = (f"{self._announced_under}/+/{self._node}/+/config",) if self._announced_under else ()
+        return f"{self._root}/+/state", *announced
+
+    def state(self, module_id: Id) -> str:
+        return f"{self._root}/{module_id}/state"
+
+    def set(self, module_id: Id) -> str:
+        return f"{self._root}/{module_id}/set"
+
+    def result(self, module_id: Id) -> str:
+        return f"{self._root}/{module_id}/result"
+
+    def announcement(self, component: str, object_id: str) -> str:
+        return f"{self._announced_under}/{component}/{self._node}/{object_id}/config"
+
+    def is_retained(self, topic: str) -> bool:
+        """Whether the bridge leaves retained messages on this topic."""
+        if len(topic) > _LONGEST:
+            return False
+        parts = topic.split("/")
+        if topic.startswith(f"{self._root}/"):
+            return parts[-1] == "state"
+        return bool(self._announced_under) and topic.startswith(f"{self._announced_under}/") and parts[-3:-2] == [self._node]
+
+    def find_commanded(self, topic: str) -> Id | None:
+        """Return the module of a topic that ends with `set`, or None if it is another topic."""
+        if not (topic.startswith(f"{self._root}/") and topic.endswith("/set")):
+            return None
+        return DASHED_UUID.parse_id(topic[len(self._root) + 1 : -len("/set")])
