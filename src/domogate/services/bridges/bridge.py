@@ -9,7 +9,7 @@ import msgspec
 
 from domogate.common.limited_log import LimitedLog
 from domogate.common.log import get_logger
-from domogate.common.tasks import wait_for_event
+from domogate.common.tasks import cancel, wait_for_event
 from domogate.common.window_limiter import WindowLimiter
 from domogate.domain.bridges import BridgePlan
 from domogate.domain.devices import DeviceKind
@@ -37,6 +37,8 @@ _STALE_PAUSE = 1.0
 _CHECK_EVERY = 60.0
 """Seconds after which the rights are checked again, even if nothing changed."""
 _BATCH = 20
+_GRACE = 0.5
+"""The seconds that running commands have to end when the bridge ends."""
 
 
 class Bridge:
@@ -76,6 +78,7 @@ class Bridge:
         self._is_reading_retained = False
         self._waiting: deque[tuple[Id, bytes]] = deque()
         self._command_waits = asyncio.Event()
+        self._is_ending = False
         self._limiter = WindowLimiter(MESSAGES, MESSAGES_SPAN)
         self._dropped = LimitedLog(_log, "commands dropped")
         self.cleared = asyncio.Event()
@@ -104,13 +107,16 @@ class Bridge:
 
     async def run(self) -> None:
         """Keep the bridge up until this method is cancelled."""
+        self._is_ending = False
         workers = [asyncio.create_task(self._execute_commands(), name="commands of a bridge") for _ in range(WORKERS)]
         try:
             await self._broker.run(self)
         finally:
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+            self._is_ending = True
+            self._waiting.clear()
+            self._command_waits.set()
+            await asyncio.wait(workers, timeout=_GRACE)
+            await cancel(*workers)
 
     async def sign_off(self) -> None:
         """Tell the subscribers that the gateway stops. Does nothing without a connection."""
@@ -246,10 +252,11 @@ class Bridge:
     # commands
 
     async def _execute_commands(self) -> None:
-        while True:
-            while not self._waiting:
+        while not self._is_ending:
+            if not self._waiting:
                 self._command_waits.clear()
                 await self._command_waits.wait()
+                continue
             module_id, payload = self._waiting.popleft()
             try:
                 answer = await self._commands.execute(module_id, payload)
