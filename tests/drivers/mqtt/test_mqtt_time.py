@@ -33,7 +33,7 @@ async def test_a_broker_that_is_back_is_found_within_ten_seconds(
     loop, next_pause = asyncio.get_running_loop(), backoff.Backoff.next_pause
     found: asyncio.Future[float] = loop.create_future()
 
-    async def open_connection(*_: Any) -> Connection:
+    async def open_connection(*_: Any, **__: Any) -> Connection:
         if loop.time() < away:
             raise ConnectionRefusedError("connection refused")
         return Connection(lambda *_: None, version=V5, keepalive=30, largest_packet=1000)
@@ -61,7 +61,7 @@ async def test_a_broker_that_cuts_each_connection_is_not_sought_without_pause(
     loop = asyncio.get_running_loop()
     opened: list[float] = []
 
-    async def open_connection(*_: Any) -> Connection:
+    async def open_connection(*_: Any, **__: Any) -> Connection:
         opened.append(loop.time())
         return Connection(lambda *_: None, version=V5, keepalive=30, largest_packet=1000)
 

@@ -7,7 +7,6 @@ import socket
 import ssl
 import uuid
 from collections.abc import Awaitable, Callable
-from functools import partial
 
 from domogate.common.log import get_logger
 from domogate.domain.reachability import AbsenceReason
@@ -48,14 +47,10 @@ class BrokerConnection:
     ) -> None:
         """`deliver_retained` and `will` are the same as for `Connection`."""
         self.broker = broker
-        self._open = partial(
-            open_connection,
-            broker,
-            deliver=deliver,
-            deliver_retained=deliver_retained,
-            will=will,
-            largest_packet=largest_packet,
-        )
+        self._deliver = deliver
+        self._deliver_retained = deliver_retained
+        self._will = will
+        self._largest_packet = largest_packet
         self._serve = serve
         self._lost = lost
         self._client_id = broker.client_id or f"domogate-{uuid.uuid4().hex[:16]}"
@@ -70,7 +65,15 @@ class BrokerConnection:
         loop, backoff = asyncio.get_running_loop(), Backoff()
         while True:
             try:
-                connection = await self._open(self._client_id, self._version)
+                connection = await open_connection(
+                    self.broker,
+                    self._client_id,
+                    self._version,
+                    self._deliver,
+                    deliver_retained=self._deliver_retained,
+                    will=self._will,
+                    largest_packet=self._largest_packet,
+                )
             except BrokerRefused as refused:
                 if refused.reason == _UNSUPPORTED_VERSION and self._version == V5:
                     self._version = V311
