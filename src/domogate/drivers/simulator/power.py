@@ -103,9 +103,9 @@ class EnergyCounter:
         self._end = end
 
     def read(self, used: float) -> float:
-        """Return the value after `used` watt-hours in total.
+        """Return what the counter shows after `used` watt-hours were used in total.
 
-        If `used` is less than at the last call (because a plug was removed), nothing is added.
+        If `used` is less than at the last call (because a plug was removed), the counter does not change.
         """
         self._watt_hours += max(0.0, used - self._from)
         self._from = used
