@@ -1,8 +1,10 @@
 """Settings as flags, and how wrong ones are refused."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from domogate import __version__
@@ -11,6 +13,21 @@ from domogate.cli._words import parse_duration
 from domogate.cli.commands import cli
 from domogate.settings.declared import DECLARED
 from support.command_line import CommandLine
+
+
+def list_commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    for name, command in cli.load_all():
+        if isinstance(command, click.Group):
+            yield from (((name, verb), one) for verb, one in command.commands.items())
+        else:
+            yield (name,), command
+
+
+def has_required_option(command: click.Command) -> bool:
+    return any(isinstance(one, click.Option) and one.required for one in command.params)
+
+
+EVERY_COMMAND = list(list_commands())
 
 
 class TestFlags:
@@ -25,6 +42,15 @@ class TestFlags:
         assert "seventy" in said
         assert "--drain" in said
         assert not domogate.data.exists()
+
+    @pytest.mark.parametrize("path", [path for path, one in EVERY_COMMAND if has_required_option(one)], ids=" ".join)
+    def test_a_missing_required_option_is_named(self, domogate: CommandLine, path: tuple[str, ...]) -> None:
+        result = domogate.bare(*path)
+        assert result.exit_code == 2
+        assert re.search("Missing (option|argument)", result.stderr)
+
+    def test_some_commands_have_a_required_option(self) -> None:
+        assert {("record",), ("conformance",)} <= {path for path, one in EVERY_COMMAND if has_required_option(one)}
 
     def test_one_of_an_unknown_family_is_refused(self, domogate: CommandLine) -> None:
         assert "touchpannel" in domogate.refused("serve", "--sunset", "touchpannel=2030-01-31", code=2)
@@ -97,7 +123,7 @@ class TestHelp:
     def test_no_page_shows_a_python_type(self, domogate: CommandLine) -> None:
         pages = self.every_help_page(domogate)
         assert len(pages) > 60
-        python_type = re.compile(r"<(bool|str|int|float|list|path)|\[\[(?!issuers|mqtt_brokers)|x<=")
+        python_type = re.compile(r"<(bool|str|int|float|list|path)|\[\[(?!issuers|mqtt_brokers|mqtt_bridges)|x<=")
         assert [page for page in pages if python_type.search(page)] == []
 
     def test_the_names_of_tables_are_shown(self, domogate: CommandLine) -> None:

@@ -67,6 +67,22 @@ def test_has_no_finding(own_demo: Gateway, who: str, tmp_path: Path) -> None:
     assert {"5.4.scope", "5.4.rights", "7.401", "5.token.200", "3.E1"} <= {rule["rule"] for rule in found["checked"]}
 
 
+@pytest.mark.parametrize(
+    ("kind", "left_out", "flag"), [("id_token", "homectl", "--access-token"), ("access_token", "homeauto", "--token")]
+)
+def test_with_one_token_the_families_of_the_other_kind_are_not_checked(
+    own_demo: Gateway, kind: str, left_out: str, flag: str, tmp_path: Path
+) -> None:
+    (tmp_path / "token").write_text(getattr(own_demo.people[ANNA], kind))
+    flags = ["--base-url", own_demo.base_url, "--auth-url", own_demo.auth_url, "--key", own_demo.subscription_key]
+    done = conformance(*flags, "--token", f"@{tmp_path / 'token'}", "--report", "json")
+    found = json.loads(done.stdout)
+    assert (found["findings"], done.returncode) == ([], 0)
+    reasons = [one["why"] for one in found["unchecked"] if one["operation"] == left_out]
+    assert len(reasons) == 1
+    assert reasons[0].endswith(f"give {flag}")
+
+
 def test_an_injected_fault_is_found_and_reported(own_demo: Gateway, tmp_path: Path) -> None:
     """A plant that answers 500: the operations of home automation do not list this status."""
     target = next(target for who, target in own_demo.cases(E8) if who == ANNA)

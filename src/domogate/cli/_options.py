@@ -99,7 +99,8 @@ def build_parameter(parameter: inspect.Parameter) -> click.Parameter:
     if is_list:
         (kind,) = get_args(kind)
     is_required = parameter.default is inspect.Parameter.empty
-    default = None if is_required else parameter.default
+    # click does not ask for a required option that has a default, even if the default is None.
+    defaults = {} if is_required else {"default": parameter.default}
     help = declared.help
     if _is_word(kind) and ", ".join(kind) not in help:
         help = f"{help} One of: {', '.join(kind)}."
@@ -112,11 +113,11 @@ def build_parameter(parameter: inspect.Parameter) -> click.Parameter:
             metavar=shown if is_required else f"[{shown}]",
             required=is_required,
             help=help,
-            **({} if default is None else {"default": default}),
+            **({} if defaults.get("default") is None else defaults),
         )
     names = [parameter.name, *(declared.names or (f"--{parameter.name.replace('_', '-')}",))]
     if kind is bool:
-        chosen = PlainOption(names, is_flag=True, default=default, help=help)
+        chosen = PlainOption(names, is_flag=True, help=help, **defaults)
     else:
         chosen = PlainOption(
             names,
@@ -125,8 +126,8 @@ def build_parameter(parameter: inspect.Parameter) -> click.Parameter:
             metavar=declared.metavar or ("WORD" if _is_word(kind) else "VALUE"),
             help=help,
             required=is_required,
-            default=default,
-            show_default=declared.show_default and default not in (None, ""),
+            show_default=declared.show_default and defaults.get("default") not in (None, ""),
+            **defaults,
         )
     chosen.panel = declared.panel
     return chosen

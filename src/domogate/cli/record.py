@@ -19,7 +19,7 @@ commands = top_level()
 @plain_command(commands, "record")
 def record(
     upstream: Annotated[str, option("URL", "The {base_url} of the contract: the address of the gateway to record.")],
-    out: Annotated[Path, option("FILE", "The file of the recording. Only its owner can read it.")],
+    out: Annotated[Path, option("FILE", "The file of the recording. Only its owner can read it.")] = Path("recording.jsonl"),
     host: Annotated[str, option("ADDRESS", "Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, option("PORT", "Port to listen on. 0 chooses a free port.", min=0, max=65535)] = 8090,
     timeout: Annotated[float, option("SECONDS", "Longest time for one answer.", min=0.1, max=600)] = 30.0,

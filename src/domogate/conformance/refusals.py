@@ -13,7 +13,7 @@ WRONG_URL = Rule("7.404.url", "404: wrong URL.")
 WRONG_PARAMETER = Rule("7.400", "400: wrong request parameters, body or headers.")
 WRONG_VALUE = Rule("7.442", "442: unexpected parameter value or out of range.")
 
-_NOWHERE = "00000000-0000-4000-8000-00000000dead"
+NOWHERE = "00000000-0000-4000-8000-00000000dead"
 _MALFORMED = "not-an-id"
 
 
@@ -54,7 +54,7 @@ def _check_ids(session: Session, operation: Operation, subjects: Subjects) -> No
 
 
 def _unknown(operation: Operation) -> str:
-    return _NOWHERE.replace("-", "") if operation.needs_access_token else _NOWHERE
+    return NOWHERE.replace("-", "") if operation.needs_access_token else NOWHERE
 
 
 def _check_bodies(session: Session, subjects: Subjects, families: tuple[str, ...]) -> None:

@@ -15,8 +15,9 @@ from domogate.conformance.access import (
 )
 from domogate.conformance.answers import ABOUT_ASKED, check_answers
 from domogate.conformance.exchange import Client, Credentials
-from domogate.conformance.operations import ERRORS, FAMILIES, OPERATIONS
+from domogate.conformance.operations import E3, E6, ERRORS, FAMILIES, OPERATIONS
 from domogate.conformance.refusals import (
+    NOWHERE,
     UNKNOWN_PLANT,
     UNKNOWN_RESOURCE,
     WRONG_PARAMETER,
@@ -30,6 +31,9 @@ from domogate.conformance.subjects import Named, find_subjects, read_everything
 from domogate.conformance.tokens import REFRESH, REFRESH_REFUSED, TokenEndpoint, check_tokens
 from domogate.conformance.values import rules_in
 from domogate.conformance.writing import CONTENT_TYPE, ECHO, PLUG_SET, SCENE_RUN, check_writing, plan_changes
+
+_TOKEN_REFUSED = (401, 403)
+"""Home control may answer 403 to a token of the wrong kind, because it does not list 401."""
 
 
 class Target(NamedTuple):
@@ -76,6 +80,28 @@ def _sort_key(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (1_000, part) for part in name.replace("E", "").split(".")]
 
 
+def _choose_families(session: Session, target: Target) -> tuple[str, ...]:
+    """Return the families that can be checked with the given tokens.
+
+    Home control and the other families want different kinds of tokens (Spec 5). If there is only one token, it is tried on
+    both. The families that refuse it are not checked, unless all families refuse it.
+    """
+    of_home_control = [name for name in target.families if name == E3.family]
+    others = [name for name in target.families if name != E3.family]
+    if target.access is not None or not of_home_control or not others:
+        return target.families
+    home_control, other = (
+        session.send("GET", operation.fill({"plant": NOWHERE}), target.credentials).status not in _TOKEN_REFUSED
+        for operation in (E3, E6)
+    )
+    if home_control == other:
+        return target.families
+    checked, left, flag = (of_home_control, others, "--token") if home_control else (others, of_home_control, "--access-token")
+    for name in left:
+        session.skip(TOKEN_VALID, name, f"the family was not checked, because it refuses this kind of token: give {flag}")
+    return tuple(checked)
+
+
 def run(target: Target, may_write: Callable[[list[str]], bool], *, tell: Callable[[str], None] = lambda _text: None) -> Outcome:
     """Check the target. `may_write` gets the list of changes, and decides whether operations that change something are called.
 
@@ -84,6 +110,7 @@ def run(target: Target, may_write: Callable[[list[str]], bool], *, tell: Callabl
     client = Client(target.base_url, timeout=target.timeout, ca_file=target.ca_file)
     session = Session(client, target.credentials, target.access, tell=tell)
     try:
+        target = target._replace(families=_choose_families(session, target))
         tell("reading lists and topologies")
         subjects = find_subjects(session, target.families, target.modules)
         changes = plan_changes(subjects, target.families)

@@ -46,7 +46,7 @@ class Repeats:
         self._rests: dict[str, dict[str, Any] | None] = {}
 
     def cut(self, part: str) -> tuple[str, list[RepeatedRecord]]:
-        """Replace each repeated record by a line: MARK and the record's index. Return the new text, and the replaced records."""
+        """Replace each repeated record by a line: MARK and the record's index. Return the new text and the replaced records."""
         records: list[RepeatedRecord] = []
 
         def shorten(found: re.Match[str]) -> str:
