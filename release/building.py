@@ -41,11 +41,17 @@ def build(checkout: Path, target: Path, when: datetime, projects: Iterable[str] 
     return made
 
 
+def unpack(source: Path, folder: Path) -> None:
+    with tarfile.open(source) as archive:
+        # Early releases of Python 3.11 have no filters. Our own archives need none.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(folder)
+
+
 def build_from_source(source: Path, target: Path, when: datetime) -> Path:
     """Build the wheel from a source package, as pip does if there is no wheel. Return the wheel."""
     with tempfile.TemporaryDirectory(prefix="domogate-package-") as folder:
-        with tarfile.open(source) as archive:
-            archive.extractall(folder, filter="data")
+        unpack(source, Path(folder))
         (unpacked,) = Path(folder).iterdir()
         return _run_backend(unpacked, target, when, "wheel")
 

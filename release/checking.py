@@ -4,14 +4,13 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from release.building import ROOT, CannotPackage, build, hash_file, list_uncommitted
+from release.building import ROOT, CannotPackage, build, hash_file, list_uncommitted, unpack
 from release.npm import build_npm
 from release.trial import try_demo
 
@@ -46,8 +45,7 @@ def _export(target: Path) -> Path:
     """Write the files of the last commit to a new folder, and build the pages there. Return the folder."""
     archive = target.with_suffix(".tar")
     subprocess.run(["git", "archive", "--output", archive, "HEAD"], cwd=ROOT, check=True, timeout=60)
-    with tarfile.open(archive) as files:
-        files.extractall(target, filter="data")
+    unpack(archive, target)
     shutil.copytree(ROOT / "web" / "node_modules", target / "web" / "node_modules", symlinks=True, copy_function=os.link)
     subprocess.run(["node", "web/build.mjs"], cwd=target, check=True, timeout=120)
     return target

@@ -23,7 +23,7 @@ class TestSettings:
     def test_are_named_after_their_driver(self) -> None:
         assert set(SETTINGS) == {
             *("simulator_seed", "simulator_tick", "simulator_speed"),
-            *("mqtt_brokers", "openwebnet_gateways"),
+            *("mqtt_brokers", "mqtt_bridges", "openwebnet_gateways"),
         }
 
     def test_a_default_passes_its_own_check(self) -> None:
