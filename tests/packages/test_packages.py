@@ -47,6 +47,13 @@ class TestBuild:
     def test_a_second_build_has_the_same_hashes(self, made: dict[str, Path], when: datetime, tmp_path: Path) -> None:
         compare(list(made.values()), build(ROOT, tmp_path, when))
 
+    def test_the_source_package_has_only_committed_files_and_the_built_pages(self, made: dict[str, Path]) -> None:
+        listed = subprocess.run(["git", "ls-files", "--cached"], cwd=ROOT, capture_output=True, text=True, check=True)
+        with tarfile.open(made[f"domogate-{__version__}.tar.gz"]) as archive:
+            names = {name.partition("/")[2] for name in archive.getnames()}
+        others = names - {*listed.stdout.splitlines(), "PKG-INFO"}
+        assert {name for name in others if not name.startswith("src/domogate/console/static/")} == set()
+
     def test_a_wheel_from_the_checkout_is_the_wheel_from_the_source_package(
         self, made: dict[str, Path], when: datetime, tmp_path: Path
     ) -> None:
