@@ -23,7 +23,7 @@ class Probe:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._connection: Connection | None = None
+        self.connection: Connection | None = None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="domogate-store-probe", daemon=True)
         self.is_reachable = True
@@ -38,28 +38,31 @@ class Probe:
 
     def _run(self) -> None:
         while not self._stopping.wait(_PERIOD):
-            reachable = self._ask()
+            reachable = self.ask()
             if reachable != self.is_reachable:
                 _log.warning("the database answers again" if reachable else "the database does not answer")
                 self.is_reachable = reachable
-        self._close()
+        self.close()
 
-    def _ask(self) -> bool:
+    def ask(self) -> bool:
+        """Ask once. Return whether the server answered in time."""
         try:
             with time_limit(_LIMIT):
-                if self._connection is None:
-                    self._connection = self._database.reading.connect()
-                with self._connection.begin():
-                    complete_cursor(self._connection)
+                if self.connection is None:
+                    self.connection = self._database.reading.connect()
+                with self.connection.begin():
+                    complete_cursor(self.connection)
         except Exception:  # The database driver raises many kinds of errors for a lost server.
-            self._close()
+            self.close()
             return False
         return True
 
-    def _close(self) -> None:
-        connection, self._connection = self._connection, None
+    def close(self) -> None:
+        """Close the connection. The next question opens a new one."""
+        connection, self.connection = self.connection, None
         if connection is not None:
             try:
+                connection.invalidate()  # The pool may be closed already, so it would not close this connection.
                 connection.close()
             except Exception:
                 _log.warning("the connection of the probe could not be closed")
