@@ -41,10 +41,8 @@ A login counts for the account, the IP address and both. Refusals of the same ki
 
 
 def resident(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status")
-    if not status.exists():
-        pytest.skip("this system does not tell the memory of a process")
-    return next(int(line.split()[1]) * 1024 for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
+    status = Path(f"/proc/{pid}/status").read_text()
+    return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmRSS:"))
 
 
 def count_rows(folder: Path) -> dict[str, int]:

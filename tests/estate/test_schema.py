@@ -38,7 +38,7 @@ BROKEN = [
 """Texts in the demo estate, and a wrong replacement for the first occurrence of each."""
 
 
-class PlainLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the same in C, where there is one
+class PlainLoader(yaml.CSafeLoader):
     """As editors read YAML (version 1.2): only true and false are booleans, and dates are text."""
 
 

@@ -40,6 +40,7 @@ class KeptDatabases:
 
     def __init__(self) -> None:
         self._closed: dict[str, list[Database]] = defaultdict(list)
+        self._patch = pytest.MonkeyPatch()
 
     def open(self, url: str) -> Database:
         with suppress(IndexError):
@@ -51,7 +52,7 @@ class KeptDatabases:
             close()
             self._closed[url].append(database)
 
-        database.close = close_and_keep  # type: ignore[method-assign]  # a closed engine can connect again
+        self._patch.setattr(database, "close", close_and_keep)  # A closed engine can connect again.
         return database
 
 

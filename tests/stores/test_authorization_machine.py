@@ -321,8 +321,13 @@ def test_codes_refresh_families_and_revocation_in_any_order(database_url: str) -
         try:
             for store in stores:
                 runner.run(store.start())
+
+            class Machine(AuthorizationMachine):
+                def __init__(self) -> None:
+                    super().__init__(runner, stores)
+
             run_state_machine_as_test(
-                lambda: AuthorizationMachine(runner, stores),  # type: ignore[arg-type]  # a factory works too
+                Machine,
                 settings=settings(
                     max_examples=examples(5), stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
                 ),

@@ -24,7 +24,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from domogate.common.http_messages import Receive
 from domogate.edge.connections import Place
 from domogate.edge.direct import DirectRequests
-from domogate.edge.guards import Guarded, Guards, Refusal
+from domogate.edge.guards import Guards, Refusal
 from domogate.edge.reading import BODY, HEAD, IDLE
 from domogate.edge.writing import WRITER, PartWriter
 
@@ -108,7 +108,7 @@ class _Flow(FlowControl):
             super().resume_reading()
 
 
-class GuardedProtocol(PartWriter, Guarded):
+class GuardedProtocol(PartWriter):
     """One connection with a deadline. It counts against the limits on connections."""
 
     flow: _Flow

@@ -11,7 +11,7 @@ import ssl
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import uvicorn
@@ -194,8 +194,10 @@ class DrainingServer(uvicorn.Server):
 
     async def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
+        # `_open_protocol` opens all connections of this server.
+        connections = cast(set[GuardedProtocol], self.server_state.connections)
         while True:
-            self.guards.sweep(self.server_state.connections, loop.time())
+            self.guards.sweep(connections, loop.time())
             await asyncio.sleep(self.guards.sweep_interval)
 
     async def main_loop(self) -> None:

@@ -49,7 +49,8 @@ class Device(ABC):
     def read_requests(self) -> tuple[Request, ...]:
         """The requests that read the state. Empty for a device without a state."""
 
-    def restore(self, last: State | None) -> None:  # noqa: B027 - most devices are read first
+    @abstractmethod
+    def restore(self, last: State | None) -> None:
         """Continue from the last known state of the module."""
 
     @abstractmethod

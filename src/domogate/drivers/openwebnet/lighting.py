@@ -57,6 +57,9 @@ class Actuator(PointDevice):
         """How many times the actuator itself reported its state. Frames of its meter do not count."""
         super().__init__(kind, options, last)
 
+    def restore(self, _last: State | None) -> None:
+        """Do nothing: an actuator is read first."""
+
     def receive(self, event: Event, _at: float) -> bool:
         return isinstance(event, Normal) and event.who == WHO and self._receive_what(event.what)
 

@@ -13,7 +13,6 @@ from domogate.common.tasks import cancel, wait_for_event
 from domogate.common.window_limiter import WindowLimiter
 from domogate.domain.bridges import BridgePlan
 from domogate.domain.devices import DeviceKind
-from domogate.domain.events import StateChanged
 from domogate.domain.ids import Id, new_id
 from domogate.ports import BridgeBroker, BridgeConnection, Clock
 from domogate.services.bridges.announcements import announce
@@ -21,6 +20,7 @@ from domogate.services.bridges.commands import BridgeCommands
 from domogate.services.bridges.rights import BridgeRights, Shown
 from domogate.services.bridges.topics import OFFLINE, ONLINE, BridgeTopics
 from domogate.services.events.cloud_events import show_module
+from domogate.services.events.frames import present_event
 from domogate.services.homes.commands import HomeCommands
 from domogate.services.plants.read_model import ModuleView
 
@@ -267,12 +267,4 @@ class Bridge:
 
 
 def _print_state(view: ModuleView) -> bytes:
-    event = StateChanged(
-        plant_id=view.plant_id,
-        module_id=view.module.id,
-        state=view.state,
-        reachable=view.reachable,
-        at=view.reported_at,
-        absence=view.absence,
-    )
-    return msgspec.json.encode(show_module(view.module, event))
+    return msgspec.json.encode(show_module(view.module, present_event(view)))

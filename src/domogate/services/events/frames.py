@@ -80,7 +80,7 @@ def print_present(
         if not access.may_see(module_id):
             continue
         view = access.plant.modules[module_id]
-        state = _as_event(view)
+        state = present_event(view)
         if event_filter.wants(kinds_of_state(state, view.module.kind)):
             event = encode_event(
                 id=f"{cursor}/{module_id}",
@@ -94,7 +94,7 @@ def print_present(
     return b"".join(frames)
 
 
-def _as_event(view: ModuleView) -> StateChanged:
+def present_event(view: ModuleView) -> StateChanged:
     """Return the present state as an event.
 
     `turned` is True, so that the client gets this event even if it asked only for changes of reachability.
