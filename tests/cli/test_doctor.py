@@ -5,6 +5,7 @@ import os
 import shutil
 import socket
 import sqlite3
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from domogate.app.doctor import machine
+from domogate.edge.server import Tls
 from support.command_line import CommandLine
 from support.gateway import running, start
 from support.mosquitto import mosquitto
@@ -64,18 +66,26 @@ def change(domogate: CommandLine, statement: str, *values: object) -> None:
 
 
 @contextmanager
-def listening(answer: bytes) -> Iterator[int]:
+def listening(answer: bytes, tls: Tls | None = None) -> Iterator[int]:
     """A program that sends these bytes to whoever connects."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
-            with server.accept()[0] as connection:
+            with server.accept()[0] as plain, encrypted(plain, tls) as connection:
                 connection.recv(1_000)
                 connection.sendall(answer)
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         yield server.getsockname()[1]
+
+
+def encrypted(connection: socket.socket, tls: Tls | None) -> socket.socket:
+    if tls is None:
+        return connection
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tls.certificate, tls.key)
+    return context.wrap_socket(connection, server_side=True)
 
 
 class TestSettingsAndFolder:
@@ -224,6 +234,13 @@ class TestConnections:
         with listening(b"SSH-2.0-OpenSSH_9.2\r\n") as port:
             found = doctor(small, "--port", str(port))
         assert (found.outcome("gateway"), found.code) == ("problem", 1)
+
+    def test_a_gateway_with_a_certificate_that_is_not_trusted(self, small: CommandLine, tmp_path: Path) -> None:
+        tls = make_self_signed(tmp_path, begins=-9, ends=-1)
+        with listening(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", tls) as port:
+            flags = ("--tls-certificate", str(tls.certificate), "--tls-key", str(tls.key))
+            found = doctor(small, "--port", str(port), *flags)
+        assert (found.outcome("gateway"), found.outcome("certificate")) == ("ok", "problem")
 
     def test_a_gateway_that_is_not_ready(self, small: CommandLine) -> None:
         with listening(b'HTTP/1.1 503 Busy\r\nContent-Length: 19\r\n\r\n{"ready": "not yet"}') as port:

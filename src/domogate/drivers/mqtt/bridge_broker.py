@@ -61,7 +61,7 @@ class MqttBridgeBroker:
 
 
 class _Served:
-    """Implements BridgeConnection."""
+    """An open connection to the broker of a bridge. Implements BridgeConnection."""
 
     def __init__(self, connection: Connection, broker: str) -> None:
         self._connection = connection
