@@ -195,7 +195,7 @@ class TestMetricsBind:
             status, _, headers, body = await exchange(bound.metrics_port, GET.replace(b"/x", b"/metrics"))
             assert status == 200
             assert headers["content-type"].startswith("text/plain")
-            assert b'domogate_requests_total{operation="E8",status="200"} 1.0' in body
+            assert b'domogate_requests_total{api="E8",operation="E8",status="200"} 1.0' in body
             assert (await exchange(bound.metrics_port, GET))[0] == 404
             assert b"domogate_requests" not in (await exchange(bound.port, GET.replace(b"/x", b"/metrics")))[3]
 

@@ -5,11 +5,12 @@ from datetime import date
 from functools import partial
 from typing import Protocol
 
-from domogate import __version__, auth
+from domogate import __version__
 from domogate.app.bridges import build_bridges
 from domogate.app.documents import SURFACES
 from domogate.app.driver_catalogue import DriverCatalogue
-from domogate.app.gateway_metrics import build_monitor, register_metrics
+from domogate.app.gateway_metrics import build_monitor, name_api, register_metrics
+from domogate.app.identity_surface import build_identity
 from domogate.app.own_apis import build_own_apis
 from domogate.app.pages import build_pages, register_client
 from domogate.app.parts import DAY, UnnamedDriversError, open_store
@@ -24,7 +25,6 @@ from domogate.app.services import (
     build_terms,
 )
 from domogate.app.webhooks import build_webhooks
-from domogate.auth.pages import Pages
 from domogate.backends.echo import HttpEchoBackend
 from domogate.backends.webhook_sender import HttpWebhookSender
 from domogate.common.memory import finish_start_up
@@ -44,7 +44,6 @@ from domogate.identity.hashing import PasswordHasher
 from domogate.identity.tokens import TokenVerifier
 from domogate.ports import Clock
 from domogate.services.audit import AuditLog
-from domogate.services.authorization import Authorization, Lifetimes
 from domogate.services.authorization.origins import Origins
 from domogate.services.clock_check import ClockCheck
 from domogate.services.cluster import ShardWork
@@ -87,7 +86,7 @@ class Gateway:
         self.damage: DatabaseUnusable | None = None
         self.must_stop = asyncio.Event()
         """Set if the gateway must stop: the database is damaged, or the supervisor of this process says so."""
-        self.metrics = Metrics()
+        self.metrics = Metrics(name_api)
         self.clock_check = ClockCheck(self.store, self.clock)
         self.knowledge = build_knowledge(settings, self.store)
         self.keyring = build_keyring(settings, self.store, self.clock, self.knowledge)
@@ -99,7 +98,7 @@ class Gateway:
         build_verifier = partial(TokenVerifier, self.keyring, self.store, self.clock, settings.auth_url, settings.base_url)
         self.verifier = build_verifier(others=self._issuers, own=settings.own_issuer)
         # /auth accepts only our own tokens. The families also accept tokens of other issuers.
-        self._own_verifier = build_verifier()
+        self.own_verifier = build_verifier()
         self.audit = AuditLog(self.store, self.clock)
         self.people = build_people(settings, self.store, self.hasher, self.clock, self.audit)
         self.sessions = Sessions(
@@ -174,7 +173,7 @@ class Gateway:
         for listener in (
             self.keyring,
             self.verifier,
-            self._own_verifier,
+            self.own_verifier,
             self.admission,
             self.identities,
             self.origins,
@@ -217,6 +216,11 @@ class Gateway:
         await self.placement.start(ShardWork(self.driving, self.dispatcher, self.bridges))
         self._ready = True
         return application
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the gateway accepts requests, as /readyz says it."""
+        return self._ready and self.store.is_reachable and self.knowledge.is_kept and not self.placement.is_cut_off
 
     def _note_damage(self, damage: DatabaseUnusable) -> None:
         self.damage = self.damage or damage
@@ -276,7 +280,7 @@ class Gateway:
             for family in FAMILIES
         }
         surfaces: dict[bytes, ASGIApp] = {**families}
-        identity, answer_token, not_found_page = self._build_identity()
+        identity, answer_token, not_found_page = build_identity(self)
         surfaces |= identity
         own = build_own_apis(self)
         surfaces |= own
@@ -291,60 +295,10 @@ class Gateway:
         return Edge(
             self.placement.wrap(every if self._kit is None else self._kit.wrap(self, every)),
             is_allowed_origin=self.origins.is_allowed,
-            is_ready=lambda: (
-                self._ready and self.store.is_reachable and self.knowledge.is_kept and not self.placement.is_cut_off
-            ),
+            is_ready=lambda: self.is_ready,
             find_warning=lambda: self.clock_check.problem,
             metrics=self.metrics,
             access_log=settings.access_log,
             surfaces=frozenset(name.decode() for name in surfaces),
             handlers=handlers,
         )
-
-    def _build_identity(self) -> tuple[dict[bytes, ASGIApp], Handler, ASGIApp]:
-        """Build /auth, its discovery documents under /.well-known, the handler of /auth/token, and the page for paths that do
-        not exist.
-        """
-        settings = self.settings
-        authorization = Authorization(
-            self.store,
-            self.identities,
-            self.signer,
-            self._own_verifier,
-            self.clock,
-            issuer=settings.auth_url,
-            audit=self.audit,
-            lifetimes=Lifetimes(
-                access=settings.access_token_lifetime,
-                id=settings.id_token_lifetime,
-                code=settings.code_lifetime,
-                refresh=settings.refresh_token_lifetime,
-                refresh_grace=settings.refresh_grace,
-            ),
-        )
-        pages = Pages(
-            self.sessions,
-            self.store,
-            self.people,
-            self.webhook_administration,
-            self.clock,
-            base_url=settings.base_url,
-            has_door=settings.serves_pages,
-            operator_name=settings.operator_name,
-            default_language=settings.default_language,
-            terms=self.terms,
-            mails_links=settings.smtp_host is not None,
-            passkeys=self.passkeys,
-        )
-        discovery = auth.Discovery(self.signer, settings.auth_url, implicit_enabled=settings.implicit_enabled)
-        app = auth.build(
-            signer=self.signer,
-            authorization=authorization,
-            sessions=self.sessions,
-            pages=pages,
-            issuer=settings.auth_url,
-            implicit_enabled=settings.implicit_enabled,
-            max_body=settings.max_body,
-        )
-        surfaces: dict[bytes, ASGIApp] = {b"auth": app, b".well-known": auth.build_well_known(discovery, auth.PREFIX)}
-        return surfaces, app.answer_token, pages.not_found

@@ -1,12 +1,17 @@
-"""The metrics of a gateway that come from its parts, and the counters for the overview of operators."""
+"""Registers the metrics of a gateway, and builds the counters for the overview of operators."""
 
-from collections.abc import Callable, Iterator
+import platform
+from collections.abc import Callable, Iterator, Mapping
 from math import nan
 from typing import TYPE_CHECKING
 
-from domogate.edge.metrics import BOUNDS, Metrics
+from domogate import __version__
+from domogate.app.cluster_metrics import register_cluster_metrics
+from domogate.app.snapshot import Snapshot
+from domogate.domain.figures import StoreFigures
+from domogate.edge.metrics import BOUNDS, Labelled, Metrics
 from domogate.families import FAMILIES
-from domogate.services.cluster import ClusterStatus
+from domogate.services.driving.supervisor import DriverCondition, DriverHealth
 from domogate.services.monitoring.counters import Counters, RequestCounts
 from domogate.services.monitoring.monitor import Monitor
 
@@ -14,52 +19,143 @@ if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
 
 
+_VERSIONS: Labelled = {(__version__, platform.python_version()): 1}
+
+
+def _label(counts: Mapping[str, int]) -> Labelled:
+    return {(name or "none",): count for name, count in counts.items()}
+
+
 def register_metrics(gateway: "Gateway") -> None:
     metrics = gateway.metrics
-    metrics.gauge(
-        "domogate_world_modules", "Modules that the read model holds in memory", lambda: gateway.read_model.held_modules
-    )
-    metrics.gauge("domogate_event_streams", "Event streams that are open", lambda: gateway.hub.open_streams)
-    metrics.counter("domogate_events_streamed", "Events that were passed to streams", lambda: gateway.hub.sent)
-    metrics.gauge("domogate_webhooks", "Webhooks that this gateway delivers", lambda: gateway.dispatcher.webhooks)
-    metrics.counter(
-        "domogate_webhook_deliveries",
-        "Attempts to deliver by result; dead counts events that were given up",
-        lambda: gateway.dispatcher.counters.by_outcome(),
-        ("outcome",),
-    )
-    metrics.gauge(
-        "domogate_pruning_stopped",
-        "1 while nothing is pruned because the clock may be wrong",
-        lambda: not gateway.clock_check.is_right,
-    )
-    metrics.counter("domogate_commits", "Commits to the store", lambda: gateway.store.commits)
-    metrics.counter(
-        "domogate_tickets",
-        "Requests to redeem tickets and to fetch pictures, by result",
-        lambda: gateway.redemption.outcomes,
-        ("what", "outcome"),
-    )
+    snapshot = Snapshot(gateway)
+    metrics.prepare = snapshot.renew
+    _register_state(gateway, metrics)
+    _register_figures(snapshot, metrics)
+    _register_drivers(snapshot, metrics)
+    _register_counters(gateway, metrics)
     if gateway.settings.cluster is not None:
         register_cluster_metrics(metrics, gateway.placement.read_status)
 
 
-def register_cluster_metrics(metrics: Metrics, read_status: Callable[[], ClusterStatus | None]) -> None:
-    def gauge(name: str, about: str, value: Callable[[ClusterStatus], float]) -> None:
-        metrics.gauge(f"domogate_cluster_{name}", about, lambda: nan if (status := read_status()) is None else value(status))
-
-    gauge("members", "Members of the cluster whose lease has not ended", lambda status: len(status.members))
-    gauge("held_shards", "Shards that this gateway holds", lambda status: status.held_shards)
+def _register_state(gateway: "Gateway", metrics: Metrics) -> None:
+    gauge = metrics.gauge
     gauge(
-        "knowledge_age_seconds",
-        "Seconds since this gateway last knew all changes of the other gateways",
-        lambda status: status.knowledge_age,
+        "domogate_build_info",
+        "Always 1. The labels have the versions of Domogate and Python.",
+        lambda: _VERSIONS,
+        ("version", "python_version"),
     )
-    gauge("nats_connected", "1 while there is a connection to NATS", lambda status: not status.nats_problem)
+    gauge("domogate_ready", "1 while the gateway accepts requests, as /readyz says it.", lambda: gateway.is_ready)
+    gauge("domogate_database_reachable", "1 while the database answers.", lambda: gateway.store.is_reachable)
+    gauge("domogate_world_modules", "Modules that the read model has in memory.", lambda: gateway.read_model.held_modules)
+    gauge("domogate_event_streams", "Open event streams.", lambda: gateway.hub.open_streams)
+    gauge(
+        "domogate_webhooks",
+        "Webhooks that this gateway delivers. Ended webhooks are not counted.",
+        lambda: gateway.dispatcher.webhooks,
+    )
+    gauge(
+        "domogate_pruning_stopped",
+        "1 while old data is not deleted, because the clock may be wrong.",
+        lambda: not gateway.clock_check.is_right,
+    )
+
+
+def _register_counters(gateway: "Gateway", metrics: Metrics) -> None:
+    counter = metrics.counter
+    counter(
+        "domogate_orders",
+        "Orders (commands to devices) that this gateway ended, by result.",
+        lambda: _label(gateway.driving.count_orders()),
+        ("result",),
+    )
+    counter("domogate_events_streamed", "Events that were sent to event streams.", lambda: gateway.hub.sent)
+    counter(
+        "domogate_webhook_deliveries",
+        "Attempts to deliver an event, by outcome. The outcome dead counts events whose delivery was given up.",
+        lambda: gateway.dispatcher.counters.by_outcome(),
+        ("outcome",),
+    )
+    counter("domogate_commits", "Commits to the database.", lambda: gateway.store.commits)
+    counter(
+        "domogate_tickets",
+        "Requests to redeem tickets and to fetch pictures, by outcome.",
+        lambda: gateway.redemption.outcomes,
+        ("what", "outcome"),
+    )
+
+
+def _register_figures(snapshot: Snapshot, metrics: Metrics) -> None:
+    def gauge(name: str, about: str, value: Callable[[StoreFigures], float]) -> None:
+        metrics.gauge(name, about, lambda: nan if snapshot.figures is None else value(snapshot.figures))
+
+    gauge("domogate_plants", "Plants in the database, without removed plants.", lambda figures: figures.plants)
+    gauge("domogate_modules", "Modules in the database, without modules of removed plants.", lambda figures: figures.modules)
+    metrics.gauge(
+        "domogate_modules_offline",
+        "Modules in the database that are offline, by reason.",
+        lambda: {} if snapshot.figures is None else _label(snapshot.figures.absent),
+        ("reason",),
+    )
+    gauge("domogate_orders_open", "Orders in the database that have not ended.", lambda figures: figures.open_orders)
+    gauge(
+        "domogate_webhooks_failing",
+        "Webhooks in the database whose receiver does not answer.",
+        lambda figures: figures.failing_webhooks,
+    )
+    gauge(
+        "domogate_webhook_events_pending",
+        "Events in the database that a receiver has refused and that are tried again.",
+        lambda figures: figures.pending,
+    )
+    gauge(
+        "domogate_webhook_oldest_pending_seconds",
+        "Age of the oldest pending event. 0 if no event is pending.",
+        lambda figures: 0.0 if figures.oldest_pending is None else max(0.0, figures.at - figures.oldest_pending),
+    )
+    gauge(
+        "domogate_webhook_dead_letters",
+        "Events in the database whose delivery was given up.",
+        lambda figures: figures.dead_letters,
+    )
+    gauge("domogate_database_size_bytes", "Size of the database.", lambda figures: figures.size)
+    metrics.gauge("domogate_disk_size_bytes", "Size of the disk of the data folder.", lambda: snapshot.disk_size)
+    metrics.gauge("domogate_disk_free_bytes", "Free space on the disk of the data folder.", lambda: snapshot.disk_free)
+
+
+def _register_drivers(snapshot: Snapshot, metrics: Metrics) -> None:
+    def of_each(value: Callable[[DriverHealth], float]) -> Callable[[], Labelled]:
+        return lambda: {(driver.name,): value(driver) for driver in snapshot.drivers}
+
+    label = ("driver",)
+    metrics.gauge(
+        "domogate_driver_running",
+        "1 while the driver runs.",
+        of_each(lambda driver: driver.condition is DriverCondition.RUNNING),
+        label,
+    )
     metrics.counter(
-        "domogate_cluster_fenced_writes",
-        "Writes that were refused, because another gateway had taken the shard",
-        lambda: 0 if (status := read_status()) is None else status.fenced_writes,
+        "domogate_driver_restarts", "Restarts of the driver after a failure.", of_each(lambda driver: driver.restarts), label
+    )
+    metrics.gauge("domogate_driver_plants", "Plants that the driver drives.", of_each(lambda driver: driver.plants), label)
+    metrics.gauge(
+        "domogate_driver_waiting_reports",
+        "Reports of devices that are not in the database yet.",
+        of_each(lambda driver: driver.waiting_reports),
+        label,
+    )
+    metrics.gauge(
+        "domogate_driver_stuck_calls",
+        "Calls that the driver did not end when they were cancelled.",
+        of_each(lambda driver: driver.stuck_calls),
+        label,
+    )
+    metrics.gauge(
+        "domogate_driver_connections",
+        "Connections of the driver to brokers or bus gateways, by state: connected, connecting, lost or unused.",
+        lambda: snapshot.connections,
+        ("driver", "state"),
     )
 
 
@@ -80,8 +176,7 @@ def count_requests(metrics: Metrics) -> dict[str, RequestCounts]:
     found: dict[str, RequestCounts] = {}
 
     def counts_of(operation: str) -> RequestCounts:
-        api = _API_OF.get(operation) or operation.partition(".")[0]
-        return found.setdefault(api, RequestCounts({}, [0] * (len(BOUNDS) + 1)))
+        return found.setdefault(name_api(operation), RequestCounts({}, [0] * (len(BOUNDS) + 1)))
 
     for (operation, status), count in metrics.counts.items():
         statuses = counts_of(operation).statuses
@@ -90,6 +185,11 @@ def count_requests(metrics: Metrics) -> dict[str, RequestCounts]:
         counts = counts_of(operation)
         counts.durations = [before + more for before, more in zip(counts.durations, durations.buckets, strict=True)]
     return found
+
+
+def name_api(operation: str) -> str:
+    """Return the API of an operation in the metrics: a family, another API, or the first segment of the path."""
+    return _API_OF.get(operation) or operation.partition(".")[0]
 
 
 def _name_operations() -> Iterator[tuple[str, str]]:

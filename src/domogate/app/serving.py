@@ -10,6 +10,7 @@ import msgspec
 
 from domogate.app.gateway import Gateway
 from domogate.app.processes import GatewayProcess
+from domogate.app.server_metrics import measure_server
 from domogate.app.single_gateway import only_gateway
 from domogate.app.tools import Tools
 from domogate.common.log import get_logger
@@ -51,14 +52,7 @@ async def serve(
         gateway = Gateway(msgspec.structs.replace(settings, port=listening.port, drivers=drivers), demo, number)
         if process is not None:
             process.watch_supervisor(gateway.must_stop)
-        gateway.metrics.gauge("domogate_connections", "Connections that are open", lambda: len(connections))
-        gateway.metrics.counter(
-            "domogate_refused_connections",
-            "Connections beyond a limit, on which only health checks are answered",
-            lambda: connections.refused,
-            ("limit",),
-        )
-        with only_gateway(settings):
+        with measure_server(settings, gateway.metrics, connections), only_gateway(settings):
             try:
                 application = await gateway.start(named_drivers=named_drivers)
             except OtherCluster:  # All parts except the cluster have started.

@@ -6,7 +6,7 @@ library is imported at the first scrape, because many gateways are never scraped
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,6 +44,15 @@ class Durations:
         return rows
 
 
+class Description(NamedTuple):
+    """What docs/metrics.md says about a metric."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    text: str
+
+
 class _Metric(NamedTuple):
     """A metric that another part of the gateway registered: a gauge or a counter."""
 
@@ -54,15 +63,31 @@ class _Metric(NamedTuple):
     labels: tuple[str, ...]
 
 
+_REQUESTS = Description("domogate_requests_total", "counter", ("api", "operation", "status"), "Requests that were answered.")
+_SECONDS = Description(
+    "domogate_request_seconds",
+    "histogram",
+    ("api", "operation"),
+    "Time from the arrival of a request until its answer. Event streams are not counted.",
+)
+_REFUSED = Description(
+    "domogate_refused_requests_total", "counter", ("status",), "Requests that the guards of the HTTP server refused."
+)
+
+
 class Metrics:
     """Counts requests, and shows the gauges and counters of other parts."""
 
-    def __init__(self) -> None:
+    def __init__(self, name_api: Callable[[str], str] = lambda operation: operation.partition(".")[0]) -> None:
+        """`name_api` returns the API of an operation: the value of the label `api`."""
+        self._name_api = name_api
         self.in_flight = 0
+        self.prepare: Callable[[], Awaitable[None]] | None = None
+        """This function is awaited before each scrape."""
         self._metrics: list[_Metric] = []
         self._durations: dict[tuple[str, int], Durations] = {}
         self._refused: dict[int, int] = {}
-        self.gauge("domogate_requests_in_flight", "Requests that are being answered now", lambda: self.in_flight)
+        self.gauge("domogate_requests_in_flight", "Requests that have no answer yet.", lambda: self.in_flight)
 
     def count_request(self, operation: str, status: int, seconds: float | None) -> None:
         """Count an answered request. `seconds` is None if the duration of the request is not measured."""
@@ -105,6 +130,16 @@ class Metrics:
         """Register a counter: a number that only grows. The arguments are the same as for `gauge`."""
         self._metrics.append(_Metric(True, name, text, value, labels))
 
+    def describe(self) -> list[Description]:
+        """Return the descriptions of all metrics of the gateway, in the order of their names."""
+        registered = (
+            Description(f"{one.name}_total", "counter", one.labels, one.text)
+            if one.is_counter
+            else Description(one.name, "gauge", one.labels, one.text)
+            for one in self._metrics
+        )
+        return sorted((*registered, _REQUESTS, _SECONDS, _REFUSED))
+
     @cached_property
     def registry(self) -> "CollectorRegistry":
         from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
@@ -126,17 +161,15 @@ class Metrics:
             for label_values, number in now.items() if one.labels else [((), now)]:
                 metric.add_metric(label_values, number)
             yield metric
-        requests = CounterMetricFamily("domogate_requests", "Requests answered", labels=("operation", "status"))
+        requests = CounterMetricFamily(_REQUESTS.name, _REQUESTS.text, labels=_REQUESTS.labels)
         for (operation, status), count in self.counts.items():
-            requests.add_metric((operation, str(status)), count)
+            requests.add_metric((self._name_api(operation), operation, str(status)), count)
         yield requests
-        seconds = HistogramMetricFamily("domogate_request_seconds", "Time to answer a request", labels=("operation",))
+        seconds = HistogramMetricFamily(_SECONDS.name, _SECONDS.text, labels=_SECONDS.labels)
         for operation, durations in self.durations.items():
-            seconds.add_metric((operation,), durations.cumulated(), durations.total)
+            seconds.add_metric((self._name_api(operation), operation), durations.cumulated(), durations.total)
         yield seconds
-        refused = CounterMetricFamily(
-            "domogate_refused_requests", "Requests that the guards of the HTTP server refused", labels=("status",)
-        )
+        refused = CounterMetricFamily(_REFUSED.name, _REFUSED.text, labels=_REFUSED.labels)
         for status, count in self._refused.items():
             refused.add_metric((str(status),), count)
         yield refused
@@ -152,6 +185,8 @@ class Metrics:
         else:
             from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+            if self.prepare is not None:
+                await self.prepare()
             status, headers, body = 200, [(b"content-type", CONTENT_TYPE_LATEST.encode())], generate_latest(self.registry)
         headers.append((b"content-length", b"%d" % len(body)))
         await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -10,7 +10,7 @@ import msgspec
 
 from domogate.common.log import get_logger
 from domogate.common.tasks import cancel
-from domogate.domain.commands import Order
+from domogate.domain.commands import Order, OrderState
 from domogate.domain.events import Change, ChangesLost, PlantChanged
 from domogate.domain.faults import DeviceOffline, Fault
 from domogate.domain.ids import Id
@@ -61,7 +61,7 @@ class Driving:
         """Plants that are detaching their modules. They get no new calls."""
         self._orders = Orders(store, clock)
         self._slots = PlantSlots(self._simulated_plants)
-        recorder = Recorder(store)
+        self._recorder = recorder = Recorder(store)
         self._queues = {name: ReportQueue(recorder) for name in drivers}
         self._supervisor = Supervisor(
             drivers, clock, sink_of=self._sink_of, on_up=self._driver_up, on_down=self._driver_down, random_source=random_source
@@ -123,6 +123,11 @@ class Driving:
             )
             for health in self._supervisor.list_health()
         ]
+
+    def count_orders(self) -> dict[str, int]:
+        """Return the number of orders that this process has ended since its start, by their final state."""
+        ended = {state.value: count for state, count in self._orders.ended.items()}
+        return {**ended, OrderState.CONFIRMED.value: self._recorder.confirmed}
 
     # plants
 

@@ -60,6 +60,8 @@ class Recorder:
         self._store = store
         self._last: dict[str, _LastReport] = {}
         self._numbers = itertools.count(1)
+        self.confirmed = 0
+        """The number of orders that devices confirmed since the start."""
 
     # the last reports
 
@@ -124,6 +126,7 @@ class Recorder:
     async def confirm(self, end: OrderEnd, report: Report) -> None:
         """Record the report together with the end of its order, in one commit. Raises DeviceTimeout, Internal."""
         await self._record_newest(report, self._store.end_order(Id(report.plant_id), end, report))
+        self.confirmed += 1
 
     async def _record_newest(self, report: Report, writing: Awaitable[None]) -> None:
         last = self._last.get(report.module_id)
@@ -204,6 +207,8 @@ class Orders:
     def __init__(self, store: OrderStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self.ended = dict.fromkeys((OrderState.FAILED, OrderState.EXPIRED), 0)
+        """The number of orders that ended without a confirmation since the start, by their final state."""
         self._settling: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -249,6 +254,7 @@ class Orders:
 
     async def end(self, order: Order, fault: Fault) -> None:
         """End an order that was not confirmed. If the write fails, the failure is logged, and `settle` ends the order later."""
+        self.ended[end_after(fault)] += 1
         try:
             await self._store.end_order(order.plant_id, OrderEnd(order.id, end_after(fault), self._clock.now(), fault.message))
         except Exception as error:

@@ -108,6 +108,13 @@ class Monitor:
             ended,
         )
 
+    async def read_figures(self, max_age: float) -> StoreFigures:
+        """Return counts of the store that are not older than this number of seconds. Raises the errors of the store."""
+        known = [sample.figures for sample in self._samples] + ([] if self._figures is None else [self._figures[1]])
+        now = self._clock.now()
+        fresh = [figures for figures in known if figures is not None and 0 <= now - figures.at <= max_age]
+        return max(fresh, key=lambda figures: figures.at) if fresh else await self._count()
+
     async def _count(self) -> StoreFigures:
         async with self._counting:
             since, now = self._samples[-1].at, self._clock.now()

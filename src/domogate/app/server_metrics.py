@@ -1,0 +1,56 @@
+"""The metrics of the HTTP server and of its process."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from domogate.edge.loop_lag import LoopLag
+from domogate.edge.metrics import Metrics
+from domogate.edge.server import Connections
+from domogate.settings import Settings
+
+
+@contextmanager
+def measure_server(settings: Settings, metrics: Metrics, connections: Connections) -> Iterator[None]:
+    """Register the metrics, and measure the event loop while there is a port for metrics."""
+    lag = LoopLag()
+    register_server_metrics(metrics, connections, lag)
+    if settings.tls_certificate is not None:
+        register_certificate(metrics, settings.tls_certificate)
+    if settings.metrics_port is not None:
+        lag.start()
+    try:
+        yield
+    finally:
+        lag.stop()
+
+
+def register_server_metrics(metrics: Metrics, connections: Connections, lag: LoopLag) -> None:
+    metrics.gauge("domogate_connections", "Open connections.", lambda: len(connections))
+    metrics.counter(
+        "domogate_refused_connections",
+        "Connections that were refused because of a limit. The label limit is the name of the setting, or system if the "
+        "operating system did not accept the connection.",
+        lambda: connections.refused,
+        ("limit",),
+    )
+    metrics.gauge(
+        "domogate_event_loop_lag_seconds",
+        "Longest delay of a timer of the event loop in the last minute.",
+        lag.longest,
+    )
+
+
+def register_certificate(metrics: Metrics, path: Path) -> None:
+    """Register the end of the certificate. The gateway reads the certificate only at its start."""
+    from cryptography import x509  # only gateways with TLS need it here
+
+    try:
+        end = x509.load_pem_x509_certificates(path.read_bytes())[0].not_valid_after_utc.timestamp()
+    except (OSError, ValueError):
+        return  # The server refuses this certificate with its own message.
+    metrics.gauge(
+        "domogate_tls_certificate_end_timestamp_seconds",
+        "End of the certificate in tls_certificate, as seconds since 1970. Only with TLS.",
+        lambda: end,
+    )
