@@ -170,8 +170,8 @@ PANELS: dict[str, dict[str, Setting]] = {
         "second_factor_required": Setting("true|false", "Require a second factor for every login."),
         "smtp_host": Setting(
             "ADDRESS",
-            "Mail server for links. Without a mail server, the operator's command or page that makes a link shows it. Owners can "
-            "then invite new people only with an invitation link, and people who forget a password must ask the operator.",
+            "Mail server for links. Without a mail server, the operator's command or page that makes a link shows it. Owners "
+            "can then invite new people only with an invitation link, and people who forget a password must ask the operator.",
             check_host,
         ),
         "smtp_port": Setting("PORT", "Port of the mail server.", between(1, 65_535)),
