@@ -13,7 +13,7 @@ from release.bill_of_materials import write_bill
 from release.building import ROOT, CannotPackage, build, list_uncommitted, time_of_last_commit, write_hashes
 from release.checking import check
 from release.dependencies import find_needed, read_declared, read_lock
-from release.licences import list_page_parts, list_python_parts, write_list
+from release.licences import list_documentation_parts, list_page_parts, list_python_parts, write_list
 from release.npm import build_npm
 
 _EXTRAS = ("cluster", "postgres")
@@ -27,9 +27,11 @@ def say(text: str) -> None:
 
 def describe_parts(target: Path, when: datetime) -> list[Path]:
     """Write the bill of materials and the list of licences. Return both files."""
-    parts = [*list_python_parts(read_lock(ROOT / "requirements.lock")), *list_page_parts(ROOT / "web" / "package-lock.json")]
+    documentation = list_documentation_parts(read_lock(ROOT / "requirements-dev.lock"))
+    python = list_python_parts(read_lock(ROOT / "requirements.lock"))
+    parts = [*python, *documentation, *list_page_parts(ROOT / "web" / "package-lock.json")]
     declared = read_declared(ROOT / "pyproject.toml", _EXTRAS)
-    direct = {canonicalize_name(Requirement(line).name) for line in declared}
+    direct = {canonicalize_name(Requirement(line).name) for line in declared} | {one.name for one in documentation}
     bill, licences = target / f"domogate-{__version__}.cdx.json", target / f"domogate-{__version__}.licences.txt"
     bill.write_bytes(write_bill(__version__, when, parts, find_needed(declared), direct))
     licences.write_text(write_list(parts))

@@ -42,12 +42,14 @@ def compare(made: Sequence[Path], again: Sequence[Path]) -> None:
 
 
 def _export(target: Path) -> Path:
-    """Write the files of the last commit to a new folder, and build the pages there. Return the folder."""
+    """Write the files of the last commit to a new folder, build pages and documentation there, and return it."""
     archive = target.with_suffix(".tar")
     subprocess.run(["git", "archive", "--output", archive, "HEAD"], cwd=ROOT, check=True, timeout=60)
     unpack(archive, target)
     shutil.copytree(ROOT / "web" / "node_modules", target / "web" / "node_modules", symlinks=True, copy_function=os.link)
     subprocess.run(["node", "web/build.mjs"], cwd=target, check=True, timeout=120)
+    path = {**os.environ, "PYTHONPATH": f"{target}:{target / 'src'}"}
+    subprocess.run([sys.executable, "-m", "docsite"], cwd=target, env=path, check=True, timeout=600)
     return target
 
 

@@ -60,6 +60,11 @@ def list_python_parts(pins: dict[str, str]) -> list[Part]:
     return [Part("pypi", name, version, find_licence(name)) for name, version in sorted(pins.items())]
 
 
+def list_documentation_parts(pins: dict[str, str]) -> list[Part]:
+    """Return the packages of requirements-dev.lock whose code is in the built documentation."""
+    return list_python_parts({name: pins[name] for name in ("mkdocs-material",)})
+
+
 def list_page_parts(lock: Path) -> list[Part]:
     """Return the packages whose code is in the pages: those of package-lock.json that are not only for development."""
     found = []

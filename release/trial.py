@@ -60,6 +60,8 @@ def _look_at(ready: dict[str, Any]) -> None:
     script = page.partition('src="/assets/')[2].partition('"')[0]
     if not script or not _fetch(f"{base}/assets/{script}", {}):
         raise CannotPackage("/ shows no page; the package has no built pages.")
+    if b"<h1" not in _fetch(f"{base}/docs/", {"Accept": "text/html"}):
+        raise CannotPackage("/docs/ shows no page; the package has no built documentation.")
     person = ready["users"][0]
     headers = {"Ocp-Apim-Subscription-Key": ready["subscription_key"], "Authorization": f"Bearer {person['id_token']}"}
     if not json.loads(_fetch(base + _PLANTS, headers))["plants"]:

@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from docsite.outside import COPIED
 from domogate.domain import faults
 from domogate.domain.people import TokenKind
 from domogate.families import FAMILIES
@@ -36,6 +37,8 @@ def broken_links(path: Path) -> list[str]:
     for written, target, fragment in relative_links(path):
         if not target.exists() or not target.is_relative_to(ROOT if path.is_relative_to(ROOT) else path.parent):
             broken.append(f"{written}: no such file")
+        elif target.suffix == ".png" and fragment in ("gh-light-mode-only", "gh-dark-mode-only"):
+            continue  # shown only in this colour scheme
         elif fragment and (target.suffix != ".md" or fragment not in anchors(target.read_text())):
             broken.append(f"{written}: no such heading")
     return broken
@@ -85,6 +88,16 @@ class TestLinks:
         assert broken_links(page) == []
         page.write_text("[a](gone.md) [b](other.md#gone) [c](../../outside.md) [d](#own)\n\n```\n[e](fenced.md)\n```\n")
         assert len(broken_links(page)) == 4
+
+
+class TestNavigation:
+    def test_every_page_is_in_the_navigation_of_the_site(self) -> None:
+        navigation = (ROOT / "mkdocs.yml").read_text().partition("\nnav:")[2]
+        listed = re.findall(r"- (?:[^:\n]+: )?([\w/-]+\.md)$", navigation, re.MULTILINE)
+        assert len(listed) == len(set(listed))
+        pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+        decisions = {page for page in pages if re.match(r"decisions/\d", page)}  # reached from their index
+        assert pages - decisions == set(listed) - set(COPIED.values())
 
 
 class TestArchitecturePage:

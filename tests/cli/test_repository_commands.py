@@ -74,7 +74,7 @@ class TestDev:
     def test_without_arguments_it_tells_its_commands(self) -> None:
         told = dev()
         assert told.returncode == 0
-        for command in ("run", "test", "test fast", "lint", "web", "bench", "soak", "package", "lock"):
+        for command in ("run", "test", "test fast", "lint", "web", "site", "bench", "soak", "package", "lock"):
             assert re.search(rf"^  {command}\b", told.stdout, re.MULTILINE)
 
     def test_an_unknown_command_fails_and_is_named(self) -> None:

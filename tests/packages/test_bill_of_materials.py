@@ -30,6 +30,7 @@ def bill(written: tuple[Path, Path]) -> dict[str, Any]:
 
 def used_packages() -> set[str]:
     python = re.findall(r"^([a-z0-9.-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    python += re.findall(r"^(mkdocs-material)==(\S+)", (ROOT / "requirements-dev.lock").read_text(), re.MULTILINE)
     web = json.loads((ROOT / "web" / "package-lock.json").read_text())["packages"]
     pages = [(path.removeprefix("node_modules/"), one["version"]) for path, one in web.items() if path and not one.get("dev")]
     return {f"{name} {version}" for name, version in [*python, *pages]}

@@ -52,7 +52,8 @@ class TestBuild:
         with tarfile.open(made[f"domogate-{__version__}.tar.gz"]) as archive:
             names = {name.partition("/")[2] for name in archive.getnames()}
         others = names - {*listed.stdout.splitlines(), "PKG-INFO"}
-        assert {name for name in others if not name.startswith("src/domogate/console/static/")} == set()
+        built = ("src/domogate/console/static/", "src/domogate/console/site/")
+        assert {name for name in others if not name.startswith(built)} == set()
 
     def test_a_wheel_from_the_checkout_is_the_wheel_from_the_source_package(
         self, made: dict[str, Path], when: datetime, tmp_path: Path
@@ -106,7 +107,8 @@ class TestContent:
             str(path.relative_to(source)) for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts
         }
         pages = {"domogate/console/static/build.json", "domogate/console/static/licences.txt"}
-        assert {"domogate/estate/demo.yaml", "domogate/py.typed", *pages} <= held
+        site = {"domogate/console/site/site.json", "domogate/console/site/licences.txt.gz"}
+        assert {"domogate/estate/demo.yaml", "domogate/py.typed", *pages, *site} <= held
         assert ours - held == set()
 
     def test_the_source_package_has_the_pages_and_their_source(self, made: dict[str, Path]) -> None:
@@ -137,13 +139,15 @@ class TestInstallation:
         self, made: dict[str, Path], tmp_path: Path
     ) -> None:
         environment = make_clean_environment(tmp_path / "environment", wheel_of(made, "domogate"))
-        for folder in ("demo", "without pages"):
-            (tmp_path / folder).mkdir()
-        try_demo(environment, tmp_path / "demo")
-        (manifest,) = environment.glob("lib/python*/site-packages/domogate/console/static/build.json")
-        manifest.unlink()
-        with pytest.raises(CannotPackage, match="HTTP Error 503"):
-            try_demo(environment, tmp_path / "without pages")
+        folders = [tmp_path / name for name in ("demo", "without documentation", "without pages")]
+        for folder in folders:
+            folder.mkdir()
+        try_demo(environment, folders[0])
+        for folder, built in zip(folders[1:], ("site/site.json", "static/build.json"), strict=True):
+            (manifest,) = environment.glob(f"lib/python*/site-packages/domogate/console/{built}")
+            manifest.unlink()
+            with pytest.raises(CannotPackage, match="HTTP Error 503"):
+                try_demo(environment, folder)
 
     def test_the_client_needs_only_its_declared_packages(self, made: dict[str, Path], tmp_path: Path) -> None:
         environment = make_clean_environment(tmp_path, wheel_of(made, "domogate_client"))

@@ -11,4 +11,4 @@ def copy_package(target: Path) -> None:
 
     Another process may write a compiled file at the same time; its temporary name ends with a number.
     """
-    shutil.copytree(Path(domogate.__file__).parent, target, ignore=shutil.ignore_patterns("*.pyc.*", "static"))
+    shutil.copytree(Path(domogate.__file__).parent, target, ignore=shutil.ignore_patterns("*.pyc.*", "static", "site"))

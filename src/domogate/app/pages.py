@@ -6,7 +6,8 @@ from functools import cache
 from domogate import __version__
 from domogate.common.log import get_logger
 from domogate.console import files
-from domogate.console.shell import Demo, Identity, read_logo
+from domogate.console.documentation import PREFIX, DocumentationApp
+from domogate.console.shell import Demo, Identity, make_documentation_not_built, read_logo
 from domogate.console.surface import PATHS, PagesApp
 from domogate.edge.stack import ASGIApp, nothing_here
 from domogate.ports import OperatorStore, Store, StoreTimeout
@@ -52,8 +53,8 @@ async def register_client(settings: Settings, store: Store) -> None:
 
 
 def build_pages(settings: Settings, demo: Demo, store: OperatorStore) -> dict[bytes, ASGIApp]:
-    """Return the app for each first path segment that belongs to the pages."""
-    if not settings.serves_pages:
+    """Return the app for each first path segment that belongs to the pages or to the documentation."""
+    if not settings.console:
         return {}
     identity = Identity(
         name=_name(settings),
@@ -62,8 +63,11 @@ def build_pages(settings: Settings, demo: Demo, store: OperatorStore) -> dict[by
         logo=None if settings.operator_logo is None else read_logo(settings.operator_logo),
         demo=demo,
     )
+    documentation = {PREFIX.strip("/").encode(): DocumentationApp(make_documentation_not_built(identity))}
+    if not settings.serves_pages:
+        return dict(documentation)
     build = load_build()
     if build is None:
         _log.warning("the pages are not built, so / answers 503; run ./dev web in the checkout, then install and start again")
     pages = PagesApp(build, identity, nothing_here, FirstStart(store).is_new)
-    return {path.encode(): pages for path in PATHS}
+    return {**documentation, **{path.encode(): pages for path in PATHS}}

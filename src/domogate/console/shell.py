@@ -57,16 +57,28 @@ _NOT_BUILT = (
 <body class="narrow">
 <header class="top"><span class="wordmark"><span class="gate" aria-hidden="true"></span>{name}</span></header>
 <main>
-<h1>The pages are not built</h1>
-<p class="lead">The gateway runs, but these pages are missing.</p>
-<p>For the operator: run <code>./dev web</code> in the checkout. If the gateway is installed elsewhere, install it again. Then
+<h1>{title}</h1>
+<p class="lead">{lead}</p>
+<p>For the operator: run <code>{command}</code> in the checkout. If the gateway is installed elsewhere, install it again. Then
 restart it.</p>
-<p>Without these pages you can still use <a href="/auth/account">your account</a>.</p>
+<p>{instead}</p>
 </main>
 </body>
 </html>
 """
 )
+_NO_PAGES = {
+    "title": "The pages are not built",
+    "lead": "The gateway runs, but these pages are missing.",
+    "command": "./dev web",
+    "instead": 'Without these pages you can still use <a href="/auth/account">your account</a>.',
+}
+_NO_DOCUMENTATION = {
+    "title": "The documentation is not built",
+    "lead": "The gateway runs, but its documentation is missing.",
+    "command": "./dev site",
+    "instead": "You can also read the files in <code>docs/</code>.",
+}
 
 _ICON = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><rect width="64" height="64" rx="14" fill="#0f6157"/>\
 <path d="M20 50V29a12 12 0 0 1 24 0v21" fill="none" stroke="#fff" stroke-width="6" stroke-linecap="round"/></svg>
@@ -189,9 +201,14 @@ def make_shell(build: Build, identity: Identity, area: str, *, is_new: bool = Fa
     return make_file(page.encode(), "text/html; charset=utf-8")
 
 
-def make_not_built(identity: Identity) -> bytes:
+def make_not_built(identity: Identity, texts: dict[str, str] = _NO_PAGES) -> bytes:
     """Return the page that is shown instead of all pages if the pages are not built."""
-    return _NOT_BUILT.format(name=html.escape(identity.name), icon=ICON, version=identity.version).encode()
+    return _NOT_BUILT.format(name=html.escape(identity.name), icon=ICON, version=identity.version, **texts).encode()
+
+
+def make_documentation_not_built(identity: Identity) -> bytes:
+    """Return the page that is shown instead of the documentation if the documentation is not built."""
+    return make_not_built(identity, _NO_DOCUMENTATION)
 
 
 @cache

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
 
+from domogate.console.answers import CHECKED, IMMUTABLE, answer_file, answer_not_built, make_page_headers, refuse_method
 from domogate.console.files import ASSETS, Build, File
 from domogate.console.shell import (
     ICON,
@@ -27,19 +27,7 @@ PAGE_PATHS = frozenset(("", "homes", "console", "developers", "signed-in"))
 PATHS = PAGE_PATHS | {path.strip("/") for path in (ASSETS, LOGO, ICON, WEB_MANIFEST, *PNG_ICONS)}
 
 _OPERATION = "domogate.operation"
-_IMMUTABLE = "public, max-age=31536000, immutable"
-_CHECKED = "no-cache"
-_FILE_HEADERS = {"x-content-type-options": "nosniff", "vary": "Accept-Encoding"}
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' blob: data:; font-src 'self'; "
-    "manifest-src 'self'; worker-src 'self'; frame-ancestors 'none'; form-action 'self'; base-uri 'none'"
-)
-_PAGE_HEADERS = {
-    "content-security-policy": _POLICY,
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "permissions-policy": "camera=(), geolocation=(), microphone=()",
-}
+_PAGE_HEADERS = make_page_headers()
 # With this policy, an image of the operator cannot run a script, even if somebody opens the image alone.
 _IMAGE_POLICY = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 
@@ -65,39 +53,22 @@ class PagesApp:
             return
         request = Request(scope)
         if scope["method"] not in ("GET", "HEAD"):
-            await Response(status_code=405, headers={"allow": "GET, HEAD"})(scope, receive, send)
+            await refuse_method()(scope, receive, send)
             return
         file, headers = answer
         if scope["path"] == "/" and self._is_new is not None and await self._is_new():
             file = self._door_of_new
-        response = _unavailable(self._not_built) if file is None else _serve(request, file, headers)
+        response = answer_not_built(self._not_built) if file is None else answer_file(request, file, headers)
         await response(scope, receive, send)
 
     def _find(self, path: str) -> tuple[File | None, dict[str, str]] | None:
         """Return the file of a path with its headers. The file is None if the pages are not built."""
         if path in self._assets:
-            return self._assets[path], {"cache-control": _IMMUTABLE}
+            return self._assets[path], {"cache-control": IMMUTABLE}
         if path in self._files:
             policy = _IMAGE_POLICY if path in (LOGO, ICON, *PNG_ICONS) else {}
-            return self._files[path], {"cache-control": _CHECKED, **policy}
+            return self._files[path], {"cache-control": CHECKED, **policy}
         first = path[1:].split("/", 1)[0]
         if first in PAGE_PATHS and not path.startswith("//"):
-            return self._shells.get(first), {"cache-control": _CHECKED, **_PAGE_HEADERS}
+            return self._shells.get(first), {"cache-control": CHECKED, **_PAGE_HEADERS}
         return None
-
-
-def _serve(request: Request, file: File, headers: dict[str, str]) -> Response:
-    body, coding = file.encode(request.headers.get("accept-encoding", ""))
-    etag = f'"{file.etag}-{coding}"' if coding else f'"{file.etag}"'
-    known = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "")[:1000].split(",")}
-    common = {**_FILE_HEADERS, **headers, "etag": etag}
-    if etag in known or "*" in known:
-        return Response(status_code=304, headers=common)
-    if coding:
-        common["content-encoding"] = coding
-    return Response(body, headers={**common, "content-type": file.media_type})
-
-
-def _unavailable(page: bytes) -> Response:
-    headers = {**_PAGE_HEADERS, **_FILE_HEADERS, "cache-control": "no-store"}
-    return Response(page, 503, headers, media_type="text/html")

@@ -217,7 +217,9 @@ PANELS: dict[str, dict[str, Setting]] = {
     },
     "Pages": {
         "console": Setting(
-            "true|false", "Serve the pages for people at /. If false, / answers 404; the APIs and the login pages remain."
+            "true|false",
+            "Serve the pages for people at /, and the documentation at /docs. If false, both answer 404; the APIs and the "
+            "login pages remain.",
         ),
         "operator_logo": Setting(
             "FILE",

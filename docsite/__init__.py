@@ -1,0 +1,1 @@
+"""Builds the documentation site from `docs/` (Decision 0136). Only the development environment has the packages for it."""

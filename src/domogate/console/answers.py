@@ -1,0 +1,46 @@
+"""Answers with a file of the pages or of the documentation: compression, ETag and the headers that protect a page."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from domogate.console.files import File
+
+CHECKED = "no-cache"
+IMMUTABLE = "public, max-age=31536000, immutable"
+
+_FILE_HEADERS = {"x-content-type-options": "nosniff", "vary": "Accept-Encoding"}
+_POLICY = (
+    "default-src 'none'; script-src 'self'{scripts}; style-src 'self'; connect-src 'self'; img-src 'self' blob: data:; "
+    "font-src 'self'; manifest-src 'self'; worker-src 'self'; frame-ancestors 'none'; form-action 'self'; base-uri 'none'"
+)
+
+
+def make_page_headers(script_hashes: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return the headers of a page. Its inline scripts run only if their hashes are listed."""
+    return {
+        "content-security-policy": _POLICY.format(scripts="".join(f" '{one}'" for one in script_hashes)),
+        "referrer-policy": "no-referrer",
+        "cross-origin-opener-policy": "same-origin",
+        "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    }
+
+
+def answer_file(request: Request, file: File, headers: dict[str, str], status: int = 200) -> Response:
+    body, coding = file.encode(request.headers.get("accept-encoding", ""))
+    etag = f'"{file.etag}-{coding}"' if coding else f'"{file.etag}"'
+    known = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "")[:1000].split(",")}
+    common = {**_FILE_HEADERS, **headers, "etag": etag}
+    if status == 200 and (etag in known or "*" in known):
+        return Response(status_code=304, headers=common)
+    if coding:
+        common["content-encoding"] = coding
+    return Response(body, status, {**common, "content-type": file.media_type})
+
+
+def answer_not_built(page: bytes) -> Response:
+    headers = {**make_page_headers(), **_FILE_HEADERS, "cache-control": "no-store"}
+    return Response(page, 503, headers, media_type="text/html")
+
+
+def refuse_method() -> Response:
+    return Response(status_code=405, headers={"allow": "GET, HEAD"})

@@ -1,0 +1,109 @@
+"""The documentation at `/docs`: the site that `./dev site` builds from `docs/` (Decision 0136)."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from domogate.common.log import get_logger
+from domogate.console.answers import CHECKED, answer_file, answer_not_built, make_page_headers, refuse_method
+from domogate.console.files import File
+
+SITE = Path(__file__).parent / "site"
+PREFIX = "/docs"
+MANIFEST = "site.json"
+START_PAGE = "index.html"
+NOT_FOUND_PAGE = "404.html"
+
+_OPERATION = "domogate.operation"
+
+_log = get_logger(__name__)
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A file of the site, without its content."""
+
+    media_type: str
+    etag: str
+
+
+class SiteManifest(msgspec.Struct, frozen=True):
+    """The content of `site.json`, which `docsite/packing.py` writes."""
+
+    scripts: tuple[str, ...]
+    """The hashes of the inline scripts, as a content security policy names them."""
+    files: dict[str, Entry]
+    """The files by their paths below `/docs/`. Each file is stored in compressed form, with `.gz` after its path."""
+
+
+class Site:
+    """The built site. A file is read when it is requested first, because few gateways show the documentation.
+
+    A request can only name a path of the manifest, so no other file can be read.
+    """
+
+    def __init__(self, folder: Path, manifest: SiteManifest) -> None:
+        self._folder = folder
+        self._manifest = manifest
+        self._read: dict[str, File] = {}
+        self.page_headers = make_page_headers(manifest.scripts)
+
+    def has(self, path: str) -> bool:
+        return path in self._manifest.files
+
+    def read(self, path: str) -> File:
+        """Return a file of the manifest. Raises OSError if the file is missing."""
+        if path not in self._read:
+            entry = self._manifest.files[path]
+            content = (self._folder / f"{path}.gz").read_bytes()
+            self._read[path] = File(entry.media_type, entry.etag, content, None)
+        return self._read[path]
+
+
+def load_site(folder: Path = SITE) -> Site | None:
+    """Read the manifest of the site. Returns None if the site is not built."""
+    try:
+        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=SiteManifest)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError) as error:
+        _log.error("the documentation cannot be read, so /docs does not show it", folder=str(folder), reason=str(error))
+        return None
+    return Site(folder, manifest)
+
+
+class DocumentationApp:
+    """Serves the site below `/docs/`. If the site is not built, a page says how to build it."""
+
+    def __init__(self, not_built: bytes, load: Callable[[], Site | None] = load_site) -> None:
+        self._not_built = not_built
+        self._load = load
+        self._site: Site | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        scope[_OPERATION] = "documentation"
+        response = await self._answer(Request(scope)) if scope["method"] in ("GET", "HEAD") else refuse_method()
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        path = request.scope["path"]
+        if path == PREFIX:  # The links of the start page are relative to /docs/.
+            return RedirectResponse(f"{PREFIX}/", 308)
+        try:
+            return await asyncio.to_thread(self._find, request, path.removeprefix(f"{PREFIX}/") or START_PAGE)
+        except OSError as error:
+            _log.error("a file of the documentation cannot be read", path=path[:200], reason=str(error))
+            return answer_not_built(self._not_built)
+
+    def _find(self, request: Request, path: str) -> Response:
+        site = self._site = self._site or self._load()
+        if site is None:
+            return answer_not_built(self._not_built)
+        headers = {"cache-control": CHECKED, **site.page_headers}
+        if site.has(path):
+            return answer_file(request, site.read(path), headers)
+        return answer_file(request, site.read(NOT_FOUND_PAGE), headers, 404)
