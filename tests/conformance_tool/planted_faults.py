@@ -1,162 +1,173 @@
-"""Faults that a test plants into the mock: each breaks one rule of the contract."""
+"""Faults of refusals: for each rule about wrong requests, a fault of each operation that the rule is about.
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+A group of faults is planted in one run of the tool. The faults of a group do not hide each other.
+"""
 
-from support.mock_families import KEY, NARROW, OTHER, TOKEN, Ask, Change, Reply, right_body
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
-Step = str | int
+from domogate.conformance.operations import FAMILIES, OPERATIONS, Operation
+from domogate.conformance.refusals import NOWHERE
+from support.mock_bodies import PLANT, SECOND, bare, module_in, right_body
+from support.mock_families import ACCESS, KEY, MODULES, NARROW, OTHER, TOKEN, TOKENS, Ask, Reply, refusal
+
+When = Callable[[Ask, Reply], bool]
+Build = Callable[[Ask, Reply], Reply]
 
 
 class Fault(NamedTuple):
-    """A change of the answers, and the rule that it breaks."""
+    """A wrong answer to some requests. The tool must report the rule and the operation, with these words."""
 
     rule: str
     operation: str
-    change: Change
+    says: str
+    when: When
+    build: Build
+
+    def change(self, ask: Ask, reply: Reply) -> Reply | None:
+        """Return the wrong answer, or None if the request is not about this fault."""
+        name = ask.operation.name if ask.operation is not None else ""
+        is_asked = name == self.operation or not self.operation.startswith("E")
+        return self.build(ask, reply) if is_asked and self.when(ask, reply) else None
 
 
-def _is(ask: Ask, operation: str) -> bool:
-    return ask.operation is not None and ask.operation.name == operation
+def is_good(ask: Ask, reply: Reply) -> bool:
+    """Whether a right request of the user gets a right answer."""
+    return reply.status == 200 and ask.token in (TOKEN, ACCESS)
 
 
-def _at(body: Any, path: tuple[Step, ...]) -> Any:
-    for step in path:
-        body = body[step]
-    return body
+def _accept(ask: Ask, _reply: Reply) -> Reply:
+    assert ask.operation is not None
+    return Reply(200, right_body(ask.operation.name))
 
 
-def put(rule: str, operation: str, *path: Step, value: Any) -> Fault:
-    """Put another value into each 200 answer of the operation."""
+def refuse_with(status: int) -> Build:
+    """Refuse with this status."""
 
-    def change(ask: Ask, reply: Reply) -> Reply:
-        if _is(ask, operation) and reply.status == 200:
-            _at(reply.body, path[:-1])[path[-1]] = value
-        return reply
-
-    return Fault(rule, operation, change)
-
-
-def drop(rule: str, operation: str, *path: Step) -> Fault:
-    """Leave a value out of each 200 answer of the operation."""
-
-    def change(ask: Ask, reply: Reply) -> Reply:
-        if _is(ask, operation) and reply.status == 200:
-            del _at(reply.body, path[:-1])[path[-1]]
-        return reply
-
-    return Fault(rule, operation, change)
-
-
-def answer(rule: str, operation: str, when: Callable[[Ask, Reply], bool], status: int, body: Any = None) -> Fault:
-    """Answer some requests of the operation with this status. A 200 has the right body."""
-
-    def change(ask: Ask, reply: Reply) -> Reply:
-        if not _is(ask, operation) or not when(ask, reply):
-            return reply
+    def build(ask: Ask, _reply: Reply) -> Reply:
         assert ask.operation is not None
-        return Reply(status, right_body(ask.operation) if status == 200 and body is None else body)
+        return Reply(204) if status == 204 else refusal(ask.operation, status)
 
-    return Fault(rule, operation, change)
-
-
-def reply(rule: str, operation: str, build: Callable[[Reply], Reply]) -> Fault:
-    """Give another form to each good answer of the operation."""
-    return Fault(rule, operation, lambda ask, given: build(given) if _is(ask, operation) and _good(ask, given) else given)
+    return build
 
 
-def refresh(rule: str, status: int, wrong: Reply) -> Fault:
-    """Answer at the token endpoint with a wrong answer instead of the one with this status."""
-    return Fault(rule, "token", lambda ask, given: wrong if ask.path == "/auth/token" and given.status == status else given)
+def _other_status(operation: Operation) -> int:
+    """A status that the operation lists, but that is not the status for a wrong token."""
+    return next((status for status in (400, 404, 204) if status in operation.statuses), 404)
 
 
-def _refused(status: int) -> Callable[[Ask, Reply], bool]:
-    return lambda _ask, reply: reply.status == status
+# --- keys, tokens, scopes, rights ---------------------------------------------------------------------------------------
 
 
-def _good(ask: Ask, reply: Reply) -> bool:
-    return ask.key == KEY and ask.token == TOKEN and reply.status == 200
+def _credentials(operation: Operation) -> list[tuple[str, str, When]]:
+    """The rule, the words of the report, and the requests, for all wrong credentials."""
+    own, wrong_kind = (ACCESS, TOKEN) if operation.needs_access_token else (TOKEN, ACCESS)
+    cases: list[tuple[str, str, When]] = [
+        ("5.1", "without a key", lambda ask, _: not ask.key),
+        ("5.1", "with an unknown key", lambda ask, _: ask.key not in ("", KEY)),
+        ("5.2", "without a token", lambda ask, _: ask.key == KEY and not ask.token),
+        ("5.4.invalid", "with NOT_A_TOKEN", lambda ask, _: ask.token == "not-a-token"),
+        ("5.4.invalid", "with CHANGED_TOKEN", lambda ask, _: ask.token.startswith(own[:9]) and ask.token not in TOKENS),
+    ]
+    if operation.family != "emergency-lighting":
+        cases.append(("5.2.kind", "with a token of the other kind", lambda ask, _: ask.token == wrong_kind))
+    if operation.scope:
+        cases.append(("5.4.scope", "without the scope", lambda ask, _: ask.token == NARROW))
+    if "{plant}" in operation.path:
+        rule = "5.4.rights" if 403 in operation.statuses else "7.401"
+        cases.append((rule, "for another user", lambda ask, _: ask.token == OTHER))
+    return cases
 
 
-_B = {"statusCode": 0, "message": "no"}
-_A = {"errors": [{"userMessage": "no", "internalMessage": "no", "code": 1}]}
-_LAMP = ("lights", 0)
-_CHRONO = ("chronothermostats", 0)
-_MODULE = ("plant", "floors", 0, "ambients", 0, "modules", 0)
+def _for_credentials(build: Callable[[Operation, str], Build]) -> list[Fault]:
+    every = [(one, *case) for one in OPERATIONS for case in _credentials(one)]
+    return [Fault(rule, one.name, says, when, build(one, rule)) for one, rule, says, when in every]
 
-FAULTS = (
-    # bodies
-    put("2.1.type", "E10", 0, "type", value="House"),
-    put("2.1.name", "E10", 0, "name", value="Home!"),
-    put("2.1.status", "E10", 0, "status", value="removed"),
-    put("2.1.allowedUsers.email", "E10", 0, "allowedUsers", 0, "email", value=None),
-    put("2.2.type", "E6", "plants", 0, "type", value="house"),
-    put("2.2.name", "E6", "plants", 0, "name", value="x" * 51),
-    put("2.2.zipCode", "E6", "plants", 0, "zipCode", value="I-20100"),
-    put("2.2.address", "E6", "plants", 0, "address", value="x" * 501),
-    put("2.3.name", "E14", "plants", 0, "name", value=7),
-    put("2.4.modules.device", "E7", *_MODULE, "device", value="light"),
-    put("2.4.metrics.metricType", "E7", *_MODULE, "metrics", 0, "metricType", value="number"),
-    put("2.4.floors.internalId", "E7", "plant", "floors", 0, "internalId", value="floor-1"),
-    put("2.5.modules.device", "E9", "plant", "modules", 1, "device", value="doorbell"),
-    put("2.5.canDo.command.do", "E9", "plant", "modules", 0, "capabilities", 0, "canDo", "command", "do", value="yes"),
-    put("2.6.module.device", "E3", "plant", "modules", 0, "device", value="toaster"),
-    drop("2.6.ambient", "E3", "plant", "ambients", 0, "type"),
-    drop("2.6", "E3", "plant", "modules"),
-    put("2.7.status", "E8", *_LAMP, "status", value="dimmed"),
-    put("2.7.level", "E8", *_LAMP, "level", value=101),
-    put("2.7.colorHSV.H", "E8", *_LAMP, "colorHSV", "H", value=361),
-    put("2.8.mode", "E12", *_CHRONO, "mode", value="eco"),
-    put("2.8.setPoint.value", "E12", *_CHRONO, "setPoint", "value", value="40.5"),
-    drop("2.8.setPoint.present", "E12", *_CHRONO, "setPoint"),
-    drop("2.8.programs.present", "E12", *_CHRONO, "programs"),
-    put("2.8.programs.number", "E12", *_CHRONO, "programs", 0, "number", value=12),
-    put("2.8.time", "E12", *_CHRONO, "time", value="2026-01-01T10:00:00"),
-    put("2.8.activationTime", "E12", *_CHRONO, "activationTime", value="2026-02-30T10:00:00"),
-    put("2.8.hygrometer.measures.unit", "E12", *_CHRONO, "hygrometer", "measures", 0, "unit", value="percent"),
-    put("2.9.programs.number", "E13", *_CHRONO, "programs", 0, "number", value="1"),
-    put("2.11.lock.ticket", "E11", "locks", 0, "ticket", value="open sesame"),
-    put("2.11.camera.sender.system", "E15", "audiovideounits", 0, "sender", "system", value="automation"),
-    drop("2.12", "E2", "remotes", 0, "battery"),
-    put("2.12.battery", "E2", "remotes", 0, "battery", value="empty"),
-    put("2.12.fw", "E2", "remotes", 0, "fw", value=2**31),
-    put("2.13.value", "E4", "consumptions", 0, "value", value=100_001),
-    drop("4.E4.body", "E4", "consumptions"),
-    put("2.14.status", "E16", "plugs", 0, "status", value="on"),
-    put("2.15.site.zipCode", "E17", 0, "zipCode", value="1" * 21),
-    put("2.15.failure.failureType", "E18", 0, "failures", 0, "failureType", value="BROKEN"),
-    put("2.15.unit.lastStatusUpdate", "E18", 0, "children", 0, "lastStatusUpdate", value="yesterday"),
-    put("2.15.spare-part.type", "E19", 0, "type", value="Lamp"),
-    # statuses and the form of answers
-    answer("4.E13.statuses", "E13", _good, 202, {}),
-    answer("7.204", "E17", _good, 204, {"sites": []}),
-    reply("0.json", "E8", lambda reply: Reply(200, reply.body, "text/html")),
-    reply("0.json", "E4", lambda _reply: Reply(200, b"{")),
-    answer("7.A", "E3", _refused(404), 404, _B),
-    answer("7.B", "E7", _refused(404), 404, {"statusCode": 404}),
-    put("4.path", "E8", *_LAMP, "sender", "plant", "module", "id", value="99999999-9999-4999-8999-999999999999"),
-    # keys, tokens, rights
-    answer("5.1", "E8", lambda ask, _: not ask.key, 200),
-    answer("5.1", "E3", lambda ask, _: ask.key not in ("", KEY), 200),
-    answer("5.2", "E12", lambda ask, _: ask.key == KEY and not ask.token, 200),
-    answer("5.4.invalid", "E6", lambda ask, _: ask.key == KEY and ask.token not in ("", TOKEN, NARROW, OTHER), 200),
-    answer("5.4.scope", "E11", lambda ask, _: ask.token == NARROW, 200),
-    answer("5.4.rights", "E7", _refused(403), 200),
-    answer("5.4.rights", "E8", _refused(403), 404, _B),
-    answer("7.401", "E16", lambda ask, reply: ask.token == OTHER and reply.status == 401, 200),
-    # wrong paths, ids, bodies
-    answer("7.404.plant", "E9", lambda ask, reply: ask.token == TOKEN and reply.status == 404, 400, _B),
-    answer("7.404.resource", "E15", lambda ask, reply: reply.status == 404 and ask.ids["plant"][0] == "1", 200),
-    Fault("7.404.url", "echo", lambda ask, reply: Reply(200, {}) if ask.path == "/echo/no-such-resource" else reply),
-    answer("7.400", "E7", lambda ask, reply: ask.ids["plant"] == "not-an-id", 401, _B),
-    answer("7.400", "E1", lambda ask, reply: b"7" in ask.body, 200, "ignored"),
-    answer("7.442", "E5", _refused(442), 400, _B),
-    # changes
-    answer("3.E1", "E1", _good, 200, "ignored"),
-    answer("3.E5", "E5", _good, 404, _B),
-    answer("4.E20", "E20", _good, 500),
-    answer("4.content-type", "E20", lambda ask, _: ask.content_type is None, 415),
-    # the token endpoint
-    refresh("5.token.400", 400, Reply(401, {})),
-    refresh("5.token.200", 200, Reply(200, {"access_token": "new"})),
-)
+
+# --- ids, URLs and bodies that are refused ------------------------------------------------------------------------------
+
+
+def _id_is(name: str, *wrong: str, in_plant: str = "") -> When:
+    def when(ask: Ask, _reply: Reply) -> bool:
+        is_plant = not in_plant or bare(ask.ids.get("plant", "")) == bare(in_plant)
+        return is_plant and ask.token in (TOKEN, ACCESS) and bare(ask.ids.get(name, "")) in map(bare, wrong)
+
+    return when
+
+
+def _right_ids(operation: Operation) -> dict[str, str]:
+    spell = bare if operation.needs_access_token else str
+    below = spell(MODULES.get(operation.name, ""))
+    return {"plant": spell(PLANT), "module": below, "ambient": below}
+
+
+def _ids_of_plants(operation: Operation) -> Iterable[Fault]:
+    if "{plant}" in operation.path:
+        right = _right_ids(operation)["plant"]
+        says = "the id of the plant with"
+        yield Fault("7.400", operation.name, "for the id 'not-an-id'", _id_is("plant", "not-an-id"), _accept)
+        yield Fault("7.400", operation.name, f"{says}out its last", _id_is("plant", right[:-1]), _accept)
+        yield Fault("7.400", operation.name, f"{says} one more", _id_is("plant", f"{right}0"), _accept)
+        if operation.name != "E18":
+            yield Fault("7.404.plant", operation.name, "a plant that does not exist", _id_is("plant", NOWHERE), _accept)
+
+
+def _ids_below_plants(operation: Operation) -> Iterable[Fault]:
+    for name in ("module", "ambient"):
+        if f"{{{name}}}" in operation.path:
+            right = _right_ids(operation)[name]
+            says, unknown = f"the id of the {name} with", _id_is(name, NOWHERE, in_plant=PLANT)
+            yield Fault("7.400", operation.name, f"{says}out its last", _id_is(name, right[:-1]), _accept)
+            yield Fault("7.400", operation.name, f"{says} one more", _id_is(name, f"{right}0"), _accept)
+            yield Fault("7.404.resource", operation.name, f"a {name} that does not exist", unknown, _accept)
+    if operation.name in MODULES and "{module}" in operation.path:
+        own = MODULES[operation.name]
+        elsewhere = _id_is("module", module_in(SECOND, own), in_plant=PLANT)
+        strangers = _id_is("module", *(one for one in MODULES.values() if one != own))
+        yield Fault("7.404.resource", operation.name, "the id of a ", strangers, _accept)
+        yield Fault(
+            "7.404.resource", operation.name, "of another plant", lambda a, r: elsewhere(a, r) and r.status == 404, _accept
+        )
+
+
+def _body_is(*wrong: bytes) -> When:
+    return lambda ask, reply: ask.body in wrong and reply.status in (400, 442) and ask.token in (TOKEN, ACCESS)
+
+
+def _ignored(_ask: Ask, _reply: Reply) -> Reply:
+    return Reply(200, "ignored")
+
+
+def _bodies(name: str, **cases: bytes) -> list[Fault]:
+    return [Fault("7.400", name, says.replace("_", " "), _body_is(body), _ignored) for says, body in cases.items()]
+
+
+def _wrong_url(family: str) -> Fault:
+    def when(ask: Ask, _reply: Reply) -> bool:
+        return ask.path.startswith(f"/{family}/") and ask.path.endswith("/no-such-resource")
+
+    return Fault("7.404.url", family, "the status is 200", when, lambda _ask, _reply: Reply(200, {}))
+
+
+_SIDEWAYS = b'{"status": "sideways"}'
+REFUSALS: dict[str, list[Fault]] = {
+    "everybody may do everything": [
+        *_for_credentials(lambda _operation, _rule: _accept),
+        *map(_wrong_url, FAMILIES),
+        *(fault for one in OPERATIONS for fault in _ids_of_plants(one)),
+    ],
+    "wrong credentials get a wrong status": [
+        *_for_credentials(lambda one, rule: refuse_with(500 if rule == "5.1" else _other_status(one))),
+        *(fault for one in OPERATIONS for fault in _ids_below_plants(one)),
+    ],
+    "wrong bodies are accepted": [
+        fault
+        for name in ("E1", "E5")
+        for fault in _bodies(name, no_status=b"{}", a_number_as_status=b'{"status": 7}', not_JSON=b'{"status": ')
+    ],
+    "other wrong bodies are accepted": [
+        *_bodies("E1", a_list=b"[]", no_body=b"", a_status_that_does_not_exist=_SIDEWAYS),
+        *_bodies("E5", a_list=b"[]", no_body=b""),
+        Fault("7.442", "E5", "a status that does not exist", _body_is(_SIDEWAYS), refuse_with(400)),
+    ],
+}

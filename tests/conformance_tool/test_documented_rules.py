@@ -21,6 +21,10 @@ def test_the_page_lists_every_rule() -> None:
     assert page.split(BEGIN)[1].split(END)[0].strip() == table()
 
 
+def test_the_page_says_how_many_rules_there_are() -> None:
+    assert f"There are {len(all_rules())} rules." in PAGE.read_text()
+
+
 def test_a_rule_has_one_sentence() -> None:
     ids = [rule.id for rule in all_rules()]
     assert len(ids) == len(set(ids))

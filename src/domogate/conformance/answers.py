@@ -5,7 +5,7 @@ from typing import Any
 from domogate.conformance.operations import E2, E3, E7, E8, E9, E11, E12, E13, E15, Operation
 from domogate.conformance.rules import Rule
 from domogate.conformance.session import Session
-from domogate.conformance.subjects import Subjects
+from domogate.conformance.subjects import Subjects, is_id
 
 ABOUT_ASKED = Rule("4.path", "The path parameters name the plant and the module: the answer is about them.")
 
@@ -28,9 +28,11 @@ def check_answers(session: Session, subjects: Subjects, families: tuple[str, ...
         exchange = session.ask(operation, ids)
         body = session.read(exchange)
         for name, found in _ids_in(operation, body):
-            if name in ids and isinstance(found, str):
+            if name in ids and is_id(found):  # A wrong form is a finding of another rule.
                 same = found.lower() == ids[name].lower()
-                session.check(ABOUT_ASKED, operation, exchange, same, f"the {name} in the answer is {found}, not {ids[name]}")
+                session.check(
+                    ABOUT_ASKED, operation, exchange, same, f"the {name} in the answer is {found!r}, not {ids[name]!r}"
+                )
 
 
 def _ids_in(operation: Operation, body: Any) -> list[tuple[str, Any]]:

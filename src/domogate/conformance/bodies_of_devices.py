@@ -114,7 +114,10 @@ CHRONOTHERMOSTAT_2_8 = {
         },
     ],
 }
-_LISTED_PROGRAM = record("2.9.programs", {"number": ("integer", INTEGER), "name": ("string", TEXT)})
+_LISTED_PROGRAM = record(
+    "2.9.programs",
+    {"number": ("integer; thermostat program number: 0..11", between("integer", 0, 11)), "name": ("string", TEXT)},
+)
 PROGRAM_LIST_2_9 = record(
     "2.9",
     {"programs": ("array of {number: integer, name: string}", listing(_LISTED_PROGRAM)), "sender": _sender_of_module("2.9")},

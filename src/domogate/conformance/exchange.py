@@ -13,7 +13,7 @@ KEY_HEADER = "Ocp-Apim-Subscription-Key"
 
 
 class Unreachable(Exception):
-    """There is no usable answer: the connection failed or took too long, or the answer is too large or is not HTTP."""
+    """No connection to the server can be opened."""
 
 
 class Credentials(NamedTuple):
@@ -30,7 +30,7 @@ class Credentials(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """A request and its answer."""
+    """A request and its answer. Without a complete answer, `failure` says why, and `status` is 0."""
 
     method: str
     url: str
@@ -40,6 +40,7 @@ class Exchange(NamedTuple):
     status: int
     headers: dict[str, str]
     answer: bytes
+    failure: str = ""
 
     @property
     def command(self) -> str:
@@ -56,8 +57,15 @@ class Exchange(NamedTuple):
         return " ".join([*parts, shlex.quote(self.url)])
 
     def read_json(self) -> Any:
-        """Return the body. Raises ValueError if it is not JSON in UTF-8."""
-        return json.loads(self.answer.decode("utf-8"))
+        """Return the body. Raises ValueError if it is not JSON in UTF-8, or if it is nested too deeply."""
+        try:
+            return json.loads(self.answer.decode("utf-8"), parse_constant=_refuse_constant)
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 class Client:
@@ -81,7 +89,10 @@ class Client:
         body: bytes | None = None,
         content_type: str | None = "application/json",
     ) -> Exchange:
-        """Send a request. If the server had closed the idle connection, a GET is sent once more, on a new connection."""
+        """Send a request. If the server had closed the idle connection, a GET is sent once more, on a new connection.
+
+        Raises Unreachable if no connection can be opened.
+        """
         tries = 2 if method == "GET" else 1
         while True:
             tries -= 1
@@ -91,7 +102,8 @@ class Client:
                 self.close()
                 was_idle = isinstance(failed, (ConnectionError, http.client.BadStatusLine))
                 if tries == 0 or not was_idle:
-                    raise Unreachable(f"{method} {path}: {str(failed) or type(failed).__name__}") from None
+                    why = f"no complete answer: {str(failed) or type(failed).__name__}"
+                    return Exchange(method, self._url(path), credentials, body, content_type, 0, {}, b"", why)
 
     def close(self) -> None:
         if self._connection is not None:
@@ -106,15 +118,17 @@ class Client:
             headers["Authorization"] = f"Bearer {credentials.token}"
         if body is not None and content_type is not None:
             headers["Content-Type"] = content_type
-        self.sent += 1
         connection = self._connect()
+        self.sent += 1
         target = f"{self._parts.path.rstrip('/')}/{path}" if path else self._parts.path or "/"
         connection.request(method, target, body=body, headers=headers)
         answer = connection.getresponse()
         content = self._read(answer)
         found = {name.lower(): value for name, value in answer.getheaders()}
-        url = f"{self.base_url}/{path}" if path else self.base_url
-        return Exchange(method, url, credentials, body, content_type, answer.status, found, content)
+        return Exchange(method, self._url(path), credentials, body, content_type, answer.status, found, content)
+
+    def _url(self, path: str) -> str:
+        return f"{self.base_url}/{path}" if path else self.base_url
 
     def _read(self, answer: http.client.HTTPResponse) -> bytes:
         deadline, content, declared = time.monotonic() + self._timeout, bytearray(), answer.length
@@ -124,9 +138,9 @@ class Client:
                 break
             content += part
             if len(content) > LARGEST_ANSWER:
-                raise Unreachable(f"The answer has more than {LARGEST_ANSWER} bytes.")
+                raise http.client.HTTPException(f"it has more than {LARGEST_ANSWER} bytes")
             if time.monotonic() > deadline:
-                raise TimeoutError("the answer did not end in time")
+                raise TimeoutError("it did not end in time")
         if declared is not None and len(content) < declared:
             raise http.client.IncompleteRead(bytes(content), declared - len(content))
         answer.close()  # The connection can be used again only after its last answer is closed.
@@ -136,7 +150,12 @@ class Client:
         if self._connection is None:
             host, port = self._parts.hostname or "", self._parts.port
             if self._tls is None:
-                self._connection = http.client.HTTPConnection(host, port, timeout=self._timeout)
+                connection = http.client.HTTPConnection(host, port, timeout=self._timeout)
             else:
-                self._connection = http.client.HTTPSConnection(host, port, timeout=self._timeout, context=self._tls)
+                connection = http.client.HTTPSConnection(host, port, timeout=self._timeout, context=self._tls)
+            try:
+                connection.connect()
+            except OSError as failed:
+                raise Unreachable(f"no connection to {host}: {failed}") from None
+            self._connection = connection
         return self._connection

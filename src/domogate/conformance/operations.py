@@ -1,6 +1,7 @@
 """The twenty operations of the contract (Spec 4), with the schemas of their bodies."""
 
 from typing import Literal, NamedTuple
+from urllib.parse import quote
 
 from domogate.conformance.bodies_of_devices import (
     CHRONOTHERMOSTAT_2_8,
@@ -34,6 +35,9 @@ class Operation(NamedTuple):
     scope: str = ""
     """The scopes of which the token needs one. Empty if the specification shows none."""
 
+    def __str__(self) -> str:
+        return self.name
+
     @property
     def family(self) -> str:
         return self.path.split("/")[0]
@@ -55,8 +59,8 @@ class Operation(NamedTuple):
         return Rule(f"4.{self.name}.statuses", f"{self.name} answers with one of the statuses {listed}")
 
     def fill(self, ids: dict[str, str]) -> str:
-        """Return the path with these ids."""
-        return self.path.format(**ids)
+        """Return the path with these ids. Characters that have a meaning in a path are encoded."""
+        return self.path.format(**{name: quote(value, safe="", errors="surrogatepass") for name, value in ids.items()})
 
 
 def _of(name: str, sentence: str, schema: Schema) -> Schema:
@@ -244,6 +248,8 @@ E20 = Operation("E20", "Create resource", "POST", "echo/resource", _listed(200),
 
 OPERATIONS = (E1, E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, E13, E14, E15, E16, E17, E18, E19, E20)
 FAMILIES = tuple(dict.fromkeys(operation.family for operation in OPERATIONS))
+LISTS = {"E6": "plants", "E10": "", "E14": "plants", "E16": "plugs", "E17": "", "E18": ""}
+"""The operations with another status for an empty list. The value is the field with the list, or empty for the whole body."""
 
 _ERROR_A = record(
     "7.A.errors",

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from domogate.conformance.access import (
     KEY_NEEDED,
+    KIND_NEEDED,
     OWNER_ONLY,
     RIGHTS_NEEDED,
     SCOPE_NEEDED,
@@ -26,8 +27,17 @@ from domogate.conformance.refusals import (
     check_refusals,
 )
 from domogate.conformance.rules import Finding, Rule, Unchecked
-from domogate.conformance.session import IS_JSON, NO_CONTENT, Session
-from domogate.conformance.subjects import Named, find_subjects, read_everything
+from domogate.conformance.session import (
+    ANSWERED,
+    IS_JSON,
+    NO_CONTENT,
+    NO_PLUG,
+    NOTHING_FOUND,
+    SUCCESS,
+    Session,
+    Stopped,
+)
+from domogate.conformance.subjects import LISTED_EXISTS, Named, find_subjects, read_everything
 from domogate.conformance.tokens import REFRESH, REFRESH_REFUSED, TokenEndpoint, check_tokens
 from domogate.conformance.values import rules_in
 from domogate.conformance.writing import CONTENT_TYPE, ECHO, PLUG_SET, SCENE_RUN, check_writing, plan_changes
@@ -64,8 +74,9 @@ class Outcome(NamedTuple):
 
 def all_rules() -> tuple[Rule, ...]:
     """Return every rule that the tool knows, in the order of their sections."""
-    found = [IS_JSON, NO_CONTENT, KEY_NEEDED, TOKEN_NEEDED, TOKEN_VALID, SCOPE_NEEDED, RIGHTS_NEEDED, OWNER_ONLY]
-    found += [UNKNOWN_PLANT, UNKNOWN_RESOURCE, WRONG_URL, WRONG_PARAMETER, WRONG_VALUE, ABOUT_ASKED]
+    found = [ANSWERED, IS_JSON, SUCCESS, NO_CONTENT, NOTHING_FOUND, NO_PLUG, LISTED_EXISTS, ABOUT_ASKED]
+    found += [KEY_NEEDED, TOKEN_NEEDED, KIND_NEEDED, TOKEN_VALID, SCOPE_NEEDED, RIGHTS_NEEDED, OWNER_ONLY]
+    found += [UNKNOWN_PLANT, UNKNOWN_RESOURCE, WRONG_URL, WRONG_PARAMETER, WRONG_VALUE]
     found += [PLUG_SET, SCENE_RUN, ECHO, CONTENT_TYPE, REFRESH_REFUSED, REFRESH]
     for operation in OPERATIONS:
         if operation.name != "E20":
@@ -91,7 +102,7 @@ def _choose_families(session: Session, target: Target) -> tuple[str, ...]:
     if target.access is not None or not of_home_control or not others:
         return target.families
     home_control, other = (
-        session.send("GET", operation.fill({"plant": NOWHERE}), target.credentials).status not in _TOKEN_REFUSED
+        session.send(operation, "GET", operation.fill({"plant": NOWHERE}), target.credentials).status not in _TOKEN_REFUSED
         for operation in (E3, E6)
     )
     if home_control == other:
@@ -105,32 +116,40 @@ def _choose_families(session: Session, target: Target) -> tuple[str, ...]:
 def run(target: Target, may_write: Callable[[list[str]], bool], *, tell: Callable[[str], None] = lambda _text: None) -> Outcome:
     """Check the target. `may_write` gets the list of changes, and decides whether operations that change something are called.
 
-    Raises Unreachable if there is no answer.
+    If the target does not answer any more, the run ends early, and the outcome says so. Raises Unreachable if no connection
+    can be opened at the start.
     """
     client = Client(target.base_url, timeout=target.timeout, ca_file=target.ca_file)
     session = Session(client, target.credentials, target.access, tell=tell)
+    refreshed = ""
     try:
-        target = target._replace(families=_choose_families(session, target))
-        tell("reading lists and topologies")
-        subjects = find_subjects(session, target.families, target.modules)
-        changes = plan_changes(subjects, target.families)
-        write = may_write(changes)
-        tell("reading devices")
-        read_everything(session, subjects, target.families)
-        check_answers(session, subjects, target.families)
-        tell("wrong ids and bodies")
-        check_refusals(session, subjects, target.families, write=write)
-        tell("keys, tokens and rights")
-        check_access(session, subjects, target.families, target.others, write=write)
-        refreshed = check_tokens(session, target.endpoint, write=write)
-        if write:
-            tell("operations that change something")
-            check_writing(session, subjects, target.families)
-        else:
-            for rule, name in ((PLUG_SET, "E1"), (SCENE_RUN, "E5"), (ECHO, "E20")):
-                session.skip(rule, name, "it changes something, and this was not allowed (--write)")
+        refreshed = _check_all(session, target, may_write, tell)
+    except Stopped as stopped:
+        session.skip(ANSWERED, "all", str(stopped))
     finally:
         client.close()
     return Outcome(
         target.base_url, tuple(session.findings), tuple(session.unchecked), dict(session.checked), client.sent, refreshed
     )
+
+
+def _check_all(session: Session, target: Target, may_write: Callable[[list[str]], bool], tell: Callable[[str], None]) -> str:
+    """Check all rules. Return the new refresh token, or an empty text."""
+    families = _choose_families(session, target)
+    tell("reading lists and topologies")
+    subjects = find_subjects(session, families, target.modules)
+    write = may_write(plan_changes(subjects, families))
+    tell("reading devices")
+    read_everything(session, subjects, families)
+    check_answers(session, subjects, families)
+    tell("wrong ids and bodies")
+    check_refusals(session, subjects, families, write=write)
+    tell("keys, tokens and rights")
+    check_access(session, subjects, families, target.others, write=write)
+    if write:
+        tell("operations that change something")
+        check_writing(session, subjects, families)
+    else:
+        for rule, name in ((PLUG_SET, "E1"), (SCENE_RUN, "E5"), (ECHO, "E20")):
+            session.skip(rule, name, "it changes something, and this was not allowed (--write)")
+    return check_tokens(session, target.endpoint, write=write)

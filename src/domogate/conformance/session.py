@@ -9,15 +9,21 @@ from typing import Any
 from jsonschema import Draft202012Validator, FormatChecker
 
 from domogate.conformance.exchange import Client, Credentials, Exchange, Unreachable
-from domogate.conformance.operations import ERRORS, OPERATIONS, Operation
+from domogate.conformance.operations import ERRORS, LISTS, OPERATIONS, Operation
 from domogate.conformance.rules import Finding, Rule, Schema, Unchecked
 from domogate.conformance.values import is_time, rule_at, rules_used
 
+ANSWERED = Rule("1", "The service is an HTTP/JSON gateway: every request gets a complete answer.")
 IS_JSON = Rule("0.json", "Bodies are JSON unless stated.")
 NO_CONTENT = Rule("7.204", "204: no content (no body).")
+NOTHING_FOUND = Rule("7.204.empty", "204: no content: no plant, site or module found.")
+NO_PLUG = Rule("7.404.plug", "404: no plug found.")
+SUCCESS = Rule("7.200", "200: success, all operations: a right request about something that the user has succeeds.")
 
 MOST_OF_ONE_RULE = 3
 """Findings of one rule on one operation that are reported. More of them are the same fault."""
+MOST_FAILURES, MOST_FAILURES_IN_A_ROW = 3, 10
+"""Requests without a usable answer after which an operation is not called again, and after which the run ends."""
 _BUSY = (429, 503)
 _TRIES, _LONGEST_PAUSE = 3, 30.0
 
@@ -25,7 +31,12 @@ _formats = FormatChecker(["date-time"])
 _formats.checks("local-time", raises=ValueError)(is_time)
 
 
-def _validator(schema: Schema) -> Draft202012Validator:
+class Stopped(Exception):
+    """The run ends early, because the implementation does not answer any more."""
+
+
+def validator(schema: Schema) -> Draft202012Validator:
+    """Return a validator for this schema that also checks the formats of times."""
     return Draft202012Validator(schema, format_checker=_formats)
 
 
@@ -48,12 +59,18 @@ class Session:
         self.findings: list[Finding] = []
         self.unchecked: list[Unchecked] = []
         self.checked: Counter[Rule] = Counter()
-        self._bodies = {one.name: (one.body, _validator(one.body)) for one in OPERATIONS if one.body is not None}
-        self._errors = {shape: (schema, _validator(schema)) for shape, schema in ERRORS.items()}
+        self._failures: Counter[str] = Counter()
+        self._failures_in_a_row = 0
+        self._bodies = {one.name: (one.body, validator(one.body)) for one in OPERATIONS if one.body is not None}
+        self._errors = {shape: (schema, validator(schema)) for shape, schema in ERRORS.items()}
 
     def credentials_for(self, operation: Operation) -> Credentials:
         """Return the key and the token of the kind that the family wants (Spec 5)."""
         return self._access if operation.needs_access_token else self.credentials
+
+    def credentials_of_other_kind(self, operation: Operation) -> Credentials:
+        """Return the key and a token of the kind that the family does not want."""
+        return self.credentials if operation.needs_access_token else self._access
 
     def ask(
         self,
@@ -67,8 +84,21 @@ class Session:
         """Send a request of this operation, and judge its answer by the rules for all answers."""
         body = self.right_body(operation) if body is None else body
         by = credentials or self.credentials_for(operation)
-        exchange = self.send(operation.method, operation.fill(ids or {}), by, body, content_type)
+        exchange = self.send(operation, operation.method, operation.fill(ids or {}), by, body, content_type)
         self._judge(operation, exchange)
+        return exchange
+
+    def ask_known(self, operation: Operation, ids: dict[str, str] | None = None) -> Exchange:
+        """Send a right request about something that the user has. Note a finding if it does not succeed."""
+        exchange = self.ask(operation, ids)
+        status, is_device = exchange.status, "{module}" in operation.path
+        if status in operation.statuses & ({404, 408, 500} if is_device else {404, 408}):
+            reason = (
+                "the device may be offline or slow" if is_device else "the family may not have this plant, or no such device"
+            )
+            self.skip(SUCCESS, operation, f"the status is {status} for {operation.fill(ids or {})}: {reason}")
+        elif status in operation.statuses | {401}:  # Other statuses are already a finding.
+            self.check(SUCCESS, operation, exchange, status in (200, 204), f"the status is {status}")
         return exchange
 
     @staticmethod
@@ -78,35 +108,83 @@ class Session:
 
     def send(
         self,
+        operation: Operation | str,
         method: str,
         path: str,
         credentials: Credentials,
         body: bytes | None = None,
         content_type: str | None = "application/json",
+        *,
+        client: Client | None = None,
+        shown: bytes | None = None,
     ) -> Exchange:
-        """Send a request. If the answer is 429 or 503, wait as `Retry-After` says and send the request again."""
-        for _ in range(_TRIES):
-            exchange = self.client.send(method, path, credentials, body, content_type)
+        """Send a request. If the answer is 429 or 503, wait as `Retry-After` says and send the request again.
+
+        `shown` is the body in the report, if the body contains secrets.
+        No answer, and an answer that stays 429 or 503, is a finding. Raises Stopped if there are too many of them.
+        """
+        name, client = str(operation), client or self.client
+        if self._failures[name] >= MOST_FAILURES:
+            failure = "the operation was not called again"
+            return Exchange(method, path, credentials, body, content_type, 0, {}, b"", failure)
+        for left in reversed(range(_TRIES)):
+            try:
+                exchange = client.send(method, path, credentials, body, content_type)
+            except Unreachable as failed:
+                if not self.client.sent:
+                    raise
+                exchange = Exchange(method, path, credentials, body, content_type, 0, {}, b"", str(failed))
             if exchange.status not in _BUSY:
-                return exchange
-            pause = exchange.headers.get("retry-after", "")
-            seconds = min(float(pause) if pause.isdecimal() else 1.0, _LONGEST_PAUSE)
-            self._tell(f"{exchange.status}: waiting {seconds:.0f} s")
-            self._sleep(seconds)
-        raise Unreachable(f"{method} {path}: status {exchange.status} after {_TRIES} tries")
+                break
+            if left:
+                self._wait(exchange)
+            else:
+                exchange = exchange._replace(failure=f"the status is {exchange.status} after {_TRIES} tries")
+        exchange = exchange if shown is None else exchange._replace(body=shown)
+        self._judge_transport(operation, exchange)
+        return exchange
+
+    def _wait(self, exchange: Exchange) -> None:
+        pause = exchange.headers.get("retry-after", "")
+        seconds = min(float(pause) if pause.isdecimal() else 1.0, _LONGEST_PAUSE)
+        self._tell(f"{exchange.status}: waiting {seconds:.0f} s")
+        self._sleep(seconds)
+
+    def _judge_transport(self, operation: Operation | str, exchange: Exchange) -> None:
+        """Note a finding if there is no usable answer. Raises Stopped if there are too many of them."""
+        self.checked[ANSWERED] += 1
+        if not exchange.failure:
+            self._failures_in_a_row = 0
+            return
+        name = str(operation)
+        rule = ANSWERED
+        if exchange.status and isinstance(operation, Operation) and operation.name != "E20":
+            rule = operation.lists_rule
+        self._add(rule, name, exchange.failure, exchange)
+        self._failures[name] += 1
+        self._failures_in_a_row += 1
+        if self._failures[name] == MOST_FAILURES:
+            self.skip(ANSWERED, name, f"not called again after {MOST_FAILURES} requests without a usable answer")
+        if self._failures_in_a_row >= MOST_FAILURES_IN_A_ROW:
+            raise Stopped(f"the run ended early after {MOST_FAILURES_IN_A_ROW} requests in a row without a usable answer")
 
     def check(self, rule: Rule, operation: Operation | str, exchange: Exchange, holds: bool, detail: str) -> bool:
-        """Count the rule as checked, and note a finding if it does not hold."""
-        name = operation if isinstance(operation, str) else operation.name
+        """Count the rule as checked, and note a finding if it does not hold. An answer that is not usable is not judged."""
+        if exchange.failure:
+            return False
         self.checked[rule] += 1
-        if not holds and sum(one.rule == rule and one.operation == name for one in self.findings) < MOST_OF_ONE_RULE:
-            self.findings.append(Finding(rule, name, detail, exchange))
+        if not holds:
+            self._add(rule, str(operation), detail, exchange)
         return holds
+
+    def _add(self, rule: Rule, name: str, detail: str, exchange: Exchange) -> None:
+        same = [one.detail for one in self.findings if one.rule == rule and one.operation == name]
+        if detail not in same and len(same) < MOST_OF_ONE_RULE:
+            self.findings.append(Finding(rule, name, detail, exchange))
 
     def skip(self, rule: Rule, operation: Operation | str, why: str) -> None:
         """Note that a rule was not checked."""
-        name = operation if isinstance(operation, str) else operation.name
-        self.unchecked.append(Unchecked(rule, name, why))
+        self.unchecked.append(Unchecked(rule, str(operation), why))
 
     def read(self, exchange: Exchange) -> Any:
         """Return the body of the answer. Return None if the status is not 200, or if the body is not JSON."""
@@ -116,6 +194,8 @@ class Session:
             return None
 
     def _judge(self, operation: Operation, exchange: Exchange) -> None:
+        if exchange.failure:
+            return
         # 401 is possible for every operation (Spec 5.4). The specification shows only the status 200 of the echo operation.
         may_be = operation.statuses | {401}
         if operation.name != "E20":
@@ -125,10 +205,11 @@ class Session:
             self.check(NO_CONTENT, operation, exchange, length == "0", f"the body has {length} bytes")
         elif exchange.status == 200 and operation.name in self._bodies:
             self._judge_body(operation, exchange, *self._bodies[operation.name])
+            self._judge_length(operation, exchange)
         elif exchange.status >= 400 and operation.shape and exchange.status in operation.statuses:
             self._judge_body(operation, exchange, *self._errors[operation.shape])
 
-    def _judge_body(self, operation: Operation, exchange: Exchange, schema: Schema, validator: Draft202012Validator) -> None:
+    def _judge_body(self, operation: Operation, exchange: Exchange, schema: Schema, rules: Draft202012Validator) -> None:
         try:
             body = exchange.read_json()
         except ValueError as unreadable:
@@ -138,6 +219,20 @@ class Session:
         is_json = kind.partition(";")[0].strip().lower() in ("application/json", "text/json")
         self.check(IS_JSON, operation, exchange, is_json, f"the content type is {kind!r}")
         self.checked.update(rules_used(schema, body))
-        for error in validator.iter_errors(body):
-            rule = rule_at(schema, list(error.absolute_schema_path))
-            self.check(rule, operation, exchange, False, f"{error.json_path}: {error.message[:300]}")
+        places: set[tuple[Rule, str]] = set()  # A wrong value can have several errors. The first one is enough.
+        try:
+            for error in rules.iter_errors(body):
+                rule = rule_at(schema, list(error.absolute_schema_path))
+                if error.validator == "required" or (rule, error.json_path) not in places:
+                    self.check(rule, operation, exchange, False, f"{error.json_path}: {error.message[:300]}")
+                places.add((rule, error.json_path))
+        except RecursionError:
+            self.check(IS_JSON, operation, exchange, False, "the body is nested too deeply")
+
+    def _judge_length(self, operation: Operation, exchange: Exchange) -> None:
+        """A list without an item must not be sent: the contract has another status for it."""
+        if operation.name in LISTS:
+            field, body = LISTS[operation.name], self.read(exchange)
+            items = body.get(field) if field and isinstance(body, dict) else body
+            rule = NO_PLUG if operation.name == "E16" else NOTHING_FOUND
+            self.check(rule, operation, exchange, items != [], "the status is 200, but the list is empty")

@@ -1,10 +1,15 @@
 """Finds the plants, modules and sites that the user has, by the lists and topologies of the contract."""
 
+import re
 from typing import Any, NamedTuple
 
 from domogate.conformance.exchange import Exchange
-from domogate.conformance.operations import E3, E6, E7, E9, E10, E14, E16, E17, E18, OPERATIONS, Operation
-from domogate.conformance.session import Session
+from domogate.conformance.operations import E3, E6, E7, E9, E10, E14, E16, E17, E18, LISTS, OPERATIONS, Operation
+from domogate.conformance.rules import Rule, Schema
+from domogate.conformance.session import SUCCESS, Session
+from domogate.conformance.values import HEX32, UUID
+
+LISTED_EXISTS = Rule("4.E6.list", "E6 lists the plants of the user, and E7 returns the topology of a plant.")
 
 MOST_PLANTS, MOST_MODULES = 3, 5
 """The plants of which modules are read, and the modules of one kind in one plant that are read."""
@@ -29,6 +34,8 @@ class Subjects:
 
     def __init__(self) -> None:
         self.plants: list[str] = []
+        self.listed: set[str] = set()
+        """The plants that E6 lists, without removed plants."""
         self.sites: list[str] = []
         self.references: list[str] = []
         self.ambients: list[Ids] = []
@@ -57,9 +64,11 @@ class Subjects:
             kind = KINDS[operation.name]
             hint = f"; name one with --module {kind}=PLANT/MODULE" if kind == "thermostat" else ""
             return f"no {kind} was found in the plants of the user{hint}"
-        if operation in (E18,):
+        if operation is E18:
             return "the user has no site with emergency lighting"
-        return "no reference of a unit was found" if "{reference}" in operation.path else "the user has no suitable plant"
+        if "{ambient}" in operation.path:
+            return "no ambient with plugs was found in the plants of the user"
+        return "no reference of a unit was found" if "{reference}" in operation.path else "no plant with a UUID was found"
 
 
 class Named(NamedTuple):
@@ -85,25 +94,36 @@ def find_subjects(session: Session, families: tuple[str, ...], named: tuple[Name
         found.plants.append(one.plant)
     for operation in (E6, E10, E14):
         if operation.family in families:
-            found.plants += _ids(_items(session, session.ask(operation), "plants"))
+            items = objects_in(session.read(session.ask_known(operation)), LISTS[operation.name])
+            found.plants += uuids_of(items)
+            if operation is E6:
+                found.listed = set(uuids_of([item for item in items if item.get("status") != "Removed"]))
     found.plants = list(dict.fromkeys(found.plants))[:MOST_PLANTS]
     for plant in found.plants:
-        for operation, collect in ((E7, _from_home_automation), (E9, _from_door_entry), (E3, _from_home_control)):
-            if operation.family in families:
-                asked = without_dashes(plant) if operation is E3 else plant
-                body = session.read(session.ask(operation, {"plant": asked}))
-                if isinstance(body, dict) and isinstance(body.get("plant"), dict):
-                    collect(found, asked, body["plant"])
-        if E16.family in families:
-            session.ask(E16, {"plant": plant})
+        _read_plant(session, found, plant, families)
     if E17.family in families:
-        found.sites = _ids(_items(session, session.ask(E17), ""))[:MOST_PLANTS]
+        found.sites = list(dict.fromkeys(uuids_of(objects_in(session.read(session.ask_known(E17))))))[:MOST_PLANTS]
         for site in found.sites:
-            for controller in _items(session, session.ask(E18, {"plant": site}), ""):
-                units = [unit for unit in controller.get("children") or [] if isinstance(unit, dict)]
+            for controller in objects_in(session.read(session.ask_known(E18, {"plant": site}))):
+                units = objects_in(controller, "children")
                 found.references += [unit["reference"] for unit in units if isinstance(unit.get("reference"), str)]
-        found.references = list(dict.fromkeys(found.references))[:MOST_MODULES]
+        found.references = [one for one in dict.fromkeys(found.references) if one][:MOST_MODULES]
     return found
+
+
+def _read_plant(session: Session, found: Subjects, plant: str, families: tuple[str, ...]) -> None:
+    for operation, collect in ((E7, _from_home_automation), (E9, _from_door_entry), (E3, _from_home_control)):
+        if operation.family in families:
+            asked = without_dashes(plant) if operation is E3 else plant
+            exchange = session.ask_known(operation, {"plant": asked})
+            if operation is E7 and plant in found.listed:
+                detail = f"E6 lists the plant, but the status is {exchange.status}"
+                session.check(LISTED_EXISTS, E7, exchange, exchange.status != 404, detail)
+            body = session.read(exchange)
+            if isinstance(body, dict) and isinstance(body.get("plant"), dict):
+                collect(found, asked, body["plant"])
+    if E16.family in families:
+        session.ask_known(E16, {"plant": plant})
 
 
 def read_everything(session: Session, subjects: Subjects, families: tuple[str, ...]) -> None:
@@ -116,36 +136,52 @@ def read_everything(session: Session, subjects: Subjects, families: tuple[str, .
         if not ids:
             session.skip(operation.lists_rule, operation, subjects.missing_for(operation))
         if operation not in called:
-            for one in ids:
-                session.ask(operation, one)
+            _judge_devices(session, operation, [session.ask_known(operation, one) for one in ids])
 
 
-def _items(session: Session, exchange: Exchange, field: str) -> list[dict[str, Any]]:
-    body = session.read(exchange)
-    if isinstance(body, dict):
-        body = body.get(field)
-    return [item for item in body if isinstance(item, dict)] if isinstance(body, list) else []
+def _judge_devices(session: Session, operation: Operation, exchanges: list[Exchange]) -> None:
+    """Note a finding if the operation fails for all devices. If it fails for some of them, these devices may have a problem."""
+    failed = [one for one in exchanges if one.status == 500]
+    if failed and 500 in operation.statuses and not any(one.status == 200 for one in exchanges):
+        session.check(SUCCESS, operation, failed[0], False, "the status is 500 for every device that can be read")
 
 
-def _ids(items: list[dict[str, Any]]) -> list[str]:
-    return [item["id"] for item in items if isinstance(item.get("id"), str)]
+def objects_in(part: Any, field: str = "") -> list[dict[str, Any]]:
+    """Return the objects in a list, or in the list with this name in an object. Anything else is left out."""
+    if field:
+        part = part.get(field) if isinstance(part, dict) else None
+    return [item for item in part if isinstance(item, dict)] if isinstance(part, list) else []
 
 
-def _modules_below(part: Any) -> list[dict[str, Any]]:
+def uuids_of(items: list[dict[str, Any]]) -> list[str]:
+    """Return the ids of these objects. An id that is not a UUID cannot be used in a path (Spec 4), and is left out."""
+    return [item["id"] for item in items if _matches(UUID, item.get("id"))]
+
+
+def is_id(value: Any) -> bool:
+    """Whether the value has the form of an id: a UUID, or 32 hexadecimal characters."""
+    return _matches(UUID, value) or _matches(HEX32, value)
+
+
+def _matches(schema: Schema, value: Any) -> bool:
+    return isinstance(value, str) and re.match(schema["pattern"], value) is not None
+
+
+def _modules_below(part: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the modules of a topology: of the plant, of its floors and of its ambients."""
-    if not isinstance(part, dict):
-        return []
-    found = [module for module in part.get("modules") or [] if isinstance(module, dict) and isinstance(module.get("id"), str)]
+    found = objects_in(part, "modules")
     for name in ("floors", "ambients"):
-        for below in part.get(name) or []:
+        for below in objects_in(part, name):
             found += _modules_below(below)
     return found
 
 
-def _collect(found: Subjects, plant: str, topology: dict[str, Any], kinds: dict[str, str]) -> None:
+def _collect(found: Subjects, plant: str, topology: dict[str, Any], kinds: dict[str, str], form: Schema = UUID) -> None:
     for device, kind in kinds.items():
-        ids = [module["id"] for module in _modules_below(topology) if module.get("device") == device]
-        found.modules[kind] += [{"plant": plant, "module": one} for one in ids[:MOST_MODULES]]
+        modules = [module for module in _modules_below(topology) if module.get("device") == device]
+        ids = dict.fromkeys(module["id"] for module in modules if _matches(form, module.get("id")))
+        known = found.modules[kind]
+        known += [one for one in ({"plant": plant, "module": name} for name in list(ids)[:MOST_MODULES]) if one not in known]
 
 
 def _from_home_automation(found: Subjects, plant: str, topology: dict[str, Any]) -> None:
@@ -157,9 +193,10 @@ def _from_door_entry(found: Subjects, plant: str, topology: dict[str, Any]) -> N
 
 
 def _from_home_control(found: Subjects, plant: str, topology: dict[str, Any]) -> None:
-    _collect(found, plant, topology, {"plug": "plug", "remote": "remote"})
-    for ambient in topology.get("ambients") or []:
-        plugs = [module for module in _modules_below(ambient) if module.get("device") == "plug"]
-        if plugs and isinstance(ambient.get("id"), str):
+    _collect(found, plant, topology, {"plug": "plug", "remote": "remote"}, HEX32)
+    for ambient in objects_in(topology, "ambients"):
+        modules = [module for module in _modules_below(ambient) if module.get("device") == "plug"]
+        plugs = {module["id"].lower() for module in modules if _matches(HEX32, module.get("id"))}
+        if plugs and _matches(HEX32, ambient.get("id")):
             found.ambients.append({"plant": plant, "ambient": ambient["id"]})
-            found.plugs[ambient["id"]] = {plug["id"].lower() for plug in plugs}
+            found.plugs[ambient["id"]] = plugs

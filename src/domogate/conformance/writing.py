@@ -6,7 +6,7 @@ from domogate.conformance.exchange import Exchange
 from domogate.conformance.operations import E1, E5, E16, E20, Operation
 from domogate.conformance.rules import Rule
 from domogate.conformance.session import Session
-from domogate.conformance.subjects import Ids, Subjects, without_dashes
+from domogate.conformance.subjects import Ids, Subjects, is_id, objects_in, without_dashes
 
 PLUG_SET = Rule("3.E1", "E1 with status on or off: the next state of every plug of the ambient is on or off; 200 returned.")
 SCENE_RUN = Rule("3.E5", "E5 with status run: scene execution starts; 200 returned.")
@@ -26,7 +26,7 @@ def plan_changes(subjects: Subjects, families: tuple[str, ...]) -> list[str]:
         changes.append("Requests that must be refused name the same ambient: a gateway with faults may execute them.")
     if E5.family in families and subjects.modules["scene"]:
         ids = subjects.modules["scene"][0]
-        changes.append(f"E5 runs the scene {ids['module']} of the plant {ids['plant']}. This cannot be undone.")
+        changes.append(f"E5 runs the scene {ids['module']} of the plant {ids['plant']} twice. This cannot be undone.")
     if E20.family in families:
         changes.append("E20 sends some requests to the echo backend.")
     return changes
@@ -38,12 +38,13 @@ def check_writing(session: Session, subjects: Subjects, families: tuple[str, ...
         if subjects.ambients:
             _check_plugs(session, subjects, reads=E16.family in families)
         else:
-            session.skip(PLUG_SET, E1, "no ambient with plugs was found")
+            session.skip(PLUG_SET, E1, subjects.missing_for(E1))
     if E5.family in families:
         if scenes := subjects.modules["scene"]:
-            _expect(session, SCENE_RUN, E5, session.ask(E5, scenes[0]))
+            if _expect(session, SCENE_RUN, E5, session.ask(E5, scenes[0])):
+                _expect(session, CONTENT_TYPE, E5, session.ask(E5, scenes[0], content_type=None))
         else:
-            session.skip(SCENE_RUN, E5, "no scene was found in the plants of the user")
+            session.skip(SCENE_RUN, E5, subjects.missing_for(E5))
     if E20.family in families and _expect(session, ECHO, E20, session.ask(E20)):
         _expect(session, CONTENT_TYPE, E20, session.ask(E20, content_type=None))
 
@@ -53,11 +54,14 @@ def _check_plugs(session: Session, subjects: Subjects, *, reads: bool) -> None:
     own = subjects.plugs[ids["ambient"]]
     before = _plugs(session, ids, own) if reads else {}
     was_on = bool(before) and all(before.values())
-    for status in ("on", "off", *(["on"] if was_on else [])):
+    statuses = ("on", "off", *(["on"] if was_on else []))
+    for status in statuses:
         exchange = session.ask(E1, ids, body=json.dumps({"status": status}).encode())
         if _expect(session, PLUG_SET, E1, exchange) and before:
             wrong = [plug for plug, is_on in _plugs(session, ids, own).items() if is_on != (status == "on")]
             session.check(PLUG_SET, E1, exchange, not wrong, f"after {status}, E16 shows another status of {', '.join(wrong)}")
+    last = json.dumps({"status": statuses[-1]}).encode()
+    _expect(session, CONTENT_TYPE, E1, session.ask(E1, ids, body=last, content_type=None))
 
 
 def _plugs(session: Session, ids: Ids, own: set[str]) -> dict[str, bool]:
@@ -65,14 +69,18 @@ def _plugs(session: Session, ids: Ids, own: set[str]) -> dict[str, bool]:
 
     `own` has the ids of the plugs of the ambient. A plug that E16 does not list is left out.
     """
-    body = session.read(session.ask(E16, {"plant": _with_dashes(ids["plant"])}))
-    items = body.get("plugs") if isinstance(body, dict) else None
+    items = objects_in(session.read(session.ask(E16, {"plant": _with_dashes(ids["plant"])})), "plugs")
     return {
         plug: all(item["status"])
-        for item in items or []
-        if isinstance(item, dict) and isinstance(item.get("id"), str) and isinstance(item.get("status"), list)
+        for item in items
+        if is_id(item.get("id")) and _is_status(item.get("status"))
         if (plug := without_dashes(item["id"]).lower()) in own
     }
+
+
+def _is_status(value: object) -> bool:
+    """Whether the value is a status of a plug (Spec 2.14). Another value is a finding of another rule."""
+    return isinstance(value, list) and bool(value) and all(isinstance(one, bool) for one in value)
 
 
 def _with_dashes(identity: str) -> str:
