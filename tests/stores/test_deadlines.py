@@ -1,11 +1,13 @@
 """Every read and write of the store ends by its deadline, and nothing waits for a thread that hangs."""
 
 import asyncio
+import itertools
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -13,9 +15,11 @@ from sqlalchemy import Connection, text
 
 from domogate.domain.states import LightState, Report
 from domogate.ports import StoreTimeout
-from domogate.stores import SqlStore, sqlite_url, writer_limits
+from domogate.stores import SqlStore, sqlite, sqlite_url, writer, writer_limits
+from domogate.stores.presence import Presence
 from domogate.stores.subject import reads
 from support.clocks import NOW, ManualClock
+from support.log_lines import capture_logs
 from support.stores import ANNA, BRUNO, HOUSE, LAMP, SMALL, HeldStore, OpenStore
 
 DEADLINE = 0.4
@@ -107,6 +111,33 @@ class TestALockOfAnotherProcess:
         with pytest.raises(StoreTimeout):
             await store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True))])
         locked.execute("ROLLBACK")
+
+    async def test_a_heartbeat_is_tried_again_and_nothing_is_logged(
+        self, open_store: OpenStore, file: Path, locked: sqlite3.Connection, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sqlite, "_WRITER_BUSY_SECONDS", 0.02)
+        tries = itertools.count()
+        announce = Presence.announce
+
+        def count_tries(presence: Presence, connection: Connection, applied: int) -> None:
+            next(tries)
+            announce(presence, connection, applied)
+
+        await open_store(sqlite_url(file))
+        locked.execute("BEGIN IMMEDIATE")
+        clock.advance(60.0)
+        monkeypatch.setattr(Presence, "announce", count_tries)
+        with capture_logs() as lines:
+            monkeypatch.setattr(writer, "HEARTBEAT", 0.0)
+            async with asyncio.timeout(SLACK):
+                while next(tries) < 8:
+                    await asyncio.sleep(0.01)
+            monkeypatch.setattr(writer, "HEARTBEAT", inf)  # Only the heartbeat that failed is tried again.
+            locked.execute("ROLLBACK")
+            async with asyncio.timeout(SLACK):
+                while locked.execute("SELECT seen_at FROM gateways").fetchall() != [(clock.now(),)]:
+                    await asyncio.sleep(0.01)
+        assert lines == []
 
 
 class TestAReadThatHangs:

@@ -6,6 +6,7 @@ import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
@@ -108,12 +109,53 @@ class TestInParts:
             await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=next(writes)))])
 
         monkeypatch.setattr(estate, "asyncio", SimpleNamespace(sleep=write_in_pause, to_thread=asyncio.to_thread))
+        monkeypatch.setattr(estate, "monotonic", lambda: 0.0)
         monkeypatch.setattr(parts, "MODULES_A_PART", 100)
         many = [a_plant(number, 100) for number in range(4)]
         async with asyncio.timeout(60):  # much longer than a write without a lock takes
             await importer.import_in_parts(Estate(users=SMALL.users), many)
         written = [event.plant_id for event in changes.events if isinstance(event, StateChanged | PlantChanged)]
         assert written == [plant_id for part in many for plant_id in (HOUSE.id, part.plant.id)]
+
+    async def test_a_part_becomes_smaller_if_the_part_before_held_the_lock_too_long(
+        self, store: SqlStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        seconds = itertools.count()
+        monkeypatch.setattr(estate, "monotonic", lambda: float(next(seconds)))  # Every part takes a second.
+        sizes: list[int] = []
+        await store.import_in_parts(PEOPLE, [a_plant(number, 10) for number in range(32)], progress=sizes.append)
+        # The size counts the plants too: a second for 253 records is 0.2 s for 50 records, a second for 55 is 0.2 s for 11.
+        assert sizes == [230, 50, 10, 10, 10, 10]
+
+    async def test_parts_become_larger_while_they_are_fast(self, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(estate, "monotonic", lambda: 0.0)
+        sizes: list[int] = []
+        await store.import_in_parts(PEOPLE, [a_plant(number, 99) for number in range(82)], progress=sizes.append)
+        assert sizes == [297, 495, 990, 1980, 1980, 1980, 396]
+
+    @pytest.mark.parametrize("prepared_in", [0.0, 0.05, 0.5])
+    async def test_a_waiting_process_gets_the_lock_between_two_parts(
+        self, open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prepared_in: float
+    ) -> None:
+        """SQLite tries again every 0.1 s. The time in which the next part is prepared is also without a lock."""
+        now, free_at, free = 0.0, 0.0, []
+
+        async def pause(seconds: float) -> None:
+            nonlocal now
+            now += seconds
+            free.append(now - free_at)
+
+        async def prepare(*args: Any) -> Any:
+            nonlocal now, free_at
+            free_at = now
+            now += prepared_in
+            return await asyncio.to_thread(*args)
+
+        monkeypatch.setattr(estate, "asyncio", SimpleNamespace(sleep=pause, to_thread=prepare))
+        monkeypatch.setattr(estate, "monotonic", lambda: now)
+        store = await open_store(sqlite_url(tmp_path / "domogate.db"))
+        await store.import_in_parts(PEOPLE, PLANTS[:6])
+        assert free == pytest.approx([max(0.12, prepared_in)] * 2)
 
 
 @pytest.fixture

@@ -110,6 +110,8 @@ class Database(ABC):
 
     writing: Engine
     reading: Engine
+    lock_retry = 0.0
+    """A process that waits for the lock tries again after this number of seconds at most. 0: it gets the lock in its turn."""
 
     def __init__(self, name: str) -> None:
         """`name` is for the list of used databases and for messages. It contains no credentials."""

@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
 from operator import itemgetter
+from time import monotonic
+from typing import Concatenate, ParamSpec, TypeVar
 
 from domogate.common.disk_ids import DiskIds
 from domogate.domain.estate import Estate, EstatePlant
 from domogate.ports import ImportDifference, ImportSummary
-from domogate.stores.engine import chunked
+from domogate.stores.engine import Transaction, chunked
 from domogate.stores.estate_difference import find_difference
 from domogate.stores.estate_export import export_estate, export_in_parts
 from domogate.stores.estate_history import SqlEstateHistory
@@ -15,11 +18,24 @@ from domogate.stores.estate_import import import_estate, import_part
 from domogate.stores.estate_people import ImportedUsers
 from domogate.stores.estate_prune import count_modules, has_unlisted, list_sizes, remove_unlisted, remove_unlisted_users
 from domogate.stores.estate_rows import EstateRows, make_rows
-from domogate.stores.parts import ids_of, split
+from domogate.stores.parts import PartSize, ids_of, split
 from domogate.stores.subject import LONG, reads, writes
 
 _PAUSE = 0.02
-"""Seconds between two parts, in which other processes can write."""
+"""Seconds between two parts, in which other processes can write. The time between two tries of a waiting process is added."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _timed(work: Callable[Concatenate[Transaction, P], T]) -> Callable[Concatenate[Transaction, P], tuple[float, T]]:
+    """Return a function that also returns the time (monotonic) at which the work began, after it got the lock."""
+
+    @wraps(work)
+    def timed_work(tx: Transaction, /, *args: P.args, **kwargs: P.kwargs) -> tuple[float, T]:
+        return monotonic(), work(tx, *args, **kwargs)
+
+    return timed_work
 
 
 class SqlEstate(SqlEstateHistory):
@@ -29,9 +45,9 @@ class SqlEstate(SqlEstateHistory):
     export_estate = reads(export_estate, long=True)
     export_in_parts = reads(export_in_parts, long=True)
     count_modules = reads(count_modules)
-    _import_part = writes(import_part, long=True)
+    _import_part = writes(_timed(import_part), long=True)
     _has_unlisted = reads(has_unlisted, long=True)
-    _remove_unlisted = writes(remove_unlisted, long=True)
+    _remove_unlisted = writes(_timed(remove_unlisted), long=True)
 
     async def find_difference(self, estate: Estate, *, prune: bool, most: int) -> ImportDifference:
         assert self._database is not None, "the store is not started"
@@ -45,13 +61,17 @@ class SqlEstate(SqlEstateHistory):
         prune: bool = False,
         progress: Callable[[int], None] = lambda _: None,
     ) -> ImportSummary:
+        size = PartSize()
         with DiskIds() as listed:
-            users, summary = await self._import_part(people, prune=prune)
-            parts = split(plants, _count_modules)
+            _, (users, summary) = await self._import_part(people, prune=prune)
+            parts = split(plants, _count_modules, size)
+            released = monotonic()
             while (prepared := await asyncio.to_thread(_prepare_next, parts)) is not None:
                 part, rows = prepared
-                await asyncio.sleep(_PAUSE)
-                _, of_part = await self._import_part(part, users, rows, prune=prune)
+                await self._pause_since(released)
+                begun, (_, of_part) = await self._import_part(part, users, rows, prune=prune)
+                released = monotonic()
+                size.adapt(len(part.plants) + len(rows.modules), released - begun)
                 summary = _add(summary, of_part)
                 if prune:
                     listed.add(one for plant in part.plants for one in ids_of(plant))
@@ -60,18 +80,29 @@ class SqlEstate(SqlEstateHistory):
 
     async def _prune(self, users: ImportedUsers, listed: DiskIds) -> ImportSummary:
         summary = ImportSummary({}, {}, {})
+        size = PartSize()
+        released = monotonic()
         after = ""
         while page := await self._read(list_sizes, after):
             after = page[-1][0]
-            for part in split(page, itemgetter(1)):
+            for part in split(page, itemgetter(1), size):
                 ids = [plant_id for plant_id, _ in part]
                 if await self._has_unlisted(ids, listed):
-                    await asyncio.sleep(_PAUSE)
-                    summary = _add(summary, await self._remove_unlisted(ids, listed))
+                    await self._pause_since(released)
+                    begun, of_part = await self._remove_unlisted(ids, listed)
+                    released = monotonic()
+                    size.adapt(sum(1 + modules for _, modules in part), released - begun)
+                    summary = _add(summary, of_part)
         for user_ids in chunked(row[0] for row in users.difference.gone):
-            await asyncio.sleep(_PAUSE)
+            await self._pause_since(released)
             await self._write(remove_unlisted_users, user_ids)
+            released = monotonic()
         return summary
+
+    async def _pause_since(self, released: float) -> None:
+        """Leave the lock to other processes. A process that already waits can take the lock in this pause."""
+        assert self._database is not None, "the store is not started"
+        await asyncio.sleep(max(0.0, released + _PAUSE + self._database.lock_retry - monotonic()))
 
 
 def _prepare_next(parts: Iterator[list[EstatePlant]]) -> tuple[Estate, EstateRows] | None:

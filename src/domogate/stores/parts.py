@@ -9,21 +9,38 @@ from domogate.domain.ids import Id
 T = TypeVar("T")
 
 MODULES_A_PART = 2_000
-"""A part ends when it has this number of modules or more. A plant is never split.
+"""A part ends when it has this number of modules and plants or more. A plant is never split."""
+FIRST_PART = 250
+"""The size of the first part of a work whose speed is not known yet."""
+SECONDS_A_PART = 0.2
+"""The seconds for which a part may hold the lock for writing."""
 
-The import of a part takes tens of milliseconds.
-"""
+
+class PartSize:
+    """The size of the next part of a work that holds the lock for writing. Modules and plants are counted.
+
+    The size follows the time of the last part, so that other processes wait a short time on slow machines too.
+    """
+
+    def __init__(self) -> None:
+        self.next = min(FIRST_PART, MODULES_A_PART)
+
+    def adapt(self, size: int, seconds: float) -> None:
+        """Choose the next size after a part of this size has held the lock for this number of seconds."""
+        fitting = size * SECONDS_A_PART / max(seconds, 0.001)
+        self.next = max(1, min(int(fitting), 2 * self.next, MODULES_A_PART))
 
 
-def split(plants: Iterable[T], count_modules: Callable[[T], int]) -> Iterator[list[T]]:
+def split(plants: Iterable[T], count_modules: Callable[[T], int], size: PartSize | None = None) -> Iterator[list[T]]:
+    """Yield the plants in parts. If `size` changes, the following parts have the new size."""
     part: list[T] = []
-    size = 0
+    counted = 0
     for plant in plants:
         part.append(plant)
-        size += 1 + count_modules(plant)
-        if size >= MODULES_A_PART:
+        counted += 1 + count_modules(plant)
+        if counted >= (MODULES_A_PART if size is None else size.next):
             yield part
-            part, size = [], 0
+            part, counted = [], 0
     if part:
         yield part
 

@@ -68,6 +68,8 @@ def database_file(url: URL) -> Path:
 class SqliteDatabase(Database):
     """A database in one file in WAL mode. When a commit returns, its data are on disk."""
 
+    lock_retry = 0.1  # the longest pause of SQLite's busy handler
+
     def __init__(self, url: URL) -> None:
         self.path = database_file(url)
         super().__init__(self.path.name)

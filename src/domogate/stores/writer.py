@@ -146,8 +146,7 @@ class Writer:
         return self._ended.done()
 
     def _deliver(self, page: FeedPage, answered: Sequence[Unit]) -> None:
-        changes = page.changes
-        if changes:
+        if changes := page.changes:
             without_states = [change for change in changes if type(change.event) is not StateChanged]
             for listener, wants_states in self._listeners:
                 try:
@@ -230,12 +229,11 @@ class Writer:
         batch = [unit for unit in batch if not unit.future.done()]
         tx = Transaction(self._database, connection, self._clock.now(), start.position)
         Batch(batch, self._recorder).run(tx)
-        failed = [unit for unit in batch if unit.error is not None]
-        for unit in failed:
-            assert unit.error is not None
-            if self._database.is_undone(unit.error):
-                raise unit.error
-            unit.error = self._explain(unit.error)
+        failed = [(unit, unit.error) for unit in batch if unit.error is not None]
+        for unit, error in failed:
+            if self._database.is_undone(error):
+                raise error
+            unit.error = self._explain(error)
         if len(failed) == len(batch):
             connection.rollback()
             self._queue.expect(len(batch))
@@ -341,10 +339,12 @@ class Writer:
         except RuntimeError:  # The loop is closed, so no caller waits any more.
             _log.warning("the event loop ended before the store was stopped")
 
-    @staticmethod
-    def _attempt(action: Callable[[], None]) -> None:
+    def _attempt(self, action: Callable[[], None]) -> None:
         """Run the action. An exception is logged, so that it does not end the thread."""
         try:
             action()
-        except Exception:
-            _log.exception("a maintenance task of the store failed")
+        except Exception as error:
+            if self._database.is_busy(error):
+                self._announced = -inf  # Another process has the lock. The heartbeat is tried again soon.
+            else:
+                _log.exception("a maintenance task of the store failed")
