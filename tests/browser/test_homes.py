@@ -189,6 +189,34 @@ async def test_a_command_without_an_answer_is_shown_as_failed(chromium: Browser,
         await expect(lamp.get_by_role("switch")).to_be_checked(checked=before)
 
 
+async def test_a_read_waits_as_long_as_the_gateway_says_and_a_command_without_an_answer_is_sent_again(
+    chromium: Browser, demo: Gateway
+) -> None:
+    async with visit(chromium, demo, who=ANNA) as walk:
+        keys: list[str] = []
+
+        async def busy(route: Route) -> None:
+            await route.fulfill(status=503, headers={"retry-after": "1"}, json={"detail": "Busy."})
+
+        async def lose_first(route: Route) -> None:
+            keys.append(route.request.headers["idempotency-key"])
+            await (route.abort() if len(keys) == 1 else route.continue_())
+
+        await walk.page.route("**/home/v1/homes?*", busy, times=1)
+        await walk.open("/homes")
+        await expect(walk.page.get_by_role("main").get_by_role("link", name=HOUSE)).to_be_visible()
+        await open_house(walk)
+        await walk.page.route(DOUBTFUL, lose_first)
+        lamp = card(walk, "Hall lamp")
+        before = await lamp.get_by_role("switch").is_checked()
+        await lamp.get_by_role("switch").click()
+        await expect(lamp.get_by_role("switch")).to_be_checked(checked=not before)
+        assert len(keys) == 2
+        assert len(set(keys)) == 1
+        await expect(lamp.get_by_role("alert")).to_have_count(0)
+        walk.complaints.clear()  # the browser reports the status 503 and the lost connection
+
+
 async def test_a_door_opens_only_when_its_button_is_held(chromium: Browser, demo: Gateway) -> None:
     async with visit(chromium, demo, who=ANNA) as walk:
         await walk.page.clock.install()

@@ -3,22 +3,30 @@
 import asyncio
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from client_generator.__main__ import TYPESCRIPT
+from domogate.app import Tools
+from domogate.domain.people import Client as RegisteredClient
 from support.client_matrix import CHROMIUM, NODE, called_in
 from support.client_operations import every_operation
 from support.gateway import Gateway
 from support.relying_party import PersonBrowser, Secrets
 from support.scripted_server import Step, scripted
 from support.sdk_demo import SdkDemo
+from support.store_access import run_with_tools
 from support.typescript_client import SOURCE, bundle, call_all_in_chromium, call_all_in_node, open_page, run, web_application
 
 PAGES = SOURCE.parents[1] / "web" / "src"
 DECLARED = re.compile(r"^(?:export )?interface (\w+) \{", re.MULTILINE)
+IMPORTED = re.compile(r'^(?:import|export|\}) .*?from "([^"]+)";$', re.MULTILINE)
+FETCH = re.compile(r"(?<![.\w])fetch\(")
+PACKAGE = "@domogate/client"
 TESTS = sorted((SOURCE / "test").glob("*.test.mjs"))
 
 BEGIN = """async ([baseUrl, redirectUri]) => {
@@ -44,6 +52,30 @@ FINISH = """async ([baseUrl, subscriptionKey, callback]) => {
     return { counts: plants.map(({ plants }) => plants.length), isRotated: store.load().refreshToken !== first };
 }"""
 
+CALLERS = {
+    "app/api.ts",
+    "app/live.ts",
+    "app/oauth.ts",
+    "app/reachable.ts",
+    "developers/call.ts",
+    "developers/openapi.ts",
+    "developers/snippets.ts",
+    "developers/token.tsx",
+    "door/demo.ts",
+}
+LOGIN_IN_NODE = """import { Client } from "@domogate/client";
+import { logIn } from "@domogate/client/node";
+
+const [baseUrl, subscriptionKey] = process.argv.slice(2);
+const session = await logIn(baseUrl, "node-app", ["topology.read"], { openBrowser: (url) => console.log(`OPEN ${url}`) });
+console.log("granted", session.tokens.scope);
+console.log("plants", (await new Client(baseUrl, { subscriptionKey, session }).homeauto.listPlants()).plants.length);
+"""
+
+
+def imports_of(path: Path) -> list[str]:
+    return IMPORTED.findall(path.read_text())
+
 
 class TestPackage:
     def test_it_needs_no_other_package(self) -> None:
@@ -51,11 +83,15 @@ class TestPackage:
         assert [name for name in described if name.lower().endswith("dependencies")] == []
 
     def test_it_imports_only_its_own_files(self) -> None:
-        lines = [line for path in TYPESCRIPT.rglob("*.ts") for line in path.read_text().splitlines()]
-        sources = [line.rpartition(" from ")[2] for line in lines if line.startswith(("import ", "export ", "} from "))]
-        imported = [source for source in sources if source.startswith('"')]
-        assert len(imported) > 100
-        assert [source for source in imported if not source.startswith(('"./', '"../'))] == []
+        by_file = {path.name: imports_of(path) for path in TYPESCRIPT.rglob("*.ts")}
+        assert sum(map(len, by_file.values())) > 100
+        others = {name: [one for one in found if not one.startswith(("./", "../"))] for name, found in by_file.items()}
+        assert {name: found for name, found in others.items() if found} == {
+            "node.ts": ["node:child_process", "node:http", "node:process"]
+        }
+
+    def test_browsers_do_not_load_the_parts_of_node(self) -> None:
+        assert [path.name for path in TYPESCRIPT.rglob("*.ts") if "./node.js" in imports_of(path)] == []
 
     @pytest.mark.slow
     @pytest.mark.parametrize("path", TESTS, ids=[path.name for path in TESTS])
@@ -68,6 +104,19 @@ class TestPackage:
 
 
 class TestPages:
+    def test_they_import_only_what_the_package_exports(self) -> None:
+        exports = json.loads((SOURCE / "package.json").read_text())["exports"]
+        found = {one for path in PAGES.rglob("*.ts*") for one in imports_of(path) if one.startswith(PACKAGE)}
+        parts = {one.removeprefix(f"{PACKAGE}/").split("/")[0] for one in found}
+        assert "core" in parts
+        assert [part for part in parts if not {f"./{part}", f"./{part}/*"} & exports.keys()] == []
+
+    def test_their_requests_are_those_of_the_client(self) -> None:
+        """Other files call `fetch` for what is not an API of the gateway: files, the login, and plain HTTP in the portal."""
+        callers = {path.relative_to(PAGES).as_posix() for path in PAGES.rglob("*.ts*") if FETCH.search(path.read_text())}
+        assert callers == CALLERS
+        assert re.search(r"\bexchange\(", (PAGES / "app" / "api.ts").read_text())
+
     def test_they_do_not_copy_a_model(self) -> None:
         models = {name for path in (TYPESCRIPT / "models").glob("*.ts") for name in DECLARED.findall(path.read_text())}
         files = [*PAGES.rglob("*model.ts"), PAGES / "app" / "limits.ts"]
@@ -123,3 +172,26 @@ def test_a_person_logs_in_to_a_web_application(demo: Gateway, typescript_package
     assert done["counts"][0] > 0
     assert len(set(done["counts"])) == 1
     assert done["isRotated"]
+
+
+@pytest.mark.slow
+def test_a_person_logs_in_to_a_program_in_node(demo: Gateway, typescript_package: Path) -> None:
+    async def register(tools: Tools) -> None:
+        await tools.store.save_client(
+            RegisteredClient("node-app", "Program", None, ("http://127.0.0.1/callback",), scopes=("topology.read",))
+        )
+
+    run_with_tools(demo, register)
+    (typescript_package / "login_in_node.js").write_text(LOGIN_IN_NODE)
+    person = PersonBrowser(demo, "anna@example.com", Secrets())
+    command = ["node", "login_in_node.js", demo.base_url, demo.subscription_key]
+    with subprocess.Popen(command, cwd=typescript_package, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline()
+        assert address.startswith("OPEN ")
+        assert httpx.get(person.grant_access(address.removeprefix("OPEN ").strip()), trust_env=False).status_code == 200
+        shown = process.stdout.read()
+    person.close()
+    assert process.returncode == 0
+    assert "granted openid topology.read" in shown
+    assert re.search(r"^plants [1-9]", shown, re.MULTILINE)

@@ -3,10 +3,11 @@
 import { baseUrlOf } from "./base_url.js";
 import { ETagCache } from "./cache.js";
 import { DeadlineExceeded, DomogateError, NoAnswer, UnexpectedAnswer } from "./errors.js";
-import { aborted, type Answer, type Fetch, Lost, send, untilDeadline } from "./http.js";
+import { type Exchange, exchange } from "./exchange.js";
+import { aborted, type Answer, type Fetch, Lost, untilDeadline } from "./http.js";
 import { type Operation, urlOf } from "./operation.js";
-import { isExpiredToken, refusalOf, retryAfterOf } from "./refusals.js";
-import { pause, pauseAfter, RETRIES, type Retries } from "./retries.js";
+import { refusalOf } from "./refusals.js";
+import { randomKey, RETRIES, type Retries } from "./retries.js";
 import { EventStream, type StreamOptions } from "./stream.js";
 import { Session, type Tokens } from "./tokens.js";
 
@@ -88,45 +89,33 @@ export class Caller {
 
   /** Send an operation until it has an answer, as often as the retries allow, and return the answer. */
   async call<T>(operation: Operation, path: readonly string[], sent: Sent = {}): Promise<T> {
-    const url = this.baseUrl + urlOf(operation, path, sent.query);
     const ends = performance.now() + (sent.deadline ?? this.#deadline);
     const headers = this.headersFor(operation);
-    const request: RequestInit = { method: operation.method, headers };
-    if (sent.body !== undefined) {
-      headers.set("content-type", "application/json");
-      request.body = JSON.stringify(sent.body);
-    }
     if (operation.repeatable) headers.set("idempotency-key", sent.idempotencyKey ?? randomKey());
-    const cached = operation.etag ? this.#cache.find(url) : undefined;
-    if (cached) headers.set("if-none-match", cached.etag);
     const isRead = operation.method === "GET";
-    const mayRepeat = isRead || operation.repeatable === true;
-    const limits = { ends, maxBytes: this.#maxAnswer, signal: sent.signal };
+    let used: Tokens | undefined;
     let refused: Tokens | undefined;
-    for (let attempt = 1; ; attempt++) {
-      const tokens = await this.#authorize(operation, headers, sent, ends, refused);
-      let wait: number | undefined;
-      let problem: Error;
-      const answer = await send(this.fetch, url, request, limits).catch(takeLost);
-      if (answer instanceof Lost) {
-        const mayBeDone = answer.isSent && !isRead;
-        problem = noAnswer(operation, answer, mayBeDone);
-        if (mayRepeat || !answer.isSent) wait = pauseAfter(this.#retries, attempt, undefined);
-      } else if (answer.status < 400) {
-        return this.#read(operation, url, answer, cached?.body) as T;
-      } else if (tokens && !refused && this.session.canRefresh && isExpiredToken(answer.status, answer.headers)) {
-        // The gateway refused the token before it looked at the request, so the request can be sent again.
-        refused = tokens;
-        continue;
-      } else {
-        problem = refusalOf(answer.status, answer.headers, answer.body, operation.name);
-        if (mayRepeat && this.#retries.statuses.includes(answer.status)) {
-          wait = pauseAfter(this.#retries, attempt, retryAfterOf(answer.headers));
-        }
-      }
-      if (wait === undefined || performance.now() + wait >= ends) throw problem;
-      await pause(wait, sent.signal);
-    }
+    const asked: Exchange = {
+      fetch: this.fetch,
+      url: this.baseUrl + urlOf(operation, path, sent.query),
+      method: operation.method,
+      headers,
+      body: sent.body,
+      limits: { ends, maxBytes: this.#maxAnswer, signal: sent.signal },
+      retries: this.#retries,
+      mayRepeat: isRead || operation.repeatable === true,
+      cache: operation.etag && this.#cache,
+      authorize: async () => {
+        used = await this.#authorize(operation, headers, sent, ends, refused);
+      },
+      renew: async () => {
+        refused = used;
+        return used !== undefined && this.session.canRefresh;
+      },
+    };
+    return exchange(asked, (answer) => readAnswer(operation, answer) as T).catch((error: unknown) => {
+      throw error instanceof Lost ? noAnswer(operation, error, error.isSent && !isRead) : error;
+    });
   }
 
   /** Read the items of all pages of a list. */
@@ -184,30 +173,22 @@ export class Caller {
     });
   }
 
-  #read(operation: Operation, url: string, answer: Answer, cached: Uint8Array | undefined): unknown {
-    const { status, headers } = answer;
-    let text: string | undefined;
-    if (status === 304) {
-      if (!cached) throw new UnexpectedAnswer(`${operation.name}: 304 without an answer to compare with`);
-      text = new TextDecoder().decode(cached);
-    } else if (status === 204) {
-      text = operation.empty;
-    }
-    if (operation.answer === "nothing") return undefined;
-    if (operation.answer === "content") {
-      const [mediaType = ""] = (headers.get("content-type") ?? "").split(";");
-      return { data: answer.body, mediaType } satisfies RawContent;
-    }
-    const read = parse(operation, text ?? new TextDecoder().decode(answer.body));
-    const etag = headers.get("etag");
-    if (operation.etag && status === 200 && etag !== null) this.#cache.keep(url, etag, answer.body);
-    return read;
-  }
-
   /** The text of this object contains no key and no token. */
   toJSON(): object {
     return { baseUrl: this.baseUrl };
   }
+}
+
+function readAnswer(operation: Operation, answer: Answer): unknown {
+  const { status, headers, body } = answer;
+  if (status >= 400) throw refusalOf(answer, operation.name);
+  if (status === 304 && !body.length) throw new UnexpectedAnswer(`${operation.name}: 304 without an answer to compare with`);
+  if (operation.answer === "nothing") return undefined;
+  if (operation.answer === "content") {
+    const [mediaType = ""] = (headers.get("content-type") ?? "").split(";");
+    return { data: body, mediaType } satisfies RawContent;
+  }
+  return parse(operation, (status === 204 ? operation.empty : undefined) ?? new TextDecoder().decode(body));
 }
 
 function parse(operation: Operation, text: string): unknown {
@@ -220,11 +201,6 @@ function parse(operation: Operation, text: string): unknown {
   throw new UnexpectedAnswer(`${operation.name}: the answer has another form than expected`);
 }
 
-function takeLost(error: unknown): Lost {
-  if (error instanceof Lost) return error;
-  throw error;
-}
-
 function noAnswer(operation: Operation, lost: Lost, mayBeDone: boolean): NoAnswer {
   if (lost.isLate) return new DeadlineExceeded(`${operation.name}: no answer before the deadline`, mayBeDone);
   return new NoAnswer(`${operation.name}: ${lost.message}`, mayBeDone);
@@ -234,9 +210,4 @@ function noAnswer(operation: Operation, lost: Lost, mayBeDone: boolean): NoAnswe
 function setSecret(headers: Headers, name: string, value: string): void {
   if (!/^[\x20-\x7e]*$/.test(value)) throw new DomogateError(`the value for the header ${name} has a letter that no header can have`);
   headers.set(name, value);
-}
-
-/** `crypto.randomUUID` exists only in pages with https:// or from localhost. */
-function randomKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -12,6 +12,15 @@ export interface Answer {
   readonly body: Uint8Array;
 }
 
+/** What ends a request. */
+export interface Limits {
+  /** The deadline, as `performance.now()`. */
+  readonly ends: number;
+  /** The largest body of an answer. */
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** The connection failed, or the deadline passed. */
 export class Lost extends Error {
   constructor(
@@ -70,7 +79,7 @@ export async function send(
   fetch: Fetch,
   url: string,
   request: RequestInit,
-  limits: { readonly ends: number; readonly maxBytes: number; readonly signal?: AbortSignal | undefined },
+  limits: Limits,
 ): Promise<Answer> {
   try {
     return await untilDeadline(limits.ends, limits.signal, async (signal) => {
@@ -104,11 +113,5 @@ async function readBody(response: Response, maxBytes: number): Promise<Uint8Arra
     }
     chunks.push(next.value);
   }
-  const body = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, at);
-    at += chunk.length;
-  }
-  return body;
+  return new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer());
 }

@@ -24,11 +24,11 @@ export interface LoginSettings {
   readonly fetch?: Fetch;
 }
 
-function base64Url(bytes: Uint8Array): string {
+export function base64Url(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-const randomText = (): string => base64Url(crypto.getRandomValues(new Uint8Array(32)));
+export const randomText = (): string => base64Url(crypto.getRandomValues(new Uint8Array(32)));
 
 /** Make a new attempt. Open its `url` in the person's browser, and give the URL of the callback to `finishLogin`. */
 export async function beginLogin(

@@ -36,12 +36,17 @@ function segment(text: string): string {
 }
 
 /** The path and the query of a request. Ids may have any spelling: with or without dashes. */
-export function urlOf(operation: Operation, path: readonly string[], query: object = {}): string {
+export function urlOf(operation: Operation, path: readonly string[], query?: object): string {
   const values = [...path];
   const url = operation.path.replace(PLACE, (place) => {
     const value = values.shift() ?? "";
     return place === "{id}" && ID.test(value) ? spellId(value, operation.hexIds === true) : segment(value);
   });
+  return withQuery(url, query);
+}
+
+/** A URL with a query. A list gives its parameter several times; a parameter without a value is left out. */
+export function withQuery(url: string, query: object = {}): string {
   const pairs = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     for (const one of Array.isArray(value) ? value : [value]) {

@@ -43,3 +43,16 @@ export function pause(milliseconds: number, signal?: AbortSignal): Promise<void>
     else signal?.addEventListener("abort", stop, { once: true });
   });
 }
+
+/** The value of Retry-After in milliseconds. The gateway sends seconds; a proxy before it may send a date. */
+export function retryAfterOf(headers: Headers): number | undefined {
+  const value = headers.get("retry-after") ?? "";
+  if (/^\d{1,12}$/.test(value)) return Number(value) * 1000;
+  const date = value.endsWith(" GMT") ? Date.parse(value) : NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+/** A new idempotency key. `crypto.randomUUID` exists only in pages with https:// or from localhost. */
+export function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

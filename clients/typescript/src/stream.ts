@@ -106,7 +106,8 @@ export class EventStream implements AsyncIterable<StreamItem> {
     const response = await connection.open(this.#caller, this.#url, headers);
     refuseRedirect(response);
     if (response.status === 200) return response;
-    throw refusalOf(response.status, response.headers, await connection.beginningOf(response), this.#operation.name);
+    const { status, headers: given } = response;
+    throw refusalOf({ status, headers: given, body: await connection.beginningOf(response) }, this.#operation.name);
   }
 
   #take(message: Message): StreamItem {

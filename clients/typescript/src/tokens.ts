@@ -2,7 +2,7 @@
 
 import { LoginFailed, LoginRequired, NoAnswer } from "./errors.js";
 import { type Answer, type Fetch, Lost, send } from "./http.js";
-import { readObject } from "./refusals.js";
+import { readObject } from "./problems.js";
 import { pause, RETRIES } from "./retries.js";
 
 /** Tokens are refreshed this time before they expire, because clocks differ and requests take time. */

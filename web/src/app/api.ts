@@ -1,21 +1,13 @@
 /** Calls to the gateway's own APIs, with the person's token. */
 
+import { type Answer, DomogateError, ETagCache, type Exchange, exchange, Lost, readRefusal, type Refusal, RETRIES, withQuery } from "@domogate/client/core";
 import { hasText, language, t } from "./i18n";
 import { lose, reachable } from "./reachable";
 import { accessToken, checkOperator, renew } from "./session";
 
 const TIMEOUT = 15_000;
-const PAUSES = [300, 1_000, 3_000];
+const RULES = { ...RETRIES, attempts: 4 };
 const MANAGEMENT = "/manage/";
-
-/** RFC 9457. */
-interface Problem {
-  readonly title?: string;
-  readonly detail?: string;
-  /** A stable word for the refusal. Its text is `error.reason.WORD`. */
-  readonly reason?: string;
-  readonly [extension: string]: unknown;
-}
 
 /** The address of a page, and the words of the link to it. */
 export type PageLink = readonly [href: string, words: string];
@@ -25,6 +17,8 @@ export interface Failure {
   readonly words: string;
   readonly solution: PageLink | null;
 }
+
+const cache = new ETagCache();
 
 /** Operators and developers get the detail of the API, which is in English. Residents get a sentence in their language. */
 const FOR_EXPERTS = /^\/(?:manage|developer)\//;
@@ -39,20 +33,20 @@ const PAGES_FOR_OPERATORS: Readonly<Record<string, PageLink>> = {
 };
 
 /** A request that failed. `words` is a sentence for the person. Status 0: the gateway could not be reached. */
-export class ApiError extends Error {
+export class ApiError extends DomogateError {
   constructor(
     readonly status: number,
-    readonly problem: Problem,
-    readonly requestId: string | null = null,
+    /** The text is the detail of the answer. The reason is a stable word; its text is `error.reason.WORD`. */
+    readonly refusal: Partial<Refusal> = {},
     readonly path = "",
   ) {
-    super(problem.detail ?? problem.title ?? `status ${status}`);
+    super(refusal.text || `status ${status}`);
   }
 
   get words(): string {
     if (this.status === 0) return t("error.unreachable");
     if (this.status === 401) return t("error.logged_out");
-    const { detail, reason = "" } = this.problem;
+    const { text: detail, reason = "", requestId = "" } = this.refusal;
     const known = `error.reason.${reason}`;
     const forExperts = this.status !== 500 && FOR_EXPERTS.test(this.path);
     if (detail && forExperts && language.value === "en") return detail;
@@ -63,7 +57,7 @@ export class ApiError extends Error {
     if (this.status === 469) return t("error.password_expired");
     if (this.status === 470) return t("error.terms_expired");
     if (detail && forExperts) return t("error.refused_details", { detail });
-    if (this.status >= 500) return t("error.broken", { id: this.requestId ?? "" });
+    if (this.status >= 500) return t("error.broken", { id: requestId });
     return detail ? t("error.refused_details", { detail }) : t("error.refused");
   }
 
@@ -73,7 +67,7 @@ export class ApiError extends Error {
     if (this.status === 470) return ["/auth/account/terms", t("error.accept_terms")];
     if (!this.path.startsWith(MANAGEMENT)) return null;
     if (this.status === 403) return ["/", t("common.to_door")];
-    const page = PAGES_FOR_OPERATORS[this.problem.reason ?? ""];
+    const page = PAGES_FOR_OPERATORS[this.refusal.reason ?? ""];
     return page ? [page[0], t(page[1])] : null;
   }
 }
@@ -86,64 +80,53 @@ export interface Options {
   readonly timeout?: number;
 }
 
-function address(path: string, query: Options["query"] = {}): string {
-  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
-  return given.length ? `${path}?${new URLSearchParams(given)}` : path;
-}
-
-async function problemOf(response: Response): Promise<Problem> {
-  try {
-    return (await response.json()) as Problem;
-  } catch {
-    return {};
-  }
-}
-
-async function send(method: string, path: string, options: Options): Promise<Response> {
+/** Send a request. Only reading, and a command with an idempotency key, are tried again: a command must not be given twice. */
+export async function request(method: string, path: string, options: Options = {}): Promise<Answer> {
+  const { body, query, signal, timeout = TIMEOUT } = options;
   const headers = new Headers(options.headers);
-  headers.set("authorization", `Bearer ${await accessToken()}`);
-  const request: RequestInit = { method, headers, signal: until(options) };
-  if (options.body !== undefined) {
-    headers.set("content-type", "application/json");
-    request.body = JSON.stringify(options.body);
-  }
-  return fetch(address(path, options.query), request);
-}
-
-function until({ signal, timeout = TIMEOUT }: Options): AbortSignal {
-  const limit = AbortSignal.timeout(timeout);
-  return signal ? AbortSignal.any([signal, limit]) : limit;
-}
-
-/** Send a request. Only reading is tried again when the network fails: a command must not be given twice. */
-export async function request(method: string, path: string, options: Options = {}): Promise<Response> {
-  for (let attempt = 0; ; attempt++) {
-    let response: Response;
-    try {
-      response = await send(method, path, options);
-      if (response.status === 401) {
-        await renew();
-        response = await send(method, path, options);
-      }
-    } catch (error) {
-      if (options.signal?.aborted) throw error;
-      const pause = PAUSES[attempt];
-      if (method !== "GET" || pause === undefined) {
-        lose();
-        throw new ApiError(0, { detail: String(error) });
-      }
-      await new Promise((resolve) => setTimeout(resolve, pause));
-      continue;
-    }
+  const asked: Exchange = {
+    // A proxy before the gateway may need its cookies.
+    fetch: (url, init) => fetch(url, { ...init, credentials: "same-origin" }),
+    url: withQuery(path, query),
+    method,
+    headers,
+    body,
+    limits: { ends: performance.now() + timeout, maxBytes: Infinity, signal },
+    retries: RULES,
+    mayRepeat: method === "GET" || headers.has("idempotency-key"),
+    cache,
+    authorize: async () => headers.set("authorization", `Bearer ${await accessToken().catch(isLost)}`),
+    renew: () => renew().then(() => true, isLost),
+  };
+  return exchange(asked, (answer) => {
     reachable.value = true;
-    if (response.ok) return response;
-    if (response.status === 403 && path.startsWith(MANAGEMENT)) void checkOperator().catch(() => undefined);
-    throw new ApiError(response.status, await problemOf(response), response.headers.get("x-request-id"), path);
-  }
+    if (answer.status < 400) return answer;
+    if (answer.status === 403 && path.startsWith(MANAGEMENT)) void checkOperator().catch(() => undefined);
+    throw new ApiError(answer.status, readRefusal(answer, method), path);
+  }).catch((error: unknown) => {
+    if (error instanceof ApiError || signal?.aborted) throw error;
+    lose();
+    throw new ApiError(0, { text: String(error) });
+  });
 }
 
-async function json<T>(response: Response): Promise<T> {
-  return (response.status === 204 ? undefined : await response.json()) as T;
+/** Without a token, no request was sent. */
+function isLost(error: unknown): never {
+  throw new Lost(String(error), false, false);
+}
+
+/** The body of an answer as a file. */
+export function blobOf({ headers, body }: Answer): Blob {
+  return new Blob([body as BlobPart], { type: headers.get("content-type") ?? "" });
+}
+
+/** The body of an answer as a text. */
+export function textOf({ body }: Answer): string {
+  return new TextDecoder().decode(body);
+}
+
+function json<T>(answer: Answer): T {
+  return (answer.status === 204 ? undefined : JSON.parse(textOf(answer))) as T;
 }
 
 export const api = {

@@ -1,6 +1,6 @@
 /** The event stream of the gateway (server-sent events). `EventSource` cannot send a token, so the stream is read here. */
 
-import { EventParser, type Message } from "@domogate/client/sse";
+import { EventParser, type Message, withQuery } from "@domogate/client/core";
 import { signal, type Signal } from "@preact/signals";
 import { accessToken, renew } from "./session";
 
@@ -34,18 +34,12 @@ const LONGEST_PAUSE = 20_000;
 export function listen(query: Query, onEvent: (event: LiveEvent) => void, path = "/events"): LiveStream {
   const liveness = signal<Liveness>({ live: false, since: new Date() });
   const closing = new AbortController();
-  void run(addressOf(path, query), onEvent, liveness, closing.signal);
+  void run(withQuery(path, query), onEvent, liveness, closing.signal);
   return { liveness, close: () => closing.abort() };
 }
 
 function setLive(liveness: Signal<Liveness>, live: boolean, since: Date = new Date()): void {
   if (liveness.value.live !== live) liveness.value = { live, since };
-}
-
-function addressOf(path: string, query: Query): string {
-  const parameters = new URLSearchParams();
-  for (const [name, values] of Object.entries(query)) for (const value of [values].flat()) parameters.append(name, value);
-  return `${path}?${parameters}`;
 }
 
 async function run(

@@ -1,5 +1,6 @@
 /** Authorization code with PKCE (RFC 7636), as every other client of the gateway uses it. */
 
+import { base64Url, randomText } from "@domogate/client/core";
 import { sha256 } from "./sha256";
 
 export const CLIENT_ID = "domogate-pages";
@@ -25,17 +26,9 @@ interface PendingLogin {
 /** The answer of the gateway to a login. */
 export type Outcome = { target: string; tokens: TokenAnswer } | { target: string; error: string };
 
-function base64url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-export function randomText(): string {
-  return base64url(crypto.getRandomValues(new Uint8Array(32)));
-}
-
 /** The challenge of a verifier by the method S256. */
 export function challengeOf(verifier: string): string {
-  return base64url(sha256(new TextEncoder().encode(verifier)));
+  return base64Url(sha256(new TextEncoder().encode(verifier)));
 }
 
 /** Leave the page for the login. */
@@ -107,11 +100,4 @@ function throwIfBroken({ status }: Response): void {
 /** End the grant of a token, also while the page closes. */
 export function revoke(token: string): void {
   navigator.sendBeacon("/auth/revoke", new URLSearchParams({ client_id: CLIENT_ID, token }));
-}
-
-/** The claims of an id token that came directly from the gateway, so that its signature needs no check. */
-export function readClaims(idToken: string): Record<string, unknown> {
-  const payload = (idToken.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/");
-  const bytes = Uint8Array.from(atob(payload), (char) => char.charCodeAt(0));
-  return JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
 }

@@ -1,9 +1,10 @@
 /** Who uses the pages. Tokens are only in memory: closing the page forgets them, and loading it asks the gateway again. */
 
+import { readClaims } from "@domogate/client/core";
 import { batch, signal } from "@preact/signals";
 import { config } from "./config";
 import { language, suggestLanguage } from "./i18n";
-import { askForTokens, findLogin, finishLogin, leaveForLogin, readClaims, revoke, type TokenAnswer } from "./oauth";
+import { askForTokens, findLogin, finishLogin, leaveForLogin, revoke, type TokenAnswer } from "./oauth";
 import { loginOf } from "./login_name";
 import { lose, untilReachable } from "./reachable";
 import { go, path, query } from "./router";

@@ -1,7 +1,7 @@
 /** Sites of emergency lighting: state, schedule of tests, logbook, spare parts, and the report. */
 
 import { useState } from "preact/hooks";
-import { api, request } from "../app/api";
+import { api, blobOf, request } from "../app/api";
 import { formatNumber, t } from "../app/i18n";
 import { OWN_ZONE } from "../app/local_time";
 import { saveFile } from "../app/save_file";
@@ -201,7 +201,7 @@ function Report({ id, name }: { id: string; name: string }) {
   const [address, setAddress] = useState("");
   const ask = async (values: Values, more: Readonly<Record<string, string>>): Promise<Blob> => {
     const query = { timezone: OWN_ZONE, ...periodOf(values), ...more };
-    return (await request("GET", `${MANAGE}/plants/${id}/safety/report`, { query, timeout: 60_000 })).blob();
+    return blobOf(await request("GET", `${MANAGE}/plants/${id}/safety/report`, { query, timeout: 60_000 }));
   };
   const make = async (values: Values): Promise<void> => {
     const report = await ask(values, { responsible: text(values, "responsible") });

@@ -55,7 +55,7 @@ export async function send(call: Call): Promise<Answer> {
   if (call.body !== null) request.body = call.body;
   const { pathname, search } = new URL(call.url);
   const response = await fetch(pathname + search, request).catch((error: unknown) => {
-    throw new ApiError(0, { detail: String(error) });
+    throw new ApiError(0, { text: String(error) });
   });
   const type = response.headers.get("content-type") ?? "";
   const read = /^image\/|^application\/pdf/.test(type) ? await readFile(response, type) : await readText(response, type.startsWith("text/event-stream"));

@@ -1,9 +1,10 @@
 /** The next step after an application is registered: a login with it, and the exchange of the code for tokens. */
 
+import { randomText } from "@domogate/client/core";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { config } from "../app/config";
 import { t } from "../app/i18n";
-import { challengeOf, randomText } from "../app/oauth";
+import { challengeOf } from "../app/oauth";
 import { Field } from "../parts/field";
 import { Section } from "../kit/parts";
 import { Code } from "./code";

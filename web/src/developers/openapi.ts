@@ -97,9 +97,9 @@ function readOnce<T>(path: string): Promise<T> {
 
 async function fetchJson(path: string): Promise<unknown> {
   const response = await fetch(path).catch((error: unknown) => {
-    throw new ApiError(0, { detail: String(error) });
+    throw new ApiError(0, { text: String(error) });
   });
-  if (!response.ok) throw new ApiError(response.status, {});
+  if (!response.ok) throw new ApiError(response.status);
   return response.json();
 }
 
@@ -111,7 +111,7 @@ export async function readIndex(): Promise<Readonly<Record<string, string>>> {
 
 export async function readDocument(api: string): Promise<ApiDocument> {
   const address = (await readIndex())[api];
-  if (!address) throw new ApiError(404, {});
+  if (!address) throw new ApiError(404);
   return readOnce<ApiDocument>(new URL(address).pathname);
 }
 

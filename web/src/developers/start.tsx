@@ -1,12 +1,12 @@
 /** Getting started: a key, a token, and the first calls with the reader's own homes. */
 
+import { readClaims } from "@domogate/client/core";
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { api } from "../app/api";
 import { config } from "../app/config";
 import { formatTime, t } from "../app/i18n";
-import { readClaims } from "../app/oauth";
 import { person } from "../app/session";
 import type { Home, Module } from "../homes/model";
 import { Button } from "../parts/button";

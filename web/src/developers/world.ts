@@ -68,7 +68,7 @@ export class World {
   /** Send a request that must succeed before the one that fails. */
   async sendFirst<T>(call: Call): Promise<T> {
     const { status, body } = await send(call);
-    if (status >= 400) throw new ApiError(status, { detail: "text" in body ? body.text : "" });
+    if (status >= 400) throw new ApiError(status, { text: "text" in body ? body.text : "" });
     return ("text" in body && body.text ? JSON.parse(body.text) : undefined) as T;
   }
 

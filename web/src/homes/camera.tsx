@@ -1,7 +1,7 @@
 /** A camera: on or off, and its picture while it is on. */
 
 import { useEffect, useState } from "preact/hooks";
-import { request, wordsFor } from "../app/api";
+import { blobOf, request, wordsFor } from "../app/api";
 import { t } from "../app/i18n";
 import type { Device } from "./device";
 import { OnOff } from "./on_off";
@@ -36,8 +36,7 @@ function Picture({ device }: { device: Device }) {
     const show = async (): Promise<void> => {
       if (!document.hidden) {
         try {
-          const answer = await request("GET", device.picturePath, { signal: closing.signal });
-          const next = URL.createObjectURL(await answer.blob());
+          const next = URL.createObjectURL(blobOf(await request("GET", device.picturePath, { signal: closing.signal })));
           URL.revokeObjectURL(shown);
           shown = next;
           setAddress(next);

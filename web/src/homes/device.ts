@@ -1,7 +1,8 @@
 /** One device of a home: what it reported, what the person just asked for, and how that ended. */
 
+import { randomKey } from "@domogate/client/core";
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import { ApiError, request } from "../app/api";
+import { api, ApiError } from "../app/api";
 import type { Command, CommandResult, Module, ModuleNotice, State } from "./model";
 
 /** A command that has not ended. `state` is the state that the page shows until then. */
@@ -87,24 +88,17 @@ export class Device {
   }
 
   async #run(): Promise<null> {
-    await request("POST", `/home/v1/homes/${this.#home}/scenes/${this.id}/run`, { timeout: LONGEST_COMMAND });
+    await api.post(`/home/v1/homes/${this.#home}/scenes/${this.id}/run`, undefined, { timeout: LONGEST_COMMAND });
     return null;
   }
 
   async #order(command: Command): Promise<Failure | null> {
-    const response = await request("POST", `${this.#path}/commands`, {
-      body: command,
-      headers: { "idempotency-key": newKey() },
+    const { outcome, detail, beganAt, endedAt, module } = await api.post<CommandResult>(`${this.#path}/commands`, command, {
+      headers: { "idempotency-key": randomKey() },
       timeout: LONGEST_COMMAND,
     });
-    const { outcome, detail, beganAt, endedAt, module } = (await response.json()) as CommandResult;
     this.update(module);
     if (outcome === "confirmed") return null;
     return { outcome, detail, seconds: (Date.parse(endedAt ?? beganAt) - Date.parse(beganAt)) / 1000 };
   }
-}
-
-/** `crypto.randomUUID` exists only on pages with TLS or on the same machine. */
-function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

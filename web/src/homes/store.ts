@@ -133,7 +133,7 @@ export class OpenHome {
       this.problem.value = null;
     } catch (error) {
       // Rights that ended: nothing of the home may be shown any more. A lost connection: the last state stays, marked as old.
-      const problem = error instanceof ApiError ? error : new ApiError(0, { detail: String(error) });
+      const problem = error instanceof ApiError ? error : new ApiError(0, { text: String(error) });
       this.problem.value = problem;
       if (problem.status === 403 || problem.status === 404) this.home.value = null;
     } finally {

@@ -1,6 +1,6 @@
 /** A button that gets a file from an API, with the person's token, and stores it. */
 
-import { request } from "../app/api";
+import { blobOf, request } from "../app/api";
 import { saveFile } from "../app/save_file";
 import { Button } from "../parts/button";
 
@@ -17,7 +17,7 @@ const LONGEST = 600_000;
 
 export function Download({ label, path, method = "GET", name, look = "plain" }: DownloadProps) {
   const get = async (): Promise<void> => {
-    saveFile(name, await (await request(method, path, { timeout: LONGEST, ...(method === "POST" ? { body: {} } : {}) })).blob());
+    saveFile(name, blobOf(await request(method, path, { timeout: LONGEST, ...(method === "POST" ? { body: {} } : {}) })));
   };
   return (
     <Button look={look} onClick={get}>

@@ -1,7 +1,7 @@
 /** The estate file: edit it, see the difference, import it, and look at earlier imports. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { api, request } from "../../app/api";
+import { api, request, textOf } from "../../app/api";
 import { count, formatNumber, t } from "../../app/i18n";
 import { Download } from "../../kit/download";
 import { MANAGE, useList } from "../../kit/load";
@@ -23,7 +23,7 @@ const MOST_NAMES = 5;
 const MOST_CHARACTERS = 4 * 1024 * 1024;
 
 async function readText(path: string): Promise<string> {
-  return (await request("GET", MANAGE + path, { timeout: LONGEST })).text();
+  return textOf(await request("GET", MANAGE + path, { timeout: LONGEST }));
 }
 
 export function Estate() {
