@@ -1,75 +1,18 @@
-"""What each component of Home Assistant becomes, and how templates are translated."""
+"""What each component of Home Assistant becomes. `test_mqtt_home_assistant_lights.py` has the lights."""
 
 import json
-from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from domogate.domain.commands import Activate, Command, MoveShutter, OpenLock, SetLight, SetThermostat, SwitchPlug
+from domogate.domain.commands import Activate, Command, MoveShutter, OpenLock, SetThermostat, SwitchPlug
 from domogate.domain.devices import DeviceKind as Kind
-from domogate.domain.states import Color, ThermostatMode
+from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
 from domogate.drivers.mqtt.discovery import find_modules
-from domogate.drivers.mqtt.home_assistant.templates import (
-    Untranslatable,
-    ValueTemplate,
-    read_command_template,
-    read_value_template,
-)
-from domogate.drivers.mqtt.properties import Unsupported
+from domogate.drivers.mqtt.kinds import unconfirmed
+from domogate.drivers.mqtt.properties import Properties, Unsupported
 from support.mqtt_dialects import make_codec, messages_of
-from support.mqtt_home_assistant import CLIMATE, COVER, DEVICE, LIGHT, SWITCH, announced, codec_of, found_in
-
-
-class TestTemplates:
-    @pytest.mark.parametrize(
-        ("template", "path", "scale"),
-        [
-            ("", "", 1),
-            ("{{ value }}", "", 1),
-            ("{{value|float}}", "", 1),
-            ("{{ value_json.power }}", "power", 1),
-            ("{{ value_json['a b'].c[0][\"d\"] }}", "a b.c[0].d", 1),
-            ("{{ value_json[1].x | float(0) | round(1) }}", "[1].x", 1),
-            ("{{- value_json.x | default(none) -}}", "x", 1),
-            ("{{ value_json.x | int * 100 }}", "x", 100),
-            ("{{ value_json.x / 4 | round(1) }}", "x", 0.25),
-        ],
-    )
-    def test_a_path_and_a_factor_are_translated(self, template: str, path: str, scale: float) -> None:
-        assert read_value_template(template) == ValueTemplate(path, scale)
-
-    @pytest.mark.parametrize(
-        "template",
-        [
-            "{{ 'ON' if value_json.on else 'OFF' }}",
-            "{% if value %}1{% endif %}",
-            "{{ value_json.get('x') }}",
-            "{{ states('light.kitchen') }}",
-            "{{ value_json.x * 0 }}",
-            "{{ value }} and {{ value }}",
-            "{{ value_json" + ".x" * 400 + " }}",
-            "ON",
-        ],
-    )
-    def test_everything_else_is_refused(self, template: str) -> None:
-        with pytest.raises(Untranslatable):
-            read_value_template(template)
-
-    def test_a_payload_of_a_command(self) -> None:
-        command = read_command_template('{"brightness": {{ value | int }}}')
-        assert (command.payload, command.scale) == ('{"brightness": {value}}', 1)
-        for template in ("{{ position }}", "{% if value %}{{ value }}{% endif %}", "nothing"):
-            with pytest.raises(Untranslatable, match="cannot be translated"):
-                read_command_template(template)
-
-    @given(st.text(alphabet="{}|%value_json.[]'\"( )*/0x", max_size=60))
-    def test_any_text_is_translated_or_refused(self, template: str) -> None:
-        for read in (read_value_template, read_command_template):
-            with suppress(Untranslatable):
-                assert read(template).scale > 0
+from support.mqtt_home_assistant import CLIMATE, COVER, DEVICE, SWITCH, announced, codec_of, found_in
 
 
 class TestComponents:
@@ -108,42 +51,6 @@ class TestComponents:
         found, _ = find_modules(received)
         assert [(one.name, one.kind) for one in found] == [(f"Kitchen L{number}", Kind.ENERGYMETER) for number in (1, 2, 3)]
 
-    def test_a_light_with_topics_for_levels_and_colors(self) -> None:
-        levels = {"brightness_command_topic": "l/dim/set", "brightness_state_topic": "l/dim", "brightness_scale": 200}
-        codec = codec_of("light", LIGHT | levels | {"hs_command_topic": "l/hs/set", "hs_state_topic": "l/hs"})
-        assert codec.decode("l", b"OFF") == {"on": False}
-        assert codec.decode("l/dim", b"100") == {"level": 50}
-        assert codec.decode("l/hs", b"120.5,40") == {"hue": 120.5, "saturation": 40}
-        assert codec.decode("l/hs", b"400,40") == codec.decode("l/hs", b"1") == {}
-        spoken = messages_of(codec, Kind.LIGHT, SetLight(on=True, color=Color(30, 60, 80)))
-        assert sorted(spoken) == [("l/dim/set", "160"), ("l/hs/set", "30,60"), ("l/set", "ON")]
-
-    def test_a_light_with_json(self) -> None:
-        codec = codec_of("light", LIGHT | {"schema": "json", "brightness": True, "supported_color_modes": ["hs"]})
-        said = b'{"state": "ON", "brightness": 51, "color": {"h": 7, "s": 9}}'
-        assert codec.decode("l", said) == {"on": True, "level": 20, "hue": 7, "saturation": 9}
-        assert messages_of(codec, Kind.LIGHT, SetLight(on=True, level=40)) == [
-            ("l/set", {"state": "ON"}),
-            ("l/set", {"state": "ON", "brightness": 102}),
-        ]
-        assert ("l/set", {"state": "ON", "color": {"h": 30, "s": 60}}) in messages_of(
-            codec, Kind.LIGHT, SetLight(color=Color(30, 60, 80))
-        )
-
-    @pytest.mark.parametrize(
-        ("more", "metrics"),
-        [
-            ({}, ["status"]),
-            ({"brightness_command_topic": "d", "brightness_state_topic": "d"}, ["status", "level"]),
-            ({"brightness_command_topic": "d"}, ["status"]),
-            ({"schema": "json", "supported_color_modes": ["onoff"]}, ["status"]),
-            ({"schema": "json", "supported_color_modes": ["rgb"]}, ["status", "level"]),
-        ],
-    )
-    def test_a_light_shows_only_what_it_can_do(self, more: dict[str, Any], metrics: list[str]) -> None:
-        found = found_in(announced("light", LIGHT | more))
-        assert [one["label"] for one in found.hardware["metrics"]] == metrics
-
     @pytest.mark.parametrize(
         ("more", "payload", "command", "spoken"),
         [
@@ -166,6 +73,55 @@ class TestComponents:
         with pytest.raises(Unsupported, match="no word for 40"):
             messages_of(codec_of("cover", COVER), Kind.AUTOMATION, MoveShutter(40))
 
+    def test_a_cover_that_says_only_whether_it_is_open(self) -> None:
+        codec = codec_of("cover", {"cmd_t": "c/set", "stat_t": "c", "pl_cls": "DOWN", "stat_clsd": "shut"})
+        assert codec.decode("c", b"open") == {"position": 100}
+        assert codec.decode("c", b"shut") == {"position": 0}
+        assert codec.decode("c", b"closing") == {"target": 0}
+        assert codec.decode("c", b"stopped") == {}
+        assert messages_of(codec, Kind.AUTOMATION, MoveShutter(0)) == [("c/set", "DOWN")]
+
+    def test_a_cover_that_reports_nothing_is_confirmed_by_the_broker(self) -> None:
+        codec = codec_of("cover", {"cmd_t": "c/set"})
+        assert codec.confirmed_by_broker
+        assert messages_of(codec, Kind.AUTOMATION, MoveShutter(100)) == [("c/set", "OPEN")]
+
+    def test_a_template_of_a_cover_may_name_its_position(self) -> None:
+        own = {"set_pos_t": "c/pos/set", "set_pos_tpl": '{"to": {{ position | int }}}'}
+        assert messages_of(codec_of("cover", COVER | own), Kind.AUTOMATION, MoveShutter(30)) == [("c/pos/set", {"to": 30})]
+
+    @pytest.mark.parametrize(
+        ("own", "said", "position", "sent"),
+        [
+            ({}, b"closed", 0, "OPEN"),
+            ({"reports_position": True, "pos_clsd": 10, "pos_open": 60}, b"35", 50, "60"),
+        ],
+    )
+    def test_a_valve_is_an_automation(self, own: dict[str, Any], said: bytes, position: int, sent: str) -> None:
+        found = found_in(announced("valve", {"cmd_t": "v/set", "stat_t": "v", "name": "Water"} | own))
+        assert (found.kind, found.hardware["deviceType"]) == (Kind.AUTOMATION, "Valve")
+        codec = make_codec(found.kind, **found.options)
+        assert codec.decode("v", said) == {"position": position}
+        assert messages_of(codec, Kind.AUTOMATION, MoveShutter(100)) == [("v/set", sent)]
+
+    @pytest.mark.parametrize("component", ["fan", "humidifier"])
+    def test_a_fan_or_a_humidifier_is_switched_as_a_plug(self, component: str) -> None:
+        own = {"cmd_t": "f/set", "stat_t": "f", "stat_val_tpl": "{{ value_json.on }}", "pct_cmd_t": "f/speed", "stat_on": True}
+        found = found_in(announced(component, {**own, "stat_off": False, "name": "Bath"}))
+        assert (found.kind, found.hardware["deviceType"].lower()) == (Kind.PLUG, component)
+        codec = make_codec(found.kind, **found.options)
+        assert codec.decode("f", b'{"on": true}') == {"on": True}
+        assert messages_of(codec, Kind.PLUG, SwitchPlug(on=False)) == [("f/set", "OFF")]
+
+    def test_a_switch_whose_templates_choose_between_words(self) -> None:
+        own = {"val_tpl": "{{ 'ON' if value_json.s == 'open' else 'OFF' }}"}
+        own["cmd_tpl"] = "{% if value == 'ON' %}1{% else %}0{% endif %}"
+        codec = codec_of("switch", SWITCH | own)
+        said = [codec.decode("home/switch/state", payload) for payload in (b'{"s": "open"}', b'{"s": "x"}', b'{"t": 1}')]
+        assert said == [{"on": True}, {"on": False}, {}]
+        assert messages_of(codec, Kind.PLUG, SwitchPlug(on=True)) == [("home/switch/set", "1")]
+        assert messages_of(codec, Kind.PLUG, SwitchPlug(on=False)) == [("home/switch/set", "0")]
+
     def test_a_lock(self) -> None:
         codec = codec_of("lock", {"command_topic": "d/set", "state_topic": "d", "payload_unlock": "open"})
         assert codec.decode("d", b"LOCKED") == {"locked": True}
@@ -187,6 +143,66 @@ class TestComponents:
         codec = codec_of("climate", CLIMATE | {"temp_unit": "F"})
         assert codec.decode("t", b'{"target": 68}')["set_point"] == pytest.approx(20)
         assert messages_of(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(set_point=20)) == [("t/set", "68")]
+
+    def test_a_thermostat_that_heats_and_cools(self) -> None:
+        codec = codec_of("climate", CLIMATE | {"modes": ["off", "heat", "cool", "auto", "dry"]})
+        heard = [codec.decode("t", json.dumps({"mode": mode}).encode()) for mode in ("cool", "heat", "off", "dry")]
+        manual = {"mode": ThermostatMode.MANUAL}
+        assert heard == [
+            manual | {"function": ThermostatFunction.COOLING},
+            manual | {"function": ThermostatFunction.HEATING},
+            {"mode": ThermostatMode.OFF},
+            {},
+        ]
+        sent = [
+            (SetThermostat(mode=ThermostatMode.MANUAL, function=ThermostatFunction.COOLING), "cool"),
+            (SetThermostat(function=ThermostatFunction.COOLING), "cool"),
+            (SetThermostat(mode=ThermostatMode.MANUAL), "heat"),
+            (SetThermostat(mode=ThermostatMode.OFF, function=ThermostatFunction.COOLING), "off"),
+            (SetThermostat(mode=ThermostatMode.AUTOMATIC, function=ThermostatFunction.HEATING), "auto"),
+        ]
+        for command, word in sent:
+            assert messages_of(codec, Kind.CHRONOTHERMOSTAT, command) == [("t/mode/set", word)]
+        with pytest.raises(Unsupported, match="no word for boost"):
+            messages_of(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.BOOST))
+
+    def test_a_thermostat_that_only_cools(self) -> None:
+        codec = codec_of("climate", CLIMATE | {"modes": ["off", "cool"]})
+        assert codec.decode("t", b'{"mode": "off"}') == {
+            "mode": ThermostatMode.OFF,
+            "function": ThermostatFunction.COOLING,
+        }
+        assert messages_of(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.MANUAL)) == [("t/mode/set", "cool")]
+        with pytest.raises(Unsupported, match="no word for manual heating"):
+            messages_of(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(function=ThermostatFunction.HEATING))
+
+    def test_an_order_to_switch_off_is_confirmed_without_the_function(self) -> None:
+        wanted = Properties(mode=ThermostatMode.OFF, function=ThermostatFunction.COOLING)
+        assert unconfirmed(wanted, Properties(mode=ThermostatMode.OFF)) == {}
+        assert unconfirmed(wanted, Properties(mode=ThermostatMode.MANUAL)) == wanted
+        manual = Properties(mode=ThermostatMode.MANUAL, function=ThermostatFunction.COOLING)
+        assert unconfirmed(manual, Properties(mode=ThermostatMode.MANUAL)) == {"function": ThermostatFunction.COOLING}
+
+    def test_sensors_of_the_same_device_belong_to_its_thermostat(self) -> None:
+        without = {name: value for name, value in CLIMATE.items() if not name.startswith("curr_temp")}
+        sensor = {"dev": DEVICE, "stat_t": "s", "ent_cat": None}
+        received = announced("climate", {**without, "dev": DEVICE})
+        temperature = {"dev_cla": "temperature", "unit_of_meas": "°F", "val_tpl": "{{ value_json.t }}"}
+        received |= announced("sensor", sensor | temperature, "t")
+        humidity = {"dev_cla": "humidity", "unit_of_meas": "%", "val_tpl": "{{ value_json.h }}"}
+        received |= announced("sensor", sensor | humidity, "h")
+        found = found_in(received)
+        heard = make_codec(found.kind, **found.options).decode("s", b'{"t": 68, "h": 40}')
+        assert heard == {"temperature": pytest.approx(20), "humidity": 40}
+
+    def test_buttons_with_a_battery_are_a_remote(self) -> None:
+        battery = {"dev": DEVICE, "stat_t": "r", "dev_cla": "battery", "ent_cat": "diagnostic", "val_tpl": "{{ value_json.b }}"}
+        received = announced("sensor", battery) | announced(
+            "device_automation", {"dev": DEVICE, "atype": "trigger", "t": "r/a"}
+        )
+        found = found_in(received)
+        assert (found.kind, found.name) == (Kind.REMOTE, "Kitchen")
+        assert make_codec(found.kind, **found.options).decode("r", b'{"b": 95}') == {"battery": Battery.FULL}
 
     @pytest.mark.parametrize(("component", "payload"), [("button", "PRESS"), ("scene", "ON")])
     def test_a_button_or_a_scene_is_an_activation(self, component: str, payload: str) -> None:

@@ -32,6 +32,7 @@ from domogate.domain.states import (
     Reading,
     RemoteState,
     State,
+    ThermostatMode,
     ThermostatState,
 )
 from domogate.drivers.bounds import check_bounds
@@ -187,6 +188,8 @@ def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Pr
 
 _NEAR: Mapping[str, float] = MappingProxyType({"level": 2, "position": 2, "set_point": 0.5, "saturation": 6})
 _NEAR_HUE = 8
+_WITHOUT_FUNCTION = (ThermostatMode.OFF, ThermostatMode.AUTOMATIC)
+"""In these modes many thermostats report no function, so the mode confirms both."""
 _UNSATURATED = 15
 """Below this saturation the hue has no meaning."""
 
@@ -209,6 +212,8 @@ def _confirms(what: str, value: Any, heard: Properties, wanted: Properties) -> b
     said: Any = heard.get(what)
     if what == "position" and heard.get("target") == value:
         return True
+    if what == "function" and said is None and wanted.get("mode") in _WITHOUT_FUNCTION:
+        return heard.get("mode") == wanted.get("mode")
     if said is None:
         return False
     if what == "hue":

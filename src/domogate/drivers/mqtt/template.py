@@ -41,7 +41,9 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     path: str = ""
     """If empty, the value is the whole payload, which does not have to be JSON."""
     map: dict[str, Scalar] = {}
-    """The meaning of each value. Values that are not in the map are ignored."""
+    """The meaning of each value. Values that are not in the map are ignored, if there is no `other`."""
+    other: Scalar | None = None
+    """The meaning of every value that is not in the map."""
     scale: float = 1.0
     offset: float = 0.0
     """A number is multiplied by `scale`, then `offset` is added."""
@@ -56,19 +58,23 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def read(self, payload: bytes) -> Scalar | None:
         """Return the value, or None if the payload does not have the property. Raises Unreadable."""
-        found = self.find(payload)
-        if self.map:
-            return self.map.get(as_text(found)) if isinstance(found, Scalar) else None
+        has_words = bool(self.map) or self.other is not None
+        found = self.find(payload, keep_text=has_words)
+        if has_words:
+            return self.map.get(as_text(found), self.other) if isinstance(found, Scalar) else None
         number = as_number(as_scalar(found) if isinstance(found, str) else found)  # some devices send numbers as JSON strings
         if number is not None:
             return number * self.scale + self.offset
         return found if isinstance(found, str | bool) else None
 
-    def find(self, payload: bytes) -> Any:
-        """Return the value at the path, of any JSON type. Raises Unreadable."""
+    def find(self, payload: bytes, *, keep_text: bool = False) -> Any:
+        """Return the value at the path, of any JSON type. Raises Unreadable.
+
+        Without a path, the value is the payload: a text if `keep_text`, otherwise a number or a boolean if it is one.
+        """
         if not self.path:
             text = read_text(payload)
-            return text if self.map else as_scalar(text)
+            return text if keep_text else as_scalar(text)
         try:
             found = msgspec.json.decode(payload)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -8,8 +8,9 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
 from domogate.drivers.declaration import OptionProblem, inside
 from domogate.drivers.mqtt.dialects.availability import Availability, ReadRequest, as_boolean
+from domogate.drivers.mqtt.dialects.color import ColorFormat, fill_color, read_color
 from domogate.drivers.mqtt.dialects.options import DialectOptions, find_problem_of_topic
-from domogate.drivers.mqtt.payloads import as_number, as_text, battery_of, within
+from domogate.drivers.mqtt.payloads import as_number, battery_of, within
 from domogate.drivers.mqtt.pictures import read_picture
 from domogate.drivers.mqtt.properties import (
     THERMOSTAT_DEFAULTS,
@@ -20,7 +21,7 @@ from domogate.drivers.mqtt.properties import (
     Subscription,
     Unsupported,
 )
-from domogate.drivers.mqtt.template import Scalar, Source, Target, as_scalar
+from domogate.drivers.mqtt.template import Scalar, Source, Target
 
 _MOST_SOCKETS = 32
 _MOST_AVAILABILITIES = 8
@@ -46,6 +47,7 @@ def _firmware(value: Scalar) -> int | None:
     return None if number is None else int(number)
 
 
+_MODES, _FUNCTIONS = frozenset(ThermostatMode), frozenset(ThermostatFunction)
 _PROPERTIES: Mapping[str, tuple[str, Callable[[Any], Any]]] = MappingProxyType(
     {
         "on": ("on", as_boolean),
@@ -63,8 +65,8 @@ _PROPERTIES: Mapping[str, tuple[str, Callable[[Any], Any]]] = MappingProxyType(
         "locked": ("locked", as_boolean),
         "active": ("active", as_boolean),
         "setPoint": ("set_point", _between(3, 40)),
-        "mode": ("mode", lambda value: ThermostatMode(value) if value in frozenset(ThermostatMode) else None),
-        "function": ("function", lambda value: ThermostatFunction(value) if value in frozenset(ThermostatFunction) else None),
+        "mode": ("mode", lambda value: ThermostatMode(value) if value in _MODES else None),
+        "function": ("function", lambda value: ThermostatFunction(value) if value in _FUNCTIONS else None),
         "loadActive": ("load_active", as_boolean),
     }
 )
@@ -74,7 +76,13 @@ _DECIMALS: Mapping[str, int] = MappingProxyType({"setPoint": 1})
 _SOCKETS = {f"socket{number}": number - 1 for number in range(1, _MOST_SOCKETS + 1)}
 
 _COLOR = "color"
-"""The name in the options for hue and saturation in one message. As a value, it is the text `hue,saturation`."""
+"""The name in the options for hue and saturation in one message. `colorAs` says which values the message has."""
+_OPERATION = "operation"
+"""The name in the options for mode and function of a thermostat in one message, such as `manual cooling`."""
+_JOINED: Mapping[str, frozenset[str]] = MappingProxyType(
+    {_COLOR: frozenset(("hue", "saturation")), _OPERATION: frozenset(("mode", "function"))}
+)
+"""The names that stand for several properties."""
 
 _LIGHT = frozenset(("on", "level", "hue", "saturation", _COLOR))
 _COMMANDS: Mapping[DeviceKind, frozenset[str]] = MappingProxyType(
@@ -86,7 +94,7 @@ _COMMANDS: Mapping[DeviceKind, frozenset[str]] = MappingProxyType(
         DeviceKind.AUTOMATION: frozenset(("position",)),
         DeviceKind.LOCK: frozenset(("locked",)),
         DeviceKind.ACTIVATION: frozenset(("active",)),
-        DeviceKind.CHRONOTHERMOSTAT: frozenset(("setPoint", "mode", "function")),
+        DeviceKind.CHRONOTHERMOSTAT: frozenset(("setPoint", "mode", "function", _OPERATION)),
         DeviceKind.MULTISOCKET: frozenset(_SOCKETS),
         DeviceKind.ENERGYMETER: frozenset(),
         DeviceKind.REMOTE: frozenset(),
@@ -109,11 +117,13 @@ _NEEDED: Mapping[DeviceKind, tuple[str, ...]] = MappingProxyType(
 )
 
 
-def _read_color(value: Scalar) -> Properties:
-    """Return hue and saturation from a text such as `120,50.5`. For any other text, the result has no properties."""
-    parts = [as_number(as_scalar(part)) for part in as_text(value)[:50].split(",")]
-    hue, saturation = (within(parts[0], 0, 360), within(parts[1], 0, 100)) if len(parts) == 2 else (None, None)
-    return Properties() if hue is None or saturation is None else Properties(hue=hue, saturation=saturation)
+def _read_operation(value: object) -> Properties:
+    """Return mode and function from a text such as `manual cooling` or `off`. Other values have no properties."""
+    mode, _, function = value.partition(" ") if isinstance(value, str) else ("", "", "")
+    if mode not in _MODES or (function and function not in _FUNCTIONS):
+        return Properties()
+    read = Properties(mode=ThermostatMode(mode))
+    return Properties(**read, function=ThermostatFunction(function)) if function else read
 
 
 class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -130,6 +140,8 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
 
     `broker`: the broker confirms the order, because the device never reports.
     """
+    color_as: ColorFormat = "hs"
+    """The values of `color`: hue and saturation, red, green and blue, or a chromaticity."""
     picture: str | None = None
     """The topic on which a camera publishes pictures, as JPEG or PNG."""
 
@@ -169,11 +181,9 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
 
     def _find_in_tables(self, kind: DeviceKind) -> Iterator[OptionProblem]:
         for name, source in self.state.items():
-            if name not in _PROPERTIES and name not in _SOCKETS and name != _COLOR:
-                yield (
-                    ("state", name),
-                    f"there is no {name!r}; there are {', '.join(_PROPERTIES)}, {_COLOR} and socket1, socket2 …",
-                )
+            if not any(name in known for known in (_PROPERTIES, _SOCKETS, _JOINED)):
+                names = ", ".join((*_PROPERTIES, *_JOINED))
+                yield ("state", name), f"there is no {name!r}; there are {names} and socket1, socket2 …"
             yield from inside(source.find_problems(), "state", name)
         for name, target in self.command.items():
             if name not in _COMMANDS[kind]:
@@ -189,10 +199,10 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
     def _reported(self) -> frozenset[str]:
         """The names of the properties in the table `state`.
 
-        If they include both hue and saturation, the name of the colour is added.
+        If they include both hue and saturation, the name of the colour is added; the same applies to mode and function.
         """
         names = frozenset(self.state)
-        return names | {_COLOR} if {"hue", "saturation"} <= names else names
+        return names | {name for name, parts in _JOINED.items() if parts <= names}
 
     def codec_for(self, kind: DeviceKind) -> Codec:
         return Generic(self, kind)
@@ -207,7 +217,7 @@ class Generic(Codec):
         settable = frozenset(_PROPERTIES[name][0] for name in options.command if name in _PROPERTIES)
         self.settable = settable | {"hue", "saturation"} if _COLOR in options.command else settable
         defaults = THERMOSTAT_DEFAULTS if kind is DeviceKind.CHRONOTHERMOSTAT else {}
-        in_options = options.state.keys() | options.command.keys()
+        in_options = {*options.state, *options.command, *(_JOINED[_OPERATION] if _OPERATION in options.state else ())}
         self.always = cast(Properties, {what: value for what, value in defaults.items() if what not in in_options})
         self._sources: dict[str, list[tuple[str, Source]]] = {}
         for name, source in options.state.items():
@@ -222,14 +232,17 @@ class Generic(Codec):
             return Properties(picture=read_picture(payload)) if payload else Properties()
         properties: dict[str, Any] = {}
         for name, source in self._sources.get(topic, ()):
+            if name == _COLOR:
+                properties |= read_color(self._options.color_as, source.find(payload, keep_text=True))
+                continue
             value = source.read(payload)
             if value is None:
                 continue
             if name in _SOCKETS:
                 if (on := as_boolean(value)) is not None:
                     properties.setdefault("sockets", {})[_SOCKETS[name]] = on
-            elif name == _COLOR:
-                properties |= _read_color(value)
+            elif name == _OPERATION:
+                properties |= _read_operation(value)
             else:
                 what, read = _PROPERTIES[name]
                 if (known := read(value)) is not None:
@@ -245,6 +258,8 @@ class Generic(Codec):
         publications: list[Publication] = []
         if _COLOR in self._options.command and values.keys() & {"hue", "saturation"}:
             publications.append(self._encode_color(values.pop("hue", None), values.pop("saturation", None)))
+        if _OPERATION in self._options.command and values.keys() & _JOINED[_OPERATION]:
+            publications.append(self._encode_operation(values.pop("mode", None), values.pop("function", None)))
         for name, value in values.items():
             target = self._options.command.get(name)
             if target is None:
@@ -254,9 +269,16 @@ class Generic(Codec):
 
     def _encode_color(self, hue: object, saturation: object) -> Publication:
         target = self._options.command[_COLOR]
-        parts = [as_text(round(as_number(part) or 0.0, 1)) for part in (hue, saturation)]
-        payload = target.payload.replace("{hue}", parts[0]).replace("{saturation}", parts[1])
-        return Publication(target.topic, payload.replace("{value}", ",".join(parts)).encode())
+        color = as_number(hue) or 0.0, as_number(saturation) or 0.0
+        return Publication(target.topic, fill_color(self._options.color_as, target.payload, *color).encode())
+
+    def _encode_operation(self, mode: object, function: object) -> Publication:
+        """Only a manual mode needs the function: a thermostat that is off or automatic has no word for it."""
+        target = self._options.command[_OPERATION]
+        known = ThermostatMode.MANUAL if mode is None else mode
+        both = f"{known} {function}"
+        needs_both = function is not None and (both in target.map or known == ThermostatMode.MANUAL)
+        return Publication(target.topic, target.fill(both if needs_both else str(known)))
 
     def encode_read(self) -> Sequence[Publication]:
         request = self._options.ask

@@ -10,7 +10,11 @@ from domogate.domain.bridges import BRIDGE_NODE
 from domogate.drivers.mqtt.payloads import Unreadable, as_number, read_object
 
 _LARGEST_MESSAGE = 256 * 1024
+_LONGEST_TOPIC = 300
 _MOST_PARTS = 500
+_MOST_FIELDS = 200
+"""Of a device and of one part. Every part gets a copy of the fields of its device."""
+_MOST_LISTED = 20
 _LONGEST_NAME = 100
 _BASE = "~"
 
@@ -84,7 +88,7 @@ class Announcement(msgspec.Struct, frozen=True):
     def words(self, name: str, default: Collection[str] = ()) -> Collection[str]:
         """Return the texts in the list with this name."""
         value = self.config.get(name)
-        return {one for one in value if isinstance(one, str)} if isinstance(value, list) else default
+        return {one for one in value[:_MOST_LISTED] if isinstance(one, str)} if isinstance(value, list) else default
 
 
 def read_announcements(topic: str, payload: bytes) -> Iterator[Announcement]:
@@ -94,7 +98,7 @@ def read_announcements(topic: str, payload: bytes) -> Iterator[Announcement]:
     """
     if len(payload) > _LARGEST_MESSAGE:
         raise Unreadable(f"it has more than {_LARGEST_MESSAGE // 1024} KiB")
-    if topic.count("/") not in (3, 4):
+    if topic.count("/") not in (3, 4) or len(topic) > _LONGEST_TOPIC:
         raise Unreadable("its topic is not the topic of an announcement")
     _, component, *ids, _ = topic.split("/")
     if ids[0].startswith(BRIDGE_NODE):
@@ -112,7 +116,7 @@ def read_announcements(topic: str, payload: bytes) -> Iterator[Announcement]:
         full = _with_full_names(own) if isinstance(own, dict) else {}
         # A part with nothing but its platform was removed from the device.
         if isinstance(full.get("platform"), str) and len(full) > 1:
-            yield _announcement(full["platform"], f"{'/'.join(ids)}/{part}", {**config, **full})
+            yield _announcement(full["platform"][:_LONGEST_NAME], f"{'/'.join(ids)}/{part[:_LONGEST_NAME]}", {**config, **full})
 
 
 def _announcement(component: str, identity: str, config: dict[str, Any]) -> Announcement:
@@ -127,10 +131,11 @@ def _announcement(component: str, identity: str, config: dict[str, Any]) -> Anno
     ]
     device_name, own_name = (_as_name(of.get("name")) for of in (device, config))
     named = own_name if own_name.startswith(device_name) else f"{device_name} {own_name}".strip()
-    ids = sorted(str(one) for one in _as_list(device.get("identifiers") or device.get("connections")))
+    ids = sorted(str(one)[:_LONGEST_NAME] for one in _as_list(device.get("identifiers") or device.get("connections")))
+    unique = config.get("unique_id")
     return Announcement(
         component,
-        f"homeassistant:{component}:{config.get('unique_id') or identity}",
+        f"homeassistant:{component}:{str(unique)[:_LONGEST_TOPIC] if unique and isinstance(unique, str | int) else identity}",
         named or device_name or identity[:_LONGEST_NAME],
         config,
         str(ids or identity),
@@ -140,6 +145,9 @@ def _announcement(component: str, identity: str, config: dict[str, Any]) -> Anno
 
 
 def _with_full_names(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Raises Unreadable if the object has too many fields."""
+    if len(config) > _MOST_FIELDS:
+        raise Unreadable(f"an object has more than {_MOST_FIELDS} fields")
     return {_full_name(name): value for name, value in config.items()}
 
 
@@ -164,4 +172,5 @@ def _as_name(value: object) -> str:
 
 
 def _as_list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else [] if value is None else [value]
+    """Return the beginning of a list, or a list with the only value."""
+    return value[:_MOST_LISTED] if isinstance(value, list) else [] if value is None else [value]

@@ -1,22 +1,37 @@
 """Makes modules from the announcements of devices: one for each part that can be driven, and one meter for each device."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
+from domogate.common.log import get_logger
 from domogate.domain.devices import DeviceKind
 from domogate.drivers.mqtt.announcements import Candidate
-from domogate.drivers.mqtt.home_assistant.components import TRANSLATIONS, Translation, read_source
+from domogate.drivers.mqtt.home_assistant.components import REASONS, TRANSLATIONS
+from domogate.drivers.mqtt.home_assistant.entries import Translation, read_source
 from domogate.drivers.mqtt.home_assistant.messages import Announcement, read_announcements
 from domogate.drivers.mqtt.home_assistant.templates import Untranslatable, read_value_template
 from domogate.drivers.mqtt.payloads import Unreadable
 
+_log = get_logger(__name__)
+_MOST_PARTS = 5_000
+"""Of all announcements of a search."""
+_MOST_LOGGED = 20
+_LONGEST_LABEL = 40
+_LONGEST_TOPIC = 100
 _UNITS: Mapping[str, tuple[str, float]] = MappingProxyType(
     {"W": ("power", 1), "kW": ("power", 1000), "Wh": ("energy", 1), "kWh": ("energy", 1000), "MWh": ("energy", 1_000_000)}
 )
 """The measure of each unit, and its factor to watts or watt-hours."""
+_CLIMATE_UNITS: Mapping[str, Mapping[str, tuple[float, float]]] = MappingProxyType(
+    {"temperature": {"°C": (1.0, 0.0), "°F": (5 / 9, -160 / 9)}, "humidity": {"%": (1.0, 0.0)}}
+)
+"""What a sensor can add to a thermostat: for each unit, the factor and the offset to Celsius or percent."""
+_OF_REMOTES = frozenset(("event", "device_automation"))
+"""The components of buttons that a person presses."""
 _AVAILABILITY_WORDS = MappingProxyType({"payload_available": "online", "payload_not_available": "offline"})
 
 
@@ -27,15 +42,25 @@ def find_candidates(received: Mapping[str, bytes], others: Iterable[str]) -> Ite
     """
     bases = tuple(f"{base}/" for base in others)
     devices: dict[str, dict[str, Announcement]] = {}
+    count = 0
     for topic, payload in received.items():
+        if count >= _MOST_PARTS:
+            yield Candidate(topic, topic[:_LONGEST_TOPIC], why=f"more than {_MOST_PARTS} parts of devices are announced")
+            break
         try:
             for said in read_announcements(topic, payload):
+                count += 1
                 if not _belongs_to(bases, said.config):
                     devices.setdefault(said.device, {}).setdefault(said.key, said)
         except Unreadable as unreadable:
-            yield Candidate(topic, topic, why=f"the announcement cannot be read: {unreadable}")
+            yield Candidate(topic, topic[:_LONGEST_TOPIC], why=f"the announcement cannot be read: {unreadable}")
+    unused: Counter[str] = Counter()
     for parts in devices.values():
-        yield from _modules_of([*parts.values()])
+        yield from _modules_of([*parts.values()], unused)
+    if unused:
+        # One line for a search: a device may have many such parts.
+        counts = dict(unused.most_common(_MOST_LOGGED))
+        _log.info("parts of announced devices have no kind of module", parts=counts, total=unused.total())
 
 
 def _belongs_to(bases: tuple[str, ...], config: Mapping[str, Any]) -> bool:
@@ -43,8 +68,11 @@ def _belongs_to(bases: tuple[str, ...], config: Mapping[str, Any]) -> bool:
     return any(isinstance(topic, str) and topic.startswith(bases) for topic in topics)
 
 
-def _modules_of(parts: list[Announcement]) -> Iterator[Candidate]:
-    """Yield the modules of one device. If the device has no modules, yield one candidate with the reason."""
+def _modules_of(parts: list[Announcement], unused: Counter[str]) -> Iterator[Candidate]:
+    """Yield the modules of one device. If the device has no modules, yield one candidate with the reason.
+
+    Count the parts that no module uses in `unused`.
+    """
     driven, meters, rest = _sort(parts)
     candidates: list[Candidate] = []
     for said in driven:
@@ -69,12 +97,63 @@ def _modules_of(parts: list[Announcement]) -> Iterator[Candidate]:
         candidates[plugs[0]] = msgspec.structs.replace(plug, options=options)
     elif state:
         candidates.append(_meter(meters[0], state, meters[0].device_name))
+    rest = _add_to_thermostat(candidates, rest)
+    if not candidates and (remote := _remote(rest)) is not None:
+        candidates.append(remote)
+        rest = [said for said in rest if said.component not in _OF_REMOTES and said.key != remote.key]
     if not candidates and rest:
-        names = sorted({said.text("device_class") or said.component for said in rest})
-        candidates.append(
-            Candidate(rest[0].key, rest[0].device_name, why=f"no kind of module has {', '.join(names[:6])}"[:300])
-        )
+        candidates.append(Candidate(rest[0].key, rest[0].device_name, why=_reason_of(rest)))
+    unused.update(_label(said) for said in rest if _is_shown(said))
     yield from candidates
+
+
+def _add_to_thermostat(candidates: list[Candidate], rest: list[Announcement]) -> list[Announcement]:
+    """Add the sensors of temperature and humidity to the only thermostat of a device. Return the parts that are not used."""
+    at = [number for number, one in enumerate(candidates) if one.kind is DeviceKind.CHRONOTHERMOSTAT and not one.why]
+    for measure, units in _CLIMATE_UNITS.items():
+        sensors = [said for said in rest if said.component == "sensor" and said.text("device_class") == measure]
+        if len(at) != 1 or len(sensors) != 1 or measure in candidates[at[0]].options["state"]:
+            continue
+        unit = units.get(sensors[0].text("unit_of_measurement"))
+        if unit is None or not _is_shown(sensors[0]):
+            continue
+        try:
+            source = read_source(sensors[0], "state_topic", "value_template", scale=unit[0], offset=unit[1])
+        except Untranslatable:
+            continue
+        if source:
+            thermostat = candidates[at[0]]
+            options = {**thermostat.options, "state": {**thermostat.options["state"], measure: source}}
+            candidates[at[0]] = msgspec.structs.replace(thermostat, options=options)
+            rest = [said for said in rest if said is not sensors[0]]
+    return rest
+
+
+def _remote(rest: list[Announcement]) -> Candidate | None:
+    """Return the remote control of a device that has buttons and says how full its battery is."""
+    battery = next((said for said in rest if said.component == "sensor" and said.text("device_class") == "battery"), None)
+    if battery is None or not any(said.component in _OF_REMOTES for said in rest):
+        return None
+    try:
+        source = read_source(battery, "state_topic", "value_template")
+    except Untranslatable as reason:
+        return Candidate(battery.key, battery.device_name, why=str(reason))
+    named = msgspec.structs.replace(battery, name=battery.device_name)
+    return _candidate(named, Translation(DeviceKind.REMOTE, {"battery": source} if source else {}, {}))
+
+
+def _reason_of(rest: list[Announcement]) -> str:
+    reason = next((REASONS[said.component] for said in rest if said.component in REASONS), None)
+    return reason or f"no kind of module has {', '.join(sorted({_label(said) for said in rest})[:6])}"
+
+
+def _label(said: Announcement) -> str:
+    return (said.text("device_class") or said.component)[:_LONGEST_LABEL]
+
+
+def _is_shown(said: Announcement) -> bool:
+    """A part with a category belongs to the settings or the diagnosis of the device, such as a button for a restart."""
+    return not said.text("entity_category") and said.config.get("enabled_by_default") is not False
 
 
 def _sort(parts: list[Announcement]) -> tuple[list[Announcement], list[Announcement], list[Announcement]]:
@@ -83,11 +162,9 @@ def _sort(parts: list[Announcement]) -> tuple[list[Announcement], list[Announcem
     meters: list[Announcement] = []
     rest: list[Announcement] = []
     for said in parts:
-        # A part with a category belongs to the settings or the diagnosis of the device, such as a button for a restart.
-        is_shown = not said.text("entity_category") and said.config.get("enabled_by_default") is not False
-        if is_shown and said.component in TRANSLATIONS:
+        if _is_shown(said) and said.component in TRANSLATIONS:
             driven.append(said)
-        elif is_shown and said.component == "sensor" and said.text("unit_of_measurement") in _UNITS:
+        elif _is_shown(said) and said.component == "sensor" and said.text("unit_of_measurement") in _UNITS:
             meters.append(said)
         else:
             rest.append(said)
@@ -101,7 +178,7 @@ def _meter(said: Announcement, state: dict[str, Any], name: str) -> Candidate:
 def _candidate(said: Announcement, translation: Translation) -> Candidate:
     if not translation.state and not translation.command:
         return Candidate(said.key, said.name, why="it has neither a state topic nor a command topic")
-    options: dict[str, Any] = {"dialect": "generic"}
+    options: dict[str, Any] = {"dialect": "generic", **translation.more}
     if translation.state:
         options["state"] = translation.state
     else:
@@ -132,8 +209,8 @@ def _availability(said: Announcement) -> list[dict[str, str]]:
 
 def _one_availability(said: Announcement) -> dict[str, str]:
     value = read_value_template(said.text("value_template"))
-    if value.scale != 1:
-        raise Untranslatable("its template has a factor")
+    if value.scale != 1 or value.offset != 0 or value.choice is not None:
+        raise Untranslatable("its template does more than name a value")
     words = {option: said.text(name, option) for name, option in _AVAILABILITY_WORDS.items()}
     unusual = {option: word for option, word in words.items() if word != option}
     return {"topic": said.text("topic"), **({"path": value.path} if value.path else {}), **unusual}

@@ -1,20 +1,28 @@
-"""Translates templates of announcements to paths, scales and payloads of the dialect generic.
+"""Translates templates of announcements to paths, scales, words and payloads of the dialect generic.
 
-Only a small part of the template language Jinja is translated: the path to one value, filters that keep the value, and one
-factor. No template is executed.
+Only a small part of the template language Jinja is translated (`expressions.py`). No template is executed.
 """
 
+import math
 import re
+from collections.abc import Collection, Mapping
 
 import msgspec
 
+from domogate.drivers.mqtt.home_assistant.expressions import (
+    Choice,
+    Linear,
+    Unparsable,
+    parse_condition,
+    parse_expression,
+)
+
 _LONGEST_TEMPLATE = 500
-_STEP = r"\.[A-Za-z_]\w*|\[\s*(?:\d{1,4}|'[^'\[\].]+'|\"[^\"\[\].]+\")\s*\]"
-_FILTERS = r"(?:\s*\|\s*(?:int|float|round|default|is_defined)\b(?:\s*\([^(){}|]*\))?)*"
-_FACTOR = r"(?:\s*(?P<sign>[*/])\s*(?P<factor>\d{1,9}(?:\.\d{1,9})?))?"
-_VALUE = re.compile(rf"\{{\{{-?\s*value(?:_json(?P<path>(?:{_STEP})*))?{_FILTERS}{_FACTOR}{_FILTERS}\s*-?\}}\}}")
-_COMMAND = re.compile(rf"\{{\{{-?\s*value{_FILTERS}{_FACTOR}{_FILTERS}\s*-?\}}\}}")
-_PART = re.compile(_STEP)
+_EXPRESSION = re.compile(r"\{\{-?((?:[^{}]){1,500}?)-?\}\}")
+_STATEMENT = re.compile(
+    r"\{%-?\s*if\s([^{}%]{1,300}?)-?%\}([^{}%]{0,100})\{%-?\s*else\s*-?%\}([^{}%]{0,100})\{%-?\s*endif\s*-?%\}"
+)
+_MARKS = ("{{", "{%", "{#")
 
 
 class Untranslatable(Exception):
@@ -22,52 +30,106 @@ class Untranslatable(Exception):
 
 
 class ValueTemplate(msgspec.Struct, frozen=True):
-    """Where a value is in a payload, and the factor of this value."""
+    """Where a value is in a payload, its factor and offset, and the choice between two words that it makes."""
 
     path: str = ""
     scale: float = 1.0
+    offset: float = 0.0
+    choice: Choice | None = None
+
+    def meanings(self, words: Mapping[str, object]) -> dict[str, object]:
+        """Return `map` and `other` for these meanings of words. Only for a template with a choice."""
+        assert self.choice is not None
+        then, other = words.get(self.choice.then), words.get(self.choice.other)
+        listed = dict.fromkeys(("false", "0", ""), other) if self.choice.literal is None else {self.choice.literal: then}
+        rest = then if self.choice.literal is None else other
+        known: dict[str, object] = {"map": {word: meaning for word, meaning in listed.items() if meaning is not None}}
+        return known if rest is None else known | {"other": rest}
 
 
 class CommandTemplate(msgspec.Struct, frozen=True):
-    """The payload with `{value}` for the value, and the factor of this value."""
+    """The payload with `{value}` for the value, and the factor and offset of this value, or the choice that it makes."""
 
     payload: str = "{value}"
     scale: float = 1.0
+    offset: float = 0.0
+    choice: Choice | None = None
+
+    def choose(self, words: Mapping[str, str]) -> dict[str, str]:
+        """Return the words that are sent instead of these words."""
+        choice = self.choice
+        if choice is None:
+            return dict(words)
+        return {meaning: choice.then if word == choice.literal else choice.other for meaning, word in words.items()}
 
 
 def read_value_template(template: str | None) -> ValueTemplate:
-    """Return the path and the factor in a template such as `{{ value_json.power / 10 }}`. Raises Untranslatable."""
+    """Return what a template such as `{{ value_json.power / 10 }}` means. Raises Untranslatable."""
     if not template:
         return ValueTemplate()
-    found = _VALUE.fullmatch(template.strip()) if len(template) <= _LONGEST_TEMPLATE else None
-    if found is None:
+    parsed = _parse(template.strip()) if len(template) <= _LONGEST_TEMPLATE else None
+    value = parsed.value if isinstance(parsed, Choice) else parsed
+    if value is None or value.name not in ("value", "value_json") or (value.name == "value" and value.path):
         raise _refusal(template, "{{ value_json.name }}")
-    steps = (_as_step(part[0]) for part in _PART.finditer(found["path"] or ""))
-    return ValueTemplate("".join(steps).removeprefix("."), _scale(found))
+    if isinstance(parsed, Choice):
+        return ValueTemplate(value.path, choice=parsed)
+    _check(value)
+    return ValueTemplate(value.path, value.scale, value.offset)
 
 
-def read_command_template(template: str | None) -> CommandTemplate:
-    """Return the payload and the factor in a template such as `{"level": {{ value }}}`. Raises Untranslatable."""
+def read_command_template(template: str | None, names: Collection[str] = ("value",)) -> CommandTemplate:
+    """Return what a template such as `{"level": {{ value }}}` means. Raises Untranslatable.
+
+    `names` are the names of the value in this template.
+    """
     if not template:
         return CommandTemplate()
-    found = list(_COMMAND.finditer(template)) if len(template) <= _LONGEST_TEMPLATE else []
-    payload = _COMMAND.sub("{value}", template)
-    if len(found) != 1 or any(sign in payload for sign in ("{{", "{%", "{#")):
+    found = [*_EXPRESSION.finditer(template), *_STATEMENT.finditer(template)] if len(template) <= _LONGEST_TEMPLATE else []
+    payload = _STATEMENT.sub("{value}", _EXPRESSION.sub("{value}", template))
+    parsed = _parse(found[0][0]) if len(found) == 1 and not any(sign in payload for sign in _MARKS) else None
+    value = parsed.value if isinstance(parsed, Choice) else parsed
+    if value is None or value.name not in names or value.path:
         raise _refusal(template, "{{ value }}")
-    return CommandTemplate(payload, _scale(found[0]))
+    if isinstance(parsed, Choice):
+        if parsed.literal is None:
+            raise _refusal(template, "{{ value }}")
+        return CommandTemplate(payload, choice=parsed)
+    _check(value)
+    return CommandTemplate(payload, value.scale, value.offset)
 
 
-def _as_step(part: str) -> str:
-    """Return `.name` or `[0]` for a step that may also be written as `['name']`."""
-    inner = part.strip("[] \t\r\n")
-    return part if part.startswith(".") else f"[{int(inner)}]" if inner.isdigit() else f".{inner[1:-1]}"
+def fill_names(template: str, names: Mapping[str, str]) -> str:
+    """Return the payload of a template that only has names: `{{ red }}` becomes the given text. Raises Untranslatable."""
+
+    def replaced(found: re.Match[str]) -> str:
+        parsed = _parse(found[0])
+        is_name = isinstance(parsed, Linear) and parsed.is_plain and not parsed.path
+        text = names.get(parsed.name or "") if is_name and isinstance(parsed, Linear) else None
+        if text is None:
+            raise _refusal(template, "{{ red }},{{ green }},{{ blue }}")
+        return text
+
+    payload = _EXPRESSION.sub(replaced, template) if len(template) <= _LONGEST_TEMPLATE else template
+    if len(template) > _LONGEST_TEMPLATE or any(sign in payload for sign in _MARKS):
+        raise _refusal(template, "{{ red }},{{ green }},{{ blue }}")
+    return payload
 
 
-def _scale(found: re.Match[str]) -> float:
-    factor = float(found["factor"] or 1)
-    if factor == 0:
+def _parse(template: str) -> Linear | Choice | None:
+    """Return the meaning of a template that is one expression or one statement `if`, or None."""
+    try:
+        if found := _EXPRESSION.fullmatch(template):
+            return parse_expression(found[1])
+        if found := _STATEMENT.fullmatch(template):
+            return parse_condition(found[1], found[2].strip(), found[3].strip())
+    except Unparsable:
+        pass
+    return None
+
+
+def _check(value: Linear) -> None:
+    if value.scale == 0 or not (math.isfinite(value.scale) and math.isfinite(value.offset)):
         raise Untranslatable("a template multiplies or divides by 0")
-    return 1 / factor if found["sign"] == "/" else factor
 
 
 def _refusal(template: str, example: str) -> Untranslatable:

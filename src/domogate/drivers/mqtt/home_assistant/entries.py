@@ -1,0 +1,98 @@
+"""Makes the entries of the tables `state` and `command` of the dialect generic from topics and templates of announcements."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from domogate.domain.devices import DeviceKind
+from domogate.drivers.mqtt.home_assistant.messages import Announcement
+from domogate.drivers.mqtt.home_assistant.templates import Untranslatable, read_command_template, read_value_template
+
+
+class Translation(msgspec.Struct, frozen=True):
+    """A kind of module, with the tables `state` and `command` of its options."""
+
+    kind: DeviceKind
+    state: dict[str, Any]
+    command: dict[str, Any]
+    hardware: dict[str, Any] = {}
+    more: dict[str, Any] = {}
+    """Further options."""
+
+
+def read_source(
+    said: Announcement,
+    topic: str,
+    template: str,
+    *,
+    scale: float = 1.0,
+    offset: float = 0.0,
+    words: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the entry of the table `state`. It is empty if the announcement has no such topic. Raises Untranslatable.
+
+    `topic` and `template` are names in the announcement. `words` are the meanings of the words in payloads.
+    """
+    if not said.text(topic):
+        return {}
+    value = read_value_template(said.text(template))
+    entry: dict[str, Any] = {"topic": said.text(topic), **({"path": value.path} if value.path else {})}
+    if value.choice is not None:
+        if words is None:
+            raise Untranslatable(f"the template of {topic} chooses between words, but a number is expected")
+        return entry | value.meanings(words)
+    usual = {"scale": 1.0, "offset": 0.0, "map": None}
+    return entry | unusual(usual, value.scale * scale, value.offset * scale + offset, words)
+
+
+def read_target(
+    said: Announcement,
+    topic: str,
+    template: str,
+    *,
+    scale: float = 1.0,
+    offset: float = 0.0,
+    words: dict[str, str] | None = None,
+    name: str = "value",
+) -> dict[str, Any]:
+    """Return the entry of the table `command`, as `read_source` does it for the table `state`. Raises Untranslatable.
+
+    `name` is another name of the value in this template.
+    """
+    if not said.text(topic):
+        return {}
+    command = read_command_template(said.text(template), ("value", name))
+    if command.choice is not None and words is None:
+        raise Untranslatable(f"the template of {topic} chooses between words, but a number is sent")
+    usual = {"payload": "{value}", "scale": 1.0, "offset": 0.0, "map": None}
+    sent = None if words is None else command.choose(words)
+    values = (command.payload, command.scale * scale, command.scale * offset + command.offset, sent)
+    return {"topic": said.text(topic)} | unusual(usual, *values)
+
+
+def unusual(usual: Mapping[str, Any], *values: Any) -> dict[str, Any]:
+    """Return the values that differ from their defaults, in the order of the defaults."""
+    return {name: value for (name, default), value in zip(usual.items(), values, strict=True) if value != default}
+
+
+def known(**entries: dict[str, Any]) -> dict[str, Any]:
+    """Return the entries that are not empty."""
+    return {name: entry for name, entry in entries.items() if entry}
+
+
+def meanings(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the meanings of words in payloads. In a payload of JSON, the word `True` of a template is `true`."""
+    return {**words, **{word.lower(): meaning for word, meaning in words.items() if word in ("True", "False")}}
+
+
+def on_and_off(said: Announcement) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the `map` of the state and the `map` of the command of something that is on or off."""
+    on, off = said.text("payload_on", "ON"), said.text("payload_off", "OFF")
+    heard = {said.text("state_on", on): True, said.text("state_off", off): False}
+    return meanings(heard), {"true": on, "false": off}
+
+
+def state_template(said: Announcement) -> str:
+    """Return the name of the template of the state. Components use one of two names for it."""
+    return "state_value_template" if said.text("state_value_template") else "value_template"
