@@ -142,7 +142,7 @@ class Client:
             if time.monotonic() > deadline:
                 raise TimeoutError("it did not end in time")
         if declared is not None and len(content) < declared:
-            raise http.client.IncompleteRead(bytes(content), declared - len(content))
+            raise http.client.HTTPException(f"the connection was closed after {len(content)} of {declared} bytes of the body")
         answer.close()  # The connection can be used again only after its last answer is closed.
         return bytes(content)
 

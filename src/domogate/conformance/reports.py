@@ -4,7 +4,8 @@ import json
 from collections.abc import Callable
 from xml.etree import ElementTree
 
-from domogate.conformance.rules import Finding
+from domogate.conformance.operations import OPERATIONS
+from domogate.conformance.rules import Finding, Rule
 from domogate.conformance.run import Outcome
 
 _LONGEST_ANSWER = 2_000
@@ -15,7 +16,7 @@ def as_text(outcome: Outcome) -> str:
     lines = []
     for number, finding in enumerate(outcome.findings, 1):
         lines += [
-            f"{number}. {finding.operation}: {finding.detail}",
+            f"{number}. {titled(finding.operation)}: {finding.detail}",
             f"   Spec {finding.rule.section}, rule {finding.rule.id}: {finding.rule.sentence}",
             f"   {finding.exchange.command}",
             "",
@@ -31,10 +32,17 @@ def as_text(outcome: Outcome) -> str:
     return "\n".join(lines)
 
 
+def titled(operation: str) -> str:
+    """Return the name of the operation with its title. A family or the token endpoint has no title."""
+    return " ".join([operation, *(f"({one.title})" for one in OPERATIONS if one.name == operation)])
+
+
 def summary(outcome: Outcome) -> str:
     """Say in one line what was found."""
     found = len(outcome.findings)
     findings = "no finding" if not found else "1 finding" if found == 1 else f"{found} findings"
+    if found > 1:
+        findings += f" of {len({one.rule for one in outcome.findings})} rules"
     return f"{outcome.base_url}: {findings}; {len(outcome.checked)} rules checked with {outcome.requests} requests."
 
 
@@ -84,7 +92,11 @@ def as_html(outcome: Outcome) -> str:
 
     pages = Environment(loader=PackageLoader("domogate.conformance", "."), autoescape=select_autoescape(["html"]))
     findings = [(one, _shown_answer(one)) for one in outcome.findings]
-    return pages.get_template("report.html").render(outcome=outcome, findings=findings, summary=summary(outcome))
+    broken: dict[Rule, list[int]] = {}
+    for number, finding in enumerate(outcome.findings, 1):
+        broken.setdefault(finding.rule, []).append(number)
+    page = pages.get_template("report.html")
+    return page.render(outcome=outcome, findings=findings, broken=broken, summary=summary(outcome), titled=titled)
 
 
 REPORTS: dict[str, Callable[[Outcome], str]] = {"text": as_text, "json": as_json, "junit": as_junit, "html": as_html}

@@ -17,6 +17,8 @@ class Rule(NamedTuple):
     @property
     def section(self) -> str:
         head, _, tail = self.id.partition(".")
+        if head == "0":
+            return "conventions"
         return f"{head}.{tail.partition('.')[0]}" if head == "2" else head
 
 

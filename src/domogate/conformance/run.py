@@ -1,5 +1,6 @@
 """Runs all rules in order, and returns the outcome."""
 
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -113,14 +114,20 @@ def _choose_families(session: Session, target: Target) -> tuple[str, ...]:
     return tuple(checked)
 
 
-def run(target: Target, may_write: Callable[[list[str]], bool], *, tell: Callable[[str], None] = lambda _text: None) -> Outcome:
+def run(
+    target: Target,
+    may_write: Callable[[list[str]], bool],
+    *,
+    tell: Callable[[str], None] = lambda _text: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Outcome:
     """Check the target. `may_write` gets the list of changes, and decides whether operations that change something are called.
 
     If the target does not answer any more, the run ends early, and the outcome says so. Raises Unreachable if no connection
     can be opened at the start.
     """
     client = Client(target.base_url, timeout=target.timeout, ca_file=target.ca_file)
-    session = Session(client, target.credentials, target.access, tell=tell)
+    session = Session(client, target.credentials, target.access, tell=tell, sleep=sleep)
     refreshed = ""
     try:
         refreshed = _check_all(session, target, may_write, tell)

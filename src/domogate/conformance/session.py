@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 
 from domogate.conformance.exchange import Client, Credentials, Exchange, Unreachable
 from domogate.conformance.operations import ERRORS, LISTS, OPERATIONS, Operation
@@ -38,6 +38,13 @@ class Stopped(Exception):
 def validator(schema: Schema) -> Draft202012Validator:
     """Return a validator for this schema that also checks the formats of times."""
     return Draft202012Validator(schema, format_checker=_formats)
+
+
+def _say(error: ValidationError) -> str:
+    """Say what is wrong. The pattern of a form is left out, because the sentence of the rule describes the form."""
+    if error.validator in ("pattern", "format"):
+        return f"{error.instance!r:.200} does not have the right form"
+    return error.message[:300]
 
 
 class Session:
@@ -160,6 +167,7 @@ class Session:
         rule = ANSWERED
         if exchange.status and isinstance(operation, Operation) and operation.name != "E20":
             rule = operation.lists_rule
+            self.checked[rule] += 1
         self._add(rule, name, exchange.failure, exchange)
         self._failures[name] += 1
         self._failures_in_a_row += 1
@@ -224,7 +232,7 @@ class Session:
             for error in rules.iter_errors(body):
                 rule = rule_at(schema, list(error.absolute_schema_path))
                 if error.validator == "required" or (rule, error.json_path) not in places:
-                    self.check(rule, operation, exchange, False, f"{error.json_path}: {error.message[:300]}")
+                    self.check(rule, operation, exchange, False, f"{error.json_path}: {_say(error)}")
                 places.add((rule, error.json_path))
         except RecursionError:
             self.check(IS_JSON, operation, exchange, False, "the body is nested too deeply")
